@@ -1,4 +1,4 @@
-// Every token is compared, to its last byte, whatever the first one said.
+// Every token is compared to its last byte, even after a match, so that the time reveals nothing.
 
 #include "router/access/access.h"
 
@@ -28,15 +28,15 @@ Roles default_roles() {
   return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
 }
 
-bool same(std::string_view a, std::string_view b) {
+bool equal(std::string_view a, std::string_view b) {
   unsigned char difference = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
     difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
   return difference == 0;
 }
 
-/// "secret" of "Bearer secret"; "" for anything else.
-std::string_view bearer(std::string_view authorization) {
+/// Returns "secret" for "Bearer secret", and "" for anything else.
+std::string_view bearer_token(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (!ascii::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
   authorization.remove_prefix(kScheme.size());
@@ -49,7 +49,7 @@ bool allows(const std::vector<std::string>& permissions, std::string_view wanted
                      [&](const std::string& each) { return each == "*" || each == wanted; });
 }
 
-/// "localhost:8080" of "http://localhost:8080".
+/// Returns "localhost:8080" for "http://localhost:8080".
 std::string_view authority_of(std::string_view origin) {
   const size_t scheme = origin.find("://");
   return scheme == std::string_view::npos ? std::string_view() : origin.substr(scheme + 3);
@@ -62,8 +62,8 @@ bool is_local(std::string_view authority) {
   return host == "localhost" || (number && is_loopback(host));
 }
 
-/// Whether the page that asks is one of ours: on this machine, and from the port it asks. Another
-/// port is another program.
+/// True if the request comes from a page of our own: one on this machine and with the port of this
+/// listener. Another port belongs to another program.
 bool is_own_page(const Credentials& caller) {
   const std::string_view page = authority_of(*caller.origin);
   return is_local(page) && ascii::iequals(page, caller.host.value_or(""));
@@ -93,7 +93,8 @@ Access::Access(const config::ManagementApi& management)
   if (!asks_for_tokens_) {
     if (management.enabled && !loopback_only_)
       note(
-          "whoever can connect may read and classify; changes are refused without auth.mode "
+          "every client that can connect may read and classify; changes are refused without "
+          "auth.mode "
           "bearer");
     return;
   }
@@ -102,26 +103,26 @@ Access::Access(const config::ManagementApi& management)
     const char* value = std::getenv(token.env.c_str());
     const auto role = roles.find(token.role);
     if (value == nullptr || *value == '\0') {
-      note(fmt::format("the environment variable {} is not set; nobody has the role {} by it",
+      note(fmt::format("the environment variable {} is not set; no token for the role {}",
                        token.env, token.role));
     } else if (role == roles.end()) {
-      note(
-          fmt::format("the role \"{}\" of the token in {} is none of auth.roles; it may do nothing",
-                      token.role, token.env));
+      note(fmt::format(
+          "the role \"{}\" of the token in {} is not in auth.roles, so the token has no permission",
+          token.role, token.env));
     } else {
       tokens_.push_back({sha256_hex(value), role->second});
     }
   }
-  if (tokens_.empty()) note("no token is known, so that nobody is let in");
+  if (tokens_.empty()) note("there is no token, so every request is refused");
 }
 
 const Access::Token* Access::find(std::optional<std::string_view> authorization) const {
-  const std::string_view sent = bearer(authorization.value_or(""));
+  const std::string_view sent = bearer_token(authorization.value_or(""));
   if (sent.empty()) return nullptr;
   const std::string digest = sha256_hex(sent);
   const Token* found = nullptr;
   for (const Token& token : tokens_) {
-    if (same(token.digest, digest)) found = &token;
+    if (equal(token.digest, digest)) found = &token;
   }
   return found;
 }

@@ -1,4 +1,4 @@
-// The code of an error follows from its HTTP status unless a handler names one.
+// An error's code follows from its HTTP status unless the handler sets one.
 
 #include "router/access/failure.h"
 

@@ -1,5 +1,5 @@
-// Addresses are compared as addresses: ::ffff:127.0.0.1 is a loopback address as well, and
-// "127.0.0.1.evil.example" only begins like one.
+// Hosts are compared as addresses and not as text: ::ffff:127.0.0.1 is a loopback address, and
+// "127.0.0.1.evil.example" is none although it begins like one.
 
 #include "router/access/hosts.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 using http::asio::ip::address;
 
-/// "localhost" of "localhost:8080", "::1" of "[::1]:8080".
+/// Returns "localhost" for "localhost:8080" and "::1" for "[::1]:8080".
 std::string_view without_port(std::string_view host) {
   if (!host.starts_with('[')) return host.substr(0, host.find(':'));
   const size_t end = host.find(']');
@@ -37,29 +37,29 @@ http::Task<> refuse(http::Exchange exchange) {
   fields.add("Content-Type", "application/json");
   const std::string body = failure_body(
       {403, "FORBIDDEN",
-       "the Host header names none of this listener's hosts: ask by localhost, by its address, or "
-       "by a name in global.services.management_api.allowed_hosts"});
+       "the Host header is not a host of this listener: use localhost, its address, or "
+       "a name in global.services.management_api.allowed_hosts"});
   co_await exchange.reply.send(403, fields, body);
 }
 
 }  // namespace
 
 Hosts::Hosts(const config::ManagementApi& management)
-    : any_(ascii::iequals(management.auth.mode, "bearer")),
+    : accepts_any_(ascii::iequals(management.auth.mode, "bearer")),
       address_(management.bind_address),
       names_(management.allowed_hosts) {}
 
 bool Hosts::admit(std::optional<std::string_view> host) const {
-  if (any_ || !host) return true;
+  if (accepts_any_ || !host) return true;
   std::string_view name = without_port(*host);
   if (name.ends_with('.')) name.remove_suffix(1);
   const auto same = [&](std::string_view other) { return ascii::iequals(name, other); };
   if (same("localhost") || same(address_) || std::any_of(names_.begin(), names_.end(), same))
     return true;
-  const auto asked = address_of(name);
-  if (!asked) return false;
+  const auto address = address_of(name);
+  if (!address) return false;
   const auto own = address_of(address_);
-  return asked->is_loopback() || (own && (own->is_unspecified() || *own == *asked));
+  return address->is_loopback() || (own && (own->is_unspecified() || *own == *address));
 }
 
 http::Handler only_for(Admits admits, http::Handler next) {
@@ -67,7 +67,7 @@ http::Handler only_for(Admits admits, http::Handler next) {
     Admits admits;
     http::Handler next;
   };
-  // Shared by the copies of the std::function.
+  // All copies of the std::function share it.
   auto guarded = std::make_shared<const Guarded>(Guarded{std::move(admits), std::move(next)});
   return [guarded](http::Exchange exchange) {
     return guarded->admits(exchange.request) ? guarded->next(exchange) : refuse(exchange);

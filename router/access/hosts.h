@@ -1,7 +1,7 @@
 #pragma once
-// Under which names a listener may be asked. A page of any site can make a browser on this machine
-// send requests here, under a name of its own that it lets point to 127.0.0.1 (DNS rebinding), and
-// read the answers; the Host header then bears that name.
+// The names under which a listener accepts requests. A page of any site can make a browser on this
+// machine send requests here: it lets a host name of its own point to 127.0.0.1 (DNS rebinding) and
+// could then read the replies. The Host header of such a request contains that name.
 
 #include <functional>
 #include <optional>
@@ -19,22 +19,23 @@ class Hosts {
  public:
   explicit Hosts(const config::ManagementApi& management);
 
-  /// `host` is the header of that name, with a port or without. True for localhost and loopback
-  /// addresses; for the address that is listened on, any address where that is all of them; for
-  /// the names of `allowed_hosts`; and for no Host at all, which HTTP/1.0 allows and no browser
-  /// sends. Where a token is asked for (auth.mode bearer) any host does: a page has none.
+  /// `host` is the Host header, with or without a port. Returns true for localhost and loopback
+  /// addresses; for the listener's address, or any address if it listens on all; for the names in
+  /// `allowed_hosts`; and for a missing Host header, which HTTP/1.0 allows and no browser sends. If
+  /// tokens are required (auth.mode bearer), every host is accepted, because a foreign page has no
+  /// token.
   bool admit(std::optional<std::string_view> host) const;
 
  private:
-  bool any_;
+  bool accepts_any_;
   std::string address_;
   std::vector<std::string> names_;
 };
 
-/// Whether a request may be answered, whatever it asks.
+/// Decides whether a request may be handled at all.
 using Admits = std::function<bool(const http::Request& request)>;
 
-/// `next` for requests that are admitted, 403 for others.
+/// Passes admitted requests to `next` and answers others with 403.
 http::Handler only_for(Admits admits, http::Handler next);
 
 }  // namespace signalbox::access

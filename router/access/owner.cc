@@ -1,4 +1,5 @@
-// Tokens guard what is stored, so they come from the system's source and no generator with a state.
+// Tokens protect stored data, so they come from the system's random source and not from a generator
+// with a state.
 
 #include "router/access/owner.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Who stores something with us, and gets at it again.
+// Identifies the client that stores something here and may read it again.
 
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace signalbox::access {
 
-/// Whose stored responses and contexts a request may see: of the user that `authz.identity` names,
-/// where the header says one, else of the credential; as a hash, so that no key is kept. "":
-/// everybody's without either.
+/// Returns the owner of the stored responses and contexts that a request may see: the user in the
+/// header that `authz.identity` names, else the credential. It is a hash, so that no key is kept.
+/// "": the request has neither, and shares with all such requests.
 std::string owner_of(const http::Headers& headers, const config::Config& config);
 
-/// 128 random bits in hexadecimal digits, from the system.
+/// Returns 128 random bits from the system in hexadecimal digits.
 std::string new_token();
 
 }  // namespace signalbox::access

@@ -1,4 +1,4 @@
-// A false hit is found by the x-vsr-cache-entry of its reply, and deleted by it.
+// An operator finds a false hit by the x-vsr-cache-entry of its reply and deletes it by that id.
 
 #include "router/admin/cache_admin.h"
 
@@ -24,24 +24,27 @@ int64_t number(uint64_t value) {
 }
 
 AdminReply stats(const cache::ResponseCache& of) {
-  const cache::Statistics seen = of.statistics();
-  const uint64_t hits = seen.hits_exact + seen.hits_semantic;
-  const uint64_t asked = hits + seen.misses;
+  const cache::Statistics statistics = of.statistics();
+  const uint64_t hits = statistics.hits_exact + statistics.hits_semantic;
+  const uint64_t lookups = hits + statistics.misses;
   json::Writer out;
   out.begin_object().member("backend", "memory");
-  out.member("entries", number(seen.store.entries)).member("bytes", number(seen.store.bytes));
-  out.member("hits_exact", number(seen.hits_exact));
-  out.member("hits_semantic", number(seen.hits_semantic));
-  out.member("misses", number(seen.misses));
-  out.member("hit_rate", asked == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(asked));
-  out.member("refused_by_guard", number(seen.refused)).key("refused").begin_object();
-  for (size_t i = 1; i < seen.refused_by.size(); ++i) {
+  out.member("entries", number(statistics.store.entries))
+      .member("bytes", number(statistics.store.bytes));
+  out.member("hits_exact", number(statistics.hits_exact));
+  out.member("hits_semantic", number(statistics.hits_semantic));
+  out.member("misses", number(statistics.misses));
+  out.member("hit_rate",
+             lookups == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(lookups));
+  out.member("refused_by_guard", number(statistics.refused)).key("refused").begin_object();
+  for (size_t i = 1; i < statistics.refused_by.size(); ++i) {
     out.member(cache::difference_name(static_cast<cache::Difference>(i)),
-               number(seen.refused_by[i]));
+               number(statistics.refused_by[i]));
   }
-  out.end_object().member("stored", number(seen.stored));
-  out.member("evictions", number(seen.store.evictions));
-  out.member("expired", number(seen.store.expired)).member("failed", number(seen.failed));
+  out.end_object().member("stored", number(statistics.stored));
+  out.member("evictions", number(statistics.store.evictions));
+  out.member("expired", number(statistics.store.expired))
+      .member("failed", number(statistics.failed));
   return {200, out.end_object().take()};
 }
 
@@ -60,7 +63,7 @@ void write_entry(json::Writer& out, const cache::Entry& entry, cache::TimePoint 
 struct EntryQuery {
   cache::Filter filter;
   size_t limit = kEntriesListed;
-  bool narrows = false;  // by any of the filters
+  bool has_filter = false;  // true if any filter is given
   bool all = false;
 };
 
@@ -108,17 +111,17 @@ Result<EntryQuery> read_query(std::string_view query) {
                   json::quote_briefly(name));
     }
     if (value.empty()) return fail(Code::kInvalid, "{}: expected a value", name);
-    out.narrows = true;
+    out.has_filter = true;
   }
   out.limit = std::min(out.limit, kEntriesListedMax);
   return out;
 }
 
 AdminReply list(const http::Request& request, cache::ResponseCache& of) {
-  const auto asked = read_query(request.query());
-  if (!asked) return AdminReply::of(access::failure_of(asked.error()));
+  const auto query = read_query(request.query());
+  if (!query) return AdminReply::of(access::failure_of(query.error()));
   const cache::TimePoint now = cache::TimePoint::clock::now();
-  const auto entries = of.store().list(asked->filter, asked->limit, now);
+  const auto entries = of.store().list(query->filter, query->limit, now);
   if (!entries) return AdminReply::of(access::failure_of(entries.error()));
   json::Writer out;
   out.begin_object().key("entries").begin_array();
@@ -126,7 +129,7 @@ AdminReply list(const http::Request& request, cache::ResponseCache& of) {
   return {200, out.end_array().end_object().take()};
 }
 
-AdminReply deleted(const Result<uint64_t>& count) {
+AdminReply deleted_reply(const Result<uint64_t>& count) {
   if (!count) return AdminReply::of(access::failure_of(count.error()));
   json::Writer out;
   out.begin_object().member("deleted", number(*count));
@@ -134,20 +137,20 @@ AdminReply deleted(const Result<uint64_t>& count) {
 }
 
 AdminReply remove_filtered(const http::Request& request, cache::ResponseCache& of) {
-  const auto asked = read_query(request.query());
-  if (!asked) return AdminReply::of(access::failure_of(asked.error()));
-  if (!asked->narrows && !asked->all) {
+  const auto query = read_query(request.query());
+  if (!query) return AdminReply::of(access::failure_of(query.error()));
+  if (!query->has_filter && !query->all) {
     return AdminReply::of({400, "INVALID_INPUT",
                            "expected recipe, decision, model or older_than_seconds, or all=true"});
   }
-  return deleted(of.store().remove_all(asked->filter, cache::TimePoint::clock::now()));
+  return deleted_reply(of.store().remove_all(query->filter, cache::TimePoint::clock::now()));
 }
 
 std::string_view id_of(const http::Request& request) {
   return request.path().substr(kEntries.size() + 1);
 }
 
-AdminReply none(std::string_view id) {
+AdminReply entry_not_found(std::string_view id) {
   return AdminReply::of(
       {404, "NOT_FOUND", fmt::format("there is no entry {}", json::quote_briefly(id))});
 }
@@ -156,7 +159,7 @@ AdminReply show(const http::Request& request, cache::ResponseCache& of) {
   const cache::TimePoint now = cache::TimePoint::clock::now();
   const auto entry = of.store().find(id_of(request), now);
   if (!entry) return AdminReply::of(access::failure_of(entry.error()));
-  if (*entry == nullptr) return none(id_of(request));
+  if (*entry == nullptr) return entry_not_found(id_of(request));
   json::Writer out;
   write_entry(out, **entry, now);
   return {200, out.take()};
@@ -164,25 +167,25 @@ AdminReply show(const http::Request& request, cache::ResponseCache& of) {
 
 AdminReply remove_one(const http::Request& request, cache::ResponseCache& of) {
   const auto count = of.store().remove(id_of(request));
-  if (count && *count == 0) return none(id_of(request));
-  return deleted(count);
+  if (count && *count == 0) return entry_not_found(id_of(request));
+  return deleted_reply(count);
 }
 
 }  // namespace
 
-std::vector<gateway::Route> cache_routes(const serving::CurrentState& live,
+std::vector<gateway::Route> cache_routes(const serving::CurrentState& current,
                                          gateway::ThreadPool& pool,
                                          const gateway::AnswerCache& of) {
   const std::string entries(kEntries), one = entries + '/';
   const auto route = [&](const char* method, const std::string& path, std::string_view permission,
-                         AdminReply (*work)(const http::Request&, cache::ResponseCache&)) {
+                         AdminReply (*handler)(const http::Request&, cache::ResponseCache&)) {
     return management_route(
-        method, path, permission, live, pool,
-        [&of, work](const http::Request& request, const serving::ServingState&) {
-          return work(request, *of.answers());
+        method, path, permission, current, pool,
+        [&of, handler](const http::Request& request, const serving::ServingState&) {
+          return handler(request, *of.answers());
         });
   };
-  return {management_route("GET", std::string(kStats), access::kCacheRead, live, pool,
+  return {management_route("GET", std::string(kStats), access::kCacheRead, current, pool,
                            [&of](const http::Request&, const serving::ServingState&) {
                              return stats(*of.answers());
                            }),

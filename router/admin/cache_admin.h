@@ -1,5 +1,5 @@
 #pragma once
-// The response cache as operators see it: how it does, what it holds, and away with what is wrong.
+// The response cache for operators: its statistics, its entries, and the removal of entries.
 
 #include <vector>
 
@@ -9,10 +9,10 @@
 namespace signalbox::admin {
 
 /// GET /api/v1/response-cache/stats; GET and DELETE /api/v1/response-cache/entries with the filters
-/// recipe, decision, model and older_than_seconds (DELETE without one asks for all=true); GET and
-/// DELETE /api/v1/response-cache/entries/ID. What was asked and answered is not shown. All outlive
-/// the routes.
-std::vector<gateway::Route> cache_routes(const serving::CurrentState& live,
+/// recipe, decision, model and older_than_seconds (DELETE without a filter requires all=true); GET
+/// and DELETE /api/v1/response-cache/entries/ID. The routes do not show requests or replies. All
+/// arguments must outlive the routes.
+std::vector<gateway::Route> cache_routes(const serving::CurrentState& current,
                                          gateway::ThreadPool& pool,
                                          const gateway::AnswerCache& cache);
 

@@ -1,5 +1,5 @@
-// A model is looked for among those that signals use, then opened: it costs memory only where
-// somebody asks for it.
+// Looks for a model among those that signals use and opens it otherwise, so that it costs memory
+// only if somebody requests it.
 
 #include "router/admin/classifiers.h"
 
@@ -13,10 +13,10 @@
 namespace signalbox::admin {
 namespace {
 
-/// What a type is in the configuration.
+/// The configuration of a classifier type.
 struct Purpose {
   std::string_view type;
-  std::string_view key;  // to set when there is none
+  std::string_view key;  // the key to set if there is none
   engine::HeadKind kind;
   double threshold;
 };
@@ -83,9 +83,9 @@ OrFailure<std::vector<std::string_view>> texts_member(const json::Value& object,
   std::vector<std::string_view> texts;
   for (const json::Value item : value->items()) {
     if (!item.is_string() || item.text().empty())
-      return invalid(fmt::format("{}[{}]: expected a string that is not empty", key, texts.size()));
+      return invalid(fmt::format("{}[{}]: expected a non-empty string", key, texts.size()));
     if (texts.size() == count_max)
-      return invalid(fmt::format("{}: at most {} texts are taken", key, count_max));
+      return invalid(fmt::format("{}: at most {} texts are allowed", key, count_max));
     texts.push_back(item.text());
   }
   if (texts.empty()) return invalid(fmt::format("{}: must not be empty", key));
@@ -180,23 +180,23 @@ OrFailure<std::vector<Classes>> classify_texts(const serving::ServingState& stat
   const signals::Compression compression(state.config().modules.prompt_compression);
   std::list<compress::Skeleton> skeletons;
   std::vector<std::string_view> read(texts.begin(), texts.end());
-  const bool shortens = compression.concerns(classifier.type);
+  const bool compresses = compression.concerns(classifier.type);
   for (std::string_view& text : read) {
-    auto skeleton = shortens ? compression.shorten(text) : std::nullopt;
+    auto skeleton = compresses ? compression.shorten(text) : std::nullopt;
     if (skeleton) text = skeletons.emplace_back(*std::move(skeleton)).text;
   }
-  const auto ask = [&](std::span<const std::string_view> windows) {
+  const auto run_windows = [&](std::span<const std::string_view> windows) {
     std::vector<engine::Input> inputs;
     for (const std::string_view window : windows) inputs.push_back({.text = window});
     return classifier.model->answer_within({}, inputs);
   };
-  const auto said = signals::text_classes(*classifier.model, read, ask);
-  if (!said) return tl::unexpected<access::Failure>(model_failure(said.error()));
+  const auto results = signals::text_classes(*classifier.model, read, run_windows);
+  if (!results) return tl::unexpected<access::Failure>(model_failure(results.error()));
   const size_t heads = classifier.model->heads().size();
   std::vector<Classes> all;
   for (size_t i = 0; i < read.size(); ++i) {
-    const std::vector<float>& scores = (*said)[i * heads + classifier.head.head];
-    if (scores.empty()) {  // without a token: what the model says of nothing
+    const std::vector<float>& scores = (*results)[i * heads + classifier.head.head];
+    if (scores.empty()) {  // no token: the class of the empty text
       const engine::Input input{.text = read[i]};
       SIGNALBOX_OR_FAIL(const auto alone, classify(classifier, {&input, 1}));
       all.push_back(alone.front());

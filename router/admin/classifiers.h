@@ -1,6 +1,6 @@
 #pragma once
-// What the classification API stands on: its requests as JSON with limits, the models of a
-// configuration by what they are for, and their answers.
+// The base of the classification API: its JSON requests with limits, the configured models by
+// purpose, and their results.
 
 #include <chrono>
 #include <map>
@@ -18,13 +18,14 @@ namespace signalbox::admin {
 template <class T>
 using OrFailure = tl::expected<T, access::Failure>;
 
-/// A wrong request: 400 with INVALID_INPUT.
+/// Returns a failure for an invalid request: 400 with INVALID_INPUT.
 tl::unexpected<access::Failure> invalid(std::string message);
 
-/// The body as a JSON object.
+/// Parses the body as a JSON object.
 OrFailure<json::Document> read_body(const http::Request& request);
 
-// Members of an object; without one, the default. Errors name the member.
+// Read a member of an object; if it is missing, they return the default. Errors contain the
+// member's name.
 OrFailure<std::string_view> text_member(const json::Value& object,
                                         std::string_view key);  // required
 OrFailure<std::vector<std::string_view>> texts_member(const json::Value& object,
@@ -32,40 +33,40 @@ OrFailure<std::vector<std::string_view>> texts_member(const json::Value& object,
 OrFailure<bool> flag_member(const json::Value& object, std::string_view key);
 OrFailure<double> share_member(const json::Value& object, std::string_view key, double otherwise);
 OrFailure<int64_t> count_member(const json::Value& object, std::string_view key, int64_t max);
-/// The member `options`, or the object itself when it has none, so that it need not be asked for.
+/// Returns the member `options`, or the object itself if it has none, so that callers may omit it.
 OrFailure<json::Value> options_of(const json::Value& root);
 
-/// A model with the head that was asked for; keeps it alive.
+/// A model and the head for one purpose. It keeps the model alive.
 struct Classifier {
-  std::string_view type;  // of signals; lives forever
+  std::string_view type;  // of the signals; static
   std::shared_ptr<const engine::TextModel> model;
   signals::ModelChoice head;
   double threshold = 0;
 };
 
-/// The classifier behind a type of signals ("domain", "jailbreak", "pii", "fact_check",
-/// "user_feedback") or "nli", opened if no signal needed it so far. Failures: 503 with
-/// CLASSIFIER_NOT_CONFIGURED naming the key to set, MODEL_NOT_AVAILABLE for one that cannot be
-/// opened.
+/// Returns the classifier for a signal type ("domain", "jailbreak", "pii", "fact_check",
+/// "user_feedback") or for "nli", and opens it if no signal uses it. Failures: 503 with
+/// CLASSIFIER_NOT_CONFIGURED and the key to set, or MODEL_NOT_AVAILABLE if it cannot be opened.
 OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::string_view type);
 
-/// The scores of a sequence classifier, and the best.
+/// The scores of a sequence classifier and the best class.
 struct Classes {
-  std::vector<float> scores;  // as classifier.head.labels
+  std::vector<float> scores;  // in the order of classifier.head.labels
   size_t best = 0;
 };
 OrFailure<std::vector<Classes>> classify(const Classifier& classifier,
                                          std::span<const engine::Input> inputs);
-/// The same of texts as signals of the classifier's type read them: a long one in windows, or its
-/// skeleton where the configuration says so.
+/// Classifies texts as signals of the classifier's type do: a long text in windows, or compressed
+/// if the configuration enables that.
 OrFailure<std::vector<Classes>> classify_texts(const serving::ServingState& state,
                                                const Classifier& classifier,
                                                std::span<const std::string_view> texts);
 
-/// A failure of a model: 500 with CLASSIFICATION_ERROR, 429 when its queue is full.
+/// Returns the failure for a model's error: 500 with CLASSIFICATION_ERROR, or 429 if its queue is
+/// full.
 access::Failure model_failure(const Error& error);
 
-/// Milliseconds since it was made.
+/// Measures milliseconds since its construction.
 class Stopwatch {
  public:
   double ms() const {
@@ -77,12 +78,12 @@ class Stopwatch {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// "probabilities": {label: score}
+/// Writes "probabilities": {label: score}.
 void write_probabilities(json::Writer& out, const Classifier& classifier, const Classes& classes);
 
 }  // namespace signalbox::admin
 
-/// Takes the value of an OrFailure, or returns its failure as the caller's.
+/// Assigns the value of an OrFailure, or returns its failure from the calling function.
 #define SIGNALBOX_OR_FAIL(target, expression)                     \
   auto SIGNALBOX_CONCAT(outcome_, __LINE__) = (expression);       \
   if (!SIGNALBOX_CONCAT(outcome_, __LINE__))                      \

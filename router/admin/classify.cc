@@ -1,4 +1,4 @@
-// Intent, fact-check, feedback, inference between two texts, and the routes of all families.
+// Intent, fact-check, feedback, inference between two texts, and the routes of all classifications.
 
 #include "router/admin/classify.h"
 
@@ -18,14 +18,14 @@ std::string chat_of(const serving::ServingState& state, std::string_view text,
   return out.end_object().take();
 }
 
-/// What the routing comes to for a request.
+/// The result of routing a request.
 struct Routed {
   std::string decision;
   std::string category;
   double confidence = 0;
   std::string model;
   std::vector<routing::Plan::Matched> matched;
-  std::string error;  // of a signal or of the plan; what is known stands
+  std::string error;  // of a signal or of the plan; the other members stay valid
 };
 
 OrFailure<Routed> route(const serving::ServingState& state, std::string_view text,
@@ -90,19 +90,19 @@ OrFailure<std::string> intent(const http::Request& request, const serving::Servi
   return intent_of(state, text, "", wanted);
 }
 
-/// One text through one sequence classifier.
-struct One {
+/// The class of one text by one sequence classifier.
+struct TextClass {
   Classifier classifier;
   Classes classes;
   std::string_view label() const { return classifier.head.labels[classes.best]; }
   float score() const { return classes.scores[classes.best]; }
 };
 
-OrFailure<One> classify_one(const http::Request& request, const serving::ServingState& state,
-                            std::string_view type) {
+OrFailure<TextClass> classify_one(const http::Request& request, const serving::ServingState& state,
+                                  std::string_view type) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(document.root(), "text"));
-  One one;
+  TextClass one;
   SIGNALBOX_OR_FAIL(one.classifier, find_classifier(state, type));
   SIGNALBOX_OR_FAIL(auto all, classify_texts(state, one.classifier, {&text, 1}));
   one.classes = std::move(all.front());
@@ -112,7 +112,7 @@ OrFailure<One> classify_one(const http::Request& request, const serving::Serving
 OrFailure<std::string> fact_check(const http::Request& request,
                                   const serving::ServingState& state) {
   const Stopwatch watch;
-  SIGNALBOX_OR_FAIL(const One one, classify_one(request, state, "fact_check"));
+  SIGNALBOX_OR_FAIL(const TextClass one, classify_one(request, state, "fact_check"));
   const std::string label = ascii::snake_case(one.label());
   const bool needed = label == "fact_check_needed" || label == "needs_fact_check";
   json::Writer out;
@@ -123,7 +123,7 @@ OrFailure<std::string> fact_check(const http::Request& request,
 
 OrFailure<std::string> feedback(const http::Request& request, const serving::ServingState& state) {
   const Stopwatch watch;
-  SIGNALBOX_OR_FAIL(const One one, classify_one(request, state, "user_feedback"));
+  SIGNALBOX_OR_FAIL(const TextClass one, classify_one(request, state, "user_feedback"));
   const std::string label = ascii::snake_case(one.label());
   json::Writer out;
   out.begin_object().member("feedback_type", label == "sat" ? "satisfied" : label);
@@ -157,10 +157,10 @@ OrFailure<std::string> nli(const http::Request& request, const serving::ServingS
   return out.member("processing_time_ms", watch.ms()).end_object().take();
 }
 
-Work classify_work(OrFailure<std::string> (*answer)(const http::Request&,
-                                                    const serving::ServingState&)) {
-  return [answer](const http::Request& request, const serving::ServingState& state) {
-    return answer_of(answer(request, state));
+AdminHandler classify_handler(OrFailure<std::string> (*handler)(const http::Request&,
+                                                                const serving::ServingState&)) {
+  return [handler](const http::Request& request, const serving::ServingState& state) {
+    return answer_of(handler(request, state));
   };
 }
 
@@ -187,18 +187,18 @@ OrFailure<std::string> intent_of(const serving::ServingState& state, std::string
                                  std::string_view messages, const IntentOptions& options) {
   const Stopwatch watch;
   SIGNALBOX_OR_FAIL(const Routed routed, route(state, text, messages, options.every_signal));
-  std::string asked(text);
-  if (asked.empty()) {
+  std::string user_text(text);
+  if (user_text.empty()) {
     const auto chat = request::ChatRequest::parse(chat_of(state, text, messages));
-    asked = std::string(chat->user_text());
-    if (asked.empty()) return invalid("messages: expected one of the user with text");
+    user_text = std::string(chat->user_text());
+    if (user_text.empty()) return invalid("messages: expected a user message with text");
   }
   json::Writer out;
   out.begin_object().key("classification").begin_object();
   const auto classifier = find_classifier(state, "domain");
   if (classifier) {
-    const std::string_view all_of_it = asked;
-    SIGNALBOX_OR_FAIL(const auto all, classify_texts(state, *classifier, {&all_of_it, 1}));
+    const std::string_view whole_text = user_text;
+    SIGNALBOX_OR_FAIL(const auto all, classify_texts(state, *classifier, {&whole_text, 1}));
     const Classes& classes = all.front();
     const float best = classes.scores[classes.best];
     const double threshold = options.threshold > 0 ? options.threshold : classifier->threshold;
@@ -221,21 +221,21 @@ OrFailure<std::string> intent_of(const serving::ServingState& state, std::string
   return out.end_object().take();
 }
 
-std::vector<gateway::Route> classify_routes(const serving::CurrentState& live,
+std::vector<gateway::Route> classify_routes(const serving::CurrentState& current,
                                             gateway::ThreadPool& pool) {
   std::vector<gateway::Route> routes;
-  const auto add = [&](std::string_view path, Work run) {
+  const auto add = [&](std::string_view path, AdminHandler run) {
     routes.push_back(management_route("POST", fmt::format("/api/v1/{}", path), access::kClassify,
-                                      live, pool, std::move(run)));
+                                      current, pool, std::move(run)));
   };
-  add("classify/intent", classify_work(intent));
-  add("classify/fact-check", classify_work(fact_check));
-  add("classify/user-feedback", classify_work(feedback));
+  add("classify/intent", classify_handler(intent));
+  add("classify/fact-check", classify_handler(fact_check));
+  add("classify/user-feedback", classify_handler(feedback));
   add("classify/pii", answer_pii);
   add("classify/security", answer_security);
   add("classify/combined", answer_combined);
   add("classify/batch", answer_batch);
-  add("nli", classify_work(nli));
+  add("nli", classify_handler(nli));
   return routes;
 }
 

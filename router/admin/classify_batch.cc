@@ -1,4 +1,4 @@
-// Several questions about one text, and one question about several texts.
+// Several classifications of one text, and one classification of several texts.
 
 #include <algorithm>
 
@@ -9,9 +9,9 @@ namespace {
 
 using serving::ServingState;
 
-/// Texts of one pass: more would hold their answers and win nothing.
+/// Texts per pass: more would hold more results in memory and gain no speed.
 constexpr size_t kClassifiedAPass = 16;
-/// Below this a classification counts as one that is not sure.
+/// Below this a classification counts as uncertain.
 constexpr double kLowConfidence = 0.7;
 
 void write_part(json::Writer& out, std::string_view key, const OrFailure<std::string>& part) {
@@ -34,7 +34,7 @@ OrFailure<std::string> combined(const http::Request& request, const serving::Ser
   return out.member("processing_time_ms", watch.ms()).end_object().take();
 }
 
-/// One text of a batch.
+/// The result for one text of a batch.
 struct TextResult {
   std::string category;
   double confidence = 0;

@@ -1,5 +1,6 @@
-// Personal data and attempts to override instructions. Long texts are read in windows, as signals
-// read them; one that its windows would not cover is refused, not judged by a part of it.
+// Personal data and attempts to override instructions. Long texts are read in windows, like in
+// signals. A text that the windows cannot cover is refused, because a part of it would not be
+// checked.
 
 #include <algorithm>
 
@@ -37,7 +38,7 @@ bool is_wanted(const PiiOptions& options, std::string_view type) {
                      [&](std::string_view each) { return ascii::upper_case(each) == type; });
 }
 
-// Whether rules can check all that is asked for, so that no model is asked.
+// True if rules can check all requested types, so that no model is needed.
 bool needs_no_model(const PiiOptions& options) {
   return !options.types.empty() &&
          std::all_of(options.types.begin(), options.types.end(), [](std::string_view each) {
@@ -45,9 +46,9 @@ bool needs_no_model(const PiiOptions& options) {
          });
 }
 
-/// "[PERSON_0]": one a type and text, numbered within the type.
+/// Returns placeholders such as "[PERSON_0]": one per type and text, numbered within the type.
 std::vector<std::string> placeholders(std::string_view text, const std::vector<PiiEntity>& all) {
-  std::map<std::string_view, std::map<std::string_view, size_t>> seen;  // numbers by type and text
+  std::map<std::string_view, std::map<std::string_view, size_t>> seen;  // number by type and text
   std::vector<std::string> out;
   for (const PiiEntity& finding : all) {
     auto& numbers = seen[finding.type];
@@ -100,7 +101,7 @@ OrFailure<std::string> security(const http::Request& request, const serving::Ser
 
 OrFailure<std::vector<PiiEntity>> find_pii(const serving::ServingState& state,
                                            std::string_view text, const PiiOptions& options) {
-  Classifier classifier;  // none where rules are enough
+  Classifier classifier;  // stays empty if rules suffice
   if (!needs_no_model(options)) {
     SIGNALBOX_OR_FAIL(classifier, find_classifier(state, "pii"));
     SIGNALBOX_OR_FAIL([[maybe_unused]] const auto windows, windows_of(classifier, text));
@@ -198,8 +199,8 @@ OrFailure<std::string> security_of(const serving::ServingState& state, std::stri
   out.member("recommendation", risk.is_jailbreak ? "block" : "allow");
   if (with_reasoning) {
     out.member("reasoning",
-               fmt::format("the class \"{}\" has the probability {:.3f} in the part of the text "
-                           "where it is greatest",
+               fmt::format("the class \"{}\" has probability {:.3f} in the part of the text "
+                           "where it is highest",
                            risk.label, risk.score));
   }
   found("patterns_detected");

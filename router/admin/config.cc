@@ -1,5 +1,5 @@
-// A change is compared with If-Match under the lock that makes it, so that of two who read the same
-// document one is told.
+// If-Match is compared under the lock of the change, so that of two clients that read the same
+// document the second one is refused.
 
 #include "router/admin/config.h"
 
@@ -18,8 +18,8 @@ std::string etag_of(const serving::ServingState& state) {
   return fmt::format("\"{}\"", state.hash);
 }
 
-/// Whether a list of entity tags ("\"a\", \"b\"", or "*") names this one.
-bool names(std::string_view tags, std::string_view tag) {
+/// True if a list of entity tags ("\"a\", \"b\"", or "*") contains this one.
+bool has_tag(std::string_view tags, std::string_view tag) {
   while (!tags.empty()) {
     const size_t comma = std::min(tags.find(','), tags.size());
     std::string_view one = tags.substr(0, comma);
@@ -31,7 +31,7 @@ bool names(std::string_view tags, std::string_view tag) {
   return false;
 }
 
-void lines(json::Writer& out, std::string_view key, const std::vector<std::string>& all) {
+void write_lines(json::Writer& out, std::string_view key, const std::vector<std::string>& all) {
   out.key(key).begin_array();
   for (const std::string& line : all) out.string(line);
   out.end_array();
@@ -48,8 +48,9 @@ bool wants_yaml(const http::Request& request) {
   return accept && accept->find("yaml") != std::string_view::npos;
 }
 
-/// The file with its comments, where the caller may see it so. Comments may tell secrets: of those
-/// who have tokens, whoever may see secrets; without tokens, the people of this machine.
+/// Returns the file with its comments if the caller may see them. Comments can contain secrets.
+/// With tokens, the caller must have the permission to see secrets; without tokens, the caller must
+/// be on this machine.
 Result<std::optional<std::string>> file_for(const http::Request& request,
                                             const serving::ServingState& state, bool secrets) {
   if (secrets) return state.text;
@@ -63,7 +64,7 @@ Result<std::optional<std::string>> file_for(const http::Request& request,
 AdminReply get(const http::Request& request, const serving::ServingState& state) {
   const std::string etag = etag_of(state);
   const auto known = request.headers.find("if-none-match");
-  if (known && names(*known, etag)) return {304, "", "application/json", etag};
+  if (known && has_tag(*known, etag)) return {304, "", "application/json", etag};
   const bool secrets = state.access.shows_secrets(access::credentials_of(request));
   if (request.query() == "?format=file") {
     auto text = file_for(request, state, secrets);
@@ -71,13 +72,13 @@ AdminReply get(const http::Request& request, const serving::ServingState& state)
     if (*text) return {200, **std::move(text), "application/yaml", etag};
   }
   const bool yaml = wants_yaml(request);
-  auto shown = config::show(state.text, state.config().source,
-                            yaml ? config::Syntax::kYaml : config::Syntax::kJson, secrets);
-  if (!shown) return AdminReply::of(access::failure_of(shown.error()));
-  return {200, *std::move(shown), yaml ? "application/yaml" : "application/json", etag};
+  auto text = config::show(state.text, state.config().source,
+                           yaml ? config::Syntax::kYaml : config::Syntax::kJson, secrets);
+  if (!text) return AdminReply::of(access::failure_of(text.error()));
+  return {200, *std::move(text), yaml ? "application/yaml" : "application/json", etag};
 }
 
-/// What a client sends as a document: itself, or the text in {"yaml": "..."}.
+/// Returns the document that a client sent: the body itself, or the text in {"yaml": "..."}.
 std::string document_of(const http::Request& request) {
   if (config::syntax_of(request.body) == config::Syntax::kJson) {
     const auto body = json::Document::parse(request.body);
@@ -87,8 +88,8 @@ std::string document_of(const http::Request& request) {
   return request.body;
 }
 
-AdminReply applied(const Result<Reloader::Applied>& result,
-                   const std::optional<access::Failure>& refused) {
+AdminReply reply_to_change(const Result<Reloader::Applied>& result,
+                           const std::optional<access::Failure>& refused) {
   if (refused) return AdminReply::of(*refused);
   if (!result) {
     if (result.error().code == Code::kIo)
@@ -100,57 +101,57 @@ AdminReply applied(const Result<Reloader::Applied>& result,
   const serving::ServingState& state = *result->state;
   json::Writer out;
   out.begin_object().member("status", "success").member("version", result->version);
-  out.member("message", fmt::format("generation {} serves; version {} is what was before",
+  out.member("message", fmt::format("generation {} is active; version {} is the previous one",
                                     state.generation, result->version));
   out.member("generation", static_cast<int64_t>(state.generation)).member("hash", state.hash);
-  lines(out, "takes_restart", state.unchanged);
-  lines(out, "notices", state.notices);
+  write_lines(out, "takes_restart", state.unchanged);
+  write_lines(out, "notices", state.notices);
   return {200, out.end_object().take(), "application/json", etag_of(state)};
 }
 
-/// The precondition of a change, and what makes the text when it holds.
+/// Checks the preconditions of a change; if they hold, `make` makes the new text.
 template <class Make>
 AdminReply change(const http::Request& request, const Find& find, bool needs_same_file,
                   const Make& make) {
   Reloader* reloader = find();
   if (reloader == nullptr) return no_file();
   std::optional<access::Failure> refused;
-  const auto result = reloader->apply([&](const serving::ServingState& serving,
-                                          const std::string* disk) -> Result<std::string> {
-    const auto match = request.headers.find("if-match");
-    if (match && !names(*match, etag_of(serving))) {
-      refused = {412, "CONFIG_CHANGED",
-                 "the configuration is another by now; read it again and repeat the change"};
-      return fail(Code::kInvalid, "");
-    }
-    if (needs_same_file && disk == nullptr) {
-      refused = {409, "CONFIG_MISSING",
-                 "the file cannot be read, so that there is nothing to change a part of; put it "
-                 "back, or write it as a whole with PUT"};
-      return fail(Code::kInvalid, "");
-    }
-    if (needs_same_file && *disk != serving.text) {
-      refused = {409, "CONFIG_CHANGED",
-                 "the file holds another configuration than the one that serves; reload it, or "
-                 "replace it as a whole"};
-      return fail(Code::kInvalid, "");
-    }
-    SIGNALBOX_TRY(std::string text, make(*reloader, serving));
-    const std::string name = reloader->file().string();
-    SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
-    SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
-    // Who may write could give himself every right otherwise.
-    if (before != after &&
-        serving.access.check(access::kSecretView, access::credentials_of(request)) !=
-            access::Access::Verdict::kGranted) {
-      refused = {403, "FORBIDDEN",
-                 "global.services.management_api: only a role with every permission may change "
-                 "who may do what"};
-      return fail(Code::kInvalid, "");
-    }
-    return text;
-  });
-  return applied(result, refused);
+  const auto result = reloader->apply(
+      [&](const serving::ServingState& serving, const std::string* disk) -> Result<std::string> {
+        const auto match = request.headers.find("if-match");
+        if (match && !has_tag(*match, etag_of(serving))) {
+          refused = {412, "CONFIG_CHANGED",
+                     "the configuration has changed; read it again and repeat the change"};
+          return fail(Code::kInvalid, "");
+        }
+        if (needs_same_file && disk == nullptr) {
+          refused = {409, "CONFIG_MISSING",
+                     "the file cannot be read, so a part of it cannot be changed; restore it, "
+                     "or replace it as a whole with PUT"};
+          return fail(Code::kInvalid, "");
+        }
+        if (needs_same_file && *disk != serving.text) {
+          refused = {409, "CONFIG_CHANGED",
+                     "the file differs from the active configuration; reload it, or "
+                     "replace it as a whole"};
+          return fail(Code::kInvalid, "");
+        }
+        SIGNALBOX_TRY(std::string text, make(*reloader, serving));
+        const std::string name = reloader->file().string();
+        SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
+        SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
+        // Otherwise a caller with write access could grant itself every right.
+        if (before != after &&
+            serving.access.check(access::kSecretView, access::credentials_of(request)) !=
+                access::Access::Verdict::kGranted) {
+          refused = {403, "FORBIDDEN",
+                     "global.services.management_api: only a role with every permission may change "
+                     "access rights"};
+          return fail(Code::kInvalid, "");
+        }
+        return text;
+      });
+  return reply_to_change(result, refused);
 }
 
 AdminReply put(const http::Request& request, const Find& find) {
@@ -194,9 +195,9 @@ AdminReply validate(const http::Request& request, const serving::ServingState& s
   }
   json::Writer out;
   out.begin_object().member("valid", review.errors.empty());
-  lines(out, "errors", review.errors);
-  lines(out, "notices", review.notices);
-  lines(out, "takes_restart", review.unchanged);
+  write_lines(out, "errors", review.errors);
+  write_lines(out, "notices", review.notices);
+  write_lines(out, "takes_restart", review.unchanged);
   return {200, out.end_object().take()};
 }
 
@@ -252,20 +253,20 @@ AdminReply status(const serving::ServingState& state, const Find& find) {
   out.member("failed", static_cast<int64_t>(counts.failed)).key("last_success");
   counts.last_success ? out.string(access::timestamp(*counts.last_success)) : out.null();
   out.end_object();
-  lines(out, "takes_restart", state.unchanged);
-  lines(out, "notices", state.notices);
+  write_lines(out, "takes_restart", state.unchanged);
+  write_lines(out, "notices", state.notices);
   return {200, out.end_object().take()};
 }
 
 }  // namespace
 
-std::vector<gateway::Route> config_routes(const serving::CurrentState& live,
+std::vector<gateway::Route> config_routes(const serving::CurrentState& current,
                                           gateway::ThreadPool& pool, Find find) {
   std::vector<gateway::Route> routes;
   const auto add = [&](std::string_view method, std::string_view path, std::string_view permission,
-                       Work work) {
-    routes.push_back(management_route(std::string(method), std::string(path), permission, live,
-                                      pool, std::move(work)));
+                       AdminHandler handler) {
+    routes.push_back(management_route(std::string(method), std::string(path), permission, current,
+                                      pool, std::move(handler)));
   };
   using Request = http::Request;
   add("GET", "/config/router", access::kConfigRead, get);
@@ -275,7 +276,7 @@ std::vector<gateway::Route> config_routes(const serving::CurrentState& live,
       [find](const Request& request, const serving::ServingState&) {
         return patch(request, find);
       });
-  // Messages may say what a variable of the environment holds, which readers must not learn.
+  // Error messages may reveal the value of an environment variable, which readers must not learn.
   add("POST", "/config/router/validate", access::kConfigWrite,
       [find](const Request& request, const serving::ServingState& state) {
         return validate(request, state, find);

@@ -1,5 +1,5 @@
-// Storing reads, packs and syncs, so all of it runs on the pool. A context of somebody else is not
-// there, as one that never was.
+// Storing reads, packs and syncs, so all of it runs on the pool. Another client's context is
+// answered like one that does not exist.
 
 #include "router/admin/context_routes.h"
 
@@ -23,18 +23,18 @@ constexpr std::string_view kPin = "/pin";
 constexpr size_t kContextsListed = 100;
 constexpr size_t kContextsListedMax = 1000;
 
-struct Said {
+struct ContextReply {
   int status = 200;
   std::string body = {};
 };
 
-/// What a handler works with: one request of one client.
-struct Task {
+/// One request of one client.
+struct ContextCall {
   Store& store;
   const http::Request& request;
   std::string tenant;
 
-  /// Of /v1/contexts/ID and /v1/contexts/ID/pin.
+  /// For /v1/contexts/ID and /v1/contexts/ID/pin.
   Key key() const {
     std::string_view id = request.path().substr(kContextsPath.size() + 1);
     if (is_pin()) id.remove_suffix(kPin.size());
@@ -52,28 +52,28 @@ void write_members(json::Writer& out, const Context& context, const Store& store
   if (!store.shared().empty()) out.member("shared", context.shared);
 }
 
-Said said(const Context& context, const Store& store, int status = 200) {
+ContextReply context_reply(const Context& context, const Store& store, int status = 200) {
   json::Writer out;
   out.begin_object();
   write_members(out, context, store);
   return {status, out.end_object().take()};
 }
 
-struct Wanted {
-  std::string content;  // what stands between the brackets of `messages`
+struct NewContext {
+  std::string content;  // the text between the brackets of `messages`
   uint32_t messages = 0;
   bool pinned = false;
 };
 
-// Whatever is stored is read as the messages of a request first, so that no reference makes a
-// request that is none.
-Result<Wanted> read(std::string_view body) {
+// Parses the messages as those of a chat request before it stores them, so that no reference can
+// make a valid request invalid.
+Result<NewContext> read_new_context(std::string_view body) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(body)));
   const json::Value root = document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
   std::string_view messages;
-  Wanted out;
+  NewContext out;
   for (const json::Member& member : root.members()) {
     if (root.count(member.key) > 1)
       return fail(Code::kInvalid, "{}: given more than once", member.key);
@@ -85,7 +85,7 @@ Result<Wanted> read(std::string_view body) {
       return fail(Code::kInvalid, "pinned: expected a boolean, found {}",
                   json::type_name(member.value.type()));
     } else {
-      return fail(Code::kInvalid, "{} is not known here (known: messages, pinned)",
+      return fail(Code::kInvalid, "unknown member {} (known: messages, pinned)",
                   json::quote_briefly(member.key));
     }
   }
@@ -104,64 +104,64 @@ Result<Wanted> read(std::string_view body) {
   return out;
 }
 
-Result<Said> create(const Task& task) {
-  SIGNALBOX_TRY(Wanted wanted, read(task.request.body));
-  SIGNALBOX_TRY(Store::Put put, task.store.put(task.tenant, std::move(wanted.content),
-                                               wanted.messages, gateway::wall_seconds()));
-  if (wanted.pinned) {
-    Result<Context> pinned = task.store.pin(put.context.key, true);
-    if (!pinned && put.is_new) static_cast<void>(task.store.drop(put.context.key));
+Result<ContextReply> create(const ContextCall& call) {
+  SIGNALBOX_TRY(NewContext new_context, read_new_context(call.request.body));
+  SIGNALBOX_TRY(Store::Put put, call.store.put(call.tenant, std::move(new_context.content),
+                                               new_context.messages, gateway::wall_seconds()));
+  if (new_context.pinned) {
+    Result<Context> pinned = call.store.pin(put.context.key, true);
+    if (!pinned && put.is_new) static_cast<void>(call.store.drop(put.context.key));
     SIGNALBOX_TRY(put.context, std::move(pinned));
   }
-  return said(put.context, task.store, put.is_new ? 201 : 200);
+  return context_reply(put.context, call.store, put.is_new ? 201 : 200);
 }
 
-Result<Said> list(const Task& task) {
-  const std::string_view query = task.request.query();
+Result<ContextReply> list(const ContextCall& call) {
+  const std::string_view query = call.request.query();
   SIGNALBOX_TRY(const size_t limit,
                 query_number(query, "limit", kContextsListed, kContextsListedMax));
-  const auto found = task.store.list(task.tenant, query_value(query, "after"), limit + 1);
+  const auto found = call.store.list(call.tenant, query_value(query, "after"), limit + 1);
   json::Writer out;
   out.begin_object().member("object", "list").key("data").begin_array();
   for (size_t i = 0; i < std::min(found.size(), limit); ++i) {
     out.begin_object();
-    write_members(out, found[i], task.store);
+    write_members(out, found[i], call.store);
     out.end_object();
   }
   out.end_array().member("has_more", found.size() > limit);
-  return Said{200, out.end_object().take()};
+  return ContextReply{200, out.end_object().take()};
 }
 
-Result<Said> show(const Task& task) {
-  SIGNALBOX_TRY(const Context context, task.store.find(task.key()));
-  SIGNALBOX_TRY(const Store::Content content, task.store.get(context.key, gateway::wall_seconds()));
+Result<ContextReply> show(const ContextCall& call) {
+  SIGNALBOX_TRY(const Context context, call.store.find(call.key()));
+  SIGNALBOX_TRY(const Store::Content content, call.store.get(context.key, gateway::wall_seconds()));
   json::Writer out;
   out.begin_object();
-  write_members(out, context, task.store);
+  write_members(out, context, call.store);
   out.key("messages").raw(fmt::format("[{}]", *content));
-  return Said{200, out.end_object().take()};
+  return ContextReply{200, out.end_object().take()};
 }
 
-Result<Said> pin(const Task& task) {
-  if (!task.is_pin()) return fail(Code::kNotFound, "expected {}/ID{}", kContextsPath, kPin);
-  SIGNALBOX_TRY(const Context context, task.store.pin(task.key(), true));
-  return said(context, task.store);
+Result<ContextReply> pin(const ContextCall& call) {
+  if (!call.is_pin()) return fail(Code::kNotFound, "expected {}/ID{}", kContextsPath, kPin);
+  SIGNALBOX_TRY(const Context context, call.store.pin(call.key(), true));
+  return context_reply(context, call.store);
 }
 
-Result<Said> remove(const Task& task) {
-  const Key key = task.key();
-  if (task.is_pin()) {
-    SIGNALBOX_TRY(const Context context, task.store.pin(key, false));
-    return said(context, task.store);
+Result<ContextReply> remove(const ContextCall& call) {
+  const Key key = call.key();
+  if (call.is_pin()) {
+    SIGNALBOX_TRY(const Context context, call.store.pin(key, false));
+    return context_reply(context, call.store);
   }
-  SIGNALBOX_TRY_VOID(task.store.drop(key));
+  SIGNALBOX_TRY_VOID(call.store.drop(key));
   json::Writer out;
   out.begin_object().member("id", key.id).member("object", "context.deleted");
-  return Said{200, out.member("deleted", true).end_object().take()};
+  return ContextReply{200, out.member("deleted", true).end_object().take()};
 }
 
-/// As the client reads it; what the disk says is for the log.
-Said refusal(const Error& error) {
+/// Returns the reply for an error. Disk errors go to the log and not to the client.
+ContextReply error_reply(const Error& error) {
   switch (error.code) {
     case Code::kNotFound:
       return {404, http::error_body(404, error.message, "context_not_found")};
@@ -169,8 +169,8 @@ Said refusal(const Error& error) {
       return {413, http::error_body(413, error.message, "context_quota_exceeded")};
     case Code::kIo:
       log::error("context", "{}", error.message);
-      return {500,
-              http::error_body(500, "the disk of the contexts does not work; nothing was changed")};
+      return {500, http::error_body(
+                       500, "the context store cannot access its disk; nothing was changed")};
     default:
       return {http::error_kind(error.code).status, http::error_body(error)};
   }
@@ -178,28 +178,30 @@ Said refusal(const Error& error) {
 
 class ContextHandler {
  public:
-  using Work = Result<Said> (*)(const Task&);
-  ContextHandler(Store& store, const config::Config& config, gateway::ThreadPool& pool, Work work)
-      : store_(store), config_(config), pool_(pool), work_(work) {}
+  using Operation = Result<ContextReply> (*)(const ContextCall&);
+  ContextHandler(Store& store, const config::Config& config, gateway::ThreadPool& pool,
+                 Operation operation)
+      : store_(store), config_(config), pool_(pool), operation_(operation) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    const Task task{store_, exchange.request, access::owner_of(exchange.request.headers, config_)};
-    Result<Said> outcome;
-    std::function<void()> run = [&] { outcome = work_(task); };
+    const ContextCall call{store_, exchange.request,
+                           access::owner_of(exchange.request.headers, config_)};
+    Result<ContextReply> outcome;
+    std::function<void()> run = [&] { outcome = operation_(call); };
     const bool ran = co_await pool_.run(std::move(run));
     if (!ran) outcome = fail(Code::kOverloaded, "too many requests are waiting");
     http::Headers fields;
     fields.add("Content-Type", "application/json");
     if (!ran) fields.add("Retry-After", "1");
-    const Said answer = outcome ? *std::move(outcome) : refusal(outcome.error());
-    co_await exchange.reply.send(answer.status, fields, answer.body);
+    const ContextReply reply = outcome ? *std::move(outcome) : error_reply(outcome.error());
+    co_await exchange.reply.send(reply.status, fields, reply.body);
   }
 
  private:
   Store& store_;
   const config::Config& config_;
   gateway::ThreadPool& pool_;
-  const Work work_;
+  const Operation operation_;
 };
 
 }  // namespace
@@ -207,8 +209,8 @@ class ContextHandler {
 std::vector<gateway::Route> context_routes(Store& store, const config::Config& config,
                                            gateway::ThreadPool& pool) {
   const std::string all(kContextsPath), one = all + '/';
-  const auto handler = [&](ContextHandler::Work work) {
-    return ContextHandler(store, config, pool, work);
+  const auto handler = [&](ContextHandler::Operation operation) {
+    return ContextHandler(store, config, pool, operation);
   };
   return {{"POST", all, handler(create)},
           {"GET", all, handler(list)},

@@ -1,6 +1,6 @@
 #pragma once
-// /v1/contexts: clients store messages that their requests then refer to. docs/context.md has the
-// shapes.
+// /v1/contexts: clients store messages that their requests then refer to. docs/context.md describes
+// the JSON.
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 namespace signalbox::admin {
 
-/// All outlive the routes. Each client sees its own only: see owner_of().
+/// All arguments must outlive the routes. Each client sees only its own contexts: see owner_of().
 std::vector<gateway::Route> context_routes(contexts::Store& store, const config::Config& config,
                                            gateway::ThreadPool& pool);
 

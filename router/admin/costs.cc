@@ -1,5 +1,5 @@
-// Sums of what /metrics shows, so that both agree; amounts are of the prices at the time of each
-// reply, whatever has become of them since.
+// Sums of the figures in /metrics, so that both agree. Amounts use the price at the time of each
+// reply, even if it has changed since.
 
 #include "router/admin/costs.h"
 
@@ -38,7 +38,7 @@ Lines lines_of(const observe::Metrics& metrics) {
   return out;
 }
 
-// Of a currency, to a billionth: what binary fractions have beyond that is noise.
+// Rounds to a billionth of a currency unit; digits beyond that are noise of binary fractions.
 double rounded(double amount) {
   return std::round(amount * 1e9) / 1e9;
 }
@@ -62,7 +62,7 @@ void write_line(json::Writer& out, std::string_view model, std::string_view deci
   out.end_object();
 }
 
-// Savings are told only where all that was spent in a currency has something to be held against.
+// Writes savings only for currencies in which all spending has a comparison.
 void write_totals(json::Writer& out, const Lines& lines) {
   Amounts cost, on_default;
   std::map<std::string, bool> comparable;
@@ -91,9 +91,9 @@ void write_totals(json::Writer& out, const Lines& lines) {
 
 }  // namespace
 
-gateway::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& live,
+gateway::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
                            gateway::ThreadPool& pool) {
-  return management_route("GET", "/api/v1/costs", "metrics.read", live, pool,
+  return management_route("GET", "/api/v1/costs", "metrics.read", current, pool,
                           [&metrics, since = std::chrono::system_clock::now()](
                               const http::Request&, const serving::ServingState& state) {
                             const Lines lines = lines_of(metrics);

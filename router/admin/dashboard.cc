@@ -1,5 +1,5 @@
-// A page may ask this listener only and run only its own script: what a prompt or a configuration
-// holds can neither load nor send anything.
+// A page may contact only this listener and run only its own script. Text in a prompt or a
+// configuration can therefore neither load nor send anything.
 
 #include "router/admin/dashboard.h"
 
@@ -22,7 +22,7 @@ bool takes_gzip(const http::Headers& headers) {
 }
 
 http::Task<> send_file(http::Exchange exchange, dashboard::File file) {
-  const http::Headers& asked = exchange.request.headers;
+  const http::Headers& request_headers = exchange.request.headers;
   http::Headers fields;
   fields.add("ETag", file.etag);
   fields.add("Cache-Control", "no-cache");
@@ -30,15 +30,15 @@ http::Task<> send_file(http::Exchange exchange, dashboard::File file) {
   fields.add("Content-Security-Policy", kPolicy);
   fields.add("X-Content-Type-Options", "nosniff");
   fields.add("Referrer-Policy", "no-referrer");
-  const auto known = asked.find("if-none-match");
+  const auto known = request_headers.find("if-none-match");
   if (known && known->find(file.etag) != std::string_view::npos) {
     co_await exchange.reply.send(304, fields, {});
     co_return;
   }
   fields.add("Content-Type", file.content_type);
-  const bool zipped = takes_gzip(asked);
-  if (zipped) fields.add("Content-Encoding", "gzip");
-  co_await exchange.reply.send(200, fields, zipped ? file.zipped : file.bytes);
+  const bool gzipped = takes_gzip(request_headers);
+  if (gzipped) fields.add("Content-Encoding", "gzip");
+  co_await exchange.reply.send(200, fields, gzipped ? file.zipped : file.bytes);
 }
 
 AdminReply access(const http::Request& request, const serving::ServingState& state) {
@@ -57,7 +57,8 @@ AdminReply traffic(const http::Request& request, const observe::History& history
   return {200, history.json(*from)};
 }
 
-// The browser's own fields, and above all its token for this listener, are nobody else's business.
+// Removes the browser's own fields, above all its token for this listener, which no model server
+// may receive.
 http::Task<> send_chat(http::Exchange exchange,
                        std::shared_ptr<const serving::ServingState> state) {
   http::Headers fields;
@@ -71,14 +72,15 @@ http::Task<> send_chat(http::Exchange exchange,
 }  // namespace
 
 std::vector<gateway::Route> dashboard_routes(const observe::History& history,
-                                             const serving::CurrentState& live,
+                                             const serving::CurrentState& current,
                                              gateway::ThreadPool& pool) {
   std::vector<gateway::Route> routes;
-  routes.push_back(management_route("GET", "/api/v1/access", access::kAnyone, live, pool, access));
+  routes.push_back(
+      management_route("GET", "/api/v1/access", access::kAnyone, current, pool, access));
   routes.push_back(management_route(
-      "GET", "/api/v1/traffic", "metrics.read", live, pool,
+      "GET", "/api/v1/traffic", "metrics.read", current, pool,
       [&history](const http::Request& request, const auto&) { return traffic(request, history); }));
-  routes.push_back(management_passage("POST", "/api/v1/chat", access::kChat, live, send_chat));
+  routes.push_back(management_stream("POST", "/api/v1/chat", access::kChat, current, send_chat));
   return routes;
 }
 

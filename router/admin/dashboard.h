@@ -1,6 +1,6 @@
 #pragma once
-// What the dashboard asks for beside the rest of the management API: its own files, who the caller
-// is, the last minutes of traffic, a request that is sent for real.
+// The routes that the dashboard needs in addition to the management API: its own files, the
+// caller's permissions, recent traffic, and a real chat request.
 
 #include <vector>
 
@@ -9,17 +9,18 @@
 
 namespace signalbox::admin {
 
-/// All outlive the routes.
+/// All arguments must outlive the routes.
 ///
-///   GET  /api/v1/access       how callers are told apart, and what this one may do
-///   GET  /api/v1/traffic      the steps of the history: metrics.read
-///   POST /api/v1/chat         a chat completion request, answered as the data plane would:
-///                             chat.invoke
+///   GET  /api/v1/access       how callers are identified, and this caller's permissions
+///   GET  /api/v1/traffic      the steps of the history; requires metrics.read
+///   POST /api/v1/chat         a chat completion request, answered like on the data plane;
+///                             requires chat.invoke
 std::vector<gateway::Route> dashboard_routes(const observe::History& history,
-                                             const serving::CurrentState& live,
+                                             const serving::CurrentState& current,
                                              gateway::ThreadPool& pool);
 
-/// GET /, /app.js and the like, for everybody: a browser that asks for them has no token yet.
+/// GET /, /app.js and the like, without permission, because a browser has no token when it loads
+/// them.
 std::vector<gateway::Route> dashboard_files();
 
 }  // namespace signalbox::admin

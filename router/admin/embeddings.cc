@@ -1,5 +1,5 @@
-// One model embeds: the one that global.model_catalog.embeddings names. Clients may call it by the
-// last part of its path, or "auto".
+// One model embeds: the one in global.model_catalog.embeddings. Clients may call it by the last
+// part of its path, or "auto".
 
 #include "router/admin/embeddings.h"
 
@@ -16,14 +16,14 @@ namespace {
 
 using serving::ServingState;
 
-constexpr size_t kTextsMax = 2048;  // of a request, as OpenAI has it
+constexpr size_t kTextsMax = 2048;  // per request, as in OpenAI's API
 constexpr size_t kEmbeddedAPass = 16;
 constexpr int64_t kDimensionMax = 1 << 16;
 constexpr int64_t kLayersMax = 1 << 10;
 
 struct Embedder {
   std::shared_ptr<const engine::TextEmbedder> model;
-  const engine::TextModel* text_model = nullptr;  // the same, if it is one
+  const engine::TextModel* text_model = nullptr;  // the same model, if it is a TextModel
   std::string name;
 };
 
@@ -66,14 +66,14 @@ OrFailure<engine::EmbedOptions> embed_options(const Embedder& embedder, const js
   if (dim > embedder.model->dim())
     return invalid(fmt::format("{}: the model has {}", dimension_key, embedder.model->dim()));
   if (layers > 0 && (embedder.text_model == nullptr || layers > embedder.text_model->layers()))
-    return invalid("target_layer: the model has fewer");
+    return invalid("target_layer: the model has fewer layers");
   engine::EmbedOptions options;
   options.dim = static_cast<int32_t>(dim);
   options.layers = static_cast<int32_t>(layers);
   return options;
 }
 
-/// (texts, dim), L2-normalised.
+/// Returns (texts, dim), L2-normalised.
 OrFailure<std::vector<std::vector<float>>> embed(const Embedder& embedder,
                                                  std::span<const std::string_view> texts,
                                                  const engine::EmbedOptions& options,
@@ -116,7 +116,7 @@ OrFailure<std::string> embeddings(const http::Request& request,
   const json::Value root = document.root();
   if (const auto images = root.find("images"); images && !images->is_null())
     return tl::unexpected<access::Failure>(
-        access::Failure{501, "NOT_IMPLEMENTED", "images: no model that embeds images is built"});
+        access::Failure{501, "NOT_IMPLEMENTED", "images: embedding images is not supported"});
   SIGNALBOX_OR_FAIL(const auto texts, texts_member(root, "texts", kTextsMax));
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
@@ -189,14 +189,15 @@ OrFailure<std::string> similarities(const http::Request& request,
   return out.member("processing_time_ms", watch.ms()).end_object().take();
 }
 
-// --- OpenAI's shape ---
+// --- OpenAI's API ---
 
 OrFailure<std::vector<std::string_view>> inputs_of(const json::Value& root) {
   const auto input = root.find("input");
   if (input && input->is_array()) {
     const json::Items items = input->items();
     if (items.begin() != items.end() && !(*items.begin()).is_string())
-      return invalid("input: token ids are not taken; expected a string or an array of strings");
+      return invalid(
+          "input: token ids are not supported; expected a string or an array of strings");
     return texts_member(root, "input", kTextsMax);
   }
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "input"));
@@ -208,7 +209,7 @@ void write_vector(json::Writer& out, const std::vector<float>& vector, bool as_b
     out.member("embedding", std::span<const float>(vector));
     return;
   }
-  static_assert(std::endian::native == std::endian::little);  // as clients of OpenAI read it
+  static_assert(std::endian::native == std::endian::little);  // OpenAI's clients expect this
   out.member("embedding", base64::encode({reinterpret_cast<const char*>(vector.data()),
                                           vector.size() * sizeof(float)}));
 }
@@ -253,19 +254,19 @@ std::string openai_error(const access::Failure& failure) {
   return http::error_body(failure.status, failure.message);
 }
 
-class OpenAi {
+class OpenAiEmbeddings {
  public:
-  OpenAi(const serving::ServingState& state, gateway::ThreadPool& pool)
+  OpenAiEmbeddings(const serving::ServingState& state, gateway::ThreadPool& pool)
       : state_(state), pool_(pool) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
     OrFailure<std::string> outcome;
-    std::stop_source given_up;
+    std::stop_source cancelled;
     std::function<void()> run = [&] {
-      outcome = openai(exchange.request, state_, {.stop = given_up.get_token()});
+      outcome = openai(exchange.request, state_, {.stop = cancelled.get_token()});
     };
     const bool ran =
-        co_await gateway::run_within(pool_, exchange.interrupt, given_up, std::move(run));
+        co_await gateway::run_within(pool_, exchange.interrupt, cancelled, std::move(run));
     if (exchange.interrupt.raised() && exchange.interrupt.why() == Code::kCancelled) {
       exchange.reply.abandon();
       co_return;
@@ -297,33 +298,33 @@ AdminReply answer_openai(const http::Request& request, const serving::ServingSta
                  : AdminReply{outcome.error().status, openai_error(outcome.error())};
 }
 
-Work openai_work(OrFailure<std::string> (*answer)(const http::Request&,
-                                                  const serving::ServingState&)) {
-  return [answer](const http::Request& request, const serving::ServingState& state) {
-    const auto outcome = answer(request, state);
+AdminHandler embeddings_handler(OrFailure<std::string> (*handler)(const http::Request&,
+                                                                  const serving::ServingState&)) {
+  return [handler](const http::Request& request, const serving::ServingState& state) {
+    const auto outcome = handler(request, state);
     return outcome ? AdminReply{200, *outcome} : AdminReply::of(outcome.error());
   };
 }
 
 }  // namespace
 
-std::vector<gateway::Route> embedding_routes(const serving::CurrentState& live,
+std::vector<gateway::Route> embedding_routes(const serving::CurrentState& current,
                                              gateway::ThreadPool& pool) {
   std::vector<gateway::Route> routes;
-  const auto add = [&](std::string_view path, Work run) {
-    routes.push_back(
-        management_route("POST", std::string(path), access::kClassify, live, pool, std::move(run)));
+  const auto add = [&](std::string_view path, AdminHandler run) {
+    routes.push_back(management_route("POST", std::string(path), access::kClassify, current, pool,
+                                      std::move(run)));
   };
-  add("/api/v1/embeddings", openai_work(embeddings));
-  add("/api/v1/similarity", openai_work(similarity));
-  add("/api/v1/similarity/batch", openai_work(similarities));
+  add("/api/v1/embeddings", embeddings_handler(embeddings));
+  add("/api/v1/similarity", embeddings_handler(similarity));
+  add("/api/v1/similarity/batch", embeddings_handler(similarities));
   add("/v1/embeddings", answer_openai);
   return routes;
 }
 
 gateway::Route openai_embeddings_route(const serving::ServingState& state,
                                        gateway::ThreadPool& pool) {
-  return {"POST", "/v1/embeddings", OpenAi(state, pool)};
+  return {"POST", "/v1/embeddings", OpenAiEmbeddings(state, pool)};
 }
 
 }  // namespace signalbox::admin

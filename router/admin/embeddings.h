@@ -1,17 +1,18 @@
 #pragma once
-// Embeddings and similarities of texts: /api/v1/embeddings, /api/v1/similarity and /v1/embeddings,
-// whose shape is OpenAI's.
+// Embeddings and similarities of texts: /api/v1/embeddings, /api/v1/similarity, and OpenAI's
+// /v1/embeddings.
 
 #include "router/admin/classifiers.h"
 
 namespace signalbox::admin {
 
-/// The routes of the management listener, /v1/embeddings among them. `live` and `pool`, whose
-/// threads run the model, outlive the routes.
-std::vector<gateway::Route> embedding_routes(const serving::CurrentState& live,
+/// The routes of the management listener, including /v1/embeddings. `current` and `pool`, whose
+/// threads run the model, must outlive the routes.
+std::vector<gateway::Route> embedding_routes(const serving::CurrentState& current,
                                              gateway::ThreadPool& pool);
 
-/// /v1/embeddings of the data plane, with errors in OpenAI's shape. `state` and `pool` outlive it.
+/// /v1/embeddings of the data plane, with errors in OpenAI's format. `state` and `pool` must
+/// outlive it.
 gateway::Route openai_embeddings_route(const serving::ServingState& state,
                                        gateway::ThreadPool& pool);
 

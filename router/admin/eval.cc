@@ -1,5 +1,5 @@
-// POST /api/v1/eval: everything that the router makes of a request, without sending it anywhere.
-// What signals say is read from the explanation, which knows all of them.
+// POST /api/v1/eval: everything that the router computes for a request, without sending it to a
+// model. The signals' results come from the explanation, which contains all of them.
 
 #include "router/admin/eval.h"
 
@@ -18,7 +18,7 @@ using serving::ServingState;
 
 struct EvalRequest {
   request::ChatRequest chat;
-  std::string recipe;  // "": as the model's name says
+  std::string recipe;  // "": chosen by the model's name
   bool trace = true;
 };
 
@@ -28,7 +28,8 @@ OrFailure<std::string_view> optional_text(const Value& root, std::string_view ke
   return text_member(root, key);
 }
 
-/// A chat request of the members that one has; `text` alone is a message of the user.
+/// Builds a chat request from the members that chat requests have; `text` alone becomes a user
+/// message.
 OrFailure<EvalRequest> read_eval(const http::Request& request, const serving::ServingState& state) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const Value root = document.root();
@@ -48,22 +49,22 @@ OrFailure<EvalRequest> read_eval(const http::Request& request, const serving::Se
   }
   auto chat = request::ChatRequest::parse(out.end_object().take());
   if (!chat) return tl::unexpected<access::Failure>(access::failure_of(chat.error()));
-  EvalRequest asked{*std::move(chat), std::string(recipe)};
+  EvalRequest eval_request{*std::move(chat), std::string(recipe)};
   SIGNALBOX_OR_FAIL(const Value options, options_of(root));
   if (options.find("trace")) {
-    SIGNALBOX_OR_FAIL(asked.trace, flag_member(options, "trace"));
+    SIGNALBOX_OR_FAIL(eval_request.trace, flag_member(options, "trace"));
   }
-  return asked;
+  return eval_request;
 }
 
-/// Which signals the conditions of a decision ask for, as "type:name".
+/// Collects the signals in the conditions of a decision, as "type:name".
 void collect(const config::Rule& rule, std::set<std::string>& out) {
   if (rule.op == config::Rule::Operator::kLeaf)
     out.insert(fmt::format("{}:{}", rule.type, rule.name));
   for (const config::Rule& condition : rule.conditions) collect(condition, out);
 }
 
-/// {"keywords": ["a"], ...} of the signals that `wanted` accepts.
+/// Writes {"keywords": ["a"], ...} for the signals that `wanted` accepts.
 template <class Wanted>
 void write_signals(json::Writer& out, std::string_view key, const Value& signals,
                    const Wanted& wanted) {
@@ -81,7 +82,7 @@ void write_signals(json::Writer& out, std::string_view key, const Value& signals
   out.end_object();
 }
 
-/// {"type:name": value, ...} of a member that signals have.
+/// Writes {"type:name": value, ...} for one member of the signals.
 void write_values(json::Writer& out, std::string_view key, const Value& signals,
                   std::string_view member) {
   out.key(key).begin_object();
@@ -148,11 +149,11 @@ void write_selection(json::Writer& out, const config::Decision* decision,
 
 OrFailure<std::string> eval(const http::Request& request, const serving::ServingState& state) {
   const Stopwatch watch;
-  SIGNALBOX_OR_FAIL(const EvalRequest asked, read_eval(request, state));
+  SIGNALBOX_OR_FAIL(const EvalRequest eval_request, read_eval(request, state));
   const auto headers = [&](std::string_view name) { return request.headers.find(name); };
-  auto begun = asked.recipe.empty()
-                   ? Result<routing::Evaluation>(state.router->evaluate(asked.chat, headers))
-                   : state.router->evaluate_recipe(asked.recipe, asked.chat, headers);
+  auto begun = eval_request.recipe.empty()
+                   ? Result<routing::Evaluation>(state.router->evaluate(eval_request.chat, headers))
+                   : state.router->evaluate_recipe(eval_request.recipe, eval_request.chat, headers);
   if (!begun) return invalid(fmt::format("recipe: {}", begun.error().message));
   routing::Evaluation& evaluation = *begun;
   const Result<void> ran = evaluation.run_all();
@@ -165,11 +166,12 @@ OrFailure<std::string> eval(const http::Request& request, const serving::Serving
   const Value signals = *explained->root().find("signals");
 
   json::Writer out;
-  out.begin_object().member("original_text", asked.chat.user_text());
-  out.member("requested_model", asked.chat.model);
-  out.member("recipe", plan ? std::string_view(plan->recipe) : std::string_view(asked.recipe));
+  out.begin_object().member("original_text", eval_request.chat.user_text());
+  out.member("requested_model", eval_request.chat.model);
+  out.member("recipe",
+             plan ? std::string_view(plan->recipe) : std::string_view(eval_request.recipe));
   write_decision(out, decision, signals);
-  if (asked.trace) out.key("eval_trace").raw(explained->root().find("trace")->raw());
+  if (eval_request.trace) out.key("eval_trace").raw(explained->root().find("trace")->raw());
   write_selection(out, decision, plan);
   write_values(out, "signal_confidences", signals, "confidence");
   write_values(out, "signal_values", signals, "score");
@@ -180,8 +182,8 @@ OrFailure<std::string> eval(const http::Request& request, const serving::Serving
 
 }  // namespace
 
-gateway::Route eval_route(const serving::CurrentState& live, gateway::ThreadPool& pool) {
-  return management_route("POST", "/api/v1/eval", access::kClassify, live, pool,
+gateway::Route eval_route(const serving::CurrentState& current, gateway::ThreadPool& pool) {
+  return management_route("POST", "/api/v1/eval", access::kClassify, current, pool,
                           [](const http::Request& request, const serving::ServingState& state) {
                             return answer_of(eval(request, state));
                           });

@@ -1,5 +1,6 @@
-// Unlike /api/v1/eval, which is upstream's and computes everything, this goes the way of a real
-// request: what the outcome did not need stays unknown, and what was needed has its cost.
+// /api/v1/eval follows the vLLM Semantic Router and computes everything. This route does what a
+// real request does: signals that the outcome did not need stay unknown, and those that it needed
+// show their cost.
 
 #include "router/admin/explain.h"
 
@@ -18,28 +19,28 @@ using serving::ServingState;
 struct ExplainRequest {
   std::string body;  // of a chat completion request
   std::string recipe;
-  bool all = false;  // also what is not needed
+  bool all = false;  // also evaluate signals that are not needed
 };
 
 OrFailure<ExplainRequest> read_explain(const http::Request& request,
                                        const serving::ServingState& state) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const Value root = document.root();
-  ExplainRequest asked;
-  SIGNALBOX_OR_FAIL(asked.all, flag_member(root, "all"));
+  ExplainRequest explain_request;
+  SIGNALBOX_OR_FAIL(explain_request.all, flag_member(root, "all"));
   if (root.find("recipe")) {
     SIGNALBOX_OR_FAIL(const std::string_view recipe, text_member(root, "recipe"));
-    asked.recipe = recipe;
+    explain_request.recipe = recipe;
   }
   if (const auto whole = root.find("request")) {
-    asked.body = whole->raw();
-    return asked;
+    explain_request.body = whole->raw();
+    return explain_request;
   }
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
   json::Writer out;
   begin_chat(out, state, "", text, "");
-  asked.body = out.end_object().take();
-  return asked;
+  explain_request.body = out.end_object().take();
+  return explain_request;
 }
 
 double ms_of(std::chrono::nanoseconds time) {
@@ -87,22 +88,23 @@ void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
 
 void write_cost(json::Writer& out, const serving::ServingState& state, const Evaluation& evaluation,
                 double ms) {
-  const Evaluation::Timings effort = evaluation.timings();
-  out.key("cost").begin_object().member("ms", ms).member("rules_ms", ms_of(effort.deciding));
+  const Evaluation::Timings timings = evaluation.timings();
+  out.key("cost").begin_object().member("ms", ms).member("rules_ms", ms_of(timings.deciding));
   out.key("signals").begin_object();
-  for (const auto& run : effort.signals) {
+  for (const auto& run : timings.signals) {
     out.key(run.type).begin_object().member("ms", ms_of(run.ended - run.began));
     out.member("failed", run.failed).end_object();
   }
   out.end_object().key("passes").begin_array();
-  for (const signals::Inputs::ModelPass& pass : effort.passes) {
+  for (const signals::Inputs::ModelPass& pass : timings.passes) {
     out.begin_object().member("model", state.observer->meters().engine_name(pass.model));
     out.member("ms", ms_of(pass.ended - pass.began)).end_object();
   }
   out.end_array().end_object();
 }
 
-// By the model and by rules; by rules alone where there is no model, or it fails, which is said.
+// Finds personal data by the model and by rules. Without a model it uses rules alone; if the model
+// fails, it uses rules and reports the failure.
 void write_personal(json::Writer& out, const serving::ServingState& state, std::string_view text) {
   const bool has_model = !models::classifier_directory(state.config(), "pii").empty();
   auto found = has_model ? find_pii(state, text, {})
@@ -124,18 +126,19 @@ void write_personal(json::Writer& out, const serving::ServingState& state, std::
 }
 
 OrFailure<std::string> explain(const http::Request& request, const serving::ServingState& state) {
-  SIGNALBOX_OR_FAIL(const ExplainRequest asked, read_explain(request, state));
-  auto parsed = request::ChatRequest::parse(asked.body);
+  SIGNALBOX_OR_FAIL(const ExplainRequest explain_request, read_explain(request, state));
+  auto parsed = request::ChatRequest::parse(explain_request.body);
   if (!parsed) return tl::unexpected<access::Failure>(access::failure_of(parsed.error()));
   const request::ChatRequest chat = *std::move(parsed);
   const auto headers = [&](std::string_view name) { return request.headers.find(name); };
   const Stopwatch watch;
-  auto begun = asked.recipe.empty() ? Result<Evaluation>(state.router->evaluate(chat, headers))
-                                    : state.router->evaluate_recipe(asked.recipe, chat, headers);
+  auto begun = explain_request.recipe.empty()
+                   ? Result<Evaluation>(state.router->evaluate(chat, headers))
+                   : state.router->evaluate_recipe(explain_request.recipe, chat, headers);
   if (!begun) return invalid(fmt::format("recipe: {}", begun.error().message));
   Evaluation& evaluation = *begun;
   Result<void> ran;
-  if (asked.all) {
+  if (explain_request.all) {
     ran = evaluation.run_all();
   } else if (!evaluation.refuse_stranger()) {
     ran = evaluation.run_needed();
@@ -149,7 +152,7 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
   if (!explained) return tl::unexpected<access::Failure>(access::failure_of(explained.error()));
 
   json::Writer out;
-  out.begin_object().member("request", asked.body).member("text", chat.user_text());
+  out.begin_object().member("request", explain_request.body).member("text", chat.user_text());
   write_decision(out, evaluation.decision());
   write_plan(out, plan);
   out.member("rests_on_missing", evaluation.rests_on_missing());
@@ -163,8 +166,8 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
 
 }  // namespace
 
-gateway::Route explain_route(const serving::CurrentState& live, gateway::ThreadPool& pool) {
-  return management_route("POST", "/api/v1/explain", access::kClassify, live, pool,
+gateway::Route explain_route(const serving::CurrentState& current, gateway::ThreadPool& pool) {
+  return management_route("POST", "/api/v1/explain", access::kClassify, current, pool,
                           [](const http::Request& request, const serving::ServingState& state) {
                             return answer_of(explain(request, state));
                           });

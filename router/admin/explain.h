@@ -1,11 +1,11 @@
 #pragma once
-// POST /api/v1/explain: why a request would go where it goes, for people.
+// POST /api/v1/explain: shows people why a request would be routed as it is.
 
 #include "router/admin/management.h"
 
 namespace signalbox::admin {
 
-/// `live` and `pool`, whose threads run the models, outlive the route.
-gateway::Route explain_route(const serving::CurrentState& live, gateway::ThreadPool& pool);
+/// `current` and `pool`, whose threads run the models, must outlive the route.
+gateway::Route explain_route(const serving::CurrentState& current, gateway::ThreadPool& pool);
 
 }  // namespace signalbox::admin

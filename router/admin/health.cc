@@ -1,4 +1,5 @@
-// /ready is 503 while models load and while requests drain, so that a balancer looks elsewhere.
+// /ready is 503 while models load and while requests drain, so that a load balancer uses another
+// router.
 
 #include "router/admin/health.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// For those who watch the daemon: GET /health says that it lives, GET /ready that it takes
-// requests.
+// For programs that monitor the daemon: GET /health succeeds while it runs, GET /ready while it
+// accepts requests.
 
 #include <atomic>
 
@@ -8,7 +8,7 @@
 
 namespace signalbox::admin {
 
-/// `ready` outlives the routes.
+/// `ready` must outlive the routes.
 std::vector<gateway::Route> health_routes(const std::atomic<bool>& ready);
 
 }  // namespace signalbox::admin

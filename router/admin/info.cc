@@ -1,5 +1,5 @@
-// Models are listed as the configuration names them, whether they are loaded or not: what is
-// missing is what people look here for.
+// Lists all configured models, even those that are not loaded, because people come here to find
+// what is missing.
 
 #include "router/admin/info.h"
 
@@ -33,7 +33,7 @@ std::string_view dtype_name(config::ModelDtype dtype) {
                                               : "f32";
 }
 
-/// Of the files with weights in a directory; 0 without any.
+/// Returns the size of the weight files in a directory; 0 if there are none.
 int64_t weights_bytes(const std::filesystem::path& directory) {
   int64_t sum = 0;
   std::error_code error;
@@ -45,7 +45,7 @@ int64_t weights_bytes(const std::filesystem::path& directory) {
   return sum;
 }
 
-/// The trunk that a path leads to, and what all files together take.
+/// Writes the trunk that a path resolves to, and the size of all its files.
 void write_weights(json::Writer& out, std::string_view path) {
   if (path.empty()) return;
   const auto found = engine::find_model(path);
@@ -56,7 +56,8 @@ void write_weights(json::Writer& out, std::string_view path) {
   out.member("trunk", found->trunk.lexically_normal().string()).member("weights_bytes", bytes);
 }
 
-/// The value that a share of the observations does not exceed, taken as even within a bucket.
+/// Returns the value that a share of the observations does not exceed, assuming an even
+/// distribution within a bucket.
 double quantile(const observe::Histogram& histogram, double share) {
   const std::vector<uint64_t> counts = histogram.counts();
   uint64_t all = 0, below = 0;
@@ -85,17 +86,17 @@ void write_latency(json::Writer& out, const observe::Histogram& passes) {
   out.end_object();
 }
 
-/// A model that the configuration names, and what is loaded for it.
-struct Listed {
+/// A configured model, and the model that is loaded for it.
+struct ListedModel {
   std::string name;
   std::string_view type;
   std::string path;
   std::shared_ptr<const engine::TextEmbedder> model;  // null: not loaded
   const observe::Histogram* passes = nullptr;
-  std::string_view same_as = {};  // another that is the same model: heads of one directory
+  std::string_view same_as = {};  // another entry with the same model: heads of one directory
 };
 
-void write_loaded(json::Writer& out, const Listed& listed) {
+void write_loaded(json::Writer& out, const ListedModel& listed) {
   const auto* model = dynamic_cast<const engine::TextModel*>(listed.model.get());
   if (model == nullptr) return;
   if (const uint64_t bytes = engine::memory_bytes_of(*model); bytes != 0)
@@ -111,7 +112,7 @@ void write_loaded(json::Writer& out, const Listed& listed) {
   out.member("tokens_max", fmt::format("{}", model->tokens_max())).end_object();
 }
 
-void write_model(json::Writer& out, const Listed& listed) {
+void write_model(json::Writer& out, const ListedModel& listed) {
   out.begin_object().member("name", listed.name).member("type", listed.type);
   out.member("loaded", listed.model != nullptr).member("model_path", listed.path);
   write_weights(out, listed.path);
@@ -120,9 +121,10 @@ void write_model(json::Writer& out, const Listed& listed) {
   out.end_object();
 }
 
-std::vector<Listed> listed_of(const serving::ServingState& state, observe::Metrics& metrics) {
+std::vector<ListedModel> list_models(const serving::ServingState& state,
+                                     observe::Metrics& metrics) {
   const models::Models& models = state.router->models();
-  std::vector<Listed> all{
+  std::vector<ListedModel> all{
       {"embedding", "embedding", state.config().embedding_model.path, models.embedder}};
   for (const std::string_view type : kTypes) {
     const std::string directory = models::classifier_directory(state.config(), type);
@@ -146,7 +148,7 @@ std::vector<Listed> listed_of(const serving::ServingState& state, observe::Metri
 AdminReply models(const serving::ServingState& state, observe::Metrics& metrics) {
   json::Writer out;
   out.begin_object().key("models").begin_array();
-  for (const Listed& each : listed_of(state, metrics)) write_model(out, each);
+  for (const ListedModel& each : list_models(state, metrics)) write_model(out, each);
   out.end_array().key("system").begin_object().member("version", SIGNALBOX_VERSION);
   out.member("tier", engine::kernel_tier());
   out.member("dtype", dtype_name(state.config().http.model_dtype));
@@ -184,8 +186,8 @@ http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
   json::Writer out;
   const std::string_view phase = ready ? "ready" : has_state ? "draining" : "loading_models";
   out.begin_object().member("phase", phase).member("ready", ready);
-  out.member("message", ready       ? "the router takes requests"
-                        : has_state ? "the router takes no new requests"
+  out.member("message", ready       ? "the router accepts requests"
+                        : has_state ? "the router accepts no new requests"
                                     : "the router is loading its models");
   const std::string body = out.end_object().take();
   http::Headers fields;
@@ -195,18 +197,18 @@ http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
 
 }  // namespace
 
-std::vector<gateway::Route> info_routes(const serving::CurrentState& live,
+std::vector<gateway::Route> info_routes(const serving::CurrentState& current,
                                         const std::atomic<bool>& ready, gateway::ThreadPool& pool,
                                         observe::Metrics& metrics) {
   std::vector<gateway::Route> routes;
-  routes.push_back(management_route("GET", "/info/models", access::kConfigRead, live, pool,
+  routes.push_back(management_route("GET", "/info/models", access::kConfigRead, current, pool,
                                     [&metrics](const auto&, const serving::ServingState& state) {
                                       return models(state, metrics);
                                     }));
   routes.push_back(
-      management_route("GET", "/info/classifier", access::kConfigRead, live, pool, classifier));
-  routes.push_back({"GET", "/startup-status", [&live, &ready](http::Exchange exchange) {
-                      return send_startup(exchange, live.get() != nullptr, ready.load());
+      management_route("GET", "/info/classifier", access::kConfigRead, current, pool, classifier));
+  routes.push_back({"GET", "/startup-status", [&current, &ready](http::Exchange exchange) {
+                      return send_startup(exchange, current.get() != nullptr, ready.load());
                     }});
   return routes;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the router is made of: GET /info/models, /info/classifier and /startup-status.
+// The router's models: GET /info/models, /info/classifier and /startup-status.
 
 #include <atomic>
 
@@ -8,9 +8,9 @@
 
 namespace signalbox::admin {
 
-/// /startup-status answers at any time and nobody needs a token for it. All outlive the
+/// /startup-status is available at any time and requires no token. All arguments must outlive the
 /// routes.
-std::vector<gateway::Route> info_routes(const serving::CurrentState& live,
+std::vector<gateway::Route> info_routes(const serving::CurrentState& current,
                                         const std::atomic<bool>& ready, gateway::ThreadPool& pool,
                                         observe::Metrics& metrics);
 

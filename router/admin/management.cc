@@ -1,4 +1,4 @@
-// One coroutine for all routes, so that none can forget to ask who calls.
+// All routes use one coroutine, so that none can omit the access check.
 
 #include "router/admin/management.h"
 
@@ -10,13 +10,13 @@
 namespace signalbox::admin {
 namespace {
 
-http::Task<> send(http::Exchange exchange, const AdminReply& answer) {
+http::Task<> send(http::Exchange exchange, const AdminReply& reply) {
   http::Headers fields;
-  fields.add("Content-Type", answer.content_type);
-  if (!answer.etag.empty()) fields.add("ETag", answer.etag);
-  if (answer.status == 401) fields.add("WWW-Authenticate", "Bearer");
-  if (answer.status == 429) fields.add("Retry-After", "1");
-  co_await exchange.reply.send(answer.status, fields, answer.body);
+  fields.add("Content-Type", reply.content_type);
+  if (!reply.etag.empty()) fields.add("ETag", reply.etag);
+  if (reply.status == 401) fields.add("WWW-Authenticate", "Bearer");
+  if (reply.status == 429) fields.add("Retry-After", "1");
+  co_await exchange.reply.send(reply.status, fields, reply.body);
 }
 
 std::optional<access::Failure> refusal(const access::Access& access, std::string_view permission,
@@ -33,16 +33,17 @@ std::optional<access::Failure> refusal(const access::Access& access, std::string
     case access::Access::Verdict::kExposed:
       return access::Failure{
           403, "FORBIDDEN",
-          "the management API listens beyond this machine and asks for no token: set "
+          "the management API listens beyond this machine and requires no token: set "
           "global.services.management_api.auth.mode to bearer, or bind_address to "
           "127.0.0.1"};
     case access::Access::Verdict::kForeignPage:
-      return access::Failure{403, "FORBIDDEN", "a page of another site may change nothing here"};
+      return access::Failure{403, "FORBIDDEN",
+                             "a page of another site must not change anything here"};
   }
   return access::Failure{500, "INTERNAL_ERROR", "no verdict"};
 }
 
-/// Why the caller is not answered; nothing for one who may be.
+/// Returns why the caller is refused, or nullopt if it is not.
 std::optional<access::Failure> refusal(const serving::ServingState* state,
                                        std::string_view permission, const http::Request& request) {
   if (state == nullptr)
@@ -52,72 +53,74 @@ std::optional<access::Failure> refusal(const serving::ServingState* state,
 
 class ManagementHandler {
  public:
-  ManagementHandler(std::string_view permission, const serving::CurrentState& live,
-                    gateway::ThreadPool& pool, Work work)
-      : permission_(permission), live_(live), pool_(pool), work_(std::move(work)) {}
+  ManagementHandler(std::string_view permission, const serving::CurrentState& current,
+                    gateway::ThreadPool& pool, AdminHandler handler)
+      : permission_(permission), current_(current), pool_(pool), handler_(std::move(handler)) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    const auto state = live_.get();
-    AdminReply answer;
+    const auto state = current_.get();
+    AdminReply reply;
     if (auto refused = refusal(state.get(), permission_, exchange.request)) {
-      answer = AdminReply::of(*refused);
+      reply = AdminReply::of(*refused);
     } else {
-      std::function<void()> run = [&] { answer = answer_of(exchange.request, *state); };
+      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state); };
       const bool ran = co_await pool_.run(std::move(run));
-      if (!ran) answer = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
+      if (!ran) reply = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
     }
-    co_await send(exchange, answer);
+    co_await send(exchange, reply);
   }
 
  private:
-  AdminReply answer_of(const http::Request& request, const serving::ServingState& state) const {
+  AdminReply run_handler(const http::Request& request, const serving::ServingState& state) const {
     try {
-      return work_(request, state);
+      return handler_(request, state);
     } catch (const std::exception& e) {
       log::error("management", "{}: {}", request.path(), e.what());
-      return AdminReply::of({500, "INTERNAL_ERROR", "the router failed to answer"});
+      return AdminReply::of({500, "INTERNAL_ERROR", "the router did not produce a reply"});
     }
   }
 
   std::string_view permission_;
-  const serving::CurrentState& live_;
+  const serving::CurrentState& current_;
   gateway::ThreadPool& pool_;
-  Work work_;
+  AdminHandler handler_;
 };
 
-class PassageHandler {
+class StreamHandler {
  public:
-  PassageHandler(std::string_view permission, const serving::CurrentState& live, Passage passage)
-      : permission_(permission), live_(live), passage_(std::move(passage)) {}
+  StreamHandler(std::string_view permission, const serving::CurrentState& current,
+                AdminStream stream)
+      : permission_(permission), current_(current), stream_(std::move(stream)) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    const auto state = live_.get();
+    const auto state = current_.get();
     if (auto refused = refusal(state.get(), permission_, exchange.request)) {
-      const AdminReply answer = AdminReply::of(*refused);
-      co_await send(exchange, answer);
+      const AdminReply reply = AdminReply::of(*refused);
+      co_await send(exchange, reply);
     } else {
-      co_await passage_(exchange, state);
+      co_await stream_(exchange, state);
     }
   }
 
  private:
   std::string_view permission_;
-  const serving::CurrentState& live_;
-  Passage passage_;
+  const serving::CurrentState& current_;
+  AdminStream stream_;
 };
 
 }  // namespace
 
 gateway::Route management_route(std::string method, std::string path, std::string_view permission,
-                                const serving::CurrentState& live, gateway::ThreadPool& pool,
-                                Work work) {
+                                const serving::CurrentState& current, gateway::ThreadPool& pool,
+                                AdminHandler handler) {
   return {std::move(method), std::move(path),
-          ManagementHandler(permission, live, pool, std::move(work))};
+          ManagementHandler(permission, current, pool, std::move(handler))};
 }
 
-gateway::Route management_passage(std::string method, std::string path, std::string_view permission,
-                                  const serving::CurrentState& live, Passage passage) {
-  return {std::move(method), std::move(path), PassageHandler(permission, live, std::move(passage))};
+gateway::Route management_stream(std::string method, std::string path, std::string_view permission,
+                                 const serving::CurrentState& current, AdminStream stream) {
+  return {std::move(method), std::move(path),
+          StreamHandler(permission, current, std::move(stream))};
 }
 
 }  // namespace signalbox::admin

@@ -1,6 +1,6 @@
 #pragma once
-// What the routes of the management listener share: errors in its own shape, who may call, and
-// work that waits on threads of its own.
+// Shared by the routes of the management listener: errors in its own format, access control, and
+// handlers that may block on threads of their own.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace signalbox::admin {
 
-/// What a handler comes to.
+/// The reply of a handler.
 struct AdminReply {
   int status = 200;
   std::string body;
@@ -25,22 +25,22 @@ struct AdminReply {
   }
 };
 
-/// Answers a request from the state that serves as it begins. Runs on the pool, where it may take
-/// its time; the request lives until it has returned.
-using Work =
+/// Handles a request with the state that serves when it begins. It runs on the pool and may block.
+/// The request lives until it has returned.
+using AdminHandler =
     std::function<AdminReply(const http::Request& request, const serving::ServingState& state)>;
 
-/// A route that asks for a permission: 401, 403, 503 while there is no state yet, 429 when the pool
-/// is full, or what `work` comes to. `live` and `pool` outlive it.
+/// A route that requires a permission. It replies with 401, 403, 503 while there is no state yet,
+/// 429 if the pool is full, or the handler's reply. `current` and `pool` must outlive it.
 gateway::Route management_route(std::string method, std::string path, std::string_view permission,
-                                const serving::CurrentState& live, gateway::ThreadPool& pool,
-                                Work work);
+                                const serving::CurrentState& current, gateway::ThreadPool& pool,
+                                AdminHandler handler);
 
-/// Answers by itself, on the loop.
-using Passage = std::function<http::Task<>(http::Exchange exchange,
-                                           std::shared_ptr<const serving::ServingState> state)>;
-/// The same for what a pool cannot do, as a stream.
-gateway::Route management_passage(std::string method, std::string path, std::string_view permission,
-                                  const serving::CurrentState& live, Passage passage);
+/// Sends its reply itself, on the loop.
+using AdminStream = std::function<http::Task<>(http::Exchange exchange,
+                                               std::shared_ptr<const serving::ServingState> state)>;
+/// The same for replies that a pool cannot produce, such as a stream.
+gateway::Route management_stream(std::string method, std::string path, std::string_view permission,
+                                 const serving::CurrentState& current, AdminStream stream);
 
 }  // namespace signalbox::admin

@@ -1,4 +1,4 @@
-// Text of some hundred series takes a millisecond: it is made on the pool.
+// The text of some hundred series takes a millisecond to write, so the pool writes it.
 
 #include "router/admin/metrics.h"
 
@@ -21,73 +21,73 @@ access::Failure switched_off() {
 
 http::Task<> send(http::Exchange exchange, const Scrape& scrape, gateway::ThreadPool& pool) {
   std::string text;
-  const bool shown = scrape.enabled();
+  const bool enabled = scrape.enabled();
   std::function<void()> work = [&] { text = scrape.text(); };
   bool ran = true;
-  if (shown) ran = co_await pool.run(std::move(work));
+  if (enabled) ran = co_await pool.run(std::move(work));
   http::Headers fields;
-  fields.add("Content-Type", shown && ran ? observe::kExpositionType : "application/json");
-  if (!shown) text = access::failure_body(switched_off());
+  fields.add("Content-Type", enabled && ran ? observe::kExpositionType : "application/json");
+  if (!enabled) text = access::failure_body(switched_off());
   if (!ran) text = access::management_error_body(503, "too many requests are waiting");
-  co_await exchange.reply.send(!shown ? 404 : ran ? 200 : 503, fields, text);
+  co_await exchange.reply.send(!enabled ? 404 : ran ? 200 : 503, fields, text);
 }
 
 }  // namespace
 
 bool Scrape::enabled() const {
-  const auto state = live_.get();
+  const auto state = current_.get();
   return state == nullptr || state->config().observability.metrics.enabled;
 }
 
-void Scrape::look_at_models(const models::Models& models, const config::Config& config) const {
-  const auto look = [&](const engine::TextEmbedder& model, const std::string& name) {
+void Scrape::update_models(const models::Models& models, const config::Config& config) const {
+  const auto update = [&](const engine::TextEmbedder& model, const std::string& name) {
     const auto load = engine::load_of(model);
     if (!load) return;
     metrics_.queued_requests.with({name}).set(load->requests);
     metrics_.queued_tokens.with({name}).set(static_cast<double>(load->tokens));
   };
-  if (models.embedder != nullptr) look(*models.embedder, config.embedding_model.path);
-  for (const auto& [directory, model] : models.classifiers) look(*model, directory);
+  if (models.embedder != nullptr) update(*models.embedder, config.embedding_model.path);
+  for (const auto& [directory, model] : models.classifiers) update(*model, directory);
 }
 
-void Scrape::look_at_contexts() const {
+void Scrape::update_contexts() const {
   const contexts::Store* const store = contexts_.store();
   if (store == nullptr) return;
-  const contexts::Stats seen = store->stats();
+  const contexts::Stats stats = store->stats();
   const auto as_number = [](uint64_t value) { return static_cast<double>(value); };
   const std::string memory = "memory", below(store->below());
-  metrics_.contexts.with({memory}).set(as_number(seen.in_memory));
-  metrics_.contexts.with({below}).set(as_number(seen.below));
-  metrics_.context_bytes.with({memory}).set(as_number(seen.memory_bytes));
-  metrics_.context_bytes.with({below}).set(as_number(seen.below_bytes));
-  metrics_.context_pinned_bytes.only().set(as_number(seen.pinned_bytes));
-  metrics_.context_reads.with({memory}).follow(as_number(seen.memory_hits));
-  metrics_.context_reads.with({below}).follow(as_number(seen.below_hits));
+  metrics_.contexts.with({memory}).set(as_number(stats.in_memory));
+  metrics_.contexts.with({below}).set(as_number(stats.below));
+  metrics_.context_bytes.with({memory}).set(as_number(stats.memory_bytes));
+  metrics_.context_bytes.with({below}).set(as_number(stats.below_bytes));
+  metrics_.context_pinned_bytes.only().set(as_number(stats.pinned_bytes));
+  metrics_.context_reads.with({memory}).follow(as_number(stats.memory_hits));
+  metrics_.context_reads.with({below}).follow(as_number(stats.below_hits));
   if (const std::string shared(store->shared()); !shared.empty()) {
-    metrics_.contexts.with({shared}).set(as_number(seen.shared));
-    metrics_.contexts.with({"owed"}).set(as_number(seen.owed));
-    metrics_.context_bytes.with({shared}).set(as_number(seen.shared_bytes));
-    metrics_.context_reads.with({shared}).follow(as_number(seen.shared_hits));
-    metrics_.context_events.with({"not_shared"}).follow(as_number(seen.shared_failures));
+    metrics_.contexts.with({shared}).set(as_number(stats.shared));
+    metrics_.contexts.with({"owed"}).set(as_number(stats.owed));
+    metrics_.context_bytes.with({shared}).set(as_number(stats.shared_bytes));
+    metrics_.context_reads.with({shared}).follow(as_number(stats.shared_hits));
+    metrics_.context_events.with({"not_shared"}).follow(as_number(stats.shared_failures));
   }
-  metrics_.context_reads.with({"none"}).follow(as_number(seen.misses));
+  metrics_.context_reads.with({"none"}).follow(as_number(stats.misses));
   const auto count = [&](const char* event, uint64_t times) {
     metrics_.context_events.with({event}).follow(as_number(times));
   };
-  count("stored", seen.puts);
-  count("refused", seen.refused);
-  count("dropped", seen.drops);
-  count("paged_out", seen.page_outs);
-  count("expired", seen.expired);
-  count("damaged", seen.damaged);
+  count("stored", stats.puts);
+  count("refused", stats.refused);
+  count("dropped", stats.drops);
+  count("paged_out", stats.page_outs);
+  count("expired", stats.expired);
+  count("damaged", stats.damaged);
 }
 
-void Scrape::look_at_workers() const {
+void Scrape::update_workers() const {
   std::vector<observe::Series> fit, requests, queue;
   const auto now = std::chrono::steady_clock::now();
   for (const auto& [model, balancer] : fleet_.balancers()) {
     queue.push_back({{model}, static_cast<double>(balancer->waiting())});
-    std::set<std::string> named;  // two of one name would be one series twice
+    std::set<std::string> named;  // workers with equal names would give the same series twice
     for (const auto& worker : balancer->status(now)) {
       std::string name = worker.name;
       if (!named.insert(name).second) name += fmt::format("#{}", named.size());
@@ -101,7 +101,7 @@ void Scrape::look_at_workers() const {
   metrics_.worker_queue.set(std::move(queue));
 }
 
-void Scrape::look_at_process() const {
+void Scrape::update_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
   statm >> total >> resident;
@@ -118,12 +118,12 @@ std::string Scrape::text() const {
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
   metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
   metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
-  look_at_contexts();
-  look_at_workers();
-  look_at_process();
-  if (const auto state = live_.get()) {
+  update_contexts();
+  update_workers();
+  update_process();
+  if (const auto state = current_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));
-    look_at_models(state->router->models(), state->config());
+    update_models(state->router->models(), state->config());
     if (gateway::caches_answers(state->config())) {
       metrics_.cache_entries.with({state->config().response_cache.backend_type})
           .set(static_cast<double>(cache_.answers()->store().figures().entries));
@@ -144,10 +144,10 @@ std::string Scrape::text() const {
   return metrics_.text();
 }
 
-gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& live,
+gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
                              gateway::ThreadPool& pool) {
   return management_route(
-      "GET", "/metrics", "metrics.read", live, pool,
+      "GET", "/metrics", "metrics.read", current, pool,
       [&scrape](const http::Request&, const serving::ServingState&) {
         if (!scrape.enabled()) return AdminReply::of(switched_off());
         return AdminReply{200, scrape.text(), std::string(observe::kExpositionType)};

@@ -11,22 +11,24 @@
 
 namespace signalbox::admin {
 
-/// What is asked when somebody looks, rather than counted. All outlive it.
+/// Collects figures that are read at each scrape instead of counted. All arguments must outlive it.
 class Scrape {
  public:
-  using ReloaderOf = std::function<const serving::Reloader*()>;  // null: the configuration stays
-  using ServerOf = std::function<const http::Server*()>;         // of the data plane; null: not yet
-  using PoolOf = std::function<const gateway::ThreadPool&()>;    // that understands requests
+  using ReloaderOf =
+      std::function<const serving::Reloader*()>;  // null: the configuration does not change
+  using ServerOf =
+      std::function<const http::Server*()>;  // of the data plane; null: not started yet
+  using PoolOf = std::function<const gateway::ThreadPool&()>;  // that evaluates requests
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
-         const serving::CurrentState& live, ReloaderOf reloader, ServerOf server, PoolOf pool)
+         const serving::CurrentState& current, ReloaderOf reloader, ServerOf server, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
         contexts_(contexts),
         fleet_(fleet),
-        live_(live),
+        current_(current),
         reloader_(std::move(reloader)),
         server_(std::move(server)),
         pool_(std::move(pool)) {}
@@ -36,26 +38,26 @@ class Scrape {
   bool enabled() const;
 
  private:
-  void look_at_models(const models::Models& models, const config::Config& config) const;
-  void look_at_contexts() const;
-  void look_at_workers() const;
-  void look_at_process() const;
+  void update_models(const models::Models& models, const config::Config& config) const;
+  void update_contexts() const;
+  void update_workers() const;
+  void update_process() const;
 
   observe::Metrics& metrics_;
   observe::Replay& replay_;
   gateway::AnswerCache& cache_;
   const gateway::Contexts& contexts_;
   const upstream::Fleet& fleet_;
-  const serving::CurrentState& live_;
+  const serving::CurrentState& current_;
   const ReloaderOf reloader_;
   const ServerOf server_;
   const PoolOf pool_;
 };
 
-/// For those who may: metrics.read. `scrape` outlives the route.
-gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& live,
+/// Requires the permission metrics.read. `scrape` must outlive the route.
+gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
                              gateway::ThreadPool& pool);
-/// For everybody who can connect: /metrics, and nothing else.
+/// Without access control: /metrics and nothing else.
 http::Handler metrics_handler(const Scrape& scrape, gateway::ThreadPool& pool);
 
 }  // namespace signalbox::admin

@@ -1,5 +1,5 @@
-// What is written there of an operation is copied as it is; only which operations stand there is
-// decided here.
+// The text of an operation is copied from openapi.yaml. This file only decides which operations are
+// included.
 
 #include "router/admin/openapi.h"
 
@@ -15,20 +15,20 @@ namespace {
 
 constexpr std::string_view kOpenapiPath = "/openapi.json";
 
-struct Called {
-  std::string method;  // in small letters, as the document has it
-  std::string path;    // whole, or a prefix that ends in '/'
+struct ServedRoute {
+  std::string method;  // in lower case, as in the document
+  std::string path;    // a whole path, or a prefix that ends in '/'
   bool described = false;
 };
 
-Called called(std::string_view method, std::string path) {
+ServedRoute served_route(std::string_view method, std::string path) {
   return {ascii::lower_case(method), std::move(path)};
 }
 
-/// Whether a route serves an operation; those that do are marked.
-bool is_served(std::vector<Called>& routes, std::string_view method, std::string_view path) {
+/// True if a route serves an operation. Marks the routes that do.
+bool is_served(std::vector<ServedRoute>& routes, std::string_view method, std::string_view path) {
   bool any = false;
-  for (Called& route : routes) {
+  for (ServedRoute& route : routes) {
     if (route.method != method) continue;
     if (path != route.path && !(route.path.ends_with('/') && path.starts_with(route.path)))
       continue;
@@ -38,11 +38,11 @@ bool is_served(std::vector<Called>& routes, std::string_view method, std::string
 }
 
 void write_path(json::Writer& out, std::string_view path, const json::Value& operations,
-                std::vector<Called>& routes) {
+                std::vector<ServedRoute>& routes) {
   std::vector<json::Member> served;
   bool any = false;
   for (const json::Member& member : operations.members()) {
-    const bool shared = member.key == "parameters";  // by all operations of the path
+    const bool shared = member.key == "parameters";  // belongs to all operations of the path
     if (!shared && !is_served(routes, member.key, path)) continue;
     served.push_back(member);
     any = any || !shared;
@@ -53,7 +53,7 @@ void write_path(json::Writer& out, std::string_view path, const json::Value& ope
   out.end_object();
 }
 
-Result<std::string> document_of(std::vector<Called> routes) {
+Result<std::string> document_of(std::vector<ServedRoute> routes) {
   SIGNALBOX_TRY(std::string whole, config::show(openapi_text(), "openapi.yaml",
                                                 config::Syntax::kJson, /*with_secrets=*/true));
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(whole)));
@@ -67,7 +67,7 @@ Result<std::string> document_of(std::vector<Called> routes) {
     out.key(member.key).begin_object();
     for (const json::Member& path : member.value.members())
       write_path(out, path.key, path.value, routes);
-    for (const Called& route : routes) {
+    for (const ServedRoute& route : routes) {
       if (route.described) continue;
       out.key(route.path).begin_object().key(route.method).begin_object();
       out.member("x-undescribed", true).end_object().end_object();
@@ -80,8 +80,8 @@ Result<std::string> document_of(std::vector<Called> routes) {
 }  // namespace
 
 gateway::Route openapi_route(std::span<const gateway::Route> routes) {
-  std::vector<Called> all{called("GET", std::string(kOpenapiPath))};
-  for (const gateway::Route& route : routes) all.push_back(called(route.method, route.path));
+  std::vector<ServedRoute> all{served_route("GET", std::string(kOpenapiPath))};
+  for (const gateway::Route& route : routes) all.push_back(served_route(route.method, route.path));
   auto document = document_of(std::move(all));
   if (!document) log::error("api", "{}", document.error().message);
   return {"GET", std::string(kOpenapiPath),

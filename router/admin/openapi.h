@@ -1,5 +1,5 @@
 #pragma once
-// The document that programs learn an API from, in the form of OpenAPI 3.1.
+// The API description for programs, in the format of OpenAPI 3.1.
 
 #include <span>
 
@@ -7,8 +7,8 @@
 
 namespace signalbox::admin {
 
-/// GET /openapi.json over the routes of a listener and itself: what openapi.yaml says of each. A
-/// route that it says nothing of stands there with "x-undescribed": true.
+/// GET /openapi.json for the routes of a listener and itself, with their descriptions from
+/// openapi.yaml. A route without a description is listed with "x-undescribed": true.
 gateway::Route openapi_route(std::span<const gateway::Route> routes);
 
 }  // namespace signalbox::admin

@@ -1,5 +1,5 @@
 #pragma once
-// openapi.yaml, compiled in.
+// openapi.yaml, compiled into the program.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What lists of signals are called in answers: as in routing.signals.
+// The names of signal lists in replies, which are those of routing.signals.
 
 #include <array>
 #include <string_view>
@@ -7,7 +7,8 @@
 
 namespace signalbox::admin {
 
-/// "keyword" to "keywords"; the type itself where the file has no other name for them.
+/// Returns "keywords" for "keyword", or the type itself if the configuration has no other name for
+/// its signals.
 inline std::string_view plural(std::string_view type) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {{
       {"keyword", "keywords"},

@@ -1,4 +1,4 @@
-// A parameter without "=" is none.
+// A parameter without "=" is ignored.
 
 #include "router/admin/query.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The query of a request target: "?limit=2&model=a%20b".
+// Reads the query of a request target: "?limit=2&model=a%20b".
 
 #include <string>
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace signalbox::admin {
 
-/// "a%20b+c" as "a b c".
+/// Decodes "a%20b+c" to "a b c".
 std::string decoded(std::string_view text);
 
-/// The value of the first parameter of that name, decoded; "" without one.
+/// Returns the decoded value of the first parameter with that name, or "".
 std::string query_value(std::string_view query, std::string_view name);
 
-/// The same as a number; `without` one. Errors: kInvalid naming the parameter, for one that is none
-/// or over `most`.
+/// Returns the value as a number, or `without` if it is missing. Errors: kInvalid naming the
+/// parameter if it is not a number or exceeds `most`.
 Result<size_t> query_number(std::string_view query, std::string_view name, size_t without,
                             size_t most);
 

@@ -1,5 +1,5 @@
-// Who may see that requests came need not be let see what they said: a record with its bodies asks
-// for a permission of its own.
+// A caller that may see the list of requests need not be allowed to see their text: a record with
+// its bodies requires a permission of its own.
 
 #include "router/admin/replay.h"
 
@@ -24,21 +24,22 @@ AdminReply list(const http::Request& request, observe::Replay& replay) {
 
 AdminReply one(const http::Request& request, observe::Replay& replay) {
   auto found = replay.find_json(request.path().substr(kReplayPath.size() + 1));
-  if (!found) return AdminReply::of({404, "NOT_FOUND", "there is no such record, or not any more"});
+  if (!found)
+    return AdminReply::of({404, "NOT_FOUND", "there is no such record, or it has been removed"});
   return {200, *std::move(found)};
 }
 
 }  // namespace
 
 std::vector<gateway::Route> replay_routes(observe::Replay& replay,
-                                          const serving::CurrentState& live,
+                                          const serving::CurrentState& current,
                                           gateway::ThreadPool& pool) {
   std::vector<gateway::Route> routes;
   routes.push_back(management_route(
-      "GET", std::string(kReplayPath), "replay.read", live, pool,
+      "GET", std::string(kReplayPath), "replay.read", current, pool,
       [&replay](const http::Request& request, const auto&) { return list(request, replay); }));
   routes.push_back(management_route(
-      "GET", std::string(kReplayPath) + "/", "replay.detail", live, pool,
+      "GET", std::string(kReplayPath) + "/", "replay.detail", current, pool,
       [&replay](const http::Request& request, const auto&) { return one(request, replay); }));
   return routes;
 }

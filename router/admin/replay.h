@@ -1,6 +1,6 @@
 #pragma once
-// GET /v1/router_replay and /v1/router_replay/ID of the management listener: the last requests and
-// what was decided.
+// GET /v1/router_replay and /v1/router_replay/ID of the management listener: the most recent
+// requests and their decisions.
 
 #include <vector>
 
@@ -10,9 +10,9 @@
 
 namespace signalbox::admin {
 
-/// All outlive the routes.
+/// All arguments must outlive the routes.
 std::vector<gateway::Route> replay_routes(observe::Replay& replay,
-                                          const serving::CurrentState& live,
+                                          const serving::CurrentState& current,
                                           gateway::ThreadPool& pool);
 
 }  // namespace signalbox::admin

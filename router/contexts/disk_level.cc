@@ -1,4 +1,4 @@
-// A file is named by name_of() its key.
+// A context's file is named by name_of() of its key.
 
 #include "router/contexts/disk_level.h"
 
@@ -35,7 +35,7 @@ uint64_t size_of(const fs::path& path) {
   return error ? 0 : size;
 }
 
-/// The first kHeadBytesMax bytes.
+/// Reads the first kHeadBytesMax bytes.
 Result<std::string> read_front(const fs::path& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return system_failure(path, errno);
@@ -62,7 +62,7 @@ Result<std::unique_ptr<DiskLevel>> DiskLevel::open(const fs::path& directory, in
     const int number = errno;
     ::close(fd);
     if (number == EWOULDBLOCK)
-      return fail(Code::kIo, "{}: another process has it", directory.string());
+      return fail(Code::kIo, "{}: another process uses it", directory.string());
     return system_failure(directory, number);
   }
   return std::unique_ptr<DiskLevel>(new DiskLevel(directory, compression, fd));
@@ -90,7 +90,7 @@ Result<void> DiskLevel::put(const Context& context, std::string_view content) {
   FileWriter file(path);
   file.append(head);
   file.append(packed);
-  SIGNALBOX_TRY_VOID(remove(file_of(context.key, kPin)));  // of one that was found damaged
+  SIGNALBOX_TRY_VOID(remove(file_of(context.key, kPin)));  // the pin of a damaged predecessor
   SIGNALBOX_TRY_VOID(file.commit());
   bytes_ += head.size() + packed.size() - before;
   return sync();
@@ -101,7 +101,7 @@ Result<std::string> DiskLevel::get(const Context& context) {
   SIGNALBOX_TRY(const std::string file, read_file(path, 2 * (kHeadBytesMax + context.bytes)));
   const Result<Head> head = read_head(file);
   if (head && head->context.key != context.key)
-    return fail(Code::kCorrupt, "{}: it holds another context", path.string());
+    return fail(Code::kCorrupt, "{}: it contains another context", path.string());
   Result<std::string> content = read_content(file, context.bytes);
   if (!content) return fail_in(path.string(), std::move(content).error());
   return content;
@@ -142,7 +142,7 @@ Result<Context> DiskLevel::recover_file(const fs::path& path) {
   if (size != whole)
     return fail(Code::kCorrupt, "{}: it has {} of {} bytes", path.string(), size, whole);
   if (path != file_of(head->context.key, kContext))
-    return fail(Code::kCorrupt, "{}: it holds a context of another name", path.string());
+    return fail(Code::kCorrupt, "{}: it contains a context with another name", path.string());
   bytes_ += size;
   head->context.pinned = fs::exists(file_of(head->context.key, kPin));
   return std::move(head->context);
@@ -155,7 +155,7 @@ Recovered DiskLevel::recover() {
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path path = entry->path();
     if (path.extension() == kPartial) {
-      std::error_code ignored;  // it is tried again at the next start
+      std::error_code ignored;  // the next start tries again
       fs::remove(path, ignored);
     }
     if (path.extension() != kContext) continue;

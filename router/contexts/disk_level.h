@@ -1,7 +1,7 @@
 #pragma once
-// Contexts as files of a directory, each a record (record.h), there whole or not at all: written
-// beside its place, synced, renamed, and the directory synced, before put() returns. A pin is an
-// empty file beside it.
+// Stores contexts as files of a directory, each a record (record.h). A file is there whole or not
+// at all: put() writes a temporary file, syncs it, renames it and syncs the directory before it
+// returns. A pin is an empty file next to the context.
 
 #include <atomic>
 #include <filesystem>
@@ -13,8 +13,8 @@ namespace signalbox::contexts {
 
 class DiskLevel final : public Level {
  public:
-  /// Makes the directory, readable by its user only, and locks it: two processes would not know of
-  /// each other's changes. Errors: kIo.
+  /// Creates the directory, readable by its user only, and locks it, because two processes would
+  /// not see each other's changes. Errors: kIo.
   static Result<std::unique_ptr<DiskLevel>> open(const std::filesystem::path& directory,
                                                  int compression);
   ~DiskLevel() override;
@@ -25,7 +25,7 @@ class DiskLevel final : public Level {
   Result<std::string> get(const Context& context) override;
   Result<void> drop(const Key& key) override;
   Result<void> pin(const Key& key, bool pinned) override;
-  /// Files that were never renamed go; files that are no contexts stay where they are.
+  /// Removes files that were never renamed; leaves files that are not contexts.
   Recovered recover() override;
   uint64_t bytes() const override { return bytes_; }
 
@@ -39,7 +39,7 @@ class DiskLevel final : public Level {
 
   const std::filesystem::path directory_;
   const int compression_;
-  const int fd_;  // of the directory, with the lock
+  const int fd_;  // the directory, which holds the lock
   std::atomic<uint64_t> bytes_{0};
 };
 

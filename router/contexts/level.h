@@ -1,7 +1,8 @@
 #pragma once
-// The level of the store below memory, of this router alone: where contexts are that nobody uses at
-// the moment, smaller and slower. One is in memory (packed_level), one on disk (disk_level). What
-// several routers share is below it, and another thing: shared_level.
+// A level below memory that belongs to this router alone. It holds contexts that are not in use, in
+// less space and with slower access. There is one in memory (packed_level) and one on disk
+// (disk_level). Below it may lie the level that several routers share, which has an interface of
+// its own: shared_level.
 
 #include <string>
 #include <string_view>
@@ -14,31 +15,31 @@ namespace signalbox::contexts {
 
 struct Recovered {
   std::vector<Context> contexts;
-  std::vector<std::string> rejected;  // what was there and is none, and why, one line each
+  std::vector<std::string> rejected;  // files that are not valid contexts, and why, one line each
 };
 
-/// Thread-safe for different keys; of one key the store asks for one change at a time.
+/// Thread-safe for different keys. The store makes one change at a time per key.
 class Level {
  public:
   virtual ~Level() = default;
 
-  /// For metrics and answers: "disk".
+  /// The name for metrics and replies: "disk".
   virtual std::string_view name() const = 0;
-  /// Whether what put() has accepted outlives the process. A context is put there before its client
-  /// is told that it is stored; where nothing outlives, when it leaves memory.
+  /// True if contexts outlive the process after put(). A context is put into a durable level before
+  /// its client gets the reply; into any other level only when it leaves memory.
   virtual bool is_durable() const = 0;
 
   /// Errors: kIo.
   virtual Result<void> put(const Context& context, std::string_view content) = 0;
   /// Errors: kNotFound, kCorrupt, kIo.
   virtual Result<std::string> get(const Context& context) = 0;
-  /// Nothing happens where it is not. Errors: kIo, and it may still be there.
+  /// Does nothing if the context is not there. Errors: kIo; the context may then still be there.
   virtual Result<void> drop(const Key& key) = 0;
-  /// As durable as put(). Errors: kIo.
+  /// Sets or clears a pin, as durably as put(). Errors: kIo.
   virtual Result<void> pin(const Key& key, bool pinned) = 0;
-  /// What it holds, to be asked once, first.
+  /// Returns the stored contexts. Call it once, before any other function.
   virtual Recovered recover() = 0;
-  /// Of what it holds, as it holds it.
+  /// The bytes that the contexts take in this level.
   virtual uint64_t bytes() const = 0;
 };
 

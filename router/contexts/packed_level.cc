@@ -1,4 +1,4 @@
-// Packing and unpacking take milliseconds, and are done outside the lock.
+// Packing and unpacking take milliseconds, so they run outside the lock.
 
 #include "router/contexts/packed_level.h"
 

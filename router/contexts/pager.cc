@@ -1,4 +1,4 @@
-// They sleep on a condition that nobody signals, since a stop has to wake them.
+// The threads sleep on a condition that nobody signals, because only a stop may wake them.
 
 #include "router/contexts/pager.h"
 
@@ -11,16 +11,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A stop waits for so long.
+/// The longest time that a stop has to wait.
 constexpr milliseconds kFollowWait{500};
-/// Before a shared level that does not answer is asked again.
+/// The pause before a shared level that does not respond is called again.
 constexpr milliseconds kRetryPause{500};
 
 int64_t now() {
   return static_cast<int64_t>(std::time(nullptr));
 }
 
-/// False once it is to stop.
+/// Returns false if a stop was requested.
 bool sleep(const std::stop_token& stop, milliseconds time) {
   std::mutex mutex;
   std::condition_variable_any sleeping;

@@ -1,6 +1,6 @@
 #pragma once
-// The threads of a store: one moves idle contexts out of memory, one takes up what other routers
-// have done.
+// The threads of a store. One moves idle contexts out of memory; the other applies the changes of
+// other routers.
 
 #include <chrono>
 #include <thread>
@@ -11,16 +11,16 @@ namespace signalbox::contexts {
 
 class Pager {
  public:
-  /// Looks every `interval`. The store outlives it.
+  /// Calls Store::page() every `interval`. The store must outlive it.
   Pager(Store& store, std::chrono::milliseconds interval);
 
  private:
-  std::jthread thread_;  // stopped and waited for
+  std::jthread thread_;  // joined by its destructor
 };
 
 class Follower {
  public:
-  /// The store, which has a shared level, outlives it.
+  /// The store must outlive it and must have a shared level.
   explicit Follower(Store& store);
 
  private:

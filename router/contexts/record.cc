@@ -1,5 +1,5 @@
-// Written in one way only, so that reading compares with what writing would have made: a head that
-// is not exactly that is none.
+// There is exactly one way to write a head. The reader therefore writes the head again from what it
+// read and rejects any difference.
 
 #include "router/contexts/record.h"
 
@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kMagic = "signalbox context 1\n";
 constexpr std::string_view kSum = "sum ";
-constexpr size_t kSumLine = kSum.size() + 64 + 2;  // with the empty line
+constexpr size_t kSumLine = kSum.size() + 64 + 2;  // including the empty line
 
-/// The value of the next line, which has to be that of `key`.
+/// Returns the value of the next line, whose key must be `key`.
 Result<std::string_view> take(std::string_view& rest, std::string_view key) {
   const size_t end = rest.find('\n');
   if (end == std::string_view::npos || !rest.starts_with(key) || rest.size() == key.size() ||
@@ -33,7 +33,7 @@ Result<uint64_t> take_number(std::string_view& rest, std::string_view key, uint6
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > most)
-    return fail(Code::kCorrupt, "its head has no number as \"{}\"", key);
+    return fail(Code::kCorrupt, "its head has no valid number \"{}\"", key);
   return value;
 }
 
@@ -49,7 +49,7 @@ Result<std::string> tenant_of(std::string_view quoted) {
     if (value.is_string()) return std::string(value.text());
     break;
   }
-  return fail(Code::kCorrupt, "its head has no text as \"tenant\"");
+  return fail(Code::kCorrupt, "its head has no valid \"tenant\"");
 }
 
 }  // namespace
@@ -62,7 +62,8 @@ std::string write_head(const Context& context, uint64_t packed_bytes) {
 
 Result<Head> read_head(std::string_view front) {
   front = front.substr(0, kHeadBytesMax);
-  if (!front.starts_with(kMagic)) return fail(Code::kCorrupt, "it is no context of this version");
+  if (!front.starts_with(kMagic))
+    return fail(Code::kCorrupt, "it is not a context of this version");
   std::string_view rest = front.substr(kMagic.size());
   Head out;
   Context& context = out.context;
@@ -71,7 +72,7 @@ Result<Head> read_head(std::string_view front) {
   if (!is_id(id)) return fail(Code::kCorrupt, "its head has no id");
   SIGNALBOX_TRY(const std::string_view tenant, take(rest, "tenant"));
   auto named = tenant_of(tenant);
-  if (!named) return fail(Code::kCorrupt, "its head has no text as \"tenant\"");
+  if (!named) return fail(Code::kCorrupt, "its head has no valid \"tenant\"");
   context.key.tenant = *std::move(named);
   SIGNALBOX_TRY(const uint64_t created, take_number(rest, "created", INT64_MAX));
   context.created = static_cast<int64_t>(created);
@@ -81,7 +82,7 @@ Result<Head> read_head(std::string_view front) {
   SIGNALBOX_TRY(out.packed_bytes, take_number(rest, "packed", INT64_MAX));
   out.bytes = front.size() - rest.size() + kSumLine;
   if (front.substr(0, out.bytes) != write_head(context, out.packed_bytes))
-    return fail(Code::kCorrupt, "its head does not have the sum that it says");
+    return fail(Code::kCorrupt, "its head does not match its checksum");
   return out;
 }
 
@@ -95,7 +96,7 @@ Result<std::string> read_content(std::string_view file, size_t bytes_max) {
     return fail(Code::kTooLarge, "it has {} bytes; at most {}", head.context.bytes, bytes_max);
   SIGNALBOX_TRY(std::string content, decompress(packed, head.context.bytes));
   if (id_of(content) != head.context.key.id)
-    return fail(Code::kCorrupt, "its bytes are not those of its id");
+    return fail(Code::kCorrupt, "its content does not match its id");
   return content;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
-// A context as a file holds it: a head that says what it is, with a checksum of its own, and the
-// compressed messages, which the id in the head is the checksum of. So a start reads heads only,
-// and no damaged byte reaches a prompt.
+// The file format of a context: a head with metadata and its own checksum, then the compressed
+// messages, whose checksum is the id in the head. So a start reads only the heads, and no damaged
+// byte reaches a prompt.
 //
-// The head is text, one "key value" a line, since nothing about it is worth another format:
+// The head is text with one "key value" per line, because nothing in it needs another format:
 //
 //   signalbox context 1
 //   id ctx_0f3a...
@@ -24,25 +24,25 @@
 
 namespace signalbox::contexts {
 
-/// A head is no longer than this; tenants are shorter than half of it.
+/// The longest head. A tenant name is shorter than half of this.
 inline constexpr size_t kHeadBytesMax = 4096;
-/// Of the messages of one context, whatever is configured: what no JSON of ours may be longer than.
+/// The most bytes of one context's messages under any configuration: the limit of our JSON parser.
 inline constexpr uint64_t kContentBytesMax = uint64_t{1} << 30;
 
 struct Head {
-  Context context;   // never pinned: that is not said here
-  size_t bytes = 0;  // of the head itself, to the first packed byte
+  Context context;   // never pinned, because the head does not store pins
+  size_t bytes = 0;  // size of the head itself, up to the first packed byte
   uint64_t packed_bytes = 0;
 };
 
 std::string write_head(const Context& context, uint64_t packed_bytes);
 
-/// Reads the head at the front of a file, of which `front` is at least the first kHeadBytesMax
-/// bytes, or all. Errors: kCorrupt.
+/// Reads the head of a file. `front` is at least the first kHeadBytesMax bytes, or the whole file.
+/// Errors: kCorrupt.
 Result<Head> read_head(std::string_view front);
 
-/// The messages of a whole file. Errors: kCorrupt; kTooLarge for more than `bytes_max` bytes of
-/// them, before they are allocated.
+/// Returns the messages of a whole file. Errors: kCorrupt; kTooLarge if they have more than
+/// `bytes_max` bytes, before it allocates them.
 Result<std::string> read_content(std::string_view file, size_t bytes_max);
 
 }  // namespace signalbox::contexts

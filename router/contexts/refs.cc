@@ -1,4 +1,4 @@
-// The member is looked for in every request: two walks over members that are there anyway.
+// Every request is searched for the member: two passes over members that have been parsed anyway.
 
 #include "router/contexts/refs.h"
 
@@ -19,7 +19,7 @@ constexpr std::string_view kIdPrefix = "ctx_";
 constexpr size_t kDigits = 64;
 constexpr std::string_view kBetween = ", ";
 
-/// The member of each `metadata` object that has one.
+/// Returns the context_refs member of each `metadata` object that has one.
 std::vector<json::Value> find_refs(const json::Document& request) {
   std::vector<json::Value> out;
   for (const json::Member& outer : request.root().members()) {
@@ -97,7 +97,7 @@ bool has_refs(const json::Document& request) {
 Result<std::vector<std::string>> read_refs(const json::Document& request, size_t refs_max) {
   const std::vector<json::Value> found = find_refs(request);
   if (found.empty()) return std::vector<std::string>{};
-  // Which of two is meant would be a guess.
+  // Reject it: a choice between the two would be a guess.
   if (found.size() > 1 || request.root().count(kMetadata) > 1)
     return fail(Code::kInvalid, "{}: given more than once", kPath);
   const json::Value& refs = found.front();
@@ -115,7 +115,7 @@ Result<std::string> expand(const json::Document& request,
                            std::span<const std::shared_ptr<const std::string>> contents,
                            size_t bytes_max) {
   const json::Value root = request.root();
-  size_t size = contents.size();  // commas
+  size_t size = contents.size();  // for the commas
   for (const auto& content : contents) size += content->size();
   if (request.source().size() + size > bytes_max)
     return fail(Code::kTooLarge, "{}: the request has {} bytes with its contexts; at most {}",

@@ -1,8 +1,8 @@
 #pragma once
-// `metadata.context_refs` of a chat completion request: which contexts it begins with, and the
-// request with their messages in front of its own. Both by splicing: what the client wrote besides
-// and what was stored stays byte for byte, so that the prompts of all who refer to the same
-// contexts begin with the same bytes.
+// `metadata.context_refs` of a chat completion request: it reads the contexts that the request
+// begins with, and puts their messages in front of the request's own. It splices text, so that the
+// client's other bytes and the stored bytes stay unchanged, and the prompts of all requests with
+// the same contexts begin with the same bytes.
 
 #include <memory>
 #include <span>
@@ -15,17 +15,18 @@
 
 namespace signalbox::contexts {
 
-/// Whether the request has the member, whatever it holds.
+/// True if the request has the member, whatever its value.
 bool has_refs(const json::Document& request);
 
-/// The ids in order. A list of texts, or, for clients that know metadata as texts only, one text
-/// with commas or spaces between ids. Errors: kInvalid with the path for anything else, for more
-/// than `refs_max`, and for a member that is given twice.
+/// Returns the ids in order. The value is a list of strings or, for clients whose metadata can only
+/// be strings, one string with commas or spaces between ids. Errors: kInvalid with the path for any
+/// other value, for more than `refs_max` ids, and for a member that is given twice.
 Result<std::vector<std::string>> read_refs(const json::Document& request, size_t refs_max);
 
-/// The request with the contents in front of its messages and without the member, and without
-/// `metadata` where nothing else is in it. Preconditions: read_refs() has read it, `messages` is an
-/// array. Errors: kTooLarge for more than `bytes_max`, before anything is allocated.
+/// Returns the request with the contents in front of its messages and without the member; if
+/// `metadata` has nothing else, that is removed too. Preconditions: read_refs() succeeded, and
+/// `messages` is an array. Errors: kTooLarge if the result has more than `bytes_max` bytes, before
+/// it allocates anything.
 Result<std::string> expand(const json::Document& request,
                            std::span<const std::shared_ptr<const std::string>> contents,
                            size_t bytes_max);

@@ -1,7 +1,7 @@
 #pragma once
-// The lowest level of the store: contexts that several routers share. It may be away, slow or full,
-// and others change what is in it, so it is asked for less than a level of one's own, and tells
-// what has happened.
+// The lowest level of the store: contexts that several routers share. It may be unavailable, slow
+// or full, and other routers change it. Its interface is therefore smaller than that of Level, and
+// reports what other routers have changed.
 
 #include <chrono>
 #include <cstdint>
@@ -16,53 +16,55 @@
 
 namespace signalbox::contexts {
 
-/// A context as the level has it.
+/// A context as the level stores it.
 struct Shared {
   Context context;
   uint64_t packed_bytes = 0;
 };
 
-/// What another router has done.
+/// A change that another router made.
 struct SharedChange {
   Shared what;
-  bool is_gone = false;  // dropped; otherwise it is there, or was, pinned as it says: without
-                         // packed bytes that is all it says
+  bool is_gone = false;  // true: it was dropped. false: it exists or existed, and context.pinned is
+                         // its pin; a change without packed bytes reports only that
 };
 
-/// Thread-safe; calls block, each no longer than a limit. Errors of all: kUpstream when the server
-/// is away, too slow or says no, which it has been told of in the log.
+/// Thread-safe. Calls block, each within a time limit. Every call may return kUpstream if the
+/// server is unavailable, too slow or returns an error; the level has then logged it.
 class SharedLevel {
  public:
   virtual ~SharedLevel() = default;
 
-  /// For metrics: "redis".
+  /// The name for metrics: "redis".
   virtual std::string_view name() const = 0;
 
-  /// Keeps it for `ttl_s` (0: for good) unless it is pinned, whatever was dropped under this key
-  /// before, and tells the others. Returns the packed bytes.
+  /// Stores the context for `ttl_s` (0: without limit; a pinned one does not expire either), even
+  /// if it was dropped before, and notifies the other routers. Returns the packed bytes.
   virtual Result<uint64_t> put(const Context& context, std::string_view content, int64_t ttl_s) = 0;
-  /// Errors: kNotFound, kCorrupt, too.
+  /// Errors: also kNotFound and kCorrupt.
   virtual Result<std::string> get(const Context& context) = 0;
   virtual Result<std::optional<Shared>> find(const Key& key) = 0;
-  /// Keeps it for another `ttl_s`; false when it is not there.
+  /// Keeps the context for another `ttl_s`. Returns false if it is not there.
   virtual Result<bool> touch(const Context& context, int64_t ttl_s) = 0;
-  /// For how many seconds nobody has touched it, as far as `ttl_s` can tell; empty when it is not
-  /// there.
+  /// Returns the seconds since the last use, as far as `ttl_s` reveals them; nullopt if the context
+  /// is not there.
   virtual Result<std::optional<int64_t>> idle(const Context& context, int64_t ttl_s) = 0;
-  /// Gone for everybody, and known to have been dropped.
+  /// Removes the context for all routers and remembers the drop.
   virtual Result<void> drop(const Context& context, int64_t ttl_s) = 0;
-  /// As `context.pinned` says; tells the others.
+  /// Sets or clears the pin, as in `context.pinned`, and notifies the other routers.
   virtual Result<void> pin(const Context& context, int64_t ttl_s) = 0;
 
   struct Survey {
-    std::string cursor;  // for follow(): what has happened since
+    std::string cursor;  // where follow() continues
     std::vector<Shared> all;
   };
   virtual Result<Survey> survey() = 0;
-  /// When each was dropped, empty for those that were not; in the order of `keys`.
+  /// Returns the time at which each context was dropped, or nullopt if it was not; in the order of
+  /// `keys`.
   virtual Result<std::vector<std::optional<int64_t>>> dropped(std::span<const Key> keys) = 0;
-  /// What others have done since `cursor`, oldest first, and what was dropped here, since what
-  /// others did before may be told after it; moves the cursor. Waits for something, at most `wait`.
+  /// Returns the changes of other routers since `cursor`, oldest first, and moves the cursor. It
+  /// returns our own drops too, because older changes of other routers may be reported after them.
+  /// Waits at most `wait` for a change.
   virtual Result<std::vector<SharedChange>> follow(std::string& cursor,
                                                    std::chrono::milliseconds wait) = 0;
 };

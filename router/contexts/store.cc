@@ -1,5 +1,6 @@
-// One lock for the books, under which nothing is packed, read or written. A context that is being
-// written, moved or dropped is in `changing_` meanwhile, and whoever else wants to change it waits.
+// One lock protects the bookkeeping, and nothing is packed, read or written under it. While a
+// context is written, moved or dropped, its key is in `changing_`, and every other change of it
+// waits.
 
 #include "router/contexts/store.h"
 
@@ -19,9 +20,9 @@ tl::unexpected<Error> not_found(const Key& key) {
 
 }  // namespace
 
-tl::unexpected<Error> Store::no_answer(const Key& key) {
-  return fail(Code::kUpstream,
-              "context {}: where routers share contexts nobody answers at the moment", key.id);
+tl::unexpected<Error> Store::unavailable(const Key& key) {
+  return fail(Code::kUpstream, "context {}: the shared level does not respond at the moment",
+              key.id);
 }
 
 Store::Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now,
@@ -30,7 +31,7 @@ Store::Store(const Limits& limits, std::unique_ptr<Level> below, int64_t now,
   Recovered recovered = below_->recover();
   rejected_ = std::move(recovered.rejected);
   stats_.damaged = rejected_.size();
-  for (Context& context : recovered.contexts) take_up(std::move(context), true, now);
+  for (Context& context : recovered.contexts) add_existing(std::move(context), true, now);
 }
 
 void Store::set_limits(const Limits& limits) {
@@ -38,14 +39,14 @@ void Store::set_limits(const Limits& limits) {
   limits_ = limits;
 }
 
-// --- what clients ask for ---
+// --- client requests ---
 
 Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint32_t messages,
                               int64_t now) {
   Context context{{std::string(tenant), id_of(content)}, content.size(), messages, now};
   const Key key = context.key;
-  const bool asks_shared = shared_ != nullptr && meet(key).has_value();
-  bool is_new = true, is_far = false;
+  const bool use_shared = shared_ != nullptr && import_shared(key).has_value();
+  bool is_new = true, is_remote = false;
   {
     const Change change(*this, key);
     int64_t ttl_s = 0;
@@ -56,7 +57,7 @@ Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint
         is_new = false;
         use(found->second, now);
         context = found->second.context;
-        is_far = found->second.among == &far_;
+        is_remote = found->second.order == &remote_;
       } else {
         if (context.bytes > limits_.context_bytes_max) {
           ++stats_.refused;
@@ -66,15 +67,16 @@ Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint
         SIGNALBOX_TRY_VOID(reserve(key, context.bytes));
       }
     }
-    // What is far away is written there once more, too: it may have been damaged.
-    if (is_new || is_far) {
+    // A context that only the shared level has is written there again, because it may have been
+    // damaged.
+    if (is_new || is_remote) {
       const bool is_below = below_->is_durable();
       const Result<void> written = is_below ? below_->put(context, content) : Result<void>();
       std::optional<uint64_t> packed;
-      if (written && asks_shared) {
+      if (written && use_shared) {
         const auto shared = shared_->put(context, content, ttl_s);
         if (shared) packed = *shared;
-        if (!shared) failed(shared.error());
+        if (!shared) count_failure(shared.error());
       }
       const std::lock_guard lock(mutex_);
       if (!written) {
@@ -83,22 +85,22 @@ Result<Store::Put> Store::put(std::string_view tenant, std::string content, uint
       }
       const auto at = is_new ? insert(std::move(context), nullptr, false, now) : entries_.find(key);
       Entry& entry = at->second;
-      if (is_below) be_below(entry);
-      if (packed) be_shared(entry, *packed);
-      if (shared_ != nullptr && !packed) owed_.insert(key);
+      if (is_below) mark_below(entry);
+      if (packed) mark_shared(entry, *packed);
+      if (shared_ != nullptr && !packed) pending_.insert(key);
       entry.touched = now;
-      hold(entry, std::make_shared<const std::string>(std::move(content)));
-      file(at);
+      set_content(entry, std::make_shared<const std::string>(std::move(content)));
+      move_to_order(at);
       context = entry.context;
       stats_.puts += is_new;
     }
   }
-  if (is_new || is_far) make_room(now);
+  if (is_new || is_remote) make_room(now);
   return Put{std::move(context), is_new};
 }
 
 Result<Store::Content> Store::get(const Key& key, int64_t now) {
-  SIGNALBOX_TRY_VOID(meet(key));
+  SIGNALBOX_TRY_VOID(import_shared(key));
   Context known;
   uint64_t number = 0;
   bool is_below = false;
@@ -123,51 +125,51 @@ Result<Store::Content> Store::get(const Key& key, int64_t now) {
 
 Result<Store::Content> Store::page_in(const Context& context, uint64_t number, bool is_below,
                                       int64_t now) {
-  bool is_far = false;
-  Result<std::string> read = this->read(context, is_below, is_far);
+  bool is_remote = false;
+  Result<std::string> read = this->read(context, is_below, is_remote);
   Content content;
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(context.key);
     const bool is_missing = !read && read.error().code == Code::kNotFound;
     const bool is_changing = changing_.contains(context.key);
-    if (found != entries_.end() && found->second.content != nullptr) {  // another was faster
-      ++(is_far ? stats_.shared_hits : stats_.below_hits);
+    if (found != entries_.end() && found->second.content != nullptr) {  // another thread was faster
+      ++(is_remote ? stats_.shared_hits : stats_.below_hits);
       return found->second.content;
     }
-    // Dropped and stored again meanwhile: what was read is no word of this one. A client that asked
-    // before it was there is told so.
+    // The context was dropped and stored again in the meantime, so the failed read does not concern
+    // the new one. The client asked before that existed and gets kNotFound.
     if (found != entries_.end() && is_missing && found->second.number != number) {
       ++stats_.misses;
       return not_found(context.key);
     }
-    // Somebody has dropped it, or is about to; or it was nowhere else and is no longer there.
+    // The context was or is being dropped, or it was in no other level and is gone.
     if (found == entries_.end() || (is_missing && (is_changing || !is_below))) {
       ++stats_.misses;
       if (found != entries_.end() && !is_changing) erase(found);
       return not_found(context.key);
     }
     if (!read) {
-      if (read.error().code == Code::kUpstream) return no_answer(context.key);
+      if (read.error().code == Code::kUpstream) return unavailable(context.key);
       log::error("context", "{}: {}", context.key.id, read.error().message);
       if (read.error().code == Code::kIo)
         return fail(Code::kIo, "context {} cannot be read at the moment", context.key.id);
       ++stats_.damaged;
       if (!is_changing) erase(found);
-      return fail(Code::kCorrupt, "context {} was damaged and is lost: store it again",
+      return fail(Code::kCorrupt, "context {} was damaged and is lost; store it again",
                   context.key.id);
     }
-    ++(is_far ? stats_.shared_hits : stats_.below_hits);
+    ++(is_remote ? stats_.shared_hits : stats_.below_hits);
     content = std::make_shared<const std::string>(*std::move(read));
-    hold(found->second, content);
-    file(found);
+    set_content(found->second, content);
+    move_to_order(found);
   }
   make_room(now);
   return content;
 }
 
 Result<Context> Store::find(const Key& key) {
-  SIGNALBOX_TRY_VOID(meet(key));
+  SIGNALBOX_TRY_VOID(import_shared(key));
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return not_found(key);
@@ -175,7 +177,7 @@ Result<Context> Store::find(const Key& key) {
 }
 
 Result<Context> Store::pin(const Key& key, bool pinned) {
-  SIGNALBOX_TRY_VOID(meet(key));
+  SIGNALBOX_TRY_VOID(import_shared(key));
   const Change change(*this, key);
   Context wanted;
   bool is_below = false;
@@ -209,8 +211,8 @@ Result<void> Store::keep_pin(Context wanted, bool is_below, int64_t ttl_s) {
   if (wanted.shared) {
     const auto shared = shared_->pin(wanted, ttl_s);
     if (!shared) {
-      failed(shared.error());
-      return no_answer(wanted.key);
+      count_failure(shared.error());
+      return unavailable(wanted.key);
     }
   }
   const Result<void> kept = is_below ? below_->pin(wanted.key, wanted.pinned) : Result<void>();
@@ -222,7 +224,7 @@ Result<void> Store::keep_pin(Context wanted, bool is_below, int64_t ttl_s) {
 }
 
 Result<void> Store::drop(const Key& key) {
-  SIGNALBOX_TRY_VOID(meet(key));
+  SIGNALBOX_TRY_VOID(import_shared(key));
   const Change change(*this, key);
   Context context;
   int64_t ttl_s = 0;
@@ -233,12 +235,13 @@ Result<void> Store::drop(const Key& key) {
     context = found->second.context;
     ttl_s = limits_.ttl_s;
   }
-  // There first: nobody may bring back what its client takes for gone.
+  // Drop it in the shared level first: no router may bring back a context whose client believes
+  // that it is gone.
   if (shared_ != nullptr) {
     const auto dropped = shared_->drop(context, ttl_s);
     if (!dropped) {
-      failed(dropped.error());
-      return no_answer(key);
+      count_failure(dropped.error());
+      return unavailable(key);
     }
   }
   SIGNALBOX_TRY_VOID(below_->drop(key));
@@ -261,13 +264,13 @@ std::vector<Context> Store::list(std::string_view tenant, std::string_view after
 
 // --- levels ---
 
-/// The first that nobody changes; the end when there is none.
+/// Returns the first entry that is not being changed, or end().
 Store::Order::iterator Store::first_idle(Order& order) const {
   return std::find_if(order.begin(), order.end(),
                       [this](Entries::iterator each) { return !changing_.contains(each->first); });
 }
 
-/// Whether one has left memory.
+/// Returns true if one context has left memory.
 bool Store::page_out_one(int64_t now) {
   Context context;
   Content content;
@@ -280,8 +283,8 @@ bool Store::page_out_one(int64_t now) {
     const bool is_idle = now - entry.used >= limits_.idle_s;
     if (!is_idle && stats_.memory_bytes <= limits_.memory_bytes) return false;
     if (entry.is_below) {
-      hold(entry, nullptr);
-      file(at);
+      set_content(entry, nullptr);
+      move_to_order(at);
       ++stats_.page_outs;
       return true;
     }
@@ -293,11 +296,12 @@ bool Store::page_out_one(int64_t now) {
   {
     const std::lock_guard lock(mutex_);
     changing_.erase(context.key);
-    if (packed) be_below(entries_.find(context.key)->second);
+    if (packed) mark_below(entries_.find(context.key)->second);
   }
   changed_.notify_all();
   if (!packed) log::error("context", "{}: {}", context.key.id, packed.error().message);
-  return packed.has_value();  // it is the next one's turn to leave, which it most likely is still
+  return packed
+      .has_value();  // on failure, stop: the next call would most likely choose the same context
 }
 
 void Store::make_room(int64_t now) {
@@ -337,11 +341,11 @@ void Store::expire(Order& order, int64_t now) {
 void Store::page(int64_t now) {
   expire(packed_, now);
   expire(in_memory_, now);
-  expire(far_, now);
+  expire(remote_, now);
   make_room(now);
-  while (leave_below(now)) {
+  while (release_below(now)) {
   }
-  settle(now);
+  send_pending(now);
 }
 
 Stats Store::stats() const {
@@ -349,7 +353,7 @@ Stats Store::stats() const {
   const std::lock_guard lock(mutex_);
   Stats out = stats_;
   out.below_bytes = below_bytes;
-  for (const Key& key : owed_) {
+  for (const Key& key : pending_) {
     const auto at = entries_.find(key);
     out.owed += at != entries_.end() && !at->second.context.shared;
   }

@@ -1,12 +1,12 @@
-// The books of the store: who has how much, what is where, what was used when. All of it is called
-// under the lock.
+// The bookkeeping of the store: usage per tenant, the level of each context and the order of use.
+// All of these functions require the lock.
 
 #include "router/contexts/store.h"
 
 namespace signalbox::contexts {
 namespace {
 
-/// The shared level is told that a context is used so many times in what it keeps it for.
+/// Uses of a context are reported to the shared level this often within its time to live.
 constexpr int64_t kTouchesInTtl = 8;
 
 }  // namespace
@@ -16,21 +16,21 @@ Result<void> Store::reserve(const Key& key, uint64_t bytes) {
   const Usage usage = found == usage_.end() ? Usage{} : found->second;
   const auto refuse = [&](std::string_view what, uint64_t has, uint64_t most) {
     ++stats_.refused;
-    return fail(Code::kTooLarge, "the contexts {} have {} of {} bytes, and this one {} more", what,
-                has, most, bytes);
+    return fail(Code::kTooLarge, "the contexts {} take {} of {} bytes, and this one needs {} more",
+                what, has, most, bytes);
   };
   if (usage.bytes + bytes > limits_.tenant_bytes_max)
     return refuse("of this client", usage.bytes, limits_.tenant_bytes_max);
   if (usage.contexts >= limits_.tenant_contexts_max) {
     ++stats_.refused;
-    return fail(Code::kTooLarge, "this client has {} contexts, which is as many as it may",
+    return fail(Code::kTooLarge, "this client has {} contexts, the most that it may have",
                 usage.contexts);
   }
   if (stats_.bytes + bytes > limits_.bytes_max)
     return refuse("of all clients", stats_.bytes, limits_.bytes_max);
   if (stats_.contexts >= limits_.contexts_max) {
     ++stats_.refused;
-    return fail(Code::kTooLarge, "there are {} contexts, which is as many as there may be",
+    return fail(Code::kTooLarge, "there are {} contexts, the most that there may be",
                 stats_.contexts);
   }
   Usage& reserved = usage_[key.tenant];
@@ -47,8 +47,8 @@ void Store::release(const Key& key, uint64_t bytes) {
   if (--found->second.contexts == 0) usage_.erase(found);
 }
 
-/// One that a level below memory has, limits or no limits.
-Store::Entries::iterator Store::take_up(Context context, bool is_below, int64_t now) {
+/// Adds a context that a lower level already has, regardless of limits.
+Store::Entries::iterator Store::add_existing(Context context, bool is_below, int64_t now) {
   Usage& usage = usage_[context.key.tenant];
   usage.bytes += context.bytes;
   ++usage.contexts;
@@ -63,7 +63,7 @@ Result<void> Store::reserve_pin(const Context& context) {
   if (of_tenant > limits_.tenant_pinned_bytes || of_all > limits_.memory_bytes / 2) {
     const bool is_own = of_tenant > limits_.tenant_pinned_bytes;
     ++stats_.refused;
-    return fail(Code::kTooLarge, "pinned contexts {} would have {} bytes; at most {}",
+    return fail(Code::kTooLarge, "pinned contexts {} would take {} bytes; at most {}",
                 is_own ? "of this client" : "of all clients", is_own ? of_tenant : of_all,
                 is_own ? limits_.tenant_pinned_bytes : limits_.memory_bytes / 2);
   }
@@ -75,49 +75,49 @@ Result<void> Store::reserve_pin(const Context& context) {
 void Store::mark_pinned(Entries::iterator at, bool pinned) {
   at->second.context.pinned = pinned;
   stats_.pinned += pinned ? 1 : -1;
-  file(at);
+  move_to_order(at);
 }
 
-void Store::be_below(Entry& entry) {
+void Store::mark_below(Entry& entry) {
   stats_.below += !entry.is_below;
   entry.is_below = true;
 }
 
-void Store::leave_below(Entry& entry) {
+void Store::unmark_below(Entry& entry) {
   stats_.below -= entry.is_below;
   entry.is_below = false;
 }
 
-void Store::be_shared(Entry& entry, uint64_t packed_bytes) {
+void Store::mark_shared(Entry& entry, uint64_t packed_bytes) {
   stats_.shared += !entry.context.shared;
   stats_.shared_bytes += packed_bytes - entry.shared_bytes;
   entry.shared_bytes = packed_bytes;
   entry.context.shared = true;
 }
 
-void Store::be_unshared(Entry& entry) {
+void Store::mark_unshared(Entry& entry) {
   stats_.shared -= entry.context.shared;
   stats_.shared_bytes -= entry.shared_bytes;
   entry.shared_bytes = 0;
   entry.context.shared = false;
 }
 
-/// Into the order that it belongs to, as the one used last.
-void Store::file(Entries::iterator at) {
+/// Moves the entry to the end of the list that its state calls for: most recently used.
+void Store::move_to_order(Entries::iterator at) {
   Entry& entry = at->second;
   Order& order = entry.context.pinned ? pinned_
                  : entry.content      ? in_memory_
                  : entry.is_below     ? packed_
-                                      : far_;
-  if (entry.among != nullptr) {
-    order.splice(order.end(), *entry.among, entry.place);
+                                      : remote_;
+  if (entry.order != nullptr) {
+    order.splice(order.end(), *entry.order, entry.place);
   } else {
     entry.place = order.insert(order.end(), at);
   }
-  entry.among = &order;
+  entry.order = &order;
 }
 
-void Store::hold(Entry& entry, Content content) {
+void Store::set_content(Entry& entry, Content content) {
   if ((entry.content != nullptr) == (content != nullptr)) return;
   if (content != nullptr) {
     ++stats_.in_memory;
@@ -135,7 +135,7 @@ Store::Entries::iterator Store::insert(Context context, Content content, bool is
   entry.number = ++entries_made_;
   entry.used = now;
   entry.context = std::move(context);
-  entry.context.shared = false;  // as be_shared() counts it
+  entry.context.shared = false;  // mark_shared() sets and counts it
   Key key = entry.context.key;
   const auto at = entries_.emplace(std::move(key), std::move(entry)).first;
   ++stats_.contexts;
@@ -145,34 +145,34 @@ Store::Entries::iterator Store::insert(Context context, Content content, bool is
     stats_.pinned_bytes += made.bytes;
     usage_[made.key.tenant].pinned_bytes += made.bytes;
   }
-  if (is_below) be_below(at->second);
-  hold(at->second, std::move(content));
-  file(at);
+  if (is_below) mark_below(at->second);
+  set_content(at->second, std::move(content));
+  move_to_order(at);
   return at;
 }
 
 void Store::erase(Entries::iterator at) {
   Entry& entry = at->second;
-  hold(entry, nullptr);
+  set_content(entry, nullptr);
   if (entry.context.pinned) {
     --stats_.pinned;
     stats_.pinned_bytes -= entry.context.bytes;
     usage_.find(at->first.tenant)->second.pinned_bytes -= entry.context.bytes;
   }
   --stats_.contexts;
-  leave_below(entry);
-  be_unshared(entry);
-  owed_.erase(at->first);
+  unmark_below(entry);
+  mark_unshared(entry);
+  pending_.erase(at->first);
   release(at->first, entry.context.bytes);
-  entry.among->erase(entry.place);
+  entry.order->erase(entry.place);
   entries_.erase(at);
 }
 
 void Store::use(Entry& entry, int64_t now) {
   entry.used = now;
-  entry.among->splice(entry.among->end(), *entry.among, entry.place);
+  entry.order->splice(entry.order->end(), *entry.order, entry.place);
   const bool is_known = now - entry.touched < limits_.ttl_s / kTouchesInTtl;
-  if (entry.context.shared && limits_.ttl_s != 0 && !is_known) owed_.insert(entry.context.key);
+  if (entry.context.shared && limits_.ttl_s != 0 && !is_known) pending_.insert(entry.context.key);
 }
 
 }  // namespace signalbox::contexts

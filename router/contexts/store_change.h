@@ -1,11 +1,11 @@
 #pragma once
-// For the files of the store.
+// Shared by the files of the store.
 
 #include "router/contexts/store.h"
 
 namespace signalbox::contexts {
 
-/// The right to change a context, waited for.
+/// The exclusive right to change a context. The constructor waits for it.
 class Store::Change {
  public:
   Change(Store& store, Key key) : store_(store), key_(std::move(key)) {

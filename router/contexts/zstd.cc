@@ -1,4 +1,4 @@
-// libzstd's adapter.
+// The adapter to libzstd.
 
 #include "router/contexts/zstd.h"
 
@@ -15,14 +15,14 @@ std::string compress(std::string_view text, int level) {
   return out;
 }
 
-// The frame may say another size than the caller: the caller's is the one that was allowed.
+// The frame may contain another size than `size`; only `size` is allowed.
 Result<std::string> decompress(std::string_view packed, size_t size) {
   std::string out(size, '\0');
   const size_t got = ZSTD_decompress(out.data(), out.size(), packed.data(), packed.size());
   if (ZSTD_isError(got) != 0)
     return fail(Code::kCorrupt, "compressed bytes: {}", ZSTD_getErrorName(got));
   if (got != size)
-    return fail(Code::kCorrupt, "compressed bytes: {} came out, {} were said", got, size);
+    return fail(Code::kCorrupt, "compressed bytes: {} were unpacked, {} were expected", got, size);
   return out;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Zstandard, for contexts that nobody uses at the moment.
+// Zstandard compression, for contexts that are not in use.
 
 #include <string>
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace signalbox::contexts {
 
-/// `level` 1 (fast) to 19 (small). Thread-safe.
+/// `level` lies between 1 (fast) and 19 (small). Thread-safe.
 std::string compress(std::string_view text, int level);
 
-/// Exactly `size` bytes, which is all that is allocated. Errors: kCorrupt. Thread-safe.
+/// Unpacks exactly `size` bytes and allocates no more. Errors: kCorrupt. Thread-safe.
 Result<std::string> decompress(std::string_view packed, size_t size);
 
 }  // namespace signalbox::contexts

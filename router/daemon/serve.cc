@@ -1,6 +1,6 @@
-// Two servers: the management listener has a loop of its own, so that /health answers while models
-// load and while the loops of the data plane are busy. What a configuration makes is a State, which
-// reloading replaces; what is here stays for the life of the process.
+// Runs two servers. The management listener has a loop of its own, so that /health answers while
+// models load and while the loops of the data plane are busy. A ServingState holds everything that
+// a configuration makes, and a reload replaces it; the members here live as long as the process.
 
 #include "router/daemon/serve.h"
 
@@ -45,7 +45,7 @@ namespace {
 constexpr std::string_view kManagement = "management";
 constexpr std::string_view kMetrics = "metrics";
 constexpr std::string_view kExtProc = "ext_proc";
-/// One may build a configuration while another answers.
+/// One thread may build a configuration while the other answers.
 constexpr uint32_t kAdminThreads = 2;
 constexpr uint32_t kAdminQueueMax = 64;
 constexpr uint32_t kStorageThreads = 8;
@@ -54,12 +54,13 @@ http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return http::error_body(status, message); };
 }
 
-// Threads that understand requests mostly wait for models, whose own threads work. Several for each
-// of those, so that what they ask for gathers to batches.
-uint32_t waiters(const config::HttpLimits& limits) {
+// The threads that evaluate requests mostly wait for the model threads. There are several for each
+// model thread, so that their requests to a model form batches.
+uint32_t waiting_threads(const config::HttpLimits& limits) {
   constexpr uint32_t kWaitersEach = 4;
-  const uint32_t asked = limits.model_threads;
-  return kWaitersEach * (asked != 0 ? asked : std::max(1U, std::thread::hardware_concurrency()));
+  const uint32_t configured = limits.model_threads;
+  return kWaitersEach *
+         (configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency()));
 }
 
 config::HttpLimits one_thread(config::HttpLimits limits) {
@@ -69,8 +70,8 @@ config::HttpLimits one_thread(config::HttpLimits limits) {
 
 }  // namespace
 
-/// Members in the order in which they are made; they are destroyed in reverse, after the loops have
-/// stopped.
+/// The members are in the order of their construction. They are destroyed in reverse order, after
+/// the loops have stopped.
 struct Daemon::Impl {
   Result<void> start(config::Config config, models::OpenModels open, Origin origin);
   Result<void> listen(http::Server& server, const config::Listener& listener,
@@ -80,8 +81,8 @@ struct Daemon::Impl {
   std::vector<gateway::Route> model_calls(
       const serving::ServingState& state, const upstream::ModelCaller& caller,
       std::chrono::milliseconds follow_max = gateway::kFollowMax) const;
-  extproc::SessionHost desk(const http::Request& request,
-                            const upstream::ModelCaller& caller) const;
+  extproc::SessionHost make_session_host(const http::Request& request,
+                                         const upstream::ModelCaller& caller) const;
   Result<void> listen_for_envoy(const config::Config& config);
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
@@ -90,43 +91,43 @@ struct Daemon::Impl {
   models::OpenModels open;
   std::atomic<bool> ready{false};
   mutable selection::RuntimeStats
-      stats;                      // outlives reloads: how models do is no matter of the file
-  mutable upstream::Fleet fleet;  // like the stats
-  // As do numbers and the record of requests.
+      stats;                      // outlives reloads, because it does not depend on the file
+  mutable upstream::Fleet fleet;  // outlives reloads, too
+  // These outlive reloads as well.
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   mutable observe::Replay replay;
-  mutable gateway::AnswerCache cache;             // the answers
-  mutable gateway::Contexts contexts;             // what requests refer to
-  mutable limits::RateLimiter limiter;            // and how much users have asked
-  mutable dialects::ResponseStore responses{{}};  // and what clients go on from
-  const dialects::AnthropicDialect messages_surface{};
-  const dialects::CompletionsDialect completions_surface{};
-  const dialects::ResponsesDialect responses_surface{responses};
-  serving::CurrentState live;
+  mutable gateway::AnswerCache cache;             // cached replies
+  mutable gateway::Contexts contexts;             // contexts that requests refer to
+  mutable limits::RateLimiter limiter;            // the users' rate limits
+  mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
+  const dialects::AnthropicDialect messages_dialect{};
+  const dialects::CompletionsDialect completions_dialect{};
+  const dialects::ResponsesDialect responses_dialect{responses};
+  serving::CurrentState current;
   const admin::Scrape scrape{metrics,
                              replay,
                              cache,
                              contexts,
                              fleet,
-                             live,
-                             [this] { return following.load(); },
+                             current,
+                             [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this]() -> const gateway::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
-  std::unique_ptr<extproc::Server> envoy;  // null: not asked for
-  // Their queues may hold coroutines of the servers' loops.
+  std::unique_ptr<extproc::Server> envoy;  // null: not configured
+  // The queues of these pools may hold coroutines of the servers' loops.
   std::unique_ptr<gateway::ThreadPool>
-      admin;  // of the management listener: configurations take seconds
+      admin;  // for the management listener, because building a configuration takes seconds
   std::unique_ptr<gateway::ThreadPool>
-      asked;  // of the classification API: chat waits for none of it
+      classification;  // for the classification API, so that chat requests do not wait for it
   std::unique_ptr<gateway::ThreadPool>
-      storage;  // of contexts: understanding waits for no server of theirs
+      storage;  // for contexts, so that evaluations do not wait for their servers
   std::unique_ptr<gateway::ThreadPool> compute;
-  std::unique_ptr<serving::Reloader> reloader;         // null without a file
-  std::unique_ptr<kubernetes::Controller> controller;  // null: routes are the file's
-  std::atomic<serving::Reloader*> following{nullptr};
+  std::unique_ptr<serving::Reloader> reloader;         // null: no file
+  std::unique_ptr<kubernetes::Controller> controller;  // null: the file contains the routes
+  std::atomic<serving::Reloader*> active_reloader{nullptr};
   std::atomic<const http::Server*> serving{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
@@ -162,10 +163,10 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
     for (gateway::Route& route : more) routes.push_back(std::move(route));
   };
   add(model_calls(*state, state->backends));
-  routes.push_back(admin::openai_embeddings_route(*state, *asked));
-  const config::ResponseApi& kept = state->config().response_api;
-  if (kept.enabled) {
-    responses.set_limits(gateway::limits_of(kept));
+  routes.push_back(admin::openai_embeddings_route(*state, *classification));
+  const config::ResponseApi& response_api = state->config().response_api;
+  if (response_api.enabled) {
+    responses.set_limits(gateway::limits_of(response_api));
     add(gateway::response_routes(responses, state->config()));
   }
   if (contexts.store() != nullptr)
@@ -175,37 +176,37 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   return state;
 }
 
-// Conversations, in whatever API: what calls models' servers.
+// The routes that call models' servers, in all APIs.
 std::vector<gateway::Route> Daemon::Impl::model_calls(const serving::ServingState& state,
                                                       const upstream::ModelCaller& caller,
                                                       std::chrono::milliseconds follow_max) const {
-  const gateway::GatewayContext services{.router = *state.router,
-                                         .backends = caller,
-                                         .compute = *compute,
-                                         .storage = *storage,
-                                         .stats = stats,
-                                         .observer = *state.observer,
-                                         .cache = cache,
-                                         .contexts = contexts,
-                                         .limiter = limiter,
-                                         .guards = *state.guards,
-                                         .follow_max = follow_max};
-  std::vector<gateway::Route> out{gateway::chat_route(services)};
-  const auto add = [&](const char* path, const dialects::Dialect& surface) {
-    out.push_back(gateway::dialect_route(path, surface, services));
+  const gateway::GatewayContext context{.router = *state.router,
+                                        .backends = caller,
+                                        .compute = *compute,
+                                        .storage = *storage,
+                                        .stats = stats,
+                                        .observer = *state.observer,
+                                        .cache = cache,
+                                        .contexts = contexts,
+                                        .limiter = limiter,
+                                        .guards = *state.guards,
+                                        .follow_max = follow_max};
+  std::vector<gateway::Route> out{gateway::chat_route(context)};
+  const auto add = [&](const char* path, const dialects::Dialect& dialect) {
+    out.push_back(gateway::dialect_route(path, dialect, context));
   };
-  add("/v1/messages", messages_surface);
-  out.push_back(gateway::count_tokens_route(services));
-  add("/v1/completions", completions_surface);
-  if (state.config().response_api.enabled) add("/v1/responses", responses_surface);
+  add("/v1/messages", messages_dialect);
+  out.push_back(gateway::count_tokens_route(context));
+  add("/v1/completions", completions_dialect);
+  if (state.config().response_api.enabled) add("/v1/responses", responses_dialect);
   return out;
 }
 
-// For a request that Envoy brings: as for others, but that Envoy calls the servers, and waits no
-// longer for what becomes of a request than its message_timeout.
-extproc::SessionHost Daemon::Impl::desk(const http::Request& request,
-                                        const upstream::ModelCaller& caller) const {
-  std::shared_ptr<const serving::ServingState> state = live.get();
+// Returns the host for a request from Envoy. It differs from other requests in two ways: Envoy
+// calls the servers, and it waits for us no longer than its message_timeout.
+extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& request,
+                                                     const upstream::ModelCaller& caller) const {
+  std::shared_ptr<const serving::ServingState> state = current.get();
   extproc::SessionHost out{state->handler, &state->destinations,
                            state->config().router.clear_route_cache};
   const auto follow_max = std::min<std::chrono::milliseconds>(
@@ -223,47 +224,48 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   const auto add = [&](std::vector<gateway::Route> more) {
     for (gateway::Route& route : more) routes.push_back(std::move(route));
   };
-  add(admin::config_routes(live, *admin, [this] { return following.load(); }));
-  add(admin::info_routes(live, ready, *admin, metrics));
-  add(admin::replay_routes(replay, live, *admin));
-  routes.push_back(admin::costs_route(metrics, live, *admin));
-  routes.push_back(admin::metrics_route(scrape, live, *admin));
-  add(admin::cache_routes(live, *admin, cache));
-  add(admin::classify_routes(live, *asked));
-  add(admin::embedding_routes(live, *asked));
-  routes.push_back(admin::eval_route(live, *asked));
-  routes.push_back(admin::explain_route(live, *asked));
-  add(admin::dashboard_routes(history, live, *admin));
+  add(admin::config_routes(current, *admin, [this] { return active_reloader.load(); }));
+  add(admin::info_routes(current, ready, *admin, metrics));
+  add(admin::replay_routes(replay, current, *admin));
+  routes.push_back(admin::costs_route(metrics, current, *admin));
+  routes.push_back(admin::metrics_route(scrape, current, *admin));
+  add(admin::cache_routes(current, *admin, cache));
+  add(admin::classify_routes(current, *classification));
+  add(admin::embedding_routes(current, *classification));
+  routes.push_back(admin::eval_route(current, *classification));
+  routes.push_back(admin::explain_route(current, *classification));
+  add(admin::dashboard_routes(history, current, *admin));
   routes.push_back(admin::openapi_route(routes));
   add(admin::dashboard_files());
-  const auto admits = [this, loading = access::Hosts(initial)](const http::Request& request) {
+  const auto admits = [this, initial_hosts = access::Hosts(initial)](const http::Request& request) {
     const auto host = request.headers.find("host");
-    const auto state = live.get();
-    return state ? state->hosts.admit(host) : loading.admit(host);
+    const auto state = current.get();
+    return state ? state->hosts.admit(host) : initial_hosts.admit(host);
   };
   return access::only_for(admits,
                           gateway::make_routes(std::move(routes), access::management_error_body));
 }
 
-// The management API, and the metrics' own port.
+// Opens the management API and the separate port for metrics.
 Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
   const config::ManagementApi& api = config.management;
-  const config::Observability::Metrics& shown = config.observability.metrics;
-  const bool has_port = shown.enabled && shown.port;
+  const config::Observability::Metrics& metrics_config = config.observability.metrics;
+  const bool has_port = metrics_config.enabled && metrics_config.port;
   if (!api.enabled && !has_port) return {};
   if (api.enabled && !api.remote_exposure && !access::is_loopback(api.bind_address)) {
-    return fail(Code::kInvalid,
-                "{}: global.services.management_api.bind_address: other machines can ask \"{}\": "
-                "set remote_exposure to true, or bind_address to 127.0.0.1",
-                config.source, api.bind_address);
+    return fail(
+        Code::kInvalid,
+        "{}: global.services.management_api.bind_address: other machines can connect to \"{}\": "
+        "set remote_exposure to true, or bind_address to 127.0.0.1",
+        config.source, api.bind_address);
   }
   management =
       std::make_unique<http::Server>(one_thread(config.http), access::management_error_body);
   config::Listener listener;
   if (has_port) {
     listener.name = kMetrics;
-    listener.address = shown.bind_address;
-    listener.port = *shown.port;
+    listener.address = metrics_config.bind_address;
+    listener.port = *metrics_config.port;
     SIGNALBOX_TRY_VOID(listen(*management, listener, admin::metrics_handler(scrape, *admin)));
   }
   if (api.enabled) {
@@ -284,7 +286,7 @@ Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
   SIGNALBOX_TRY(envoy, extproc::Server::start(config.ext_proc, config.http, error_body(),
                                               [this](const http::Request& request,
                                                      const upstream::ModelCaller& caller) {
-                                                return desk(request, caller);
+                                                return make_session_host(request, caller);
                                               }));
   ports[std::string(kExtProc)] = envoy->port();
   listening.push_back(
@@ -297,13 +299,14 @@ Result<void> Daemon::Impl::follow_kubernetes(const config::Config& config) {
   if (!config::follows_kubernetes(config)) return {};
   if (!reloader)
     return fail(Code::kInvalid,
-                "global.router.config_source: kubernetes needs a file to begin with");
+                "global.router.config_source: kubernetes requires a configuration file");
   SIGNALBOX_TRY(controller, kubernetes::Controller::start(
                                 config.kubernetes, [this](kubernetes::Controller::Overlay overlay) {
                                   return reloader->lay_over(std::move(overlay));
                                 }));
   if (!controller->wait(config.kubernetes.wait_at_start))
-    notices.emplace_back("kubernetes: nothing was read in time; the file's own routes serve");
+    notices.emplace_back(
+        "kubernetes: no resource was read in time; the routes in the file are active");
   return {};
 }
 
@@ -311,8 +314,9 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
                                  Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
-  compute = std::make_unique<gateway::ThreadPool>(waiters(limits), limits.model_queue_max);
-  asked = std::make_unique<gateway::ThreadPool>(waiters(limits), limits.model_queue_max);
+  compute = std::make_unique<gateway::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
+  classification =
+      std::make_unique<gateway::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
   storage = std::make_unique<gateway::ThreadPool>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<gateway::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
@@ -322,21 +326,21 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
   notices = state->notices;
   if (auto unreadable = cache.load()) notices.push_back(*std::move(unreadable));
-  live.set(std::move(state));
+  current.set(std::move(state));
   for (const config::Listener& listener : listeners) {
-    SIGNALBOX_TRY_VOID(listen(*server, listener, live.handler()));
+    SIGNALBOX_TRY_VOID(listen(*server, listener, current.handler()));
   }
   server->start();
   serving = server.get();
-  SIGNALBOX_TRY_VOID(listen_for_envoy(live.get()->config()));
+  SIGNALBOX_TRY_VOID(listen_for_envoy(current.get()->config()));
   if (!origin.file.empty()) {
     reloader = std::make_unique<serving::Reloader>(
-        live, std::move(origin.file), [this](config::Config next, std::string text) {
+        current, std::move(origin.file), [this](config::Config next, std::string text) {
           return make_state(std::move(next), std::move(text));
         });
-    following = reloader.get();
+    active_reloader = reloader.get();
   }
-  SIGNALBOX_TRY_VOID(follow_kubernetes(live.get()->config()));
+  SIGNALBOX_TRY_VOID(follow_kubernetes(current.get()->config()));
   ready = true;
   return {};
 }
@@ -344,16 +348,16 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Daemon::~Daemon() {
-  impl_->fleet.stop();  // it wakes requests that wait on the server's loops
+  impl_->fleet.stop();  // because it wakes requests that wait on the server's loops
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
   if (impl_->envoy) impl_->envoy->stop();
   impl_->cache.flights().close();
   impl_->cache.save();
   impl_->controller.reset();
-  impl_->admin.reset();     // its work uses the reloader
-  impl_->reloader.reset();  // it may be making a state, which uses what follows
-  impl_->asked.reset();
+  impl_->admin.reset();     // its tasks use the reloader
+  impl_->reloader.reset();  // it may be building a state, which uses the pools below
+  impl_->classification.reset();
   impl_->storage.reset();
 }
 
@@ -382,8 +386,8 @@ void Daemon::reload() {
 
 bool Daemon::drain() {
   impl_->ready = false;
-  const std::chrono::milliseconds limit = impl_->live.get()->config().http.drain_timeout;
-  std::future<bool> envoy;  // at the same time
+  const std::chrono::milliseconds limit = impl_->current.get()->config().http.drain_timeout;
+  std::future<bool> envoy;  // drains at the same time
   if (impl_->envoy)
     envoy = std::async(std::launch::async, [this, limit] { return impl_->envoy->drain(limit); });
   const bool drained = impl_->server->drain(limit);

@@ -1,5 +1,5 @@
 #pragma once
-// The daemon: listeners, event loops, the router and its upstreams, put together and taken apart in
+// Builds the daemon from its listeners, event loops, router and upstreams, and takes it apart in
 // the right order.
 
 #include <filesystem>
@@ -13,38 +13,38 @@
 
 namespace signalbox::daemon {
 
-/// The file that a configuration was read from, which the daemon follows from then on.
+/// The file that a configuration was read from. The daemon watches it from then on.
 struct Origin {
-  std::filesystem::path file = {};  // "": there is none, and the configuration stays
-  std::string text = {};            // what was read
+  std::filesystem::path file = {};  // "": no file; the configuration never changes
+  std::string text = {};            // the text that was read
 };
 
 /// Thread-safe after start().
 class Daemon {
  public:
-  /// Returns when every listener takes requests; /ready of the management listener says so from
-  /// then on, and /health earlier. Errors: those of Router::create and `open`, kIo for a port that
-  /// is taken.
+  /// Returns once every listener accepts requests. From then on /ready of the management listener
+  /// reports success; /health does so earlier. Errors: those of Router::create and `open`, kIo for
+  /// a port that is in use.
   static Result<std::unique_ptr<Daemon>> start(config::Config config, models::OpenModels open,
                                                Origin origin = {});
-  /// Drops requests in flight; drain() first to let them finish.
+  /// Drops requests in flight; call drain() first to let them finish.
   ~Daemon();
 
-  /// "http 0.0.0.0:8801" for every listener, the management one last, with the ports that were
-  /// bound.
+  /// Returns "http 0.0.0.0:8801" for every listener with the port that was bound, the management
+  /// one first.
   const std::vector<std::string>& listening() const;
-  /// What an operator should know, one line each.
+  /// Startup notices for the operator, one line each.
   const std::vector<std::string>& notices() const;
-  /// The bound port of a listener by its name, 0 when there is none; "management" is the management
-  /// API, "ext_proc" what Envoy talks to.
+  /// Returns the bound port of a listener by its name, or 0 if there is none. "management" is the
+  /// management API, "ext_proc" the listener for Envoy.
   uint16_t port(std::string_view listener) const;
 
-  /// Reads the file again, changed or not, and returns before that is done: the log and GET
-  /// /config/status say what became of it. Nothing happens without a file.
+  /// Reads the file again, changed or not, and returns before that is done. The log and GET
+  /// /config/status report the outcome. Does nothing without a file.
   void reload();
 
-  /// No new requests; waits for those in flight, at most the configuration's drain_timeout. False
-  /// when some were left.
+  /// Accepts no new requests and waits for those in flight, at most the configuration's
+  /// drain_timeout. Returns false if some were left.
   bool drain();
 
  private:

@@ -1,4 +1,4 @@
-// Numbers of fields are those of envoy/service/ext_proc/v3/external_processor.proto,
+// Field numbers are those of envoy/service/ext_proc/v3/external_processor.proto,
 // envoy/config/core/v3/base.proto and envoy/extensions/filters/http/ext_proc/v3/
 // processing_mode.proto.
 
@@ -24,7 +24,7 @@ constexpr uint64_t kOverwrite = 2;
 /// ProcessingMode.HeaderSendMode
 constexpr uint64_t kSend = 1;
 
-/// Calls `take` with every field of a message; an error of its ends the walk.
+/// Calls `take` with every field of a message and stops at its first error.
 template <class Take>
 Result<void> each_field(std::string_view message, Take take) {
   Reader reader(message);
@@ -44,7 +44,7 @@ bool is_token(std::string_view name) {
 
 Result<void> take_header(std::string_view name, std::string_view value, Message& out) {
   if (!name.starts_with(':')) {
-    if (!is_token(name)) return fail(Code::kCorrupt, "a header's name is no token");
+    if (!is_token(name)) return fail(Code::kCorrupt, "a header's name is not a token");
     out.headers.add(name, value);
     return {};
   }
@@ -56,12 +56,12 @@ Result<void> take_header(std::string_view name, std::string_view value, Message&
         std::from_chars(value.data(), value.data() + value.size(), out.status);
     const bool whole = error == std::errc() && end == value.data() + value.size();
     if (!whole || out.status < 100 || out.status > 999)
-      return fail(Code::kCorrupt, "a status is no number of three digits");
+      return fail(Code::kCorrupt, "a status is not a number of three digits");
   }
   return {};
 }
 
-// HeaderValue: key 1, value 2, raw_value 3; Envoy fills one of the latter.
+// HeaderValue: key 1, value 2, raw_value 3. Envoy fills one of the two values.
 Result<void> read_header(std::string_view bytes, Message& out) {
   std::string_view name, value;
   SIGNALBOX_TRY_VOID(each_field(bytes, [&](const Field& field) -> Result<void> {
@@ -87,7 +87,7 @@ Result<void> read_headers(std::string_view bytes, Message& out) {
 }
 
 // HttpHeaders: headers 1, end_of_stream 3. HttpBody: body 1, end_of_stream 2. HttpTrailers:
-// trailers 1, of which only that they have come matters.
+// trailers 1; only the arrival of trailers matters, not their content.
 Result<void> read_part(Part part, std::string_view bytes, Message& out) {
   const bool is_body = part == Part::kRequestBody || part == Part::kResponseBody;
   const bool is_head = part == Part::kRequestHeaders || part == Part::kResponseHeaders;
@@ -110,13 +110,13 @@ Result<void> read_modes(std::string_view bytes, Message& out) {
     if (field.number() != 1 && field.number() != 2) return {};
     SIGNALBOX_TRY(const uint64_t number, field.varint());
     if (number > static_cast<uint64_t>(BodyMode::kFullDuplex))
-      return fail(Code::kCorrupt, "a mode of bodies is {}", number);
+      return fail(Code::kCorrupt, "unknown body mode {}", number);
     (field.number() == 1 ? out.request_mode : out.response_mode) = static_cast<BodyMode>(number);
     return {};
   });
 }
 
-/// Of a ProcessingRequest, where they are numbered otherwise than in its answer.
+/// Maps a field of ProcessingRequest, whose numbers differ from those of ProcessingResponse.
 std::optional<Part> part_of(uint32_t number) {
   switch (number) {
     case 2:
@@ -137,9 +137,9 @@ std::optional<Part> part_of(uint32_t number) {
 }
 
 // HeaderMutation: set_headers 1 (HeaderValueOption: header 1 (HeaderValue), append 2 (BoolValue:
-// value 1), append_action 3), remove_headers 2. Envoy reads no append_action where it is 0, and
-// none at all before it knew of others: what appends is said the old way too.
-Writer written(const Mutation& mutation) {
+// value 1), append_action 3), remove_headers 2. Envoy ignores an append_action of 0, and old
+// versions do not know that field at all, so appending is expressed in the old way too.
+Writer header_mutation(const Mutation& mutation) {
   Writer out;
   for (const Mutation::Set& set : mutation.set) {
     Writer header, yes, option;
@@ -191,18 +191,18 @@ Result<Message> read_message(std::string_view bytes) {
     }
     return {};
   }));
-  if (!found) return fail(Code::kCorrupt, "a message without a part that is known");
+  if (!found) return fail(Code::kCorrupt, "a message without a known part");
   return out;
 }
 
 // ProcessingResponse: the parts 1 to 6, mode_override 9 (ProcessingMode: response_header_mode 2,
-// response_body_mode 4, response_trailer_mode 6: what is not said there is off). HeadersResponse
+// response_body_mode 4, response_trailer_mode 6; a mode that is not set is off). HeadersResponse
 // and BodyResponse: response 1 (CommonResponse: header_mutation 2, body_mutation 3 (BodyMutation:
 // body 1, clear_body 2, streamed_response 3 (StreamedBodyResponse: body 1, end_of_stream 2)),
 // clear_route_cache 5). TrailersResponse: header_mutation 1.
 std::string write(const Verdict& verdict) {
   Writer common, part, out;
-  const Writer headers = written(verdict.headers);
+  const Writer headers = header_mutation(verdict.headers);
   if (!headers.empty()) common.message(2, headers);
   if (verdict.body) {
     Writer body;
@@ -232,7 +232,7 @@ std::string write(const Verdict& verdict) {
 std::string write_reply(int status, const Mutation& headers, std::string_view body) {
   Writer code, reply, out;
   code.varint(1, static_cast<uint64_t>(status));
-  reply.message(1, code).message(2, written(headers)).bytes(3, body);
+  reply.message(1, code).message(2, header_mutation(headers)).bytes(3, body);
   return std::move(out.message(7, reply)).take();
 }
 

@@ -1,4 +1,5 @@
-// By name and not one with another: a server may send thousands of fields.
+// Compares the headers through maps by name and not pair by pair, because a server may send
+// thousands of fields.
 
 #include "router/extproc/mutation.h"
 
@@ -11,24 +12,24 @@
 namespace signalbox::extproc {
 namespace {
 
-constexpr std::array<std::string_view, 9> kEnvoys = {
+constexpr std::array<std::string_view, 9> kEnvoyFields = {
     "connection", "keep-alive", "proxy-connection",  "te",    "trailer",
     "upgrade",    "host",       "transfer-encoding", "expect"};
 
-bool is_envoys(std::string_view name) {
+bool is_handled_by_envoy(std::string_view name) {
   return ascii::iequals(name, "content-length") ||
-         std::any_of(kEnvoys.begin(), kEnvoys.end(),
+         std::any_of(kEnvoyFields.begin(), kEnvoyFields.end(),
                      [name](std::string_view other) { return ascii::iequals(name, other); });
 }
 
-/// Values by name, in order.
+/// The values of each name, in order.
 using Values = std::map<std::string, std::vector<std::string_view>>;
 
 Values values_of(const http::Headers& headers) {
   Values out;
   for (size_t i = 0; i < headers.size(); ++i) {
     const http::Field field = headers[i];
-    if (!is_envoys(field.name)) out[ascii::lower_case(field.name)].push_back(field.value);
+    if (!is_handled_by_envoy(field.name)) out[ascii::lower_case(field.name)].push_back(field.value);
   }
   return out;
 }

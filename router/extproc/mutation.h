@@ -1,13 +1,13 @@
 #pragma once
-// From a header as Envoy has it to a header as it should be.
+// Computes the changes from the header that Envoy has to the header that we want.
 
 #include "router/extproc/messages.h"
 #include "router/http/headers.h"
 
 namespace signalbox::extproc {
 
-/// What makes `from` into `to`. Fields of the connection and of the framing, which Envoy sees to,
-/// and Host stay as they are.
+/// Returns the changes that turn `from` into `to`. Host, and the fields for connection and framing,
+/// which Envoy handles itself, stay unchanged.
 Mutation difference(const http::Headers& from, const http::Headers& to);
 
 }  // namespace signalbox::extproc

@@ -1,5 +1,5 @@
-// gRPC's callback interface: its threads hand what comes to the session's loop and never wait. The
-// generic service takes messages as bytes, so that there is no generated code.
+// Uses gRPC's callback interface: gRPC's threads pass each event to the session's loop and never
+// wait. The generic service handles messages as bytes, so there is no generated code.
 
 #include "router/extproc/server.h"
 
@@ -28,13 +28,13 @@
 namespace signalbox::extproc {
 namespace {
 
-/// Of a message, beside the body that it brings: a header, and what Envoy adds of its own.
+/// The room of a message besides its body: a header, and Envoy's own additions.
 constexpr int kMessageBytesMore = 1 << 20;
-/// For connections, beside the bodies of all requests.
+/// The memory for connections, in addition to the bodies of all requests.
 constexpr size_t kConnectionsBytes = size_t{64} << 20;
-/// A connection that is silent for so long is asked whether it is still there.
+/// A connection that is silent for this long gets a keepalive ping.
 constexpr int kKeepaliveMs = 60'000;
-/// For a peer to read what it is told at the end of a stream.
+/// The time that a peer has to read the status at the end of a stream.
 constexpr std::chrono::milliseconds kFinishLimit{5'000};
 
 struct Loop {
@@ -69,13 +69,13 @@ std::string bytes_of(const grpc::ByteBuffer& buffer) {
   return out;
 }
 
-/// Of certificates and keys.
+/// The longest certificate or key file.
 constexpr size_t kPemBytesMax = size_t{1} << 20;
 
-// gRPC takes files that are none and tells nobody, so the other listeners' reader looks at them.
+// gRPC accepts invalid files without an error, so the HTTP listeners' reader checks them first.
 Result<std::shared_ptr<grpc::ServerCredentials>> credentials(const config::ExtProc& settings) {
   if (settings.tls_cert_path.empty()) return grpc::InsecureServerCredentials();
-  SIGNALBOX_TRY(const auto well,
+  SIGNALBOX_TRY(const auto checked,
                 http::Tls::for_server(settings.tls_cert_path, settings.tls_key_path));
   grpc::SslServerCredentialsOptions options;
   auto& pair = options.pem_key_cert_pairs.emplace_back();
@@ -89,25 +89,26 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials(const config::ExtPr
   return grpc::SslServerCredentials(options);
 }
 
-/// gRPC's own words, into our log.
+/// Forwards gRPC's messages to our log.
 void log_line(gpr_log_func_args* args) {
-  const bool grave = args->severity == GPR_LOG_SEVERITY_ERROR;
-  if (log::enabled(grave ? log::Level::kWarn : log::Level::kDebug)) {
-    grave ? log::warn("grpc", "{}", args->message) : log::debug("grpc", "{}", args->message);
+  const bool is_error = args->severity == GPR_LOG_SEVERITY_ERROR;
+  if (log::enabled(is_error ? log::Level::kWarn : log::Level::kDebug)) {
+    is_error ? log::warn("grpc", "{}", args->message) : log::debug("grpc", "{}", args->message);
   }
 }
 
-/// Over as it begins.
-class Refused final : public grpc::ServerGenericBidiReactor {
+/// Refuses a call at once.
+class RefusedCall final : public grpc::ServerGenericBidiReactor {
  public:
-  explicit Refused(const char* why) {
+  explicit RefusedCall(const char* why) {
     Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, why));
   }
   void OnDone() override { delete this; }
 };
 
-/// A call of Process and its session. Owns itself until gRPC is done with it. What On...() is told
-/// on gRPC's threads goes to the loop, whose thread has everything else.
+/// A call of Process and its session. It owns itself until gRPC is done with it. The On...()
+/// functions run on gRPC's threads and only post to the loop; the loop's thread does everything
+/// else.
 class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
  public:
   Stream(Site& site, Loop& loop, std::atomic<uint32_t>& count, grpc::CallbackServerContext& context)
@@ -125,13 +126,13 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
   void OnWriteDone(bool) override {
     on_loop([this] {
       writing_ = false;
-      go_on();
+      send_next();
     });
   }
   void OnCancel() override {
     on_loop([this] { session_->closed(true); });
   }
-  // Behind everything that was handed over before.
+  // Posted after everything else, so this runs last.
   void OnDone() override {
     {
       const std::lock_guard lock(context_mutex_);
@@ -144,15 +145,15 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
   void read() override { StartRead(&in_); }
   void send(std::string message) override {
     outbox_.push_back(std::move(message));
-    go_on();
+    send_next();
   }
   void finish(Ending ending, std::string why) override {
     if (ending == Ending::kInvalid || ending == Ending::kUnprepared)
-      log::warn("extproc", "a stream is refused: {}", why);
+      log::warn("extproc", "refused a stream: {}", why);
     finish_ = grpc::Status(code_of(ending), std::move(why));
-    last_.emplace(loop_.io, [this] { cancel(); });
-    last_->set(kFinishLimit);
-    go_on();
+    finish_deadline_.emplace(loop_.io, [this] { cancel(); });
+    finish_deadline_->set(kFinishLimit);
+    send_next();
   }
 
  private:
@@ -166,7 +167,7 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
     if (!is_done_) context_.TryCancel();
   }
 
-  void go_on() {
+  void send_next() {
     if (writing_) return;
     if (!outbox_.empty()) {
       const grpc::Slice slice(outbox_.front());
@@ -180,7 +181,7 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
 
   Loop& loop_;
   std::atomic<uint32_t>& count_;
-  grpc::CallbackServerContext& context_;  // until OnDone, which cancelling it may call
+  grpc::CallbackServerContext& context_;  // valid until OnDone, which TryCancel may call
   std::recursive_mutex context_mutex_;
   bool is_done_ = false;
   std::shared_ptr<Session> session_;
@@ -189,7 +190,7 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
   std::deque<std::string> outbox_;
   bool writing_ = false;
   std::optional<grpc::Status> finish_;
-  std::optional<http::Deadline> last_;
+  std::optional<http::Deadline> finish_deadline_;
 };
 
 }  // namespace
@@ -201,7 +202,7 @@ struct Server::Impl final : grpc::CallbackGenericService {
       return grpc::CallbackGenericService::CreateReactor(context);  // UNIMPLEMENTED
     if (count.fetch_add(1) >= streams_max) {
       --count;
-      return new Refused("too many requests are being processed");
+      return new RefusedCall("too many requests are being processed");
     }
     Loop& loop = *loops[next_loop.fetch_add(1) % loops.size()];
     return new Stream(site, loop, count, *context);
@@ -212,13 +213,13 @@ struct Server::Impl final : grpc::CallbackGenericService {
   std::atomic<uint32_t> count{0};
   std::atomic<size_t> next_loop{0};
   std::vector<std::unique_ptr<Loop>> loops;
-  std::unique_ptr<grpc::Server> server;  // null once it has ended
+  std::unique_ptr<grpc::Server> server;  // null after stop()
   int port = 0;
 };
 
 Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
                                               const config::HttpLimits& limits,
-                                              http::ErrorBody error_body, FindDesk find) {
+                                              http::ErrorBody error_body, FindHost find) {
   auto trusted = credentials(settings);
   if (!trusted) return fail_in("global.services.ext_proc", std::move(trusted).error());
   auto impl = std::make_unique<Impl>();
@@ -242,7 +243,8 @@ Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
   builder.RegisterCallbackGenericService(impl.get());
   const auto body_max = std::max<uint64_t>(limits.body_bytes_max, kReplyBytesMax);
   builder.SetMaxReceiveMessageSize(static_cast<int>(body_max) + kMessageBytesMore);
-  // The limit is of what comes, not of what that could grow to. Envoy compresses nothing here.
+  // The size limit applies to received bytes and not to their decompressed size. Envoy does not
+  // compress here.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -254,7 +256,8 @@ Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
   impl->server = builder.BuildAndStart();
   std::unique_ptr<Server> out(new Server(std::move(impl)));
   if (out->impl_->server == nullptr || out->impl_->port == 0) {
-    return fail(Code::kIo, "global.services.ext_proc: {}: cannot listen there; is it in use?",
+    return fail(Code::kIo,
+                "global.services.ext_proc: {}: cannot listen on this address; is it in use?",
                 address);
   }
   out->impl_->server->GetHealthCheckService()->SetServingStatus(std::string(kService), true);

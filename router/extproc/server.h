@@ -1,7 +1,7 @@
 #pragma once
-// The gRPC server that Envoy talks to: external processing, and health by grpc.health.v1 for the
-// server as a whole ("") and for the service. In the clear, for an Envoy beside it or a mesh
-// between them, or over TLS, with certificates of Envoy's where they are asked for.
+// The gRPC server that Envoy calls: external processing, and health checks by grpc.health.v1 for
+// the server as a whole ("") and for the service. It runs without TLS, for an Envoy on the same
+// host or in a mesh, or with TLS and, if configured, with client certificates.
 
 #include <chrono>
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace signalbox::extproc {
 /// Thread-safe.
 class Server {
  public:
-  /// Serves when it returns. What `find` makes runs on the server's own event loops, one a thread,
-  /// as many as `limits` says. kIo: the address cannot be had; kInvalid: a
-  /// file of TLS, by its name.
+  /// The server is running when this returns. The handlers that `find` returns run on the server's
+  /// own event loops, one per thread; `limits` gives their number. Errors: kIo if the address
+  /// cannot be bound; kInvalid for an invalid TLS file, with its name.
   static Result<std::unique_ptr<Server>> start(const config::ExtProc& settings,
                                                const config::HttpLimits& limits,
-                                               http::ErrorBody error_body, FindDesk find);
-  /// stop().
+                                               http::ErrorBody error_body, FindHost find);
+  /// Calls stop().
   ~Server();
 
   uint16_t port() const;
-  /// Says that it is not serving, takes no more requests and waits for those in flight, at most
-  /// `limit`; what is left is dropped. True when nothing was.
+  /// Reports that it is not serving, accepts no more requests, waits at most `limit` for those in
+  /// flight and drops the rest. Returns true if none was dropped.
   bool drain(std::chrono::milliseconds limit);
-  /// Drops what is in flight and ends the threads. Nothing runs afterwards.
+  /// Drops the requests in flight and ends the threads. Nothing runs afterwards.
   void stop();
 
  private:

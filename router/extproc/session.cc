@@ -1,6 +1,6 @@
-// One coroutine a session: read the request, let it be handled, see Envoy off. What comes waits in
-// an inbox of one message until the coroutine asks, and the next is read only then, so that Envoy's
-// pace is ours.
+// One coroutine per session reads the request, handles it and finishes the stream with Envoy. An
+// inbox holds one message until the coroutine takes it. Only then is the next one read, so that
+// Envoy sends no faster than we handle.
 
 #include "router/extproc/session.h"
 
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "router/extproc/ends.h"
+#include "router/extproc/envoy_exchange.h"
 #include "router/extproc/mutation.h"
 
 namespace signalbox::extproc {
@@ -17,11 +17,12 @@ namespace {
 
 using http::Task;
 
-// After the timeout: for telling the client so.
+// Time to send the error reply after the timeout.
 constexpr std::chrono::milliseconds kGraceLimit{5'000};
-// Between what gRPC tells of one cancelled stream: that no more is read, and that it was cancelled.
+// gRPC reports a cancelled stream in two events: the end of reading and the cancellation. This is
+// the longest wait between them.
 constexpr std::chrono::milliseconds kCancelLimit{100};
-constexpr int kErrorStatus = 400;  // and above
+constexpr int kErrorStatus = 400;  // the first error status
 
 }  // namespace
 
@@ -31,7 +32,7 @@ Session::Session(Site& site, http::asio::io_context& loop, Channel& channel)
       }) {}
 
 Session::~Session() {
-  let_go();
+  release_body();
 }
 
 void Session::start(const std::shared_ptr<Session>& self) {
@@ -42,7 +43,7 @@ void Session::start(const std::shared_ptr<Session>& self) {
     } catch (const std::exception& e) {
       log::error("extproc", "a session failed: {}", e.what());
     }
-    self->channel_.finish(Ending::kAborted, "the router failed to answer");
+    self->channel_.finish(Ending::kAborted, "the router did not produce a reply");
   };
   self->enter(Phase::kReading, self->site_.limits.body_timeout);
   self->channel_.read();
@@ -53,12 +54,12 @@ Task<> Session::run(std::shared_ptr<Session> self) {
   Session& s = *self;
   const bool whole = co_await s.receive_request();
   if (whole) co_await s.handle();
-  co_await s.see_off();
+  co_await s.finish_stream();
   s.deadline_.clear();
   s.channel_.finish(s.ending_, std::move(s.why_));
 }
 
-// --- what comes ---
+// --- messages from Envoy ---
 
 void Session::receive(std::string_view message) {
   Result<Message> read = read_message(message);
@@ -73,7 +74,7 @@ void Session::receive(std::string_view message) {
 void Session::closed(bool cancelled) {
   over_ = true;
   cancelled_ = cancelled_ || cancelled;
-  // Who waits for a response is told by take() that there will be none.
+  // A coroutine that waits for a response learns from take() that none will come.
   if (cancelled_ || !forwarded_) interrupt_.raise(Code::kCancelled);
   wake();
 }
@@ -93,8 +94,8 @@ Task<std::optional<Message>> Session::take() {
   co_return out;
 }
 
-// For a moment; after the end of what is read.
-Task<> Session::hear_of_cancel() {
+// Waits a moment for the cancellation event after the end of reading.
+Task<> Session::wait_for_cancel() {
   const auto until = http::Clock::now() + kCancelLimit;
   while (!cancelled_ && http::Clock::now() < until) {
     signal_.expires_at(until);
@@ -111,7 +112,8 @@ void Session::on_deadline() {
   if (phase_ == Phase::kReading) {
     end(Ending::kLate, "the request took too long to arrive");
   } else {
-    // Envoy would let the rest of a response pass unseen, were it told that all is well.
+    // If the stream ended without an error, Envoy would pass the rest of the response on without
+    // our inspection.
     end(Ending::kLate, "the response took too long");
     interrupt_.raise(Code::kDeadline);
     if (phase_ == Phase::kHandling) enter(Phase::kGrace, kGraceLimit);
@@ -120,36 +122,37 @@ void Session::on_deadline() {
   wake();
 }
 
-Error Session::gone() const {
+Error Session::cancellation() const {
   return interrupt_.raised() ? interrupt_.error() : Error{Code::kCancelled, "the client has gone"};
 }
 
 // --- the request ---
 
-bool Session::hold(size_t bytes) {
+bool Session::reserve_body(size_t bytes) {
   const uint64_t before = site_.body_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  held_ += bytes;
+  body_bytes_held_ += bytes;
   return before + bytes <= site_.limits.bodies_bytes_max;
 }
 
-void Session::let_go() {
+void Session::release_body() {
   request_.body = {};
-  site_.body_bytes.fetch_sub(std::exchange(held_, 0), std::memory_order_relaxed);
+  site_.body_bytes.fetch_sub(std::exchange(body_bytes_held_, 0), std::memory_order_relaxed);
 }
 
-// False: it is refused.
+// Returns false if the request is refused.
 bool Session::begin(Message& head) {
   if (head.part != Part::kRequestHeaders) {
     end(Ending::kInvalid, fmt::format("{} before request_headers", name_of(head.part)));
     return false;
   }
   if (head.observes) {
-    end(Ending::kUnprepared, "observability_mode: requests cannot be routed without answers");
+    end(Ending::kUnprepared,
+        "observability_mode: the router cannot route requests whose answers Envoy ignores");
     return false;
   }
   const bool partial = head.request_mode == BodyMode::kBufferedPartial;
   if (!head.last && (partial || head.response_mode == BodyMode::kBufferedPartial)) {
-    end(Ending::kUnprepared, fmt::format("{}_body_mode: BUFFERED_PARTIAL leaves a part unseen",
+    end(Ending::kUnprepared, fmt::format("{}_body_mode: BUFFERED_PARTIAL hides a part of the body",
                                          partial ? "request" : "response"));
     return false;
   }
@@ -157,8 +160,8 @@ bool Session::begin(Message& head) {
     end(Ending::kInvalid, "request_headers without :method or :path");
     return false;
   }
-  owed_ = Part::kRequestHeaders;
-  raw_ = head.raw;
+  pending_ = Part::kRequestHeaders;
+  sends_raw_ = head.raw;
   const size_t line_bytes = head.method.size() + head.path.size() + head.authority.size();
   if (line_bytes + head.headers.wire().size() > site_.limits.header_bytes_max) {
     refuse(431, fmt::format("the request header is longer than {} bytes",
@@ -174,29 +177,30 @@ bool Session::begin(Message& head) {
   request_.target = std::move(head.path);
   request_.headers = std::move(head.headers);
   if (!request_.headers.find("host")) request_.headers.add("host", head.authority);
-  gate_ = std::make_unique<Gate>(*this);
-  desk_ = site_.find(request_, *gate_);
+  caller_ = std::make_unique<EnvoyCaller>(*this);
+  host_ = site_.find(request_, *caller_);
   return true;
 }
 
-// True: it is whole, and Envoy waits for what becomes of it.
+// Returns true if the request is complete and Envoy waits for its new form.
 Task<bool> Session::receive_request() {
   std::optional<Message> message = co_await take();
   if (!message || !begin(*message)) co_return false;
   const bool is_one = request_mode_ == BodyMode::kBuffered;
   while (!message->last && !has_request_trailers_ && !(is_one && has_request_body_)) {
-    // Where it is streamed both ways Envoy goes on without an answer, and there is none yet.
-    if (!duplex_request_ && has_request_body_) answer({.part = *owed_, .body = ""});
+    // In full duplex Envoy continues without an answer, and there is none to send yet.
+    if (!duplex_request_ && has_request_body_) answer({.part = *pending_, .body = ""});
     if (!duplex_request_ && !has_request_body_)
-      answer({.part = *owed_, .headers = stripping(), .clears_route = true});
+      answer({.part = *pending_, .headers = strip_request(), .clears_route = true});
     message = co_await take();
     if (!message || !add(*message)) co_return false;
   }
   co_return true;
 }
 
-// A piece of the request's body, or its trailers. False: it is refused, by us or with an error of
-// Envoy's own, which older ones show (413, 408).
+// Adds a piece of the request's body, or its trailers. Returns false if the request is refused, by
+// us or by Envoy with an error of its own, which older versions pass through this filter (413,
+// 408).
 bool Session::add(Message& message) {
   has_request_trailers_ = duplex_request_ && message.part == Part::kRequestTrailers;
   if (has_request_trailers_) return true;
@@ -207,24 +211,24 @@ bool Session::add(Message& message) {
     return false;
   }
   if (message.part != Part::kRequestBody) {
-    // Nothing may pass that nobody has looked at.
+    // No request may pass that was not inspected.
     end(Ending::kUnprepared,
-        fmt::format("{} before the end of the request's body: request_body_mode has to be "
+        fmt::format("{} before the end of the request's body: request_body_mode must be "
                     "BUFFERED, STREAMED where nobody sends trailers, or FULL_DUPLEX_STREAMED",
                     name_of(message.part)));
     return false;
   }
   has_request_body_ = true;
-  owed_ = Part::kRequestBody;
+  pending_ = Part::kRequestBody;
   const uint64_t size_max = site_.limits.body_bytes_max;
   if (request_.body.size() + message.body.size() > size_max) {
     refuse(413, fmt::format("the request body is longer than {} bytes", size_max));
-    let_go();
+    release_body();
     return false;
   }
-  if (!hold(message.body.size())) {
-    refuse(429, "the requests that are being answered take all the memory they may");
-    let_go();  // others need not wait until Envoy is done with this one
+  if (!reserve_body(message.body.size())) {
+    refuse(429, "the requests in flight use all the memory that their bodies may use");
+    release_body();  // other requests need not wait until Envoy has finished this one
     return false;
   }
   if (request_.body.empty()) {
@@ -240,18 +244,18 @@ Task<> Session::handle() {
   reply_ = std::make_unique<Reply>(*this);
   const http::Exchange exchange{request_, *reply_, interrupt_};
   try {
-    co_await desk_.handler(exchange);
+    co_await host_.handler(exchange);
   } catch (const std::exception& e) {
     log::error("extproc", "a handler failed: {}", e.what());
   }
-  desk_ = {};
-  if (!reply_->started() && !over_) refuse(500, "the router failed to answer");
+  host_ = {};
+  if (!reply_->started() && !over_) refuse(500, "the router did not produce a reply");
   if (forwarded_ && !reply_->finished()) end(Ending::kAborted, "the response has no end");
 }
 
-// What is left of the request, and of a response that is none of Envoy's own, is not wanted; Envoy
-// says when it is done.
-Task<> Session::see_off() {
+// Discards the rest of the request, and of a response unless Envoy made it itself, until Envoy ends
+// the stream.
+Task<> Session::finish_stream() {
   while (ending_ == Ending::kDone) {
     const std::optional<Message> message = co_await take();
     if (!message) co_return;
@@ -272,20 +276,20 @@ Task<> Session::see_off() {
   }
 }
 
-// --- what is answered ---
+// --- messages to Envoy ---
 
 void Session::answer(Verdict verdict) {
-  owed_.reset();
-  verdict.headers.raw = raw_;
+  pending_.reset();
+  verdict.headers.raw = sends_raw_;
   channel_.send(write(verdict));
 }
 
 void Session::reply(int status, const http::Headers& fields, std::string_view body) {
-  if (!owed_) return;
-  owed_.reset();
+  if (!pending_) return;
+  pending_.reset();
   answered_ = true;
   Mutation headers = difference({}, fields);
-  headers.raw = raw_;
+  headers.raw = sends_raw_;
   channel_.send(write_reply(status, headers, body));
 }
 

@@ -1,10 +1,11 @@
 #pragma once
-// One HTTP request and its response as Envoy tells of them, handled as if they had come over HTTP:
-// the same handlers answer, on an http::Reply whose writes become mutations of what Envoy holds,
-// and where they call a model's server, Envoy does, and what it brings back is the server's answer.
-// So decisions, plugins, masks, metrics, logs and traces are those of the HTTP listeners.
+// One HTTP request and its response, received from Envoy and handled as if they had come over HTTP.
+// The same handlers run. They write to an http::Reply whose writes become changes of what Envoy
+// holds. They call a model's server through Envoy, which makes the call and brings back the
+// server's response. So decisions, plugins, masks, metrics, logs and traces are the same as for the
+// HTTP listeners.
 //
-// Knows nothing of gRPC: bytes of messages come and go.
+// It does not depend on gRPC: messages are byte strings.
 
 #include <atomic>
 #include <functional>
@@ -22,69 +23,72 @@
 
 namespace signalbox::extproc {
 
-/// Of a response, ours or as Envoy brings it, that is one message: what is read whole may be so
-/// long.
+/// The longest response that fits into one message, whether it is ours or Envoy's, and therefore
+/// the longest one that is read whole.
 inline constexpr size_t kReplyBytesMax = size_t{1} << 26;
 
-/// What answers a request.
+/// The handler of a request, and what it needs.
 struct SessionHost {
   http::Handler handler;
   const upstream::Destinations* destinations = nullptr;
   bool clears_route = false;              // global.router.clear_route_cache
-  std::shared_ptr<const void> held = {};  // that the others refer to
+  std::shared_ptr<const void> held = {};  // keeps the objects that the other members refer to alive
 };
-/// Where a request with this method and target is answered; calls of models go to `caller`, which
-/// outlives the handler.
-using FindDesk =
+/// Finds the host for a request's method and target. The handler's calls of models go to `caller`,
+/// which must outlive the handler.
+using FindHost =
     std::function<SessionHost(const http::Request& request, const upstream::ModelCaller& caller)>;
 
-/// What sessions share; outlives them.
+/// State that all sessions share. It outlives them.
 struct Site {
   config::HttpLimits limits;
-  std::chrono::milliseconds timeout{};  // of a whole request, reply included
+  std::chrono::milliseconds timeout{};  // for a whole request, including its reply
   http::ErrorBody error_body;
-  FindDesk find;
-  std::atomic<uint64_t> body_bytes{0};  // of requests that are read or answered
+  FindHost find;
+  std::atomic<uint64_t> body_bytes{0};  // held by the requests that are being read or handled
 };
 
-/// How a stream ends, as gRPC has it.
+/// How a stream ends; the server maps this to a gRPC status.
 enum class Ending : uint8_t {
   kDone,
-  kInvalid,     // what came was no message, or came out of turn
-  kUnprepared,  // Envoy is configured in a way that cannot work
+  kInvalid,     // Envoy sent no valid message, or one out of order
+  kUnprepared,  // Envoy's configuration cannot work
   kLate,
-  kAborted,  // the response stays without its end
+  kAborted,  // the response has no end
 };
 
-/// The other end. Called on the session's loop, from inside receive() too.
+/// The stream to Envoy. Its functions are called on the session's loop, sometimes from inside
+/// receive().
 class Channel {
  public:
   virtual ~Channel() = default;
-  /// One more message is wanted: receive() or closed() is called once for it.
+  /// Requests one more message: receive() or closed() is then called once.
   virtual void read() = 0;
   virtual void send(std::string message) = 0;
-  /// What was sent goes out first. Nothing is called afterwards. `why` holds nothing of a client's.
+  /// Sends everything that is queued and ends the stream. No call follows. `why` contains no text
+  /// of a client.
   virtual void finish(Ending ending, std::string why) = 0;
 };
 
-/// Belongs to its loop's thread. Kept by its coroutine until that has ended, which calls
-/// Channel::finish(), and by whoever tells it of messages.
+/// Belongs to its loop's thread. Its coroutine keeps it alive until it has ended and called
+/// Channel::finish(), and so does the caller that delivers messages.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// `channel` lives until its finish().
+  /// `channel` must live until its finish().
   Session(Site& site, http::asio::io_context& loop, Channel& channel);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Once, first.
+  /// Call it once, before anything else.
   static void start(const std::shared_ptr<Session>& self);
   void receive(std::string_view message);
-  /// No more messages: Envoy is done, or has gone (`cancelled`). May come more than once.
+  /// Reports that no more messages will come: Envoy has finished, or has gone (`cancelled`). It may
+  /// be called more than once.
   void closed(bool cancelled);
 
  private:
-  class Gate;
+  class EnvoyCaller;
   class Reply;
   class EnvoyReply;
   enum class Phase : uint8_t { kReading, kHandling, kGrace };
@@ -92,28 +96,28 @@ class Session : public std::enable_shared_from_this<Session> {
   static http::Task<> run(std::shared_ptr<Session> self);
   http::Task<bool> receive_request();
   http::Task<> handle();
-  http::Task<> see_off();
+  http::Task<> finish_stream();
   http::Task<std::optional<Message>> take();
-  http::Task<> hear_of_cancel();
+  http::Task<> wait_for_cancel();
   http::Task<upstream::CallOutcome> forward(const config::Model& model, const upstream::Call& call);
 
   bool begin(Message& head);
   bool add(Message& message);
-  bool hold(size_t bytes);
-  void let_go();
+  bool reserve_body(size_t bytes);
+  void release_body();
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
   void refuse(int status, std::string_view message);
-  http::Headers passing() const;
-  Mutation stripping() const;
+  http::Headers client_fields() const;
+  Mutation strip_request() const;
   Mutation request_mutation(const config::Model& model, const upstream::Call& call) const;
-  void settle(bool last);
-  void settle_duplex(bool last);
+  void answer_pending(bool last);
+  void answer_duplex(bool last);
   void stream(Part part, std::string_view body, bool ends);
-  Verdict told_header(Part part, bool last) const;
+  Verdict reply_header(Part part, bool last) const;
   bool awaits_body() const;
-  Error unseen();
-  Error gone() const;
+  Error report_missing_body();
+  Error cancellation() const;
   void end(Ending ending, std::string why);
   void enter(Phase phase, std::chrono::milliseconds limit);
   void on_deadline();
@@ -122,46 +126,46 @@ class Session : public std::enable_shared_from_this<Session> {
   Site& site_;
   Channel& channel_;
   http::asio::io_context& loop_;
-  http::Timer signal_;  // cancelled when something has come
+  http::Timer signal_;  // cancelled when a message or the end has come
   http::Deadline deadline_;
   Phase phase_ = Phase::kReading;
   http::Interrupt interrupt_;
 
-  // What has come.
+  // Messages from Envoy.
   std::optional<Message> inbox_;
-  bool over_ = false;       // nothing more will come
-  bool cancelled_ = false;  // and Envoy did not say so
+  bool over_ = false;       // no more messages will come
+  bool cancelled_ = false;  // the stream was cancelled
   Ending ending_ = Ending::kDone;
   std::string why_;
 
   // The request.
   bool duplex_request_ = false;  // its body is FULL_DUPLEX_STREAMED
   bool duplex_response_ = false;
-  bool raw_ = true;  // Mutation::raw, as Envoy's first message has it
-  // As Envoy has announced them. BUFFERED: the body is one message, which says `last` only where no
-  // trailers follow.
+  bool sends_raw_ = true;  // Mutation::raw, as in Envoy's first message
+  // The modes that Envoy announced. With BUFFERED the body is one message, which sets `last` only
+  // if no trailers follow.
   std::optional<BodyMode> request_mode_, response_mode_;
-  bool one_response_body_ = false;  // BUFFERED, and we have asked for nothing else
+  bool one_response_body_ = false;  // BUFFERED, and we did not override it
   bool has_request_body_ = false;
   bool has_request_trailers_ = false;
   http::Request request_;
-  uint64_t held_ = 0;  // of Site::body_bytes
-  SessionHost desk_;
-  std::unique_ptr<Gate> gate_;
+  uint64_t body_bytes_held_ = 0;  // this session's part of Site::body_bytes
+  SessionHost host_;
+  std::unique_ptr<EnvoyCaller> caller_;
   std::unique_ptr<Reply> reply_;
-  std::optional<Part> owed_;  // what Envoy waits for an answer to
-  bool answered_ = false;     // in a server's stead: Envoy asks nothing more
-  bool is_refused_ = false;   // by Envoy, whose response passes
+  std::optional<Part> pending_;  // the part to which Envoy waits for an answer
+  bool answered_ = false;        // a reply took a server's place: Envoy expects nothing more
+  bool is_refused_ = false;      // refused by Envoy, whose response passes unchanged
 
-  // The response, once the request has gone on.
+  // The response, after the request was forwarded.
   bool forwarded_ = false;
-  bool needs_reply_ = false;  // upstream::Call
-  http::Response head_;       // as Envoy has it
-  std::string piece_;         // of the body, that is owed
-  bool whole_ = false;        // all of the body has come
+  bool needs_reply_ = false;  // copied from upstream::Call
+  http::Response head_;       // the header that Envoy has
+  std::string piece_;         // the pending piece of the body
+  bool whole_ = false;        // the whole body has come
   bool has_body_ = false;
-  bool told_ = false;  // what the header becomes
-  std::string out_;    // in place of the piece
+  bool header_sent_ = false;  // the new header was sent
+  std::string out_;           // replaces the piece
 };
 
 }  // namespace signalbox::extproc

@@ -1,5 +1,5 @@
-// The life of a connection as one coroutine. Its deadline has one meaning a phase, decided in
-// on_deadline().
+// One coroutine serves a connection from its first request to its close. A connection has one
+// deadline, whose meaning depends on the phase; on_deadline() decides it.
 
 #include "router/http/connection.h"
 
@@ -12,13 +12,13 @@
 namespace signalbox::http {
 namespace {
 
-constexpr size_t kReadSize = 8 << 10;       // a chat request of a few turns in one read
-constexpr size_t kBodyReadSize = 64 << 10;  // once a body is known not to fit that
-constexpr size_t kPipelinedMax = 64 << 10;  // read ahead while a request is handled
-// After the listener's timeout: for writing the error that says so.
+constexpr size_t kReadSize = 8 << 10;       // holds a chat request of a few turns in one read
+constexpr size_t kBodyReadSize = 64 << 10;  // for a body that does not fit into kReadSize
+constexpr size_t kPipelinedMax = 64 << 10;  // bytes read ahead while a request is handled
+// Time to write the error reply after the listener's timeout has passed.
 constexpr std::chrono::milliseconds kGraceLimit{5'000};
-// After the last reply: a close with unread bytes would reset the connection and could destroy the
-// reply on its way.
+// Time to wait for the client's close after the last reply. A close with unread bytes would reset
+// the connection and could destroy the reply on its way.
 constexpr std::chrono::milliseconds kLingerLimit{2'000};
 constexpr std::string_view kRetryAfter = "1";  // seconds
 constexpr size_t kLingerBytesMax = 1 << 20;
@@ -36,36 +36,39 @@ bool ConnectionCounter::wait_until_empty(std::chrono::milliseconds limit) {
   return empty_.wait_for(lock, limit, [this] { return count_.load() == 0; });
 }
 
-Connection::Connection(Socket socket, Shared& shared, const Site& site, Population& population)
+Connection::Connection(Socket socket, ServerState& shared, const ListenerState& state,
+                       LoopConnections& connections)
     : stream_(std::move(socket)),
       shared_(shared),
-      site_(site),
-      population_(population),
-      next_(population.first),
+      listener_state_(state),
+      connections_(connections),
+      next_(connections.first),
       deadline_(loop_of(stream_.socket().get_executor()), [this] { on_deadline(); }) {
   if (next_ != nullptr) next_->previous_ = this;
-  population_.first = this;
+  connections_.first = this;
 }
 
 Connection::~Connection() {
-  (previous_ != nullptr ? previous_->next_ : population_.first) = next_;
+  (previous_ != nullptr ? previous_->next_ : connections_.first) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  let_go();
-  shared_.headcount.leave();
+  release_body();
+  shared_.open_connections.leave();
 }
 
-// Counts what the body has grown to. False: that is more than all may have.
-bool Connection::hold(uint64_t bytes) {
-  if (bytes <= held_) return true;
-  const uint64_t more = bytes - held_;
+// Accounts for the bytes that the body now takes. Returns false if the bodies of all requests
+// exceed bodies_bytes_max.
+bool Connection::reserve_body(uint64_t bytes) {
+  if (bytes <= body_bytes_held_) return true;
+  const uint64_t more = bytes - body_bytes_held_;
   const uint64_t before = shared_.body_bytes.fetch_add(more, std::memory_order_relaxed);
-  held_ = bytes;
+  body_bytes_held_ = bytes;
   return before + more <= shared_.limits.bodies_bytes_max;
 }
 
-void Connection::let_go() {
-  if (held_ > 0) shared_.body_bytes.fetch_sub(held_, std::memory_order_relaxed);
-  held_ = 0;
+void Connection::release_body() {
+  if (body_bytes_held_ > 0)
+    shared_.body_bytes.fetch_sub(body_bytes_held_, std::memory_order_relaxed);
+  body_bytes_held_ = 0;
 }
 
 void Connection::drain() {
@@ -91,9 +94,9 @@ void Connection::on_deadline() {
       return;
     case Phase::kHandling:
       enter(Phase::kGrace, kGraceLimit);
-      interrupt_->raise(Code::kDeadline,
-                        fmt::format("{} ms, the timeout of the listener \"{}\"",
-                                    site_.listener.timeout.count(), site_.listener.name));
+      interrupt_->raise(Code::kDeadline, fmt::format("{} ms, the timeout of the listener \"{}\"",
+                                                     listener_state_.listener.timeout.count(),
+                                                     listener_state_.listener.name));
       return;
     case Phase::kIdle:
     case Phase::kGrace:
@@ -105,7 +108,7 @@ void Connection::on_deadline() {
 
 Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
   Connection& c = *self;
-  if (c.site_.tls != nullptr && !co_await c.secure()) co_return;
+  if (c.listener_state_.tls != nullptr && !co_await c.accept_tls()) co_return;
   if (!admitted) {
     ++c.shared_.refused_connections;
     Refusal full{503, "the router has too many connections open"};
@@ -123,17 +126,19 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
   co_await c.linger();
 }
 
-Task<bool> Connection::secure() {
+Task<bool> Connection::accept_tls() {
   enter(Phase::kHeader, shared_.limits.header_timeout);
-  const ErrorCode error = co_await stream_.accept(*site_.tls);
-  if (error) log::debug("http", "{}: no TLS: {}", site_.listener.name, error.message());
+  const ErrorCode error = co_await stream_.accept(*listener_state_.tls);
+  if (error)
+    log::debug("http", "{}: the TLS handshake failed: {}", listener_state_.listener.name,
+               error.message());
   co_return !error;
 }
 
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
   request_.body.clear();
-  let_go();
+  release_body();
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);
   size_t read_size = kReadSize;
@@ -146,11 +151,11 @@ Task<Connection::Received> Connection::receive() {
         co_return co_await refuse(std::move(refusal));
       }
       in_.consume(*used);
-      if (!hold(request_.body.size())) {
+      if (!reserve_body(request_.body.size())) {
         ++shared_.refused_bodies;
         request_.body = {};
-        let_go();  // others need not wait until this client has read its answer
-        Refusal full{429, "the requests that are being answered take all the memory they may"};
+        release_body();  // other requests need not wait until this client has read its reply
+        Refusal full{429, "the requests in flight use all the memory that their bodies may use"};
         co_return co_await refuse(std::move(full));
       }
       if (parser.done()) {
@@ -186,27 +191,27 @@ Task<Connection::Received> Connection::refuse(Refusal refusal) {
   if (refusal.status == 429 || refusal.status == 503) fields.add("Retry-After", kRetryAfter);
   const std::string body = shared_.error_body(refusal.status, refusal.message);
   co_await reply.send(refusal.status, fields, body);
-  log::debug("http", "{}: {} {}", site_.listener.name, refusal.status, refusal.message);
+  log::debug("http", "{}: {} {}", listener_state_.listener.name, refusal.status, refusal.message);
   co_return Received::kRefused;
 }
 
 Task<> Connection::handle() {
-  enter(Phase::kHandling, site_.listener.timeout);
-  Interrupt interrupt([this] { watch(); });
+  enter(Phase::kHandling, listener_state_.listener.timeout);
+  Interrupt interrupt([this] { watch_socket(); });
   interrupt_ = &interrupt;
   SocketReply reply(stream_, request_, keep_alive_);
   const Exchange exchange{request_, reply, interrupt};
   try {
-    co_await site_.handler(exchange);
+    co_await listener_state_.handler(exchange);
   } catch (const std::exception& e) {
-    log::error("http", "{}: a handler failed: {}", site_.listener.name, e.what());
+    log::error("http", "{}: a handler failed: {}", listener_state_.listener.name, e.what());
   }
   stop_watch_.emit(asio::cancellation_type::terminal);
   interrupt_ = nullptr;
   gone_ = gone_ || reply.broken();
   keep_alive_ = keep_alive_ && reply.keep_alive() && reply.finished();
   if (!reply.started() && !gone_) {
-    Refusal unanswered{500, "the router failed to answer"};
+    Refusal unanswered{500, "the router did not produce a reply"};
     co_await refuse(std::move(unanswered));
   }
 }
@@ -223,9 +228,9 @@ Task<> Connection::linger() {
   }
 }
 
-void Connection::watch() {
-  // A readiness wait rather than a read: what the client sends ahead is its next request, and
-  // belongs into in_ only while there is room for it.
+void Connection::watch_socket() {
+  // This waits for readiness and does not read: bytes that the client sends now belong to its next
+  // request, and in_ takes them only while it has room.
   auto readable = [self = shared_from_this()](const ErrorCode& error) {
     if (!error) self->on_readable();
   };
@@ -235,12 +240,12 @@ void Connection::watch() {
 
 void Connection::on_readable() {
   if (interrupt_ == nullptr) return;
-  // Beyond this a client that goes is noticed when a write to it fails.
+  // When the buffer is full, a client that disconnects is noticed when a write to it fails.
   if (in_.size() >= kPipelinedMax) return;
   const ErrorCode error = in_.receive_now(stream_, kReadSize);
-  if (!error || error == asio::error::would_block) return watch();
-  // A half-closed connection counts as gone, as it does for most proxies: a client that still wants
-  // its answer keeps its side open.
+  if (!error || error == asio::error::would_block) return watch_socket();
+  // A half-closed connection counts as closed, as it does for most proxies. A client that still
+  // wants its reply keeps its side open.
   gone_ = true;
   interrupt_->raise(Code::kCancelled);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// One client's connection: requests in order, each read whole within its limits, handed to the
-// handler, answered.
+// One client's connection. It takes requests in order: each is read whole within the limits, passed
+// to the handler, and answered.
 
 #include <atomic>
 #include <boost/asio/cancellation_signal.hpp>
@@ -16,7 +16,7 @@
 
 namespace signalbox::http {
 
-/// How many connections are open, over all loops. Thread-safe.
+/// Counts the open connections of all loops. Thread-safe.
 class ConnectionCounter {
  public:
   uint32_t enter() { return count_.fetch_add(1) + 1; }
@@ -30,41 +30,42 @@ class ConnectionCounter {
   std::condition_variable empty_;
 };
 
-/// What connections of one server share. Outlives them.
-struct Shared {
+/// State that the connections of one server share. It outlives them.
+struct ServerState {
   config::HttpLimits limits;
   ErrorBody error_body;
-  ConnectionCounter headcount;
-  std::atomic<uint64_t> body_bytes{0};  // of requests that are read or answered
+  ConnectionCounter open_connections;
+  std::atomic<uint64_t> body_bytes{0};  // held by the requests that are being read or handled
   std::atomic<uint64_t> refused_connections{0};
   std::atomic<uint64_t> refused_bodies{0};
 };
 
-/// What connections of one listener share. Outlives them.
-struct Site {
+/// State that the connections of one listener share. It outlives them.
+struct ListenerState {
   config::Listener listener;
   Handler handler;
-  std::shared_ptr<const Tls> tls = nullptr;  // null: plain
+  std::shared_ptr<const Tls> tls = nullptr;  // null: plain TCP
 };
 
 class Connection;
 
-/// What connections of one loop share; its thread's alone.
-struct Population {
+/// The connections of one loop. Only that loop's thread uses it.
+struct LoopConnections {
   Connection* first = nullptr;
   bool draining = false;
 };
 
-/// Owned by its coroutine and by the watch on its socket while that waits.
+/// Owned by its coroutine, and by the pending wait on its socket.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Socket socket, Shared& shared, const Site& site, Population& population);
+  Connection(Socket socket, ServerState& shared, const ListenerState& state,
+             LoopConnections& connections);
   ~Connection();
 
-  /// Serves until either side is done. `admitted` false: one 503 and the end.
+  /// Serves requests until either side closes. If `admitted` is false, it sends one 503 and closes.
   static Task<> serve(std::shared_ptr<Connection> self, bool admitted);
 
-  /// No further request: idle connections close now, others after their reply.
+  /// Accepts no further request: an idle connection closes now, any other one after its reply.
   void drain();
   Connection* next() const { return next_; }
 
@@ -72,22 +73,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class Phase : uint8_t { kIdle, kHeader, kBody, kHandling, kGrace, kLinger };
   enum class Received : uint8_t { kRequest, kRefused, kEnd };
 
-  Task<bool> secure();
+  Task<bool> accept_tls();
   Task<Received> receive();
   Task<Received> refuse(Refusal refusal);
   Task<> handle();
   Task<> linger();
-  bool hold(uint64_t bytes);
-  void let_go();
+  bool reserve_body(uint64_t bytes);
+  void release_body();
   void enter(Phase phase, std::chrono::milliseconds limit);
   void on_deadline();
-  void watch();
+  void watch_socket();
   void on_readable();
 
   Stream stream_;
-  Shared& shared_;
-  const Site& site_;
-  Population& population_;
+  ServerState& shared_;
+  const ListenerState& listener_state_;
+  LoopConnections& connections_;
   Connection* previous_ = nullptr;
   Connection* next_ = nullptr;
 
@@ -98,8 +99,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool gone_ = false;
   ReceiveBuffer in_;
   Request request_;
-  uint64_t held_ = 0;               // of Shared::body_bytes
-  Interrupt* interrupt_ = nullptr;  // of the request that is being handled
+  uint64_t body_bytes_held_ = 0;    // this connection's part of ServerState::body_bytes
+  Interrupt* interrupt_ = nullptr;  // of the request being handled
   asio::cancellation_signal stop_watch_;
 };
 

@@ -1,5 +1,5 @@
-// An intrusive list, walked whole: ten thousand connections are ten thousand comparisons twenty
-// times a second.
+// The deadlines form an intrusive list that each sweep walks whole: ten thousand connections cost
+// ten thousand comparisons twenty times a second.
 
 #include "router/http/deadline.h"
 

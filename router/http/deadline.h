@@ -1,7 +1,8 @@
 #pragma once
-// Time limits of a loop, coarse and cheap. Setting one is two stores; a single timer a loop sweeps
-// them every kDeadlinePeriod. An Asio timer each was rejected: every request would pay for heap
-// operations and system calls for limits that almost never strike.
+// Coarse and cheap time limits for one event loop. Setting a deadline costs two stores; one timer
+// per loop checks all deadlines every kDeadlinePeriod. One Asio timer per deadline was rejected:
+// every request would pay for heap operations and system calls, although deadlines almost never
+// expire.
 
 #include <chrono>
 #include <functional>
@@ -11,12 +12,12 @@
 
 namespace signalbox::http {
 
-/// A limit strikes late by at most this much.
+/// A deadline expires late by at most this much.
 inline constexpr std::chrono::milliseconds kDeadlinePeriod{50};
 
 class Deadline;
 
-/// The sweeper of one io_context, which owns it as a service.
+/// Holds the deadlines of one io_context, which owns this object as a service.
 class Deadlines : public asio::execution_context::service {
  public:
   static asio::execution_context::id id;
@@ -34,11 +35,11 @@ class Deadlines : public asio::execution_context::service {
   Deadline* first_ = nullptr;
 };
 
-/// One limit. Belongs to its loop's thread, the destructor included.
+/// One deadline. All of its functions, the destructor included, run on its loop's thread.
 class Deadline {
  public:
-  /// `expire` runs once for each set() that is not overtaken by another one or by clear(). It may
-  /// close sockets and set this deadline again; it must not destroy a Deadline.
+  /// `expire` runs once for each set() that no later set() or clear() supersedes. It may close
+  /// sockets and set this deadline again; it must not destroy a Deadline.
   Deadline(asio::io_context& loop, std::function<void()> expire);
   ~Deadline() { clear(); }
   Deadline(const Deadline&) = delete;

@@ -1,5 +1,5 @@
-// OpenAI's clients retry 408, 409, 429 and 5xx: what a second try cannot mend has a status in 4xx
-// other than those.
+// OpenAI's clients retry 408, 409, 429 and 5xx. An error that a retry cannot fix therefore gets a
+// 4xx status other than those three.
 
 #include "router/http/error_reply.h"
 
@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view kInvalidRequest = "invalid_request_error";
 constexpr std::string_view kServerError = "server_error";
-/// Seconds. A full queue empties in less; shorter waits would only fill it again.
 
 std::string body(std::string_view message, std::string_view type, std::string_view param,
                  std::string_view code) {
@@ -23,13 +22,13 @@ std::string body(std::string_view message, std::string_view type, std::string_vi
   return out.end_object().end_object().take();
 }
 
-/// "messages[2].role" of "messages[2].role: expected a string"; "" when the message does not begin
-/// with a path.
+/// Returns "messages[2].role" for "messages[2].role: expected a string", or "" if the message does
+/// not begin with a path.
 std::string_view path_of(std::string_view message) {
   const size_t colon = message.find(": ");
   if (colon == std::string_view::npos) return {};
   const std::string_view path = message.substr(0, colon);
-  // "JSON: unexpected content" speaks of all of it.
+  // "JSON: unexpected content" concerns the whole body.
   if (path.empty() || !(path.front() >= 'a' && path.front() <= 'z')) return {};
   const auto outside = [](char c) {
     return !(ascii::is_alnum(c) || c == '_' || c == '.' || c == '[' || c == ']');
@@ -57,7 +56,8 @@ ErrorKind error_kind(Code code) {
     case Code::kDeadline:
       return {504, "timeout_error", "timeout"};
     case Code::kCancelled:
-      return {499, kServerError, "client_closed_request"};  // never read by anyone
+      return {499, kServerError,
+              "client_closed_request"};  // the client has gone, so nobody reads it
     case Code::kUpstream:
       return {502, kServerError, "upstream_error"};
     case Code::kCorrupt:
@@ -94,6 +94,7 @@ Task<bool> send_refusal(Reply& reply, Headers fields, int status, std::string_vi
 Task<bool> send_error(Reply& reply, Headers fields, const Error& error, const ErrorShape* shape) {
   const ErrorKind kind = error_kind(error.code);
   fields.add("Content-Type", "application/json");
+  // One second: a full queue empties in less, and a shorter wait would only fill it again.
   if (kind.status == 429) fields.add("Retry-After", "1");
   std::string text = error_body(error);
   if (shape != nullptr) text = (*shape)(kind.status, text);

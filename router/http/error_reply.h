@@ -1,6 +1,6 @@
 #pragma once
-// The one table from our error codes to HTTP statuses and OpenAI's error types, and the body that
-// carries them.
+// Maps our error codes to HTTP statuses and OpenAI's error types, and writes the error bodies. This
+// is the only such table.
 
 #include <functional>
 #include <string>
@@ -19,26 +19,25 @@ struct ErrorKind {
 
 ErrorKind error_kind(Code code);
 
-/// {"error":{"message","type","param","code"}}. `param` is the path in front of a message about the
-/// request
-/// ("messages[2].role: expected a string"), null otherwise.
+/// Returns {"error":{"message","type","param","code"}}. `param` is the path that an error in the
+/// request begins with ("messages[2].role: expected a string"), else null.
 std::string error_body(const Error& error);
-/// The same for a status that HTTP itself calls for, such as 405 or 431, or for a refusal of ours,
-/// whose `code` says why.
+/// The same body for a status that HTTP itself requires, such as 405 or 431, or for a request that
+/// the router refuses; `code` then gives the reason.
 std::string error_body(int status, std::string_view message, std::string_view code = {});
 
-/// An error's body in the words of another API.
+/// Rewrites an OpenAI error body for another API.
 using ErrorShape = std::function<std::string(int status, std::string_view body)>;
 
-/// The code of a refusal of who names nobody.
+/// The error code for a request that does not identify its user.
 inline constexpr std::string_view kMissingIdentity = "missing_identity";
 
-/// A refusal of ours, whose `code` says why.
+/// Refuses a request; `code` gives the reason.
 Task<bool> send_refusal(Reply& reply, Headers fields, int status, std::string_view message,
                         std::string_view code, const ErrorShape* shape = nullptr);
 
-/// Answers with an error; Retry-After is added where trying again makes sense. Without a shape it
-/// is OpenAI's.
+/// Sends an error reply and adds Retry-After if a retry can succeed. Without a shape the body is
+/// OpenAI's.
 Task<bool> send_error(Reply& reply, Headers fields, const Error& error,
                       const ErrorShape* shape = nullptr);
 

@@ -1,4 +1,4 @@
-// Linear search: a request has a dozen fields.
+// Lookups search linearly, because a request has about a dozen fields.
 
 #include "router/http/headers.h"
 
@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
                                                         "upgrade",
                                                         "content-length"};
 
-bool ours(std::string_view name) {
+bool is_router_header(std::string_view name) {
   return ascii::iequals(name.substr(0, 6), "x-vsr-");
 }
 
@@ -81,7 +81,7 @@ EndToEnd::EndToEnd(const Headers& headers) : headers_(headers) {
 bool EndToEnd::operator()(size_t i) const {
   const std::string_view name = headers_[i].name;
   const auto same = [name](std::string_view other) { return ascii::iequals(other, name); };
-  if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || ours(name)) return false;
+  if (std::any_of(kHopByHop.begin(), kHopByHop.end(), same) || is_router_header(name)) return false;
   return named_.empty() || !named_.count(ascii::lower_case(name));
 }
 

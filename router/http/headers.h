@@ -1,5 +1,5 @@
 #pragma once
-// Header fields in order, kept as the bytes that go on the wire, so that sending them is one copy.
+// Header fields in their order. They are kept in wire format, so that sending them takes one copy.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace signalbox::http {
 
-/// Without the spaces and tabs around it.
+/// Returns the text without surrounding spaces and tabs.
 std::string_view trimmed(std::string_view text);
 
 struct Field {
@@ -18,21 +18,21 @@ struct Field {
   std::string_view value;  // without surrounding white space
 };
 
-/// A plain value; views into it live until the next change.
+/// A plain value. Views into it are valid until the next change.
 class Headers {
  public:
-  /// Names must be tokens (they come from a parser or from our own code). Control characters in the
-  /// value become spaces, so that a name taken from a configuration cannot start a second header.
+  /// `name` must be a token; it comes from a parser or from our own code. Control characters in
+  /// `value` become spaces, so that a name taken from a configuration cannot start a second header.
   void add(std::string_view name, std::string_view value);
 
-  /// The first value of that name.
+  /// Returns the value of the first field with that name.
   std::optional<std::string_view> find(std::string_view name) const;
   size_t count(std::string_view name) const;
 
   size_t size() const { return spans_.size(); }
   Field operator[](size_t i) const;
 
-  /// "name: value\r\n" for every field.
+  /// Returns all fields as "name: value\r\n".
   std::string_view wire() const { return bytes_; }
 
   void clear() {
@@ -48,9 +48,9 @@ class Headers {
   std::vector<Span> spans_;
 };
 
-/// Which fields are meant for the other end: not the hop-by-hop fields of RFC 9110 section 7.6.1,
-/// nor those that Connection names, nor the framing (Content-Length, Transfer-Encoding), nor our
-/// own x-vsr-*. The headers live longer and do not change.
+/// Decides which fields a proxy forwards. It drops the hop-by-hop fields of RFC 9110 section 7.6.1,
+/// the fields that Connection names, the framing (Content-Length, Transfer-Encoding) and our own
+/// x-vsr-*. `headers` must outlive this object and not change.
 class EndToEnd {
  public:
   explicit EndToEnd(const Headers& headers);
@@ -58,7 +58,7 @@ class EndToEnd {
 
  private:
   const Headers& headers_;
-  std::set<std::string> named_;  // by Connection, in lower case
+  std::set<std::string> named_;  // fields that Connection names, in lower case
 };
 
 }  // namespace signalbox::http

@@ -1,7 +1,7 @@
 #pragma once
-// How a request is told to stop waiting: its client has gone, or its time is up. Whoever waits for
-// something says how to break the wait; Asio's cancellation slots were rejected because they throw
-// through every coroutine on the way.
+// Interrupts a request that waits, because its client has gone or its time is up. The waiting code
+// registers an action that breaks the wait. Asio's cancellation slots were rejected because they
+// throw through every coroutine on the way.
 
 #include <fmt/core.h>
 
@@ -13,17 +13,18 @@
 
 namespace signalbox::http {
 
-/// Belongs to one request on one loop's thread. Raised at most once; the first reason stays.
+/// Belongs to one request and its loop's thread. It is raised at most once; the first reason stays.
 class Interrupt {
  public:
-  /// `wanted` is called when somebody first waits: the watch on the client's socket is not free, so
-  /// requests that are answered without waiting do without it.
-  explicit Interrupt(std::function<void()> wanted = {}) : wanted_(std::move(wanted)) {}
+  /// `on_first_wait` runs when a wait first begins. It watches the client's socket; that costs
+  /// time, so a request that is answered without waiting does not pay for it.
+  explicit Interrupt(std::function<void()> on_first_wait = {})
+      : on_first_wait_(std::move(on_first_wait)) {}
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool raised() const { return raised_; }
-  /// kCancelled: the client has gone. kDeadline: the listener's timeout. Precondition: raised().
+  /// kCancelled: the client has gone. kDeadline: a timeout has passed. Precondition: raised().
   Code why() const { return why_; }
   const std::string& limit() const { return limit_; }
   Error error() const {
@@ -32,7 +33,7 @@ class Interrupt {
                                  : fmt::format("it did not finish within {}", limit_)};
   }
 
-  /// `limit` is what a deadline was, for the message: "300 ms, the timeout of ...".
+  /// `limit` describes the deadline for the error message: "300 ms, the timeout of ...".
   void raise(Code why, std::string limit = {}) {
     if (raised_) return;
     raised_ = true;
@@ -41,9 +42,9 @@ class Interrupt {
     if (action_) action_();
   }
 
-  /// While it lives, `action` breaks the wait; it runs at once when the interrupt is raised
-  /// already. One at a time. The action may close sockets; completions then come through the loop,
-  /// never from inside it.
+  /// While the scope lives, raise() runs `action`, which breaks the wait. If the interrupt is
+  /// already raised, the action runs at once. Only one scope may exist at a time. The action may
+  /// close sockets; their completions then arrive through the loop, never inside the action.
   class Scope {
    public:
     Scope(Interrupt& interrupt, std::function<void()> action) : interrupt_(interrupt) {
@@ -53,7 +54,7 @@ class Interrupt {
         return;
       }
       interrupt_.action_ = std::move(action);
-      if (interrupt_.wanted_) std::exchange(interrupt_.wanted_, {})();
+      if (interrupt_.on_first_wait_) std::exchange(interrupt_.on_first_wait_, {})();
     }
     ~Scope() { interrupt_.action_ = {}; }
     Scope(const Scope&) = delete;
@@ -64,7 +65,7 @@ class Interrupt {
   };
 
  private:
-  std::function<void()> wanted_;
+  std::function<void()> on_first_wait_;
   std::function<void()> action_;
   bool raised_ = false;
   Code why_ = Code::kCancelled;

@@ -1,7 +1,7 @@
 #pragma once
-// Asio's words as the data plane speaks them. Each event loop is one io_context run by one thread,
-// so everything that belongs to a loop is free of locks. The executor is the concrete one: the
-// type-erased default costs an indirection on every operation.
+// The Asio types of the data plane. Each event loop is one io_context with one thread, so state
+// that belongs to a loop needs no locks. The executor type is concrete, because the type-erased
+// default costs an indirection for every operation.
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -26,11 +26,11 @@ using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
 using Clock = std::chrono::steady_clock;
 using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Executor>;
 
-/// Completion token: `auto [error, size] = co_await socket.async_read_some(buffer, kAwait);` Errors
-/// are values.
+/// The completion token: `auto [error, size] = co_await socket.async_read_some(buffer, kAwait);` It
+/// returns errors as values.
 inline constexpr asio::as_tuple_t<asio::use_awaitable_t<Executor>> kAwait{};
 
-/// The loop that runs the coroutine that asks.
+/// Returns the loop that runs the coroutine of this executor.
 inline asio::io_context& loop_of(const Executor& executor) {
   return executor.context();
 }

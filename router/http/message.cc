@@ -1,4 +1,4 @@
-// The statuses that this program sends by itself or has reason to relay.
+// The statuses that the router sends itself or is likely to relay.
 
 #include "router/http/message.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// Requests and responses as values, and what reads them off the wire. The grammar is Boost.Beast's;
-// its types stay in parser.cc, the one file that pays for compiling it.
+// HTTP requests and responses as values, and their parsers. Boost.Beast provides the grammar; its
+// types stay in parser.cc, so that only that file pays for compiling them.
 
 #include <cstdint>
 #include <memory>
@@ -13,50 +13,51 @@
 
 namespace signalbox::http {
 
-/// The reason phrase of a status: "Not Found"; "" for one that we never make ourselves.
+/// Returns the reason phrase of a status, such as "Not Found", or "" for a status that the router
+/// never sends itself.
 std::string_view status_text(int status);
 
 struct Request {
   std::string method;
-  std::string
-      target;  // origin form: "/v1/models?limit=2"; an absolute target has lost its scheme and host
-  int version = 11;  // 10 or 11
+  std::string target;  // in origin form, "/v1/models?limit=2"; the parser removes scheme and host
+  int version = 11;    // 10 or 11
   Headers headers;
   std::string body;
 
   std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
-  /// With its question mark, or "".
+  /// Returns the query with its question mark, or "".
   std::string_view query() const { return std::string_view(target).substr(path().size()); }
 };
 
 struct Response {
   int status = 0;
   Headers headers;
-  std::optional<uint64_t> content_length;  // nothing: chunked, or to the end of the connection
-  std::string body;                        // what was read and not yet taken
+  std::optional<uint64_t>
+      content_length;  // nullopt: chunked, or ended by the close of the connection
+  std::string body;    // bytes that were read and not yet taken
 };
 
-/// Why a request is not read further: the status to answer with, and one line for the client.
+/// Why a request is not read further: the status of the reply, and one line for the client.
 struct Refusal {
   int status = 400;
   std::string message;
 };
 
-/// Reads one request. What is ambiguous (two lengths, a length and chunks, a folded or bare line)
-/// is refused: whoever stands before or behind us might read it the other way.
+/// Reads one request. It refuses an ambiguous one (two lengths, a length and chunks, a folded line,
+/// a bare line end), because another proxy might read it differently.
 class RequestParser {
  public:
   RequestParser(Request& into, uint32_t header_bytes_max, uint64_t body_bytes_max);
   ~RequestParser();
 
-  /// Takes what it can use of `bytes` and returns how much that was; the caller keeps the rest and
-  /// comes again with more behind it. Stops after the header, so that the caller may look at it
-  /// before the body is read.
+  /// Consumes a prefix of `bytes` and returns its length. The caller keeps the rest and calls again
+  /// when more bytes have followed. It stops after the header, so that the caller may look at the
+  /// header before the body is read.
   tl::expected<size_t, Refusal> feed(std::string_view bytes);
   bool header_done() const;
   bool done() const;
 
-  /// The rest is known once header_done().
+  /// These two are known once header_done().
   bool keep_alive() const;
   bool expects_continue() const;
 
@@ -65,21 +66,22 @@ class RequestParser {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Reads one response: header first, then the body into Response::body as it comes. 1xx responses
-/// are responses here.
+/// Reads one response: first the header, then the body, which it appends to Response::body as it
+/// arrives. A 1xx response counts as a response.
 class ResponseParser {
  public:
   ResponseParser(Response& into, uint32_t header_bytes_max);
   ~ResponseParser();
 
-  /// Like RequestParser::feed. Errors: kUpstream, saying what is wrong with the bytes.
+  /// Like RequestParser::feed. Errors: kUpstream with the fault in the bytes.
   Result<size_t> feed(std::string_view bytes);
-  /// The connection has ended: fine for a body without length or chunks, kUpstream otherwise.
+  /// Call it when the connection has ended. That is fine for a body with neither length nor chunks;
+  /// otherwise it is kUpstream.
   Result<void> end();
   bool started() const;  // at least one byte was read
   bool header_done() const;
   bool done() const;
-  /// Whether the connection may carry another request. Known once done().
+  /// True if the connection may carry another request. Known once done().
   bool keep_alive() const;
 
  private:

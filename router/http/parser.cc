@@ -1,6 +1,6 @@
-// The adapter to Boost.Beast's basic_parser: its callbacks fill our own values, which saves its
-// field container and the second look at every header. What Beast lets pass and a proxy must not is
-// refused in the callbacks.
+// The adapter to Boost.Beast's basic_parser. Its callbacks fill our own values, which avoids
+// Beast's field container and a second pass over every header. They also refuse requests that Beast
+// accepts but a proxy must not.
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
@@ -21,11 +21,11 @@ std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// A chunk's size line and extensions, or a trailer, may not be longer than this.
+/// The longest size line of a chunk with its extensions, and the longest trailer.
 constexpr size_t kChunkLineMax = 8 << 10;
-/// A body that only claims its length gets this much memory ahead of its bytes.
+/// The most memory that is reserved for a body before its bytes have arrived.
 constexpr uint64_t kReserveMax = 1 << 20;
-/// simdjson reads this far over the end of its input: with the room made here the body is not moved
+/// simdjson reads this far past the end of its input. With this room the body need not be copied
 /// for it.
 constexpr size_t kJsonPadding = 64;
 
@@ -34,7 +34,7 @@ class Base : public beast::http::basic_parser<kIsRequest> {
  public:
   explicit Base(std::string& body) : body_(body) { this->eager(false); }
 
-  /// Returns bytes used; `failed` is clear when there is simply not enough yet.
+  /// Returns the number of bytes used. `failed` stays clear if the parser only needs more bytes.
   size_t take(std::string_view bytes, BeastError& failed) {
     size_t used = 0;
     failed = {};
@@ -54,8 +54,8 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   }
 
  protected:
-  /// Trailers arrive like headers and are dropped: nothing that routes or authenticates may come
-  /// after the body.
+  /// Trailers arrive like headers and are dropped: a field that routes or authenticates must not
+  /// come after the body.
   bool in_trailer() { return this->is_header_done(); }
 
   void on_body_init_impl(const boost::optional<uint64_t>& length, BeastError&) override {
@@ -90,8 +90,8 @@ class RequestParser::Impl : public Base<true> {
   tl::expected<size_t, Refusal> feed(std::string_view bytes) {
     BeastError failed;
     size_t blank = 0;
-    // RFC 9112 section 2.2: an empty line before the request line is a leftover of the request
-    // before.
+    // RFC 9112 section 2.2: an empty line before the request line is left over from the previous
+    // request.
     if (!begun_) {
       while (bytes.substr(blank, 2) == "\r\n") blank += 2;
       if (blank == bytes.size() || bytes.substr(blank) == "\r") return blank;
@@ -158,12 +158,12 @@ class RequestParser::Impl : public Base<true> {
       case field::transfer_encoding:
         if (into_.version < 11) return refuse(400, "HTTP/1.0 has no Transfer-Encoding", failed);
         if (!ascii::iequals(view(value), "chunked")) {
-          return refuse(501, "the only Transfer-Encoding understood is chunked", failed);
+          return refuse(501, "the only supported Transfer-Encoding is chunked", failed);
         }
         break;
       case field::expect:
         if (!ascii::iequals(view(value), "100-continue")) {
-          return refuse(417, "the only expectation understood is 100-continue", failed);
+          return refuse(417, "the only supported expectation is 100-continue", failed);
         }
         expects_continue_ = into_.version >= 11;
         break;
@@ -181,7 +181,8 @@ class RequestParser::Impl : public Base<true> {
   const uint32_t header_max_;
   const uint64_t body_max_;
   bool begun_ = false;
-  size_t header_bytes_ = 0;  // Beast bounds the request line and the fields each by itself
+  size_t header_bytes_ =
+      0;  // counted here, because Beast limits the request line and the fields separately
   int hosts_ = 0;
   int lengths_ = 0;
   bool expects_continue_ = false;
@@ -241,7 +242,8 @@ class ResponseParser::Impl : public Base<false> {
   void on_request_impl(beast::http::verb, beast::string_view, beast::string_view, int,
                        BeastError&) override {}
   void on_response_impl(int status, beast::string_view, int, BeastError& failed) override {
-    // RFC 9110, section 15: others are nothing that a client could understand.
+    // RFC 9110 section 15 defines no status outside 100 to 599, and a client could not interpret
+    // one.
     if (status < 100 || status > 599) {
       failed = error::bad_status;
       return;

@@ -1,4 +1,4 @@
-// Room is made at the end, by moving what is there to the front before the buffer grows.
+// Makes room at the end: it moves the bytes to the front before it grows the buffer.
 
 #include "router/http/receive_buffer.h"
 

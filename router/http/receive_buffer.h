@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that have arrived.
+// A buffer for the bytes that a connection has received.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace signalbox::http {
 
-/// What was received and not yet used.
+/// Holds the bytes that were received and not yet used.
 class ReceiveBuffer {
  public:
   std::string_view view() const { return {bytes_.data() + begin_, end_ - begin_}; }
@@ -16,9 +16,10 @@ class ReceiveBuffer {
   bool empty() const { return begin_ == end_; }
   void consume(size_t size);
 
-  /// Reads once, at most `size` bytes, when some arrive. An end of the stream is asio::error::eof.
+  /// Waits until bytes arrive and reads once, at most `size` bytes. Returns asio::error::eof at the
+  /// end of the stream.
   Task<ErrorCode> receive(Stream& stream, size_t size);
-  /// The same without waiting: would_block when there is nothing. Precondition: its socket is
+  /// Reads without waiting; returns would_block if no bytes are there. Precondition: the socket is
   /// non-blocking.
   ErrorCode receive_now(Stream& stream, size_t size);
 

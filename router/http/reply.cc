@@ -1,4 +1,4 @@
-// A header and the bytes that follow it leave in one gather write.
+// The header and the bytes that follow it are sent in one gather write.
 
 #include "router/http/reply.h"
 
@@ -12,7 +12,7 @@
 namespace signalbox::http {
 namespace {
 
-/// RFC 9110 section 6.6.1; made once a second.
+/// The Date field (RFC 9110 section 6.6.1), formatted once a second.
 std::string_view date_field() {
   thread_local std::time_t made_for = 0;
   thread_local char text[48];

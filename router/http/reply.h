@@ -1,6 +1,6 @@
 #pragma once
-// The answer to one request: whole, or started and then written piece by piece at the pace of the
-// client.
+// The reply to one request. It is either sent whole, or started and then written piece by piece at
+// the client's pace.
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace signalbox::http {
 
-/// Belongs to one request on its loop's thread. Framing is its business: Content-Length,
-/// Transfer-Encoding, Connection and Date are added here and must not be among the fields given.
-/// Every Task yields false when the client has gone; nothing that follows is sent then.
+/// Belongs to one request and its loop's thread. The reply does the framing: it adds
+/// Content-Length, Transfer-Encoding, Connection and Date, so the caller's fields must not contain
+/// them. Every Task yields false if the client has gone; later writes then send nothing.
 class Reply {
  public:
   Reply() = default;
@@ -23,20 +23,21 @@ class Reply {
   Reply& operator=(const Reply&) = delete;
   virtual ~Reply() = default;
 
-  /// A whole reply in one write.
+  /// Sends a whole reply in one write.
   virtual Task<bool> send(int status, const Headers& fields, std::string_view body) = 0;
 
-  /// Begins a stream. The header waits for flush() or the first write(), to leave together with it.
-  /// Without a length the body is chunked, or ended by closing for HTTP/1.0.
+  /// Begins a stream. The header waits for flush() or the first write(), which sends it together
+  /// with the bytes. Without a length the body is chunked; for HTTP/1.0 the close of the connection
+  /// ends it.
   virtual void start(int status, const Headers& fields, std::optional<uint64_t> length) = 0;
   virtual Task<bool> flush() = 0;
-  /// Returns when the bytes are taken: a slow client slows the writer. Precondition: start(), and
-  /// no `last` before.
+  /// Returns when the bytes have been taken, so a slow client slows the writer. Preconditions:
+  /// start() was called, and no earlier write was `last`.
   virtual Task<bool> write(std::string_view bytes, bool last) = 0;
-  /// A field behind the body, for a client that has asked for those with `TE: trailers`; left out
-  /// where the body is not chunked, or another brings it to the client.
+  /// Adds a trailer field for a client that sent `TE: trailers`. It has no effect if the body is
+  /// not chunked, or if a proxy carries the reply to the client.
   virtual void trail(std::string_view, std::string_view) {}
-  /// The rest will not come: the body stays without its end.
+  /// Gives up the rest of the body: the client sees it end early.
   virtual void abandon() = 0;
 
   bool started() const { return state_ != State::kNothing; }
@@ -50,7 +51,7 @@ class Reply {
   int status_ = 0;
 };
 
-/// On a connection, which is closed after a reply that has no end.
+/// A reply on a connection, which is closed if the body has no end.
 class SocketReply final : public Reply {
  public:
   SocketReply(Stream& stream, const Request& request, bool keep_alive);
@@ -73,7 +74,7 @@ class SocketReply final : public Reply {
   const bool head_only_;
   bool keep_alive_;
   bool chunked_ = false;
-  std::optional<uint64_t> remaining_;  // of an announced length
+  std::optional<uint64_t> remaining_;  // bytes left of an announced length
   std::string head_;
   Headers trailers_;
 };

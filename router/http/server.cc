@@ -1,4 +1,4 @@
-// Threads, loops and acceptors.
+// The threads, event loops and acceptors of the server.
 
 #include "router/http/server.h"
 
@@ -19,22 +19,23 @@
 namespace signalbox::http {
 namespace {
 
-/// Over connections_max this many more may wait for their 503; the next ones are closed without a
-/// word.
+/// Beyond connections_max this many more connections may wait for a 503. Any further one is closed
+/// without a reply.
 constexpr uint32_t kRefusedMax = 128;
-/// Out of file descriptors: give the open connections time to end.
+/// If accepting fails, for example for want of file descriptors, wait until open connections may
+/// have ended.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 struct Loop {
-  Population
-      population;  // before io: connections that io still owns leave it when they are destroyed
+  LoopConnections
+      connections;  // before io: connections that io still owns leave it in their destructors
   asio::io_context io{1};
   asio::executor_work_guard<Executor> work{io.get_executor()};
   std::thread thread;
 };
 
 struct Listening {
-  Site site;
+  ListenerState state;
   Acceptor acceptor;
 };
 
@@ -51,16 +52,17 @@ struct Server::Impl {
 
   ~Impl() {
     stop();
-    // In order: the acceptors' coroutines live in the first loop and hold sockets of the others.
+    // The order matters: the acceptors' coroutines live in the first loop and hold sockets of the
+    // others.
     listeners.clear();
     for (auto& loop : loops) loop.reset();
   }
 
   Task<> accept(Listening& listening);
-  void admit(Socket socket, Loop& loop, const Site& site);
+  void admit(Socket socket, Loop& loop, const ListenerState& state);
   void stop();
 
-  Shared shared;
+  ServerState shared;
   std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::unique_ptr<Listening>> listeners;
   size_t next_loop = 0;
@@ -75,9 +77,9 @@ Task<> Server::Impl::accept(Listening& listening) {
     const auto [error] = co_await listening.acceptor.async_accept(socket, kAwait);
     if (!listening.acceptor.is_open()) co_return;
     if (!error) {
-      admit(std::move(socket), loop, listening.site);
+      admit(std::move(socket), loop, listening.state);
     } else if (error != asio::error::connection_aborted) {
-      log::warn("http", "{}: cannot accept a connection: {}", listening.site.listener.name,
+      log::warn("http", "{}: cannot accept a connection: {}", listening.state.listener.name,
                 error.message());
       pause.expires_after(kAcceptPause);
       co_await pause.async_wait(kAwait);
@@ -85,22 +87,22 @@ Task<> Server::Impl::accept(Listening& listening) {
   }
 }
 
-void Server::Impl::admit(Socket socket, Loop& loop, const Site& site) {
-  const uint32_t open = shared.headcount.enter();
+void Server::Impl::admit(Socket socket, Loop& loop, const ListenerState& state) {
+  const uint32_t open = shared.open_connections.enter();
   const uint32_t limit = shared.limits.connections_max;
   if (open > limit + kRefusedMax) {
-    shared.headcount.leave();
+    shared.open_connections.leave();
     ++shared.refused_connections;
     return;
   }
   ErrorCode ignored;
   socket.non_blocking(true, ignored);
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  auto begin = [this, &loop, &site, admitted = open <= limit,
+  auto begin = [this, &loop, &state, admitted = open <= limit,
                 socket = std::move(socket)]() mutable {
-    if (loop.population.draining) return shared.headcount.leave();
+    if (loop.connections.draining) return shared.open_connections.leave();
     auto connection =
-        std::make_shared<Connection>(std::move(socket), shared, site, loop.population);
+        std::make_shared<Connection>(std::move(socket), shared, state, loop.connections);
     auto ended = [](std::exception_ptr failure) {
       if (!failure) return;
       try {
@@ -128,14 +130,14 @@ Server::~Server() = default;
 
 namespace {
 
-/// What to do about an address that cannot be had.
+/// Advice for an address that cannot be bound.
 std::string_view advice(const ErrorCode& error) {
   if (error == asio::error::address_in_use)
-    return "; end what listens there, or configure another port";
+    return "; stop the process that listens there, or configure another port";
   if (error == asio::error::access_denied)
     return "; configure a port from 1024 on, or let the process bind lower ones";
   if (error == boost::system::errc::address_not_available)
-    return "; it is no address of this machine, as 127.0.0.1 and 0.0.0.0 are";
+    return "; this machine has no such address; 127.0.0.1 and 0.0.0.0 always exist";
   return "";
 }
 
@@ -164,8 +166,8 @@ Result<uint16_t> Server::listen(const config::Listener& listener, Handler handle
   const Endpoint endpoint(address, listener.port);
   Acceptor acceptor(impl_->loops.front()->io);
   acceptor.open(endpoint.protocol(), error);
-  // Only lets a restart bind while old connections are in TIME_WAIT; a port that is listened on
-  // stays refused.
+  // This only lets a restart bind while old connections are in TIME_WAIT. A port with a listener
+  // still cannot be bound.
   if (!error) acceptor.set_option(Acceptor::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(Acceptor::max_listen_connections, error);
@@ -189,25 +191,26 @@ void Server::start() {
 
 bool Server::drain(std::chrono::milliseconds limit) {
   if (!impl_->started) return true;
-  // Counts as one of them until every loop knows that it drains, so that no connection on its way
-  // is missed.
-  ConnectionCounter& headcount = impl_->shared.headcount;
-  headcount.enter();
-  auto hold = std::shared_ptr<void>(nullptr, [&headcount](void*) { headcount.leave(); });
+  // This holds one count until every loop has begun to drain, so that a connection on its way is
+  // not missed.
+  ConnectionCounter& open_connections = impl_->shared.open_connections;
+  open_connections.enter();
+  auto hold =
+      std::shared_ptr<void>(nullptr, [&open_connections](void*) { open_connections.leave(); });
   auto close_listeners = [this] {
     ErrorCode ignored;
     for (auto& listening : impl_->listeners) listening->acceptor.close(ignored);
   };
   asio::post(impl_->loops.front()->io, std::move(close_listeners));
   for (auto& loop : impl_->loops) {
-    auto close_idle = [&population = loop->population, hold] {
-      population.draining = true;
-      for (Connection* c = population.first; c != nullptr; c = c->next()) c->drain();
+    auto close_idle = [&connections = loop->connections, hold] {
+      connections.draining = true;
+      for (Connection* c = connections.first; c != nullptr; c = c->next()) c->drain();
     };
     asio::post(loop->io, std::move(close_idle));
   }
   hold.reset();
-  return headcount.wait_until_empty(limit);
+  return open_connections.wait_until_empty(limit);
 }
 
 void Server::stop() {
@@ -215,8 +218,8 @@ void Server::stop() {
 }
 
 Server::Counts Server::counts() const {
-  const Shared& shared = impl_->shared;
-  return {shared.headcount.count(), shared.refused_connections.load(),
+  const ServerState& shared = impl_->shared;
+  return {shared.open_connections.count(), shared.refused_connections.load(),
           shared.refused_bodies.load()};
 }
 

@@ -1,10 +1,11 @@
 #pragma once
-// The HTTP/1.1 server: listeners, one event loop a thread, connections with limits on everything.
+// The HTTP/1.1 server: listeners, one event loop per thread, and connections with limits on
+// everything.
 //
-// One acceptor a listener deals connections to the loops in turn. SO_REUSEPORT with an acceptor a
-// loop was rejected: the kernel spreads by hash, which is uneven for the few long connections that
-// clients of language models hold, and a second daemon started by mistake would share the port
-// instead of being told that it is taken.
+// One acceptor per listener deals the connections to the loops in turn. SO_REUSEPORT with an
+// acceptor per loop was rejected. The kernel spreads by hash, which is uneven for the few long
+// connections that clients of language models hold. A second daemon that is started by mistake
+// would also share the port instead of failing to bind it.
 
 #include <chrono>
 #include <functional>
@@ -19,37 +20,37 @@
 
 namespace signalbox::http {
 
-/// One request and its answer, for the time of a handler's run.
+/// A request and its reply, for the duration of one handler call.
 struct Exchange {
   Request& request;
   Reply& reply;
-  Interrupt& interrupt;  // the client has gone, or the listener's timeout has passed
+  Interrupt& interrupt;  // raised when the client has gone or the listener's timeout has passed
 };
 
-/// Runs on the connection's loop and must not block it. What it has not answered when it returns is
-/// answered with 500.
+/// Runs on the connection's loop and must not block it. If it returns without a reply, the server
+/// sends a 500.
 using Handler = std::function<Task<>(Exchange exchange)>;
 
-/// The body of a reply that the server makes by itself (400, 408, 413, 431, 500, 501, 503), as
-/// JSON.
+/// Makes the JSON body of a reply that the server sends by itself (400, 408, 413, 431, 500, 501,
+/// 503).
 using ErrorBody = std::function<std::string(int status, std::string_view message)>;
 
-/// Thread-safe unless said otherwise.
+/// Thread-safe unless noted otherwise.
 class Server {
  public:
   Server(const config::HttpLimits& limits, ErrorBody error_body);
-  /// Stops at once: requests in flight are dropped.
+  /// Stops at once and drops the requests in flight.
   ~Server();
 
   /// Binds and listens; connections are served from start() on. Returns the port, which the system
-  /// picks for 0. Errors: kInvalid (not an IP address, no
-  /// certificate), kIo ("listener "http" 0.0.0.0:8801: Address
-  /// already in use"). Not thread-safe, and only before start().
+  /// picks if the configured one is 0. Errors: kInvalid (not an IP address, or no certificate), kIo
+  /// ("listener "http" 0.0.0.0:8801: Address already in use"). Not thread-safe; call it only before
+  /// start().
   Result<uint16_t> listen(const config::Listener& listener, Handler handler);
   void start();
 
-  /// Closes the listeners and the idle connections and waits for requests in flight, at most
-  /// `limit`. True when all have finished.
+  /// Closes the listeners and the idle connections and waits at most `limit` for the requests in
+  /// flight. Returns true if all of them have finished.
   bool drain(std::chrono::milliseconds limit);
   /// Ends the threads. No handler runs afterwards.
   void stop();
@@ -58,8 +59,8 @@ class Server {
 
   struct Counts {
     uint32_t connections = 0;          // open now
-    uint64_t refused_connections = 0;  // since the start: too many were open
-    uint64_t refused_bodies = 0;       // since the start: bodies took too much memory
+    uint64_t refused_connections = 0;  // since the start, because too many were open
+    uint64_t refused_bodies = 0;       // since the start, because bodies took too much memory
   };
   Counts counts() const;
 

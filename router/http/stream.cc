@@ -1,6 +1,6 @@
-// Writing tries at once and waits only for what the socket did not take: a reply nearly always
-// fits, and then costs one system call and no trip through the loop. Under TLS the pieces are put
-// together first, or each would be a record of its own.
+// A write first tries the socket at once and waits only for the bytes that the socket did not take.
+// A reply nearly always fits, and then costs one system call and no trip through the loop. Under
+// TLS the pieces are joined first, because each write becomes a TLS record of its own.
 
 #include "router/http/stream.h"
 
@@ -41,12 +41,13 @@ struct Tls::Context {
   explicit Context(ssl::context::method method) : ssl(method) {
     ErrorCode ignored;
     ssl.set_options(kOptions, ignored);
-    // A client that asks for new keys over and over costs much and gains nothing.
+    // Renegotiation would let a client make the server do expensive handshakes over and over.
     SSL_CTX_set_options(ssl.native_handle(), SSL_OP_NO_RENEGOTIATION);
-    // For a key with a password OpenSSL would ask at the terminal.
+    // Without this callback OpenSSL would prompt at the terminal for the password of an encrypted
+    // key.
     SSL_CTX_set_default_passwd_cb(ssl.native_handle(), [](char*, int, int, void*) { return -1; });
   }
-  mutable ssl::context ssl;  // OpenSSL counts the connections that use it
+  mutable ssl::context ssl;  // mutable because OpenSSL counts the connections that use it
 };
 
 Tls::Tls(std::unique_ptr<Context> context) : context_(std::move(context)) {}
@@ -58,12 +59,12 @@ Result<std::shared_ptr<const Tls>> Tls::for_server(const std::filesystem::path& 
   ErrorCode error;
   context->ssl.use_certificate_chain_file(certificate.string(), error);
   if (error) {
-    return fail(Code::kInvalid, "{}: no certificate can be read: {}", certificate.string(),
+    return fail(Code::kInvalid, "{}: cannot read a certificate: {}", certificate.string(),
                 error.message());
   }
   context->ssl.use_private_key_file(key.string(), ssl::context::pem, error);
   if (error) {
-    return fail(Code::kInvalid, "{}: no key of the certificate can be read: {}", key.string(),
+    return fail(Code::kInvalid, "{}: cannot read the certificate's key: {}", key.string(),
                 error.message());
   }
   return std::shared_ptr<const Tls>(new Tls(std::move(context)));
@@ -72,7 +73,7 @@ Result<std::shared_ptr<const Tls>> Tls::for_server(const std::filesystem::path& 
 Result<std::shared_ptr<const Tls>> Tls::for_client(const std::filesystem::path& authorities,
                                                    bool verifies) {
   auto context = std::make_unique<Context>(ssl::context::tls_client);
-  // RFC 7301: what is spoken here, for servers that would speak HTTP/2 otherwise.
+  // RFC 7301: offer HTTP/1.1, because a server might choose HTTP/2 otherwise.
   constexpr unsigned char kProtocols[] = "\x08http/1.1";
   SSL_CTX_set_alpn_protos(context->ssl.native_handle(), kProtocols, sizeof kProtocols - 1);
   ErrorCode error;
@@ -83,8 +84,8 @@ Result<std::shared_ptr<const Tls>> Tls::for_client(const std::filesystem::path& 
     context->ssl.load_verify_file(authorities.string(), error);
   }
   if (error) {
-    return fail(Code::kInvalid, "{}: no certificates of authorities can be read: {}",
-                authorities.string(), error.message());
+    return fail(Code::kInvalid, "{}: cannot read the CA certificates: {}", authorities.string(),
+                error.message());
   }
   return std::shared_ptr<const Tls>(new Tls(std::move(context)));
 }
@@ -92,7 +93,7 @@ Result<std::shared_ptr<const Tls>> Tls::for_client(const std::filesystem::path& 
 struct Stream::Secured {
   Secured(Socket& socket, const Tls& tls) : stream(socket, tls.context_->ssl) {}
   ssl::stream<Socket&> stream;
-  std::string together;  // pieces of a write
+  std::string joined;  // the joined pieces of a write
 };
 
 Stream::Stream(Socket socket) : socket_(std::move(socket)) {}
@@ -109,7 +110,8 @@ Task<ErrorCode> Stream::connect(const Tls& tls, const std::string& host) {
   SSL* const handle = tls_->stream.native_handle();
   ErrorCode address;
   asio::ip::make_address(host, address);
-  if (address) SSL_set_tlsext_host_name(handle, host.c_str());  // RFC 6066: names alone
+  if (address)
+    SSL_set_tlsext_host_name(handle, host.c_str());  // RFC 6066: SNI takes a name, not an address
   ErrorCode error;
   tls_->stream.set_verify_callback(ssl::host_name_verification(host), error);
   if (error) co_return error;
@@ -126,9 +128,9 @@ Task<> Stream::shut_down() {
 Task<ErrorCode> Stream::write_all(std::string_view first, std::string_view second,
                                   std::string_view third) {
   if (tls_ != nullptr) {
-    std::string& together = tls_->together;
-    together.assign(first).append(second).append(third);
-    for (std::string_view rest = together; !rest.empty();) {
+    std::string& joined = tls_->joined;
+    joined.assign(first).append(second).append(third);
+    for (std::string_view rest = joined; !rest.empty();) {
       const auto buffer = asio::buffer(rest.data(), rest.size());
       const auto [error, size] = co_await tls_->stream.async_write_some(buffer, kAwait);
       if (error) co_return error;

@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of a connection: a socket, or TLS over one.
+// The byte stream of a connection: a socket, or TLS over one.
 
 #include <boost/asio/buffer.hpp>
 #include <filesystem>
@@ -16,12 +16,13 @@ namespace signalbox::http {
 /// Keys and trust, made once and shared by connections. Immutable and thread-safe.
 class Tls {
  public:
-  /// For those who connect to us: TLS 1.2 and newer with this certificate (PEM, its chain behind
-  /// it). Errors: kIo, kInvalid naming the file.
+  /// For clients that connect to us: TLS 1.2 and newer with this certificate (PEM, followed by its
+  /// chain). Errors: kIo, kInvalid naming the file.
   static Result<std::shared_ptr<const Tls>> for_server(const std::filesystem::path& certificate,
                                                        const std::filesystem::path& key);
-  /// For servers that we connect to: who is called must have a certificate for its name, signed by
-  /// one of `authorities` (PEM; "": those of the system). `verifies` false trusts anybody.
+  /// For servers that we connect to. The server must present a certificate for its name, signed by
+  /// one of `authorities` (PEM; "": the system's). If `verifies` is false, any certificate is
+  /// trusted.
   static Result<std::shared_ptr<const Tls>> for_client(const std::filesystem::path& authorities,
                                                        bool verifies);
   ~Tls();
@@ -33,7 +34,7 @@ class Tls {
   std::unique_ptr<Context> context_;
 };
 
-/// Belongs to its loop's thread; one read and one write at a time, which may be at once.
+/// Belongs to its loop's thread. One read and one write may run at the same time.
 class Stream {
  public:
   explicit Stream(Socket socket);
@@ -41,34 +42,34 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// For its options, for waiting and for closing, which ends what is under way.
+  /// For socket options, for waiting, and for closing, which ends pending operations.
   Socket& socket() { return socket_; }
   bool is_secure() const { return tls_ != nullptr; }
 
-  /// TLS begins. Nothing has been read or written yet; `tls` outlives the stream.
+  /// Begins TLS, before anything has been read or written. `tls` must outlive the stream.
   Task<ErrorCode> accept(const Tls& tls);
   Task<ErrorCode> connect(const Tls& tls, const std::string& host);
-  /// Says goodbye: no byte follows.
+  /// Ends the sending side: no byte may follow.
   Task<> shut_down();
 
-  /// Writes the pieces, in order, in as few system calls as the socket takes them. The bytes must
-  /// live until it is done. Precondition: the socket is non-blocking.
+  /// Writes the pieces in order, in as few system calls as the socket allows. The bytes must live
+  /// until it is done. Precondition: the socket is non-blocking.
   Task<ErrorCode> write_all(std::string_view first, std::string_view second = {},
                             std::string_view third = {});
-  /// Reads once, when some bytes arrive. An end of the stream is asio::error::eof.
+  /// Waits until bytes arrive and reads once. Returns asio::error::eof at the end of the stream.
   struct Read {
     ErrorCode error;
     size_t size = 0;
   };
   Task<Read> read(asio::mutable_buffer into);
-  /// The same without waiting: would_block when there is nothing. Precondition: the socket is
+  /// Reads without waiting; returns would_block if no bytes are there. Precondition: the socket is
   /// non-blocking.
   Read read_now(asio::mutable_buffer into);
 
  private:
   struct Secured;
   Socket socket_;
-  std::unique_ptr<Secured> tls_;  // null: the socket itself
+  std::unique_ptr<Secured> tls_;  // null: plain TCP
 };
 
 }  // namespace signalbox::http

@@ -1,6 +1,6 @@
-// One loop on one thread: a coroutine a kind that lists and watches, and a timer that gathers what
-// they find. Taking it up may take seconds, in which the loop stands still and events wait in their
-// sockets.
+// One loop on one thread: each kind of resource has a coroutine that lists and watches, and a timer
+// collects their changes. Applying the changes may take seconds, during which the loop stands still
+// and events wait in their sockets.
 
 #include "router/kubernetes/controller.h"
 
@@ -33,13 +33,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kListLimit{30}, kPatchLimit{10};
-/// The server is asked to end a watch before.
+/// The API server is asked to end a watch earlier than this (reflector.cc).
 constexpr seconds kWatchLimit{270};
-constexpr milliseconds kLookPeriod{500};  // at files
+constexpr milliseconds kLookPeriod{500};  // between two looks at the files
 constexpr size_t kAccountBytesMax = 64 << 10;
 
-/// A file of the service account; "" where there is none.
-std::string account_file(const config::Kubernetes& config, std::string_view name) {
+/// Reads a file of the service account; returns "" if there is none.
+std::string read_account_file(const config::Kubernetes& config, std::string_view name) {
   auto text = read_file(std::filesystem::path(config.service_account) / name, kAccountBytesMax);
   if (!text) return {};
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
@@ -57,9 +57,10 @@ Result<config::BackendRef> server_of(const config::Kubernetes& config) {
     const std::string host = environment("KUBERNETES_SERVICE_HOST");
     const std::string port = environment("KUBERNETES_SERVICE_PORT");
     if (host.empty())
-      return fail(Code::kInvalid,
-                  "global.services.kubernetes.server: missing, and this is no pod "
-                  "(KUBERNETES_SERVICE_HOST is not set)");
+      return fail(
+          Code::kInvalid,
+          "global.services.kubernetes.server: missing, and this process does not run in a pod "
+          "(KUBERNETES_SERVICE_HOST is not set)");
     const bool is_v6 = host.find(':') != std::string::npos;
     url = fmt::format("https://{}{}{}:{}", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
                       port.empty() ? "443" : port);
@@ -79,13 +80,14 @@ Result<config::BackendRef> server_of(const config::Kubernetes& config) {
 
 Result<std::string> namespace_of(const config::Kubernetes& config) {
   std::string out = config.namespace_name;
-  if (out.empty()) out = account_file(config, "namespace");
+  if (out.empty()) out = read_account_file(config, "namespace");
   if (out.empty())
     return fail(
         Code::kInvalid,
-        "global.services.kubernetes.namespace: missing, and the service account names none");
+        "global.services.kubernetes.namespace: missing, and the service account has no namespace");
   if (out.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") != std::string::npos)
-    return fail(Code::kInvalid, "global.services.kubernetes.namespace: \"{}\" is no name", out);
+    return fail(Code::kInvalid, "global.services.kubernetes.namespace: \"{}\" is not a valid name",
+                out);
   return out;
 }
 
@@ -101,14 +103,14 @@ std::string rfc3339() {
 
 struct Controller::Impl {
   /// One kind of resource on an API server.
-  struct Followed {
-    Followed(Kind of, http::asio::io_context& loop) : kind(of), pause(loop) {}
+  struct Watched {
+    Watched(Kind of, http::asio::io_context& loop) : kind(of), pause(loop) {}
     const Kind kind;
     Reflector reflector;
     http::Timer pause;
-    http::Interrupt* waiting = nullptr;  // what ends an exchange
-    uint64_t seen = 0;                   // changes that were told
-    std::string told;                    // trouble that was logged
+    http::Interrupt* waiting = nullptr;  // interrupts the pending exchange; null: none
+    uint64_t seen = 0;                   // the changes that were applied
+    std::string logged_trouble;          // the trouble that was logged
   };
   struct Patch {
     std::string target, body;
@@ -121,37 +123,37 @@ struct Controller::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl();
 
-  void begin(const config::BackendRef& server, const std::string& space);
+  void begin(const config::BackendRef& server, const std::string& namespace_name);
   void run();
   void run_files();
   void stop();
-  http::Task<> follow(Followed& followed);
-  http::Task<> list(Followed& followed, const Reflector::Step& step);
-  http::Task<> watch(Followed& followed, const Reflector::Step& step);
+  http::Task<> follow(Watched& watched);
+  http::Task<> list(Watched& watched, const Reflector::Step& step);
+  http::Task<> watch(Watched& watched, const Reflector::Step& step);
   http::Task<> report();
   http::Task<> patch(const Patch& patch);
   std::string path_of(Kind kind) const;
   http::Headers credentials() const;
-  void note(Followed& followed);
-  void take_up();
+  void note(Watched& watched);
+  void apply_resources();
   Verdict judge(const std::vector<const Resource*>& pools,
                 const std::vector<const Resource*>& routes);
-  void answer(Kind kind, const std::vector<const Resource*>& all, const Verdict& verdict);
-  void settled();
+  void queue_status(Kind kind, const std::vector<const Resource*>& all, const Verdict& verdict);
+  void mark_settled();
 
   const config::Kubernetes config;
   const Apply apply;
-  std::string space;  // the namespace
-  std::string last;   // what was said of the resources
+  std::string namespace_name;  // the namespace
+  std::string last_message;    // the last message about the resources
 
   http::asio::io_context loop{1};
   std::unique_ptr<upstream::HttpBackend> backend;
-  std::deque<Followed> followed;
+  std::deque<Watched> kinds;
   http::Timer gathering;
   std::deque<Patch> patches;
   http::Interrupt* patching = nullptr;
   bool is_reporting = false;
-  int running = 0;  // coroutines
+  int running = 0;  // number of coroutines
   bool stopping = false;
 
   std::mutex mutex;
@@ -160,14 +162,16 @@ struct Controller::Impl {
   std::thread thread;
 };
 
-// --- the resources, wherever they come from ---
+// --- applying resources ---
 
-/// Errors become the verdict; what is missing is waited for, and none.
+/// Applies the resources and turns an error into the verdict. Callers wait until both resources
+/// exist.
 Verdict Controller::Impl::judge(const std::vector<const Resource*>& pools,
                                 const std::vector<const Resource*>& routes) {
   const auto are_many = [](Kind kind, size_t count) {
-    return Verdict{"Conflict", fmt::format("there are {} of kind {}, of which there may be one",
-                                           count, name_of(kind))};
+    return Verdict{"Conflict",
+                   fmt::format("there are {} resources of kind {}; at most one is allowed", count,
+                               name_of(kind))};
   };
   if (pools.size() > 1) return are_many(Kind::kPool, pools.size());
   if (routes.size() > 1) return are_many(Kind::kRoute, routes.size());
@@ -180,7 +184,7 @@ Verdict Controller::Impl::judge(const std::vector<const Resource*>& pools,
   return {"ValidationFailed", applied.error().message};
 }
 
-void Controller::Impl::settled() {
+void Controller::Impl::mark_settled() {
   {
     const std::lock_guard lock(mutex);
     is_settled = true;
@@ -195,9 +199,9 @@ void Controller::Impl::run_files() {
   bool is_first = true;
   for (;; is_first = false) {
     auto texts = read_texts(config.files);
-    std::string said;
+    std::string message;
     if (!texts) {
-      said = texts.error().message;
+      message = texts.error().message;
     } else if (is_first || (*texts == before && *texts != tried)) {
       tried = *texts;
       const auto found = read_resources(tried);
@@ -207,19 +211,20 @@ void Controller::Impl::run_files() {
         for (const Resource& each : found->routes) routes.push_back(&each);
       }
       if (!found) {
-        said = found.error().message;
+        message = found.error().message;
       } else if (pools.empty() || routes.empty()) {
-        said = fmt::format("{}: it needs an IntelligentPool and an IntelligentRoute", config.files);
+        message = fmt::format("{}: an IntelligentPool and an IntelligentRoute are required",
+                              config.files);
       } else {
-        said = judge(pools, routes).why;
+        message = judge(pools, routes).why;
       }
-      settled();
+      mark_settled();
     } else {
-      said = last;
+      message = last_message;
     }
     if (texts) before = *std::move(texts);
-    if (said != last && !said.empty()) log::error("kubernetes", "{}", said);
-    last = said;
+    if (message != last_message && !message.empty()) log::error("kubernetes", "{}", message);
+    last_message = message;
     std::unique_lock lock(mutex);
     if (changed.wait_for(lock, kLookPeriod, [this] { return is_over; })) return;
   }
@@ -228,19 +233,19 @@ void Controller::Impl::run_files() {
 // --- an API server ---
 
 std::string Controller::Impl::path_of(Kind kind) const {
-  return fmt::format("/apis/vllm.ai/v1alpha1/namespaces/{}/{}", space, plural_of(kind));
+  return fmt::format("/apis/vllm.ai/v1alpha1/namespaces/{}/{}", namespace_name, plural_of(kind));
 }
 
-/// Read each time: kubelet renews the token.
+/// Reads the token each time, because kubelet renews it.
 http::Headers Controller::Impl::credentials() const {
   http::Headers out;
-  const std::string token = account_file(config, "token");
+  const std::string token = read_account_file(config, "token");
   if (!token.empty()) out.add("Authorization", fmt::format("Bearer {}", token));
   return out;
 }
 
-/// One request to the server, and all that it refers to: it has to outlive its answer. stop() ends
-/// it through `hook`.
+/// One request to the server with everything that it refers to; it must outlive the reply. stop()
+/// interrupts it through `hook`.
 struct Controller::Impl::Exchange {
   Exchange(Impl& of, http::Interrupt*& ended_by, seconds limit, std::string to)
       : hook(ended_by),
@@ -264,123 +269,124 @@ struct Controller::Impl::Exchange {
   upstream::Call call{target, headers, added, "kubernetes", "", interrupt};
 };
 
-http::Task<> Controller::Impl::list(Followed& of, const Reflector::Step& step) {
-  Exchange exchange(*this, of.waiting, kListLimit, path_of(of.kind) + step.query);
+http::Task<> Controller::Impl::list(Watched& watched, const Reflector::Step& step) {
+  Exchange exchange(*this, watched.waiting, kListLimit, path_of(watched.kind) + step.query);
   exchange.headers.add("Accept", "application/json");
-  auto answer = co_await backend->call(exchange.call);
-  if (!answer) {
-    of.reflector.failed(answer.error().message);
+  auto reply = co_await backend->call(exchange.call);
+  if (!reply) {
+    watched.reflector.failed(reply.error().message);
     co_return;
   }
-  auto body = co_await upstream::read_whole(**answer, kPageBytesMax);
+  auto body = co_await upstream::read_whole(**reply, kPageBytesMax);
   if (body) {
-    of.reflector.listed((*answer)->head().status, *std::move(body));
+    watched.reflector.listed((*reply)->head().status, *std::move(body));
   } else {
-    of.reflector.failed(body.error().message);
+    watched.reflector.failed(body.error().message);
   }
 }
 
-http::Task<> Controller::Impl::watch(Followed& of, const Reflector::Step& step) {
-  Exchange exchange(*this, of.waiting, kWatchLimit, path_of(of.kind) + step.query);
+http::Task<> Controller::Impl::watch(Watched& watched, const Reflector::Step& step) {
+  Exchange exchange(*this, watched.waiting, kWatchLimit, path_of(watched.kind) + step.query);
   exchange.headers.add("Accept", "application/json");
-  auto answer = co_await backend->call(exchange.call);
-  if (!answer) {
-    of.reflector.failed(answer.error().message);
+  auto reply = co_await backend->call(exchange.call);
+  if (!reply) {
+    watched.reflector.failed(reply.error().message);
     co_return;
   }
-  bool goes_on = of.reflector.watching((*answer)->head().status, "");
+  bool is_open = watched.reflector.watching((*reply)->head().status, "");
   std::string line;
-  while (goes_on) {
-    const Result<upstream::Piece> piece = co_await (*answer)->next();
+  while (is_open) {
+    const Result<upstream::Piece> piece = co_await (*reply)->next();
     if (!piece) {
-      of.reflector.failed(piece.error().message);
+      watched.reflector.failed(piece.error().message);
       break;
     }
     std::string_view rest = piece->bytes;
-    for (size_t end = rest.find('\n'); goes_on && end != std::string_view::npos;
+    for (size_t end = rest.find('\n'); is_open && end != std::string_view::npos;
          end = rest.find('\n')) {
       line.append(rest.substr(0, end));
       rest.remove_prefix(end + 1);
-      if (!line.empty()) goes_on = of.reflector.told(std::exchange(line, {}));
-      note(of);
+      if (!line.empty()) is_open = watched.reflector.told(std::exchange(line, {}));
+      note(watched);
     }
     line.append(rest);
-    if (goes_on && line.size() > kEventBytesMax) {
-      of.reflector.failed("an event is longer than may be");
+    if (is_open && line.size() > kEventBytesMax) {
+      watched.reflector.failed("an event is too long");
       break;
     }
-    if (goes_on && piece->last) {
-      of.reflector.ended();
+    if (is_open && piece->last) {
+      watched.reflector.ended();
       break;
     }
   }
 }
 
-http::Task<> Controller::Impl::follow(Followed& of) {
+http::Task<> Controller::Impl::follow(Watched& watched) {
   std::mt19937 generator{std::random_device{}()};
   while (!stopping) {
     const Reflector::Step step =
-        of.reflector.next(std::uniform_real_distribution<double>(0, 1)(generator));
+        watched.reflector.next(std::uniform_real_distribution<double>(0, 1)(generator));
     if (step.pause.count() > 0) {
-      of.pause.expires_after(step.pause);
-      const auto [cancelled] = co_await of.pause.async_wait(http::kAwait);
+      watched.pause.expires_after(step.pause);
+      const auto [cancelled] = co_await watched.pause.async_wait(http::kAwait);
       if (cancelled || stopping) break;
     }
     if (step.is_watch) {
-      co_await watch(of, step);
+      co_await watch(watched, step);
     } else {
-      co_await list(of, step);
+      co_await list(watched, step);
     }
-    note(of);
+    note(watched);
   }
 }
 
-/// What a step has changed.
-void Controller::Impl::note(Followed& of) {
+/// Logs and schedules the changes that a step has made.
+void Controller::Impl::note(Watched& watched) {
   if (stopping) return;
-  const std::string& trouble = of.reflector.trouble();
-  if (trouble != of.told) {
+  const std::string& trouble = watched.reflector.trouble();
+  if (trouble != watched.logged_trouble) {
     if (trouble.empty()) {
-      log::info("kubernetes", "{}: followed again", plural_of(of.kind));
+      log::info("kubernetes", "{}: the connection works again", plural_of(watched.kind));
     } else {
-      log::warn("kubernetes", "{}: {}; what serves goes on serving", plural_of(of.kind), trouble);
+      log::warn("kubernetes", "{}: {}; the current configuration stays active",
+                plural_of(watched.kind), trouble);
     }
-    of.told = trouble;
+    watched.logged_trouble = trouble;
   }
-  if (of.reflector.changes() == of.seen) return;
-  of.seen = of.reflector.changes();
+  if (watched.reflector.changes() == watched.seen) return;
+  watched.seen = watched.reflector.changes();
   gathering.expires_after(config.debounce);
   gathering.async_wait([this](http::ErrorCode error) {
-    if (!error && !stopping) take_up();
+    if (!error && !stopping) apply_resources();
   });
 }
 
-void Controller::Impl::take_up() {
+void Controller::Impl::apply_resources() {
   std::vector<const Resource*> pools, routes;
-  for (const Followed& each : followed) {
+  for (const Watched& each : kinds) {
     if (!each.reflector.is_complete()) return;
     for (const auto& [name, resource] : each.reflector.resources())
       (each.kind == Kind::kPool ? pools : routes).push_back(&resource);
   }
-  std::string said;
+  std::string message;
   if (pools.empty() || routes.empty()) {
-    said = fmt::format("namespace {} has no {}; what serves goes on serving", space,
-                       name_of(pools.empty() ? Kind::kPool : Kind::kRoute));
+    message = fmt::format("namespace {} has no {}; the current configuration stays active",
+                          namespace_name, name_of(pools.empty() ? Kind::kPool : Kind::kRoute));
   } else {
     const Verdict verdict = judge(pools, routes);
-    said = verdict.why;
+    message = verdict.why;
     if (config.write_status) {
-      answer(Kind::kPool, pools, verdict);
-      answer(Kind::kRoute, routes, verdict);
+      queue_status(Kind::kPool, pools, verdict);
+      queue_status(Kind::kRoute, routes, verdict);
     }
   }
-  if (said != last && !said.empty()) log::warn("kubernetes", "{}", said);
-  last = said;
-  settled();
+  if (message != last_message && !message.empty()) log::warn("kubernetes", "{}", message);
+  last_message = message;
+  mark_settled();
 }
 
-void Controller::Impl::answer(Kind kind, const std::vector<const Resource*>& all,
-                              const Verdict& verdict) {
+void Controller::Impl::queue_status(Kind kind, const std::vector<const Resource*>& all,
+                                    const Verdict& verdict) {
   for (const Resource* each : all) {
     auto body = status_patch(kind, *each, verdict, rfc3339());
     if (body)
@@ -409,33 +415,33 @@ http::Task<> Controller::Impl::patch(const Patch& wanted) {
   exchange.headers.add("Content-Type", "application/merge-patch+json");
   exchange.call.method = "PATCH";
   exchange.call.body = wanted.body;
-  auto answer = co_await backend->call(exchange.call);
+  auto reply = co_await backend->call(exchange.call);
   std::string trouble;
-  if (answer) {
-    const auto body = co_await upstream::read_whole(**answer, kPageBytesMax);
-    const int status = (*answer)->head().status;
-    if (status / 100 != 2) trouble = fmt::format("it was answered {}", status);
+  if (reply) {
+    const auto body = co_await upstream::read_whole(**reply, kPageBytesMax);
+    const int status = (*reply)->head().status;
+    if (status / 100 != 2) trouble = fmt::format("the server returned status {}", status);
   } else {
-    trouble = answer.error().message;
+    trouble = reply.error().message;
   }
-  // It says how things are; they are so without it.
+  // A failed status update changes nothing else, so log it and go on.
   if (!trouble.empty() && !stopping) log::warn("kubernetes", "{}: {}", wanted.target, trouble);
 }
 
 // --- the thread ---
 
 void Controller::Impl::begin(const config::BackendRef& server, const std::string& in) {
-  space = in;
+  namespace_name = in;
   config::HttpLimits limits;
   backend = std::make_unique<upstream::HttpBackend>(server, limits, std::nullopt);
   for (const Kind kind : {Kind::kPool, Kind::kRoute}) {
-    followed.emplace_back(kind, loop);
+    kinds.emplace_back(kind, loop);
     ++running;
     auto ended = [this](const std::exception_ptr& failure) {
-      if (failure) log::error("kubernetes", "following has ended");
+      if (failure) log::error("kubernetes", "watching the API server has ended");
       if (--running == 0 && stopping) loop.stop();
     };
-    http::asio::co_spawn(loop, follow(followed.back()), ended);
+    http::asio::co_spawn(loop, follow(kinds.back()), ended);
   }
 }
 
@@ -447,7 +453,7 @@ void Controller::Impl::run() {
 void Controller::Impl::stop() {
   stopping = true;
   gathering.cancel();
-  for (Followed& each : followed) {
+  for (Watched& each : kinds) {
     each.pause.cancel();
     if (each.waiting != nullptr) each.waiting->raise(Code::kCancelled);
   }
@@ -477,11 +483,12 @@ Result<std::unique_ptr<Controller>> Controller::start(const config::Kubernetes& 
     impl->thread = std::thread([at] { at->run_files(); });
   } else {
     SIGNALBOX_TRY(const config::BackendRef server, server_of(config));
-    SIGNALBOX_TRY(const std::string space, namespace_of(config));
-    impl->begin(server, space);
+    SIGNALBOX_TRY(const std::string namespace_name, namespace_of(config));
+    impl->begin(server, namespace_name);
     if (const Error* trouble = impl->backend->trouble())
       return fail(Code::kInvalid, "global.services.kubernetes: {}", trouble->message);
-    log::info("kubernetes", "following namespace {} of {}:{}", space, server.host, server.port);
+    log::info("kubernetes", "watching namespace {} of {}:{}", namespace_name, server.host,
+              server.port);
     impl->thread = std::thread([at] { at->run(); });
   }
   return std::unique_ptr<Controller>(new Controller(std::move(impl)));

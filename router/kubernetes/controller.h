@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the configuration as an IntelligentPool and an IntelligentRoute of a namespace say, or of a
-// folder: follows them on a thread of its own and hands over what they make of the configuration
-// file. Every router does it for itself; none leads.
+// Applies an IntelligentPool and an IntelligentRoute, from a namespace or from a folder, to the
+// configuration. It watches them on a thread of its own and passes on an overlay that merges them
+// into the configuration file. Every router does this for itself; there is no leader.
 
 #include <chrono>
 #include <functional>
@@ -16,16 +16,17 @@ namespace signalbox::kubernetes {
 
 class Controller {
  public:
-  /// What a file's text becomes.
+  /// Turns the file's text into the merged text.
   using Overlay = std::function<Result<std::string>(std::string_view file, std::string_view name)>;
-  /// Takes it up, or says why not; called on the controller's thread, which waits for it.
+  /// Applies an overlay or returns why it cannot. Called on the controller's thread, which waits
+  /// for it.
   using Apply = std::function<Result<void>(Overlay overlay)>;
 
-  /// Errors: kInvalid for a server or a namespace that cannot be found out.
+  /// Errors: kInvalid if the server or the namespace cannot be determined.
   static Result<std::unique_ptr<Controller>> start(const config::Kubernetes& config, Apply apply);
   ~Controller();
 
-  /// Whether the resources have been taken up, or refused, in that time.
+  /// Waits and returns true if the resources were applied or refused within `limit`.
   bool wait(std::chrono::milliseconds limit);
 
  private:

@@ -1,4 +1,4 @@
-// A ConfigMap's folder holds its files as links, besides names that begin with two dots.
+// The folder of a ConfigMap holds its files as links, along with names that begin with two dots.
 
 #include "router/kubernetes/folder.h"
 

@@ -1,5 +1,6 @@
 #pragma once
-// Resources as files of a folder, for who has no API server: one a file, in YAML or JSON.
+// Reads resources from the files of a folder, for setups without an API server: one resource per
+// file, in YAML or JSON.
 
 #include <filesystem>
 #include <string>
@@ -13,12 +14,12 @@ struct Found {
   std::vector<Resource> pools, routes;
 };
 
-/// The texts of a folder's .yaml, .yml and .json files, by name, joined: what changes when one of
-/// them does. Errors: kIo, kTooLarge.
+/// Returns name and text of a folder's .yaml, .yml and .json files, sorted by name. Errors: kIo,
+/// kTooLarge.
 Result<std::vector<std::pair<std::string, std::string>>> read_texts(
     const std::filesystem::path& folder);
 
-/// Resources of other kinds are passed over. Errors: kInvalid naming the file.
+/// Ignores resources of other kinds. Errors: kInvalid naming the file.
 Result<Found> read_resources(const std::vector<std::pair<std::string, std::string>>& texts);
 
 }  // namespace signalbox::kubernetes

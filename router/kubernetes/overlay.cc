@@ -1,5 +1,5 @@
-// Keys are the same but for their spelling: caseSensitive there, case_sensitive here. What a key
-// means, and whether it is known at all, is for whoever reads the result.
+// Keys differ only in spelling: caseSensitive in the resources, case_sensitive in the file. The
+// reader of the merged file decides whether a key is known and what it means.
 
 #include "router/kubernetes/overlay.h"
 
@@ -21,7 +21,7 @@ using yaml::Node;
 constexpr std::string_view kPool = "IntelligentPool", kRoute = "IntelligentRoute";
 constexpr double kTokensOfPrice = 1e6;
 
-/// Signals there and here.
+/// Signal families: the name in resources and the name in the file.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kSignals = {{
     {"keywords", "keywords"},
     {"embeddings", "embeddings"},
@@ -49,8 +49,8 @@ std::string snake(std::string_view key) {
   return out;
 }
 
-/// "${" would be a variable of the environment.
-void be_literal(std::string& text) {
+/// Escapes "${", which would otherwise be a variable of the environment.
+void escape_variables(std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text.compare(i, 2, "${") == 0) out.push_back('$');
@@ -59,12 +59,12 @@ void be_literal(std::string& text) {
   text = std::move(out);
 }
 
-Node literal(Node node) {
-  be_literal(node.scalar);
-  for (Node& item : node.items) item = literal(std::move(item));
+Node with_escaped_variables(Node node) {
+  escape_variables(node.scalar);
+  for (Node& item : node.items) item = with_escaped_variables(std::move(item));
   for (yaml::Entry& entry : node.entries) {
-    be_literal(entry.key);
-    entry.value = literal(std::move(entry.value));
+    escape_variables(entry.key);
+    entry.value = with_escaped_variables(std::move(entry.value));
   }
   return node;
 }
@@ -83,26 +83,28 @@ void set(Node& mapping, std::string_view key, Node value) {
   tree::add(mapping, key, std::move(value));
 }
 
-tl::unexpected<Error> wrong(std::string_view kind, std::string_view path, std::string_view what) {
+tl::unexpected<Error> invalid_spec(std::string_view kind, std::string_view path,
+                                   std::string_view what) {
   return fail(Code::kInvalid, "{}: spec.{}: {}", kind, path, what);
 }
 
-/// The items of a key; of a key that is missing none. Errors: it is no list of mappings.
+/// Returns the items of a key, or none if the key is missing. Errors: it is not a list of mappings.
 Result<std::vector<const Node*>> items_of(const Node& spec, std::string_view key,
                                           std::string_view kind) {
   std::vector<const Node*> out;
   const Node* list = spec.find(key);
   if (list == nullptr || list->kind == yaml::Kind::kNull) return out;
-  if (list->kind != yaml::Kind::kSequence) return wrong(kind, key, "expected an array");
+  if (list->kind != yaml::Kind::kSequence) return invalid_spec(kind, key, "expected an array");
   for (const Node& item : list->items) {
     if (item.kind != yaml::Kind::kMapping)
-      return wrong(kind, fmt::format("{}[{}]", key, out.size()), "expected an object");
+      return invalid_spec(kind, fmt::format("{}[{}]", key, out.size()), "expected an object");
     out.push_back(&item);
   }
   return out;
 }
 
-/// A mapping below `root`, made where there is none. Errors: the file has something else there.
+/// Returns the mapping under `key` of `root` and creates it if it is missing. Errors: the file has
+/// another type of value there.
 Result<Node*> mapping_at(Node& root, std::string_view key, std::string_view name) {
   Node* at = const_cast<Node*>(std::as_const(root).find(key));
   if (at == nullptr) {
@@ -124,37 +126,39 @@ Result<Node> pricing_of(const Node& pricing, const std::string& path) {
     char* end = nullptr;
     const double price = std::strtod(text.c_str(), &end);
     if (end != text.c_str() + text.size() || !(price >= 0) || price > 1e6)
-      return wrong(kPool, fmt::format("{}.{}", path, there), "expected a price of one token");
-    // Twelve digits: 0.0000001 a token is 0.1 a million, and not 0.09999999999999999.
+      return invalid_spec(kPool, fmt::format("{}.{}", path, there), "expected a price per token");
+    // Twelve digits: a price of 0.0000001 per token becomes 0.1 per million, not
+    // 0.09999999999999999.
     tree::add(out, here, tree::plain(fmt::format("{:.12g}", price * kTokensOfPrice), 0));
   }
   return out;
 }
 
-/// What the pool says of a model, into the file's model of that name, or a new one.
+/// Merges a model of the pool into the file's model with the same name, or adds a new one.
 Result<void> add_model(const Node& model, const std::string& path, Node& models) {
   const std::string_view name = tree::scalar(model, "name");
-  if (name.empty()) return wrong(kPool, path + ".name", "missing");
-  Node* known = nullptr;
+  if (name.empty()) return invalid_spec(kPool, path + ".name", "missing");
+  Node* target = nullptr;
   for (Node& each : models.items) {
-    if (tree::scalar(each, "name") == name) known = &each;
+    if (tree::scalar(each, "name") == name) target = &each;
   }
-  if (known == nullptr) {
+  if (target == nullptr) {
     Node& made = models.items.emplace_back(tree::mapping(0));
     tree::add(made, "name", tree::text(name, 0));
-    known = &made;
+    target = &made;
   }
   if (const Node* pricing = model.find("pricing");
       pricing != nullptr && pricing->kind == yaml::Kind::kMapping) {
     SIGNALBOX_TRY(Node prices, pricing_of(*pricing, path + ".pricing"));
-    set(*known, "pricing", std::move(prices));
+    set(*target, "pricing", std::move(prices));
   }
   std::string_view family = tree::scalar(model, "reasoningFamily");
   if (const Node* reasoning = model.find("reasoning"); family.empty() && reasoning != nullptr) {
     family = tree::scalar(*reasoning, "family");
-    if (family.empty()) return wrong(kPool, path + ".reasoning", "not built but for a family");
+    if (family.empty())
+      return invalid_spec(kPool, path + ".reasoning", "only \"family\" is supported");
   }
-  if (!family.empty()) set(*known, "reasoning_family", tree::text(family, 0));
+  if (!family.empty()) set(*target, "reasoning_family", tree::text(family, 0));
   return {};
 }
 
@@ -169,14 +173,16 @@ Result<Node> signals_of(const Node& spec) {
   Node out = tree::mapping(0);
   const Node* signals = spec.find("signals");
   if (signals == nullptr || signals->kind == yaml::Kind::kNull) return out;
-  if (signals->kind != yaml::Kind::kMapping) return wrong(kRoute, "signals", "expected an object");
+  if (signals->kind != yaml::Kind::kMapping)
+    return invalid_spec(kRoute, "signals", "expected an object");
   for (const yaml::Entry& family : signals->entries) {
     std::string_view here;
     for (const auto& [there, name] : kSignals) {
       if (there == family.key) here = name;
     }
     if (here.empty())
-      return wrong(kRoute, fmt::format("signals.{}", json::quote_briefly(family.key)), "not known");
+      return invalid_spec(kRoute, fmt::format("signals.{}", json::quote_briefly(family.key)),
+                          "unknown");
     Node value = with_snake_keys(family.value);
     for (Node& item : value.items) {
       if (here != "domains" || item.kind != yaml::Kind::kMapping) continue;
@@ -196,7 +202,7 @@ Node decision_of(const Node& decision) {
       tree::add(out, "rules", entry.value);
     } else if (entry.key == "modelRefs") {
       tree::add(out, "modelRefs", with_snake_keys(entry.value));
-    } else {  // plugins have the configuration's own keys
+    } else {  // a plugin's keys are already those of the configuration
       tree::add(out, entry.key, entry.value);
     }
   }
@@ -209,9 +215,10 @@ Result<std::string> lay_over(std::string_view file, std::string_view name, const
                              const Node& route_spec) {
   SIGNALBOX_TRY(Node root, yaml::parse(file, name));
   if (root.kind != yaml::Kind::kMapping || tree::scalar(root, "version").empty())
-    return fail(Code::kInvalid, "{}: version: resources need a file of version v0.3", name);
-  const Node pool = literal(pool_spec), route = literal(route_spec);
-  if (tree::scalar(pool, "defaultModel").empty()) return wrong(kPool, "defaultModel", "missing");
+    return fail(Code::kInvalid, "{}: version: resources require a file of version v0.3", name);
+  const Node pool = with_escaped_variables(pool_spec), route = with_escaped_variables(route_spec);
+  if (tree::scalar(pool, "defaultModel").empty())
+    return invalid_spec(kPool, "defaultModel", "missing");
 
   SIGNALBOX_TRY(Node* const providers, mapping_at(root, "providers", name));
   SIGNALBOX_TRY(Node* const defaults, mapping_at(*providers, "defaults", name));

@@ -1,10 +1,11 @@
 #pragma once
-// An IntelligentPool and an IntelligentRoute, as the models and the routing of a configuration
-// file.
+// Merges an IntelligentPool and an IntelligentRoute into a configuration file, as its models and
+// its routing.
 //
-// Of the file everything stays but what the two speak of: providers.defaults.default_model,
-// routing.modelCards, routing.signals and routing.decisions are theirs; prices and ways of
-// reasoning go to the file's models of the same name, whose servers the file knows.
+// Everything in the file stays, except for the parts that the two resources define. They replace
+// providers.defaults.default_model, routing.modelCards, routing.signals and routing.decisions.
+// Prices and reasoning families are merged into the file's models of the same name, whose servers
+// the file defines.
 
 #include <memory>
 #include <optional>
@@ -16,9 +17,9 @@
 
 namespace signalbox::kubernetes {
 
-/// The text of a file with the resources laid over it. What they say of ${VARIABLES} is text: who
-/// may write a resource need not be allowed to read the environment. Errors: kInvalid naming the
-/// kind and the path.
+/// Returns the text of a file merged with the resources. A ${VARIABLE} in a resource stays plain
+/// text, because the author of a resource need not be allowed to read the environment. Errors:
+/// kInvalid naming the kind and the path.
 Result<std::string> lay_over(std::string_view file, std::string_view name, const yaml::Node& pool,
                              const yaml::Node& route);
 

@@ -1,4 +1,4 @@
-// A step is a list as long as there is no version to go on from, else a watch.
+// A step is a list until there is a version to continue from, and a watch afterwards.
 
 #include "router/kubernetes/reflector.h"
 
@@ -15,11 +15,12 @@ constexpr int kOk = 200, kGone = 410;
 constexpr milliseconds kPauseLeast{500}, kPauseMost{30'000};
 constexpr uint32_t kDoublingsMax = 6;
 constexpr std::string_view kPage = "?limit=250";
-/// The server ends a watch after so long; before that, silence may be a connection that is dead.
+/// The server ends a watch after this time. Silence beyond it means that the connection may be
+/// dead.
 constexpr std::string_view kWatch = "?watch=true&allowWatchBookmarks=true&timeoutSeconds=240";
 
-/// As part of a query: what servers make of it is theirs, and may hold anything.
-std::string escaped(std::string_view text) {
+/// Percent-encodes a query value, because a server's token may contain any character.
+std::string percent_encoded(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const bool is_plain = ascii::is_alnum(c) || c == '-' || c == '_' || c == '.' || c == '~';
@@ -50,12 +51,12 @@ bool same(const yaml::Node& a, const yaml::Node& b) {
 
 Reflector::Step Reflector::next(double draw) const {
   Step out;
-  out.is_watch = watches_;
-  if (watches_) {
-    out.query = fmt::format("{}&resourceVersion={}", kWatch, escaped(version_));
+  out.is_watch = is_watching_;
+  if (is_watching_) {
+    out.query = fmt::format("{}&resourceVersion={}", kWatch, percent_encoded(version_));
   } else {
-    out.query =
-        more_.empty() ? std::string(kPage) : fmt::format("{}&continue={}", kPage, escaped(more_));
+    out.query = more_.empty() ? std::string(kPage)
+                              : fmt::format("{}&continue={}", kPage, percent_encoded(more_));
   }
   if (failures_ == 0) return out;
   const milliseconds most =
@@ -65,13 +66,13 @@ Reflector::Step Reflector::next(double draw) const {
   return out;
 }
 
-void Reflector::begin_anew() {
-  watches_ = false;
+void Reflector::restart() {
+  is_watching_ = false;
   more_.clear();
   gathered_.clear();
 }
 
-void Reflector::went_well() {
+void Reflector::clear_failures() {
   failures_ = 0;
   trouble_.clear();
 }
@@ -83,16 +84,16 @@ void Reflector::failed(std::string_view why) {
 
 void Reflector::listed(int status, std::string body) {
   if (status != kOk) {
-    // The rest of a list may have expired while its beginning was read.
-    begin_anew();
-    return failed(fmt::format("the list was answered {}", status));
+    // The rest of a list may have expired while its beginning was being read.
+    restart();
+    return failed(fmt::format("the server answered the list with status {}", status));
   }
   auto page = read_page(std::move(body));
   if (!page) {
-    begin_anew();
+    restart();
     return failed(page.error().message);
   }
-  went_well();
+  clear_failures();
   for (Resource& resource : page->items) {
     std::string name = resource.name;
     gathered_.insert_or_assign(std::move(name), std::move(resource));
@@ -110,18 +111,19 @@ void Reflector::listed(int status, std::string body) {
   changes_ += has_changed;
   version_ = std::move(page->version);
   is_complete_ = true;
-  watches_ = true;
+  is_watching_ = true;
 }
 
 bool Reflector::watching(int status, std::string_view reason) {
   has_read_ = false;
   if (status == kOk) return true;
-  if (status == kGone) begin_anew();
-  failed(fmt::format("the watch was answered {}{}{}", status, reason.empty() ? "" : ": ", reason));
+  if (status == kGone) restart();
+  failed(fmt::format("the server answered the watch with status {}{}{}", status,
+                     reason.empty() ? "" : ": ", reason));
   return false;
 }
 
-void Reflector::take(Resource resource) {
+void Reflector::upsert(Resource resource) {
   const auto known = resources_.find(resource.name);
   const bool has_changed = known == resources_.end() || !same(known->second.spec, resource.spec);
   std::string name = resource.name;
@@ -132,13 +134,13 @@ void Reflector::take(Resource resource) {
 bool Reflector::told(std::string line) {
   auto event = read_event(std::move(line));
   if (!event) {
-    begin_anew();
+    restart();
     failed(event.error().message);
     return false;
   }
   switch (event->what) {
     case Happened::kSet:
-      take(std::move(event->resource));
+      upsert(std::move(event->resource));
       break;
     case Happened::kGone:
       changes_ += resources_.erase(event->resource.name);
@@ -146,8 +148,8 @@ bool Reflector::told(std::string line) {
     case Happened::kBookmark:
       break;
     case Happened::kError:
-      begin_anew();
-      // That a version has expired is no trouble: what follows is a list, at once the first time.
+      restart();
+      // An expired version is no error. A list follows, immediately the first time.
       if (event->code == kGone && (has_read_ || failures_ == 0)) {
         failures_ = 0;
         return false;
@@ -157,14 +159,14 @@ bool Reflector::told(std::string line) {
   }
   version_ = std::move(event->version);
   has_read_ = true;
-  went_well();
+  clear_failures();
   return true;
 }
 
 void Reflector::ended() {
-  // A server that ends each watch at once is not asked again at once.
-  if (!has_read_) return failed("the watch ended with nothing in it");
-  went_well();
+  // If a server ends each watch immediately, wait before the next one.
+  if (!has_read_) return failed("the watch ended without an event");
+  clear_failures();
 }
 
 }  // namespace signalbox::kubernetes

@@ -1,11 +1,12 @@
 #pragma once
-// What one kind of resource looks like at the moment, kept up to date by a list and a watch from
-// there on. No socket and no clock: the reflector says what to ask and after which pause, and is
-// told what came of it, so that its tests are stories in data.
+// Keeps the current state of one kind of resource by a list and a watch that continues from it. It
+// uses no socket and no clock: next() returns the next request and the pause before it, and the
+// caller reports the outcome, so that tests are scenarios in data files.
 //
-// A list is read in pages. A watch goes on from the last version it has seen, which bookmarks move
-// on while nothing happens; when the server does not know that version any longer (410), everything
-// is listed anew. What fails is tried again, each time twice as long after, up to half a minute.
+// A list is read in pages. A watch continues from the last version that it has seen; bookmarks
+// advance that version while nothing changes. If the server no longer knows the version (410),
+// everything is listed again. A failed step is repeated with a pause that doubles each time, up to
+// half a minute.
 
 #include <chrono>
 #include <map>
@@ -16,7 +17,7 @@
 
 namespace signalbox::kubernetes {
 
-/// One thread's alone.
+/// For one thread only.
 class Reflector {
  public:
   struct Step {
@@ -24,39 +25,41 @@ class Reflector {
     std::string query;  // "?limit=..."
     std::chrono::milliseconds pause{0};
   };
-  /// `draw` in [0, 1): routers that have lost a server together come back one after the other.
+  /// Returns the next step. `draw` in [0, 1) spreads the routers that have lost a server together,
+  /// so that they come back one after the other.
   Step next(double draw) const;
 
-  /// A list's answer.
+  /// Reports a reply to a list.
   void listed(int status, std::string body);
-  /// A watch's answer has begun. False: it is not one, and there is nothing to read.
+  /// Reports the beginning of a reply to a watch. Returns false if it is an error reply, without
+  /// events to read.
   bool watching(int status, std::string_view reason);
-  /// A line of a watch. False: it is of no more use.
+  /// Reports a line of a watch. Returns false if the watch is of no more use.
   bool told(std::string line);
-  /// The watch's answer is at its end.
+  /// Reports the end of a watch's reply.
   void ended();
-  /// There was no answer, or it broke off.
+  /// Reports that there was no reply, or that it broke off.
   void failed(std::string_view why);
 
-  /// By name; of nothing yet until is_complete().
+  /// The resources by name; empty until is_complete().
   const std::map<std::string, Resource>& resources() const { return resources_; }
   bool is_complete() const { return is_complete_; }
-  /// Changes with the specs of the resources and with nothing else.
+  /// Changes only if the specs of the resources change.
   uint64_t changes() const { return changes_; }
-  /// Why the last step failed; "" when it did not.
+  /// Why the last step failed; "" if it succeeded.
   const std::string& trouble() const { return trouble_; }
 
  private:
-  void begin_anew();
-  void take(Resource resource);
-  void went_well();
+  void restart();
+  void upsert(Resource resource);
+  void clear_failures();
 
-  std::map<std::string, Resource> resources_, gathered_;  // the latter: pages of a list until now
+  std::map<std::string, Resource> resources_, gathered_;  // gathered_: the pages of a list so far
   std::string version_, more_, trouble_;
   bool is_complete_ = false;
-  bool watches_ = false;   // otherwise it lists
-  bool has_read_ = false;  // of this watch
-  uint32_t failures_ = 0;  // in a row
+  bool is_watching_ = false;  // false: it lists
+  bool has_read_ = false;     // an event of this watch
+  uint32_t failures_ = 0;     // in a row
   uint64_t changes_ = 0;
 };
 

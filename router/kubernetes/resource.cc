@@ -1,4 +1,5 @@
-// A spec becomes a tree as the configuration's are, so that both go the same way from there.
+// A spec becomes a YAML tree like that of the configuration, so that both are processed in the same
+// way.
 
 #include "router/kubernetes/resource.h"
 
@@ -11,7 +12,8 @@ namespace {
 constexpr json::Limits kPageLimits{.bytes = kPageBytesMax, .depth = 64};
 constexpr json::Limits kEventLimits{.bytes = kEventBytesMax, .depth = 64};
 constexpr size_t kItemsMax = 1000;
-/// A name of Kubernetes has at most 253 characters; a version is opaque, and a number of 20.
+/// A Kubernetes name has at most 253 characters. A version is opaque, but in practice a number of
+/// at most 20 digits.
 constexpr size_t kNameMax = 253, kVersionMax = 256;
 
 yaml::Node tree_of(const json::Value& value) {
@@ -123,7 +125,7 @@ Result<Event> read_event(std::string line) {
   Event out;
   bool is_known = false;
   out.what = happened_of(type, is_known);
-  if (!is_known) return fail(Code::kInvalid, "an event of type {}", json::quote_briefly(type));
+  if (!is_known) return fail(Code::kInvalid, "unknown event type {}", json::quote_briefly(type));
   if (!object || !object->is_object()) return fail(Code::kInvalid, "an event has no object");
   if (out.what == Happened::kError) {
     out.code = number_at(*object, "code");

@@ -1,7 +1,6 @@
 #pragma once
-// Resources of an API server as they come over the wire: pages of a list, and events of a watch.
-// What is foreign is bounded in bytes, depth and number, and no more of it is kept than routing is
-// made of.
+// Parses the resources of an API server: pages of a list, and events of a watch. Foreign input is
+// limited in bytes, depth and number, and only the parts that routing needs are kept.
 
 #include <cstdint>
 #include <string>
@@ -13,11 +12,11 @@
 
 namespace signalbox::kubernetes {
 
-/// Bytes of a page, and of an event; more of them ends the exchange.
+/// The most bytes of a page and of an event; a longer one ends the exchange.
 inline constexpr size_t kPageBytesMax = size_t{16} << 20;
 inline constexpr size_t kEventBytesMax = size_t{4} << 20;
 
-/// What the server has been told of a resource before.
+/// The Ready condition in a resource's status.
 struct Condition {
   bool is_there = false;
   std::string status;  // "True" or "False"
@@ -29,7 +28,7 @@ struct Condition {
 
 struct Resource {
   std::string name;
-  int64_t generation = 0;  // changes with the spec, and not with the status
+  int64_t generation = 0;  // changes with the spec but not with the status
   yaml::Node spec;
   Condition ready;
 };
@@ -48,12 +47,12 @@ enum class Happened : uint8_t { kSet, kGone, kBookmark, kError };
 struct Event {
   Happened what = Happened::kSet;
   std::string version;
-  Resource resource;    // of kSet; of kGone the name only
-  int64_t code = 0;     // of kError: an HTTP status
-  std::string message;  // of kError
+  Resource resource;    // for kSet; for kGone only its name
+  int64_t code = 0;     // for kError: an HTTP status
+  std::string message;  // for kError
 };
 
-/// One line of a watch. Errors: kInvalid, kTooLarge.
+/// Parses one line of a watch. Errors: kInvalid, kTooLarge.
 Result<Event> read_event(std::string line);
 
 }  // namespace signalbox::kubernetes

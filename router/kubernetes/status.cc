@@ -1,4 +1,4 @@
-// Several routers write the same, so whoever comes second finds nothing to write.
+// Several routers write the same status, so the second one finds nothing to change.
 
 #include "router/kubernetes/status.h"
 
@@ -7,7 +7,7 @@
 namespace signalbox::kubernetes {
 namespace {
 
-constexpr size_t kMessageMax = 8000;  // of the 32,768 that the definition allows
+constexpr size_t kMessageMax = 8000;  // the definition allows 32,768
 constexpr std::string_view kServes = "Configuration applied successfully";
 
 int64_t count(const yaml::Node& spec, std::string_view key) {

@@ -1,5 +1,5 @@
 #pragma once
-// What is written into a resource's status: whether it serves, and why not.
+// Writes the status of a resource: whether it is active, and why not.
 
 #include <optional>
 #include <string>
@@ -11,18 +11,18 @@ namespace signalbox::kubernetes {
 
 enum class Kind : uint8_t { kPool, kRoute };
 
-/// "IntelligentPool"; "intelligentpools" as paths have it.
+/// Returns "IntelligentPool", and "intelligentpools" for paths.
 std::string_view name_of(Kind kind);
 std::string_view plural_of(Kind kind);
 
-/// What became of a resource. `why` "": it serves.
+/// The result for a resource. `why` is "" if it is active.
 struct Verdict {
   std::string_view reason;  // "Ready", "ValidationFailed" or "Conflict"
   std::string why;
 };
 
-/// A merge patch (RFC 7396) for the status; empty when the resource says so already. `now` is as
-/// RFC 3339 has it.
+/// Returns a merge patch (RFC 7396) for the status, or nullopt if the status is already correct.
+/// `now` is in the format of RFC 3339.
 std::optional<std::string> status_patch(Kind kind, const Resource& resource, const Verdict& verdict,
                                         std::string_view now);
 

@@ -1,5 +1,5 @@
-// A bucket that is full says nothing that a new one would not, so those are dropped when there are
-// too many.
+// A full bucket carries no more information than a new one, so full buckets are dropped when there
+// are too many.
 
 #include "router/limits/rate_limiter.h"
 
@@ -19,19 +19,19 @@ using Rule = RateLimit::Rule;
 
 constexpr size_t kUserBytesMax = 64;
 
-bool is_about(const Rule& rule, const Requester& asker) {
+bool applies(const Rule& rule, const Requester& requester) {
   const RateLimit::Match& match = rule.match;
-  return (match.user.empty() || match.user == asker.user) &&
-         (match.model.empty() || match.model == asker.model) &&
-         (match.group.empty() || config::is_member(asker.groups, match.group));
+  return (match.user.empty() || match.user == requester.user) &&
+         (match.model.empty() || match.model == requester.model) &&
+         (match.group.empty() || config::is_member(requester.groups, match.group));
 }
 
 template <typename Visit>
-void each_rule(const RateLimit& limit, const Requester& asker, Visit&& visit) {
+void each_rule(const RateLimit& limit, const Requester& requester, Visit&& visit) {
   for (const RateLimit::Provider& provider : limit.providers) {
     if (provider.type != "local-limiter") continue;
     for (const Rule& rule : provider.rules) {
-      if (is_about(rule, asker)) visit(rule);
+      if (applies(rule, requester)) visit(rule);
     }
   }
 }
@@ -40,13 +40,13 @@ double seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
 }
 
-/// How long until there is `missing` more of what comes `per_unit`.
+/// Returns the time until `missing` more have arrived at a rate of `per_unit` per `unit`.
 std::chrono::seconds wait_for(double missing, uint64_t per_unit, std::chrono::seconds unit) {
   const double rate = static_cast<double>(per_unit) / seconds(unit);
   return std::chrono::seconds(std::max<int64_t>(1, std::llround(std::ceil(missing / rate))));
 }
 
-std::string_view words_for(std::chrono::seconds unit) {
+std::string_view name_of_unit(std::chrono::seconds unit) {
   if (unit == std::chrono::seconds(1)) return "a second";
   if (unit == std::chrono::minutes(1)) return "a minute";
   return unit == std::chrono::hours(1) ? "an hour" : "a day";
@@ -56,7 +56,7 @@ RateRefusal refusal(const Rule& rule, uint64_t per_unit, std::string_view what,
                     std::chrono::seconds retry) {
   const std::string of = rule.name.empty() ? "" : fmt::format(" ({})", rule.name);
   return {fmt::format("the limit of {} {} {} is reached{}; try again in {} s", per_unit, what,
-                      words_for(rule.unit), of, retry.count()),
+                      name_of_unit(rule.unit), of, retry.count()),
           retry};
 }
 
@@ -87,9 +87,10 @@ void RateLimiter::drop_full(TimePoint now) {
   }
 }
 
-// Null: there are too many already.
+// Returns null if there are too many buckets.
 RateLimiter::Bucket* RateLimiter::find(const Rule& rule, const std::string& user, TimePoint now) {
-  // All of the rule: another configuration's of that name may say something else.
+  // The key contains the whole rule, because another configuration may have a different rule with
+  // the same name.
   Key key{fmt::format("{}\n{}\n{}\n{}\n{} {} {}", rule.name, rule.match.user, rule.match.group,
                       rule.match.model, rule.requests_per_unit, rule.tokens_per_unit,
                       rule.unit.count()),
@@ -105,18 +106,17 @@ RateLimiter::Bucket* RateLimiter::find(const Rule& rule, const std::string& user
   return &found->second;
 }
 
-std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requester& asker,
+std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requester& requester,
                                               TimePoint now) {
   std::optional<RateRefusal> out;
   std::vector<Bucket*> counted;
   const std::lock_guard lock(mutex_);
   if (buckets_.size() >= buckets_max_) drop_full(now);
-  each_rule(limit, asker, [&](const Rule& rule) {
-    if (out || rule.match.model.empty() != asker.model.empty()) return;
-    Bucket* const bucket = find(rule, asker.user, now);
+  each_rule(limit, requester, [&](const Rule& rule) {
+    if (out || rule.match.model.empty() != requester.model.empty()) return;
+    Bucket* const bucket = find(rule, requester.user, now);
     if (bucket == nullptr) {
-      if (!limit.fail_open)
-        out = RateRefusal{"too many users ask for their requests to be counted"};
+      if (!limit.fail_open) out = RateRefusal{"the rate limiter has too many users to count"};
     } else if (rule.requests_per_unit != 0 && bucket->requests < 1) {
       out = refusal(rule, rule.requests_per_unit, "requests",
                     wait_for(1 - bucket->requests, rule.requests_per_unit, rule.unit));
@@ -134,12 +134,12 @@ std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requ
   return std::nullopt;
 }
 
-void RateLimiter::charge(const RateLimit& limit, const Requester& asker, uint64_t tokens,
+void RateLimiter::charge(const RateLimit& limit, const Requester& requester, uint64_t tokens,
                          TimePoint now) {
   const std::lock_guard lock(mutex_);
-  each_rule(limit, asker, [&](const Rule& rule) {
+  each_rule(limit, requester, [&](const Rule& rule) {
     if (rule.tokens_per_unit == 0) return;
-    if (Bucket* const bucket = find(rule, asker.user, now))
+    if (Bucket* const bucket = find(rule, requester.user, now))
       bucket->tokens -= static_cast<double>(tokens);
   });
 }

@@ -1,7 +1,7 @@
 #pragma once
-// How often a user may ask, by rules of the configuration: a bucket for each rule and user, which
-// holds a unit's worth of requests, and one of tokens, and fills as time passes. No socket, no
-// clock.
+// Limits how often a user may send requests, by rules of the configuration. Each rule and user has
+// a bucket, which holds one time unit's worth of requests and of tokens and refills over time. It
+// uses no socket and no clock.
 
 #include <chrono>
 #include <cstddef>
@@ -28,10 +28,10 @@ struct Requester {
 
 struct RateRefusal {
   std::string message;            // for the client
-  std::chrono::seconds retry{1};  // when to ask again, at least 1
+  std::chrono::seconds retry{1};  // when to try again, at least 1 s
 };
 
-/// Thread-safe. Outlives configurations: a rule that stays as it is goes on counting.
+/// Thread-safe. It outlives configurations: an unchanged rule goes on counting.
 class RateLimiter {
  public:
   explicit RateLimiter(size_t buckets_max = 100'000) : buckets_max_(buckets_max) {}
@@ -39,18 +39,18 @@ class RateLimiter {
   /// Counts a request against every rule about the requester, or returns the refusal and counts it
   /// against none. Without a model, only rules that name no model count; with one, only rules that
   /// name it: a request is admitted first without and then with each model that is tried for it.
-  std::optional<RateRefusal> admit(const config::RateLimit& limit, const Requester& asker,
+  std::optional<RateRefusal> admit(const config::RateLimit& limit, const Requester& requester,
                                    TimePoint now);
 
   /// Charges the tokens that an admitted request has read and written to every rule about it, with
   /// a model or without. A bucket may go into debt.
-  void charge(const config::RateLimit& limit, const Requester& asker, uint64_t tokens,
+  void charge(const config::RateLimit& limit, const Requester& requester, uint64_t tokens,
               TimePoint now);
 
  private:
   struct Bucket {
     config::RateLimit::Rule rule;
-    double requests, tokens;  // that are left
+    double requests, tokens;  // remaining
     TimePoint at;
 
     void fill(TimePoint now);
@@ -64,7 +64,7 @@ class RateLimiter {
   const size_t buckets_max_;
   std::mutex mutex_;
   std::map<Key, Bucket> buckets_;
-  TimePoint dropped_{};  // when full ones were last looked for
+  TimePoint dropped_{};  // when full buckets were last searched for
 };
 
 }  // namespace signalbox::limits

@@ -1,7 +1,7 @@
 #pragma once
-// What became of one request, as plain values that own what they hold: the log line, the metrics,
-// the spans and the record for replay are all made of this, so that they agree. Nothing of it is
-// content but for the two bodies, which are empty unless a configuration asks for them.
+// The outcome of one request, as plain values that own their data. The log line, the metrics, the
+// spans and the replay record are all made from it, so that they agree. It holds no content except
+// the two bodies, which are empty unless a configuration requests them.
 
 #include <array>
 #include <chrono>
@@ -21,28 +21,28 @@ inline double seconds_between(TimePoint from, TimePoint to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-/// The signals of one type, read once.
+/// One evaluation of the signals of one type.
 struct SignalRun {
   std::string type;
   TimePoint began, ended;
   bool failed = false;
 };
 
-/// One text through one of the router's own models, waiting in its queue included.
+/// One text's pass through one of the router's own models, including its wait in the queue.
 struct ModelPass {
-  const void* model = nullptr;  // which, by its address
-  std::string name;             // as the configuration calls it
+  const void* model = nullptr;  // identifies the model by its address
+  std::string name;             // its name in the configuration
   TimePoint began, ended;
-  std::string_view error = {};  // name of its code; "": none
+  std::string_view error = {};  // name of the error code; "": none
 };
 
-/// Signals of one type that matched.
+/// The signals of one type that matched.
 struct Matches {
   std::string type;
   std::vector<std::string> names;
 };
 
-/// Why a request was decided on less than it should have been.
+/// Why a request was decided with less information than the configuration requires.
 enum class Degraded : uint8_t { kNo, kModelMissing, kOverloaded, kTimeout, kError };
 /// "model_missing", "overloaded", "timeout", "error"; "" for kNo.
 std::string_view name_of(Degraded degraded);
@@ -53,61 +53,61 @@ struct Tokens {
   uint64_t completion = 0;
 };
 
-/// What the response cache was to a request.
+/// The result of the response cache for a request.
 enum class CacheUse : uint8_t { kNone, kHit, kNear, kMiss, kFailed };
-/// "none", "hit" (of the same request), "near" (of one that asks the same), "miss", "error".
+/// "none", "hit" (the same request), "near" (a request with the same meaning), "miss", "error".
 std::string_view name_of(CacheUse use);
 
 struct Account {
   std::string id;
   TraceContext trace;
-  std::string_view path;  // of the API, static: "/v1/chat/completions"
+  std::string_view path;  // path of the API, static: "/v1/chat/completions"
   std::chrono::system_clock::time_point at;
   TimePoint began, ended;
 
-  // What was understood. Names are the configuration's. A time that equals `began` means that it
-  // did not come so far.
-  TimePoint understood;  // there was a plan
+  // Signals and decision. Names come from the configuration. A time that equals `began` means that
+  // the request did not get that far.
+  TimePoint understood;  // when the plan was complete
   std::vector<SignalRun> signals;
   std::vector<ModelPass> passes;
   std::vector<Matches> matched;
-  std::chrono::nanoseconds deciding{0};  // rules alone, each time that they were asked
-  TimePoint rules_began, rules_ended;    // the last time
-  bool decided = false;                  // rules were asked: the client named no model
+  std::chrono::nanoseconds deciding{0};  // time in the rules alone, summed over all evaluations
+  TimePoint rules_began, rules_ended;    // of the last evaluation
+  bool decided = false;  // the rules were evaluated, because the client named no model
   Degraded degraded = Degraded::kNo;
 
-  // What was planned.
-  std::string model;  // that answers; "": none
+  // The plan.
+  std::string model;  // the model that replies; "": none
   std::string recipe, decision, category, algorithm, selection_method;
   double confidence = 0;
   std::optional<bool> reasoning;
   std::string_view response_path = "error";
-  std::string jailbreak;  // the signal that refused it
+  std::string jailbreak;  // the signal that caused the refusal
   std::vector<std::string> pii_types;
-  bool pii = false;  // personal data refused it
+  bool pii = false;  // personal data caused the refusal
 
   // The response cache.
   CacheUse cache = CacheUse::kNone;
   TimePoint cache_began, cache_ended;
 
-  // What came back.
-  int status = 0;          // as the client got it; 0: nothing
-  std::string_view error;  // a reason, as docs/metrics.md lists them; "": none
-  std::string detail;      // of an error of the router's or a server's, for the log alone
+  // The reply.
+  int status = 0;          // as the client received it; 0: no reply
+  std::string_view error;  // a reason from the list in docs/metrics.md; "": none
+  std::string detail;      // details of an error in the router or a server, for the log only
   bool stream = false;
-  TimePoint sent;                          // upstream
-  std::array<uint8_t, 8> upstream_span{};  // in whose name
+  TimePoint sent;                          // when the request was sent upstream
+  std::array<uint8_t, 8> upstream_span{};  // the span of the upstream request
   std::optional<double> ttft_s, tpot_s;
   std::optional<Tokens> tokens;
   double cost = 0;
-  double cost_on_default = 0;      // of the same tokens at the default model's prices
-  std::optional<Tokens> repeated;  // of an answer that was given before: nobody has paid for them
-  // What became of looking at it: "clean", "found", "unchecked", "unverified"; "": it was not.
+  double cost_on_default = 0;      // cost of the same tokens at the default model's prices
+  std::optional<Tokens> repeated;  // tokens of a cached reply, which cost nothing
+  // The result of the reply checks: "clean", "found", "unchecked", "unverified"; "": not checked.
   std::string_view grounding, response_jailbreak;
-  double guard_s = 0;  // that looking took
+  double guard_s = 0;  // time that the checks took
 
-  // For replay.
-  std::string replay_id;  // "": it is not recorded
+  // For the replay record.
+  std::string replay_id;  // "": the request is not recorded
   std::string request_body, response_body;
   bool request_cut = false, response_cut = false;
 };

@@ -1,4 +1,5 @@
-// The queue is taken whole: requests wait for a swap of two pointers, never for encoding.
+// The exporter takes the whole queue at once: a request waits for a swap of two pointers, never for
+// encoding.
 
 #include "router/observe/exporter.h"
 
@@ -39,7 +40,7 @@ bool Exporter::add(Account account) {
     size = queue_.size();
   }
   if (full) dropped_.add();
-  // Before that the thread wakes by itself.
+  // Until the queue holds a batch, the thread wakes by itself.
   if (size == options_.batch_max) wake_.notify_one();
   return !full;
 }
@@ -76,11 +77,11 @@ void Exporter::run() {
 bool Exporter::send_batch(std::vector<Account> batch) {
   const Result<void> sent = send_(otlp_request(resource_, batch));
   (sent ? exported_ : failed_).add(static_cast<double>(batch.size()));
-  // Once an outage: a collector that is down is no news each second.
-  if (!sent && !complained_)
-    log::warn("traces", "cannot be sent, and are dropped meanwhile: {}", sent.error().message);
-  if (sent && complained_) log::info("traces", "are sent again");
-  complained_ = !sent;
+  // Log only the first failure of an outage; repeating it every second would help nobody.
+  if (!sent && !failure_logged_)
+    log::warn("traces", "traces cannot be sent and are dropped: {}", sent.error().message);
+  if (sent && failure_logged_) log::info("traces", "traces are sent again");
+  failure_logged_ = !sent;
   return sent.has_value();
 }
 

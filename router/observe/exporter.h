@@ -1,7 +1,7 @@
 #pragma once
-// Sends the traces of requests away, a batch at a time, on a thread of its own. What a request pays
-// is a move into a bounded queue; while the collector is slow or down the queue fills and what
-// comes then is dropped and counted.
+// Exports the traces of requests in batches, on a thread of its own. A request only moves its data
+// into a bounded queue. If the collector is slow or down, the queue fills up, and further traces
+// are dropped and counted.
 
 #include <chrono>
 #include <condition_variable>
@@ -21,24 +21,24 @@ namespace signalbox::observe {
 
 struct ExporterOptions {
   size_t queue_max = 2048;                  // requests
-  size_t batch_max = 256;                   // requests of one export
-  std::chrono::milliseconds period{1'000};  // a batch waits no longer
+  size_t batch_max = 256;                   // requests per export
+  std::chrono::milliseconds period{1'000};  // the longest wait for a batch to fill
   std::chrono::milliseconds pause{5'000};   // after a failure, before the next attempt
 };
 
 /// Thread-safe.
 class Exporter {
  public:
-  /// Posts a body of OTLP's and waits, within a limit of its own. Called on the exporter's
+  /// Posts an OTLP body and waits for the reply within a time limit. Called on the exporter's
   /// thread.
   using Send = std::function<Result<void>(const std::string& body)>;
 
-  /// `results` outlives it: it is counted there what became of the spans, by request.
+  /// `results` must outlive the exporter; it counts the outcome of each request's spans.
   Exporter(Send send, Resource resource, Family<Counter>& results, ExporterOptions options = {});
-  /// Sends what is left, once, unless the last attempt failed.
+  /// Sends the remaining traces once, unless the last attempt failed.
   ~Exporter();
 
-  /// Never waits for the collector. False when the queue is full: it is dropped.
+  /// Never waits for the collector. Returns false if the queue is full and the trace was dropped.
   bool add(Account account);
 
  private:
@@ -53,7 +53,7 @@ class Exporter {
   std::condition_variable wake_;
   std::vector<Account> queue_;
   bool stopping_ = false;
-  bool complained_ = false;  // the thread's own
+  bool failure_logged_ = false;  // used by the thread only
   std::thread thread_;
 };
 

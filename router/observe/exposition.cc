@@ -1,4 +1,4 @@
-// The adapter to prometheus-cpp's core: its types stay in this file.
+// The adapter to prometheus-cpp's core. Its types stay in this file.
 
 #include "router/observe/exposition.h"
 

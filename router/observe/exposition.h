@@ -1,5 +1,5 @@
 #pragma once
-// What a scrape gets: families in Prometheus' text format, version 0.0.4.
+// Writes families in Prometheus' text format, version 0.0.4, for a scrape.
 
 #include <span>
 #include <string>
@@ -11,8 +11,8 @@ namespace signalbox::observe {
 
 inline constexpr std::string_view kExpositionType = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Families without a series are left out. Label values that are not UTF-8 have other bytes
-/// replaced by U+FFFD. Thread-safe.
+/// Leaves out families without series. In label values, bytes that are not valid UTF-8 become
+/// U+FFFD. Thread-safe.
 std::string expose(std::span<const FamilyBase* const> families);
 
 }  // namespace signalbox::observe

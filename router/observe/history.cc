@@ -1,4 +1,4 @@
-// Series only grow, so a difference of two looks is what happened between them.
+// Series only grow, so the difference of two readings is what happened between them.
 
 #include "router/observe/history.h"
 
@@ -27,7 +27,7 @@ std::map<std::string, double> by_label(const FamilyBase& family, size_t label) {
   return out;
 }
 
-/// All series of a histogram as one.
+/// Adds up all series of a histogram.
 std::vector<uint64_t> counts_of(const FamilyBase& family) {
   std::vector<uint64_t> out;
   for (const Series& series : family.series()) {
@@ -81,7 +81,7 @@ void write_bounds(json::Writer& out, std::string_view key, const FamilyBase& fam
 }  // namespace
 
 History::History(const Metrics& metrics)
-    : metrics_(metrics), began_(seconds_of(Clock::now())), before_(look()) {}
+    : metrics_(metrics), began_(seconds_of(Clock::now())), before_(read_totals()) {}
 
 History::~History() {
   {
@@ -108,7 +108,7 @@ void History::run() {
   }
 }
 
-History::Totals History::look() const {
+History::Totals History::read_totals() const {
   Totals out;
   out.models = by_label(metrics_.requests, 0);
   out.decisions = by_label(metrics_.requests, 1);
@@ -148,7 +148,7 @@ std::string History::encode(Clock::time_point at, const Totals& now, const Total
 }
 
 void History::step(Clock::time_point now) {
-  Totals totals = look();
+  Totals totals = read_totals();
   const std::lock_guard lock(mutex_);
   steps_.push_back(encode(now, totals, before_));
   before_ = std::move(totals);

@@ -1,7 +1,7 @@
 #pragma once
-// The last quarter of an hour in steps of two seconds, for people who watch: what each step has
-// added to the metrics. A step is encoded once, by a thread of its own, so that ten who look cost
-// what one does, and no request anything.
+// The last quarter of an hour in steps of two seconds, for the dashboard: each step holds the
+// increase of the metrics. A thread of its own encodes each step once, so that ten viewers cost as
+// much as one, and requests pay nothing.
 
 #include <chrono>
 #include <condition_variable>
@@ -22,39 +22,40 @@ class History {
   static constexpr std::chrono::seconds kStep{2};
   static constexpr size_t kStepsMax = 450;
 
-  /// The metrics outlive it.
+  /// `metrics` must outlive it.
   explicit History(const Metrics& metrics);
   ~History();
 
-  /// Steps from now on. Once.
+  /// Starts the thread. Call it once.
   void start();
-  /// Ends a step now.
+  /// Ends the current step now.
   void step(std::chrono::system_clock::time_point now);
 
-  /// {"step": seconds, "began": of the process' history, "next": number, "bounds": {...}, "steps":
-  /// [...]}: the steps from number `from` on; all for a number that is still to come. What a step
-  /// lacks was zero; its histograms are counts by bound, as Histogram::counts().
+  /// Returns {"step": seconds, "began": start of the process, "next": number, "bounds": {...},
+  /// "steps": [...]} with the steps from number `from` on, or all steps if `from` lies in the
+  /// future. A value that a step lacks was zero. Histograms are counts per bound, as in
+  /// Histogram::counts().
   std::string json(uint64_t from) const;
 
  private:
-  /// What a step is the difference of.
+  /// Readings of the metrics; a step is the difference of two.
   struct Totals {
     double requests = 0, failed = 0, blocked = 0;
     double prompt = 0, completion = 0, saved = 0, cost = 0;
     std::map<std::string, double> models, decisions, cache;  // requests; lookups by outcome
     std::vector<uint64_t> routing, upstream, ttft;
   };
-  Totals look() const;
+  Totals read_totals() const;
   static std::string encode(std::chrono::system_clock::time_point at, const Totals& now,
                             const Totals& before);
   void run();
 
   const Metrics& metrics_;
-  const int64_t began_;  // seconds of the epoch
+  const int64_t began_;  // seconds since 1970
   mutable std::mutex mutex_;
   Totals before_;
   std::deque<std::string> steps_;  // JSON, oldest first
-  uint64_t first_ = 0;             // number of the oldest
+  uint64_t first_ = 0;             // number of the oldest step
   std::condition_variable wake_;
   bool stopping_ = false;
   std::thread thread_;

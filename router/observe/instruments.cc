@@ -1,4 +1,4 @@
-// Series live in a map, whose nodes stay where they are.
+// The series live in a map because its nodes never move.
 
 #include "router/observe/instruments.h"
 

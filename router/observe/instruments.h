@@ -1,7 +1,8 @@
 #pragma once
-// Numbers that requests move and a scrape reads: atomics alone, so that no request waits for
-// another one or for the scrape. The client library's own histogram holds a mutex that all requests
-// of a series would share, and it is therefore used for writing the text only (exposition.h).
+// Numbers that requests change and a scrape reads. They are atomics, so that a request never waits
+// for another request or for the scrape. The client library's histogram holds a mutex that all
+// requests of a series would share, so the library is used only for writing the text
+// (exposition.h).
 
 #include <atomic>
 #include <cstdint>
@@ -15,11 +16,11 @@
 
 namespace signalbox::observe {
 
-/// Only grows. Thread-safe, as all here.
+/// Only grows. Thread-safe, like every class here.
 class Counter {
  public:
   void add(double amount = 1) { value_.fetch_add(amount, std::memory_order_relaxed); }
-  /// For what somebody else counts, who alone moves it.
+  /// Sets the total of a counter that is kept elsewhere. Only that owner may call it.
   void follow(double total) { value_.store(total, std::memory_order_relaxed); }
   double value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -37,16 +38,17 @@ class Gauge {
   std::atomic<double> value_{0};
 };
 
-/// Counts by size. A scrape may see an observation in one number and not yet in another; the counts
-/// it is given are consistent among themselves.
+/// Counts values by size. A scrape may see an observation in the counts before it sees it in the
+/// sum, or the other way round.
 class Histogram {
  public:
-  /// `bounds` ascend, belong to upper ends that are included, and outlive the histogram.
+  /// `bounds` are ascending, inclusive upper bounds. They must outlive the histogram.
   explicit Histogram(std::span<const double> bounds);
   void observe(double value);
 
   std::span<const double> bounds() const { return bounds_; }
-  /// (bounds + 1), each without those below it; the last is of what exceeds every bound.
+  /// (bounds + 1); each counts the values above the previous bound only, and the last counts those
+  /// above every bound.
   std::vector<uint64_t> counts() const;
   double sum() const { return sum_.load(std::memory_order_relaxed); }
 
@@ -58,19 +60,19 @@ class Histogram {
 
 enum class Kind : uint8_t { kCounter, kGauge, kHistogram };
 
-/// One series as a scrape finds it.
+/// One series as read by a scrape.
 struct Series {
-  std::vector<std::string> labels;  // values, in the order of the family's names
-  double value = 0;                 // of a counter or a gauge
+  std::vector<std::string> labels;  // label values, in the order of the family's label names
+  double value = 0;                 // for a counter or a gauge
   std::span<const double> bounds = {};
-  std::vector<uint64_t> counts = {};  // as Histogram::counts()
+  std::vector<uint64_t> counts = {};  // as in Histogram::counts()
   double sum = 0;
 };
 
-/// All series of one name.
+/// All series with one name.
 class FamilyBase {
  public:
-  /// Enters itself in `all`.
+  /// Appends itself to `all`.
   FamilyBase(std::vector<const FamilyBase*>& all, Kind kind, std::string_view name,
              std::string_view help, std::vector<std::string_view> labels)
       : kind_(kind), name_(name), help_(help), labels_(std::move(labels)) {
@@ -92,20 +94,20 @@ class FamilyBase {
   const std::vector<std::string_view> labels_;
 };
 
-/// Takes a lock: handles are asked for once, when a configuration is taken up, and kept. Series
-/// stay to the end of the process, so a handle does, too.
+/// with() takes a lock, so handles are requested once, when a configuration is loaded, and kept.
+/// Series and handles live until the process ends.
 template <class T>
 class Family final : public FamilyBase {
  public:
-  /// What names of configurations that come and go may add up to; further ones share the series
-  /// whose labels are all "other".
+  /// The most series per family; names of successive configurations add up. Further ones share the
+  /// series whose labels are all "other".
   static constexpr size_t kSeriesMax = 2000;
 
   Family(std::vector<const FamilyBase*>& all, std::string_view name, std::string_view help,
          std::vector<std::string_view> labels = {}, std::span<const double> bounds = {});
 
   T& with(std::vector<std::string> values);
-  /// Of a family without labels.
+  /// For a family without labels.
   T& only() { return with({}); }
   std::vector<Series> series() const override;
 
@@ -115,14 +117,15 @@ class Family final : public FamilyBase {
   std::map<std::vector<std::string>, std::unique_ptr<T>> series_;
 };
 
-/// Gauges that are found anew whenever somebody looks, so that what is gone is no longer shown.
+/// Gauges that are replaced as a whole before each scrape, so that rows that no longer exist
+/// disappear.
 class Table final : public FamilyBase {
  public:
   Table(std::vector<const FamilyBase*>& all, std::string_view name, std::string_view help,
         std::vector<std::string_view> labels)
       : FamilyBase(all, Kind::kGauge, name, help, std::move(labels)) {}
 
-  /// In place of those before; of more than Family's kSeriesMax, the first.
+  /// Replaces all rows; keeps the first Family::kSeriesMax of them.
   void set(std::vector<Series> rows);
   std::vector<Series> series() const override;
 

@@ -1,4 +1,4 @@
-// A map of strings finds a handful of names in less time than a hash of them takes.
+// For a handful of names a map of strings is faster than a hash table.
 
 #include "router/observe/meters.h"
 
@@ -7,7 +7,7 @@
 namespace signalbox::observe {
 namespace {
 
-// Of replies; those that are not here count by their hundred.
+// Reply statuses with a counter of their own; the others are counted by hundred.
 constexpr auto kStatuses = std::to_array(
     {200, 400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 499, 500, 501, 502, 503, 504});
 constexpr std::string_view kUnknown = "unknown";
@@ -113,13 +113,14 @@ Counter& Meters::requests_of(const Account& account, const ModelSeries& model) c
   Pair& pair = pair_of(account, model, decision);
   const size_t status = slot_of(account.status);
   std::atomic<Counter*>& slot = pair.requests[status];
-  if (Counter* known = slot.load(std::memory_order_acquire)) return *known;
+  if (Counter* cached = slot.load(std::memory_order_acquire)) return *cached;
   Counter& made = metrics_.requests.with({model.name, std::string(decision), status_label(status)});
   slot.store(&made, std::memory_order_release);
   return made;
 }
 
-// What a client has chosen itself, or fell to the default model anyhow, would have cost the same.
+// A request whose model the client chose, or that fell back to the default model, would have cost
+// the same.
 Meters::Spent Meters::look_up(const ModelSeries& model, const std::string& decision) const {
   const auto tokens = [&](const char* kind) {
     return &metrics_.spent_tokens.with({model.name, decision, kind});
@@ -174,7 +175,7 @@ void Meters::record(const Account& account) const {
   record_guards(account);
 }
 
-// Few replies are watched, so nothing is looked up beforehand.
+// Few replies are checked, so these series are not looked up in advance.
 void Meters::record_guards(const Account& account) const {
   const auto count = [&](const char* check, std::string_view outcome) {
     if (!outcome.empty()) metrics_.guarded.with({check, std::string(outcome)}).add();

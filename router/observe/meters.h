@@ -1,5 +1,5 @@
 #pragma once
-// What requests are counted as: the series of one configuration, and which of them a request moves.
+// The series of one configuration, and the rules for which of them a request changes.
 
 #include <array>
 #include <atomic>
@@ -16,34 +16,34 @@
 
 namespace signalbox::observe {
 
-/// What the labels of one configuration may say.
+/// The label values of one configuration.
 struct Vocabulary {
   struct Model {
     std::string name;
-    std::string currency;  // of its price; "": it has none
+    std::string currency;  // of its price; "": no price
   };
   std::vector<Model> models;
-  std::string default_currency;  // of the default model's price; "": it has none
+  std::string default_currency;  // of the default model's price; "": no price
   std::vector<std::string> decisions;
-  std::string cache;                                         // its backend; "": there is none
+  std::string cache;                                         // its backend; "": no cache
   std::vector<Matches> signals;                              // by type
   std::vector<std::pair<const void*, std::string>> engines;  // the router's own models
 };
 
-/// The series of one configuration, looked up when it is taken up, so that a request finds each by
-/// a search in what does not change. Thread-safe.
+/// The series of one configuration. They are looked up when it is loaded, so that a request only
+/// searches maps that do not change. Thread-safe.
 class Meters {
  public:
-  /// `metrics` outlives it.
+  /// `metrics` must outlive it.
   Meters(Metrics& metrics, const Vocabulary& vocabulary);
 
-  /// What the configuration calls one of the router's own models; "" for others.
+  /// Returns the configured name of one of the router's own models; "" for others.
   std::string_view engine_name(const void* model) const;
 
   /// Counts a request that has ended.
   void record(const Account& account) const;
 
-  /// A request is at a model, from construction to destruction.
+  /// Counts a request as being at a model during its own lifetime.
   class AtModel {
    public:
     AtModel(const Meters& meters, std::string_view model);
@@ -55,19 +55,19 @@ class Meters {
     Gauge& gauge_;
   };
 
-  /// A request has come; it has been answered.
+  /// Call began() when a request arrives and ended() when it has been answered.
   void began() const { in_flight_.add(1); }
   void ended() const { in_flight_.add(-1); }
 
  private:
   static constexpr size_t kStatuses = 20;
-  /// Series that are looked up when they are first needed: few of all combinations ever are.
+  /// Series that are looked up at first use, because few of the combinations ever occur.
   using Slots = std::array<std::atomic<Counter*>, kStatuses>;
   struct Spent {
     Counter *replies, *prompt, *cached, *completion, *repeated;
-    Counter *cost = nullptr, *on_default = nullptr;  // without a price
+    Counter *cost = nullptr, *on_default = nullptr;  // null: no price
   };
-  /// Of one model and one decision.
+  /// The series of one model and one decision.
   struct Pair {
     Slots requests = {};
     std::once_flag looked_up;  // guards `spent`
@@ -78,13 +78,13 @@ class Meters {
     Gauge* in_flight;
     Histogram *completion_latency, *ttft, *tpot;
     Counter *prompt_tokens, *completion_tokens, *tokens;
-    Counter* cost = nullptr;                                          // without a price
+    Counter* cost = nullptr;                                          // null: no price
     std::map<std::string, std::unique_ptr<Pair>, std::less<>> pairs;  // by decision
   };
   struct DecisionSeries {
     Counter* matches;
     Histogram* confidence;
-    Counter *cache_hits = nullptr, *cache_misses = nullptr;  // without a cache
+    Counter *cache_hits = nullptr, *cache_misses = nullptr;  // null: no cache
   };
   struct SignalSeries {
     Counter *runs, *errors;
@@ -114,7 +114,7 @@ class Meters {
   Histogram &routing_latency_, &decision_latency_;
   std::map<std::string, ModelSeries, std::less<>> models_;
   std::map<std::string, DecisionSeries, std::less<>> decisions_;
-  Histogram* cache_latency_ = nullptr;             // without a cache
+  Histogram* cache_latency_ = nullptr;             // null: no cache
   std::array<Counter*, 5> cache_operations_ = {};  // by CacheUse
   std::map<std::string, SignalSeries, std::less<>> signals_;
   std::map<const void*, EngineSeries> engines_;

@@ -1,9 +1,9 @@
 #pragma once
-// Every number that /metrics shows: the table of docs/metrics.md as code. Names are the vLLM
-// Semantic Router's where it has them; those that begin with signalbox_ are ours.
+// Every number in /metrics: the table of docs/metrics.md as code. Names are those of the vLLM
+// Semantic Router if it has the metric; our own begin with signalbox_.
 //
-// Labels are bounded by the configuration: a model that a client names and nobody has counts as
-// "unknown", never under what the client wrote.
+// The configuration bounds the labels: a model that a client names and that is not configured
+// counts as "unknown", never under the client's text.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,10 @@
 
 namespace signalbox::observe {
 
-/// One a process. Thread-safe.
+/// One per process. Thread-safe.
 class Metrics {
-  std::vector<const FamilyBase*> families_;  // before them: each enters itself
+  std::vector<const FamilyBase*>
+      families_;  // declared before the families, because each appends itself
 
  public:
   Metrics();
@@ -22,7 +23,7 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   const std::vector<const FamilyBase*>& families() const { return families_; }
-  /// What a scrape gets.
+  /// Returns the text of a scrape.
   std::string text() const;
 
   // Requests.
@@ -30,9 +31,9 @@ class Metrics {
   Family<Gauge> in_flight, requests_in_flight;
   Family<Histogram> routing_latency, completion_latency, ttft, tpot;
   Family<Counter> prompt_tokens, completion_tokens, tokens, cost;
-  // What was spent, for a report by model and decision.
+  // Spending, for the report by model and decision.
   Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
-  // Understanding.
+  // Signals and decisions.
   Family<Counter> signals, signal_errors, signal_matches;
   Family<Histogram> signal_latency;
   Family<Counter> decisions;
@@ -40,7 +41,7 @@ class Metrics {
   Family<Counter> decision_matches;
   Family<Histogram> decision_confidence;
   Family<Counter> pii_violations, jailbreaks;
-  // Replies that are watched.
+  // Reply checks.
   Family<Counter> guarded;
   Family<Histogram> guard_latency;
   Family<Counter> unverified;
@@ -50,7 +51,7 @@ class Metrics {
   Family<Gauge> undecided, queued_requests, queued_tokens;
   // The servers of models.
   Table worker_fit, worker_requests, worker_queue;
-  // The cache, for whoever keeps one.
+  // The response cache.
   Family<Counter> cache_operations, cache_hits, cache_misses;
   Family<Histogram> cache_latency;
   Family<Gauge> cache_entries;

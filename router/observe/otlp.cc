@@ -1,4 +1,4 @@
-// Fields are named by the numbers that trace.proto, resource.proto and common.proto give them.
+// Field numbers come from trace.proto, resource.proto and common.proto.
 
 #include "router/observe/otlp.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // OTLP's trace export as protobuf over HTTP (OpenTelemetry protocol 1.0, opentelemetry/proto/
-// collector/trace/v1), the encoding that the specification asks of every collector; its JSON is
-// left to their choice. Six messages, so nothing generated.
+// collector/trace/v1). The specification requires every collector to accept this encoding, while
+// JSON is optional. It takes only six messages, so no code is generated.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace signalbox::observe {
 
-/// Who sends, in every export; "" leaves one out.
+/// Identifies the sender in every export; "" omits a field.
 struct Resource {
   std::string service_name = "signalbox";
   std::string service_version;
@@ -21,7 +21,7 @@ struct Resource {
 inline constexpr std::string_view kOtlpPath = "/v1/traces";
 inline constexpr std::string_view kOtlpType = "application/x-protobuf";
 
-/// An ExportTraceServiceRequest with the spans of these requests.
+/// Returns an ExportTraceServiceRequest with the spans of these requests.
 std::string otlp_request(const Resource& resource, std::span<const Account> accounts);
 
 }  // namespace signalbox::observe

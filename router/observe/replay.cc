@@ -1,4 +1,4 @@
-// A record is encoded when it comes, so that it owns nothing but text.
+// A record is encoded when it is added, so that it holds nothing but text.
 
 #include "router/observe/replay.h"
 
@@ -22,7 +22,7 @@ std::string iso(std::chrono::system_clock::time_point at) {
   return fmt::format("{}.{:03}Z", std::string_view(text, size), ms.count() % 1000);
 }
 
-// A thousandth of a millisecond is finer than anybody reads.
+// Microseconds are precise enough for readers.
 double rounded_ms(TimePoint from, TimePoint to) {
   return static_cast<double>(
              std::chrono::duration_cast<std::chrono::microseconds>(to - from).count()) /
@@ -57,7 +57,7 @@ void write_signals(json::Writer& out, const Account& a) {
   out.end_object();
 }
 
-std::string inner(std::string object) {
+std::string without_braces(std::string object) {
   return object.substr(1, object.size() - 2);
 }
 
@@ -83,7 +83,7 @@ std::string account_json(const Account& a) {
   if (!a.grounding.empty()) out.member("hallucination", a.grounding);
   if (!a.response_jailbreak.empty()) out.member("response_jailbreak", a.response_jailbreak);
   if (a.guard_s > 0) out.member("guard_ms", a.guard_s * 1000);
-  return inner(out.end_object().take());
+  return without_braces(out.end_object().take());
 }
 
 size_t Replay::Record::bytes() const {
@@ -100,7 +100,7 @@ void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
 void Replay::add(Account& account) {
   json::Writer out;
   out.begin_object().member("id", account.replay_id).member("timestamp", iso(account.at));
-  std::string head = inner(out.end_object().take());
+  std::string head = without_braces(out.end_object().take());
   json::Writer more;
   more.begin_object();
   write_signals(more, account);
@@ -108,7 +108,7 @@ void Replay::add(Account& account) {
                 account.decision,
                 account.model,
                 account.at,
-                head + "," + account_json(account) + "," + inner(more.end_object().take()),
+                head + "," + account_json(account) + "," + without_braces(more.end_object().take()),
                 std::move(account.request_body),
                 std::move(account.response_body),
                 account.request_cut,

@@ -1,6 +1,7 @@
 #pragma once
-// The last requests and what was decided, for people who ask why. A record is what the log line
-// says and more of it; text of users and models is in it only where a configuration asks for that.
+// The most recent requests and their decisions, for people who want to know why. A record contains
+// the fields of the log line and more. It contains text of users and models only if a configuration
+// requests that.
 
 #include <chrono>
 #include <deque>
@@ -13,15 +14,15 @@
 
 namespace signalbox::observe {
 
-/// Thread-safe. Lives as long as the process; the newest records push the oldest out.
+/// Thread-safe. Lives as long as the process. The newest records push the oldest out.
 class Replay {
  public:
-  /// Of all records together, the bodies included.
+  /// The most bytes of all records together, including their bodies.
   static constexpr size_t kBytesMax = 64 << 20;
 
-  void set_limits(size_t records_max, std::chrono::seconds age_max);  // age 0: none
+  void set_limits(size_t records_max, std::chrono::seconds age_max);  // age 0: no limit
 
-  /// Precondition: account.replay_id. Its bodies are taken.
+  /// Adds a record and takes the account's bodies. Precondition: account.replay_id is not empty.
   void add(Account& account);
 
   struct Query {
@@ -29,10 +30,10 @@ class Replay {
     size_t offset = 0;
     std::string_view decision = {}, model = {};  // "": any
   };
-  /// {"object":"router_replay.list","count":N,"total":N,"data":[...]}, the newest first, without
-  /// bodies.
+  /// Returns {"object":"router_replay.list","count":N,"total":N,"data":[...]}, the newest first,
+  /// without bodies.
   std::string list_json(const Query& query);
-  /// One record, with its bodies.
+  /// Returns one record with its bodies.
   std::optional<std::string> find_json(std::string_view id);
   size_t size();
 
@@ -40,7 +41,7 @@ class Replay {
   struct Record {
     std::string id, decision, model;
     std::chrono::system_clock::time_point at;
-    std::string members;  // JSON without the braces around
+    std::string members;  // JSON without the enclosing braces
     std::string request_body, response_body;
     bool request_cut, response_cut;
 
@@ -55,8 +56,8 @@ class Replay {
   std::chrono::seconds age_max_{0};
 };
 
-/// What a request's log line and its record share, as members of a JSON object: ids, decision,
-/// model, status, durations.
+/// Returns the members that a request's log line and its record share: ids, decision, model,
+/// status, durations.
 std::string account_json(const Account& account);
 
 }  // namespace signalbox::observe

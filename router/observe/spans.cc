@@ -1,4 +1,4 @@
-// A span of a part that a request did not come to is left out.
+// A request has no span for a stage that it did not reach.
 
 #include "router/observe/spans.h"
 
@@ -65,9 +65,9 @@ void add_signals(const Account& a, Spans& spans) {
     first = std::min(first, run.began);
     last = std::max(last, run.ended);
   }
-  const auto all = spans.add("signal.evaluation", a.trace.span, first, last).id;
+  const auto parent = spans.add("signal.evaluation", a.trace.span, first, last).id;
   for (const SignalRun& run : a.signals) {
-    Span& span = spans.add("signal." + run.type, all, run.began, run.ended);
+    Span& span = spans.add("signal." + run.type, parent, run.began, run.ended);
     const auto matched =
         std::find_if(a.matched.begin(), a.matched.end(),
                      [&](const Matches& matches) { return matches.type == run.type; });
@@ -77,7 +77,7 @@ void add_signals(const Account& a, Spans& spans) {
     if (run.failed) span.error = "signal_failed";
   }
   for (const ModelPass& pass : a.passes) {
-    Span& span = spans.add("classification", all, pass.began, pass.ended);
+    Span& span = spans.add("classification", parent, pass.began, pass.ended);
     if (!pass.name.empty()) span.attributes.emplace_back("model.name", pass.name);
     span.error = pass.error;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// A request as OpenTelemetry's spans: names and attributes are the vLLM Semantic Router's, so that
-// its dashboards work. Attributes hold names of the configuration, numbers and ids, no content.
+// A request as OpenTelemetry spans. Names and attributes are those of the vLLM Semantic Router, so
+// that its dashboards work. Attributes contain configured names, numbers and ids, but no content.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace signalbox::observe {
 
 struct Span {
-  enum class Kind : uint8_t { kInternal = 1, kServer = 2, kClient = 3 };  // as OTLP numbers them
+  enum class Kind : uint8_t { kInternal = 1, kServer = 2, kClient = 3 };  // OTLP's numbers
   using Value = std::variant<std::string, int64_t, double, bool, std::vector<std::string>>;
 
   std::string name;
@@ -23,10 +23,10 @@ struct Span {
   std::array<uint8_t, 8> id{}, parent{};                            // all zero: none
   uint64_t began_ns = 0, ended_ns = 0;                              // since 1970
   std::vector<std::pair<std::string_view, Value>> attributes = {};  // static keys
-  std::string error = {};                                           // "": it went well
+  std::string error = {};                                           // "": success
 };
 
-/// The root first; children follow their parents.
+/// Returns the root first; children follow their parents.
 std::vector<Span> spans_of(const Account& account);
 
 }  // namespace signalbox::observe

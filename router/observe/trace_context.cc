@@ -1,4 +1,4 @@
-// Random bytes are a generator's that each thread has: ids have to be different, not secret.
+// Each thread has a random generator of its own: ids must be unique, not secret.
 
 #include "router/observe/trace_context.h"
 
@@ -32,7 +32,7 @@ std::array<uint8_t, N> new_id() {
 int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;  // upper case is invalid here
+  return -1;  // upper case is invalid
 }
 
 bool read_hex(std::string_view text, uint8_t* out) {
@@ -48,7 +48,7 @@ bool read_hex(std::string_view text, uint8_t* out) {
 // "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 constexpr size_t kTraceAt = 3, kParentAt = 36, kFlagsAt = 53, kSize = 55;
 
-/// Later versions may append fields, which are left alone.
+/// Later versions may append fields, which are ignored.
 bool read(std::string_view text, TraceContext& out) {
   if (text.size() < kSize) return false;
   uint8_t version = 0, flags = 0;
@@ -79,9 +79,9 @@ std::string hex(const uint8_t* bytes, size_t size) {
 }
 
 std::string request_id(std::optional<std::string_view> given) {
-  const auto unfit = [](char c) { return c <= ' ' || c > '~'; };
+  const auto invalid = [](char c) { return c <= ' ' || c > '~'; };
   if (given && !given->empty() && given->size() <= kRequestIdBytesMax &&
-      std::none_of(given->begin(), given->end(), unfit)) {
+      std::none_of(given->begin(), given->end(), invalid)) {
     return std::string(*given);
   }
   return "req-" + hex(new_id<16>());
@@ -114,9 +114,9 @@ std::string TraceContext::traceparent(const std::array<uint8_t, 8>& as, bool rec
 bool is_in_share(const std::array<uint8_t, 16>& trace, double share) {
   if (share >= 1) return true;
   if (!(share > 0)) return false;
-  uint64_t drawn = 0;  // the last eight bytes, which are the random ones in every format
-  for (size_t i = 8; i < 16; ++i) drawn = drawn << 8 | trace[i];
-  return static_cast<double>(drawn >> 1) < share * 0x1p63;
+  uint64_t bits = 0;  // the last eight bytes, which are random in every format
+  for (size_t i = 8; i < 16; ++i) bits = bits << 8 | trace[i];
+  return static_cast<double>(bits >> 1) < share * 0x1p63;
 }
 
 }  // namespace signalbox::observe

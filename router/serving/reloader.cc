@@ -1,5 +1,5 @@
-// A state is built at a lower priority than requests are served at: it may take all of a processor
-// for seconds.
+// A state is built at a lower priority than requests are served at, because it may use a whole
+// processor for seconds.
 
 #include "router/serving/reloader.h"
 
@@ -20,12 +20,12 @@ namespace signalbox::serving {
 namespace {
 
 constexpr std::chrono::milliseconds kLookPeriod{500};
-/// An event loop that wakes up gets the processor at once from a thread this nice, and the thread
-/// still gets on where others keep every processor busy.
+/// With this niceness an event loop that wakes up preempts the thread at once, but the thread still
+/// makes progress when other threads keep every processor busy.
 constexpr int kNiceness = 10;
 
-/// Linux has a niceness a thread. A thread that was made nice cannot be made less so, hence one of
-/// its own.
+/// On Linux every thread has its own niceness. It can be raised but not lowered again, so the work
+/// gets a thread of its own.
 template <class Work>
 void run_nicely(const Work& work) {
   std::thread thread;
@@ -34,7 +34,7 @@ void run_nicely(const Work& work) {
       ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
       work();
     });
-  } catch (const std::system_error&) {  // there is no thread to be had
+  } catch (const std::system_error&) {  // no thread is available
     return work();
   }
   thread.join();
@@ -51,9 +51,9 @@ void for_each_line(std::string_view text, const Each& each) {
 
 }  // namespace
 
-Reloader::Reloader(CurrentState& live, std::filesystem::path file, Build build)
-    : live_(live), file_(std::move(file)), build_(std::move(build)), versions_(file_) {
-  tried_.text = live_.get()->text;
+Reloader::Reloader(CurrentState& current, std::filesystem::path file, Build build)
+    : current_(current), file_(std::move(file)), build_(std::move(build)), versions_(file_) {
+  tried_.text = current_.get()->text;
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -69,7 +69,7 @@ Reloader::~Reloader() {
 void Reloader::reload() {
   {
     const std::lock_guard lock(mutex_);
-    asked_ = true;
+    reload_requested_ = true;
   }
   wake_.notify_all();
 }
@@ -90,54 +90,54 @@ void Reloader::watch() {
     return tried_;
   }();
   for (;;) {
-    bool asked = false;
+    bool requested = false;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, kLookPeriod, [this] { return stopping_ || asked_; });
+      wake_.wait_for(lock, kLookPeriod, [this] { return stopping_ || reload_requested_; });
       if (stopping_) return;
-      asked = std::exchange(asked_, false);
+      requested = std::exchange(reload_requested_, false);
     }
-    live_.free_retired();
+    current_.free_retired();
     const std::lock_guard lock(installing_);
-    FileSnapshot now = look();
-    if (asked || (now == before && now != tried_)) act_on(now);
+    FileSnapshot now = read_snapshot();
+    if (requested || (now == before && now != tried_)) handle_change(now);
     before = std::move(now);
   }
 }
 
-Reloader::FileSnapshot Reloader::look() const {
+Reloader::FileSnapshot Reloader::read_snapshot() const {
   auto text = on_disk();
   if (!text) return {false, std::move(text).error().message};
   return {true, *std::move(text)};
 }
 
-void Reloader::act_on(const FileSnapshot& sight) {
-  tried_ = sight;
-  if (!sight.readable) return refuse(sight.text);
-  auto state = prepare(sight.text);
+void Reloader::handle_change(const FileSnapshot& snapshot) {
+  tried_ = snapshot;
+  if (!snapshot.readable) return refuse(snapshot.text);
+  auto state = prepare(snapshot.text);
   if (!state) return refuse(state.error().message);
   serve(*std::move(state));
 }
 
 void Reloader::refuse(const std::string& why) {
   for_each_line(why, [](std::string_view line) { log::error("config", "{}", line); });
-  log::error("config", "{}: refused; generation {} keeps serving", file_.string(),
-             live_.get()->generation);
+  log::error("config", "{}: rejected; generation {} stays active", file_.string(),
+             current_.get()->generation);
   const std::lock_guard lock(mutex_);
   refusal_ = Rejection{why, std::chrono::system_clock::now()};
   ++counts_.failed;
 }
 
 Result<std::unique_ptr<ServingState>> Reloader::prepare(const std::string& text) const {
-  const auto serving = live_.get();
-  std::string laid_over;
+  const auto serving = current_.get();
+  std::string overlaid;
   if (overlay_) {
-    SIGNALBOX_TRY(laid_over, overlay_(text, file_.string()));
+    SIGNALBOX_TRY(overlaid, overlay_(text, file_.string()));
   }
-  config::Inspection inspection = config::inspect(overlay_ ? laid_over : text, file_.string());
+  config::Inspection inspection = config::inspect(overlay_ ? overlaid : text, file_.string());
   if (!inspection.config) return tl::unexpected<Error>(std::move(inspection.config).error());
   config::Config config = *std::move(inspection.config);
-  std::vector<std::string> unchanged = keep_fixed(serving->config(), config);
+  std::vector<std::string> unchanged = keep_restart_only(serving->config(), config);
   Result<std::unique_ptr<ServingState>> state;
   run_nicely([&] {
     try {
@@ -156,22 +156,22 @@ Result<std::unique_ptr<ServingState>> Reloader::prepare(const std::string& text)
 
 std::shared_ptr<const ServingState> Reloader::serve(std::unique_ptr<ServingState> state) {
   for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
-  log::info("config", "{}: generation {} serves: {}, {}, {}", file_.string(), state->generation,
+  log::info("config", "{}: generation {} is active: {}, {}, {}", file_.string(), state->generation,
             counted(state->config().providers.models.size(), "model"),
             counted(state->config().routing.decisions.size(), "decision"),
             counted(state->notices.size(), "notice"));
-  live_.set(std::move(state));
+  current_.set(std::move(state));
   const std::lock_guard lock(mutex_);
   refusal_.reset();
   ++counts_.succeeded;
   counts_.last_success = std::chrono::system_clock::now();
-  return live_.get();
+  return current_.get();
 }
 
 Result<void> Reloader::lay_over(Overlay overlay) {
   const std::lock_guard lock(installing_);
   overlay_ = std::move(overlay);
-  tried_ = look();
+  tried_ = read_snapshot();
   if (!tried_.readable) {
     refuse(tried_.text);
     return fail(Code::kIo, "{}", tried_.text);
@@ -187,8 +187,8 @@ Result<void> Reloader::lay_over(Overlay overlay) {
 
 Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
   const std::lock_guard lock(installing_);
-  const auto serving = live_.get();
-  const FileSnapshot before = look();
+  const auto serving = current_.get();
+  const FileSnapshot before = read_snapshot();
   SIGNALBOX_TRY(std::string text, edit(*serving, before.readable ? &before.text : nullptr));
   auto applied = install(std::move(text), before.readable ? before.text : serving->text);
   if (!applied) {
@@ -201,7 +201,7 @@ Result<Reloader::Applied> Reloader::apply(const Edit& edit) {
 Result<Reloader::Applied> Reloader::install(std::string text, std::string_view before) {
   auto prepared = prepare(text);
   if (!prepared) {
-    // kIo is left to what goes wrong with writing.
+    // kIo is reserved for write errors.
     Error error = std::move(prepared).error();
     if (error.code == Code::kIo) error.code = Code::kInvalid;
     return tl::unexpected<Error>(std::move(error));
@@ -218,7 +218,7 @@ Reloader::Review Reloader::review(const std::string& text) const {
   Review review;
   review.notices = std::move(inspection.notices);
   if (inspection.config) {
-    review.unchanged = keep_fixed(live_.get()->config(), *inspection.config);
+    review.unchanged = keep_restart_only(current_.get()->config(), *inspection.config);
   } else {
     for_each_line(inspection.config.error().message,
                   [&](std::string_view line) { review.errors.emplace_back(line); });

@@ -1,11 +1,12 @@
 #pragma once
-// Follows the configuration file: what changes is built and checked beside what serves and takes
-// its place in one step; what is wrong changes nothing and is told.
+// Watches the configuration file. A change is built and checked while the current state serves, and
+// takes its place in one step. An invalid file changes nothing and is reported.
 //
 // The file is read twice a second and compared. inotify was rejected: a ConfigMap changes by a
-// symbolic link two folders up, editors rename, network file systems tell nobody, and a watch that
-// was lost is silent; reading a hundred kilobytes costs microseconds. A text counts once two looks
-// in a row have found it, so that a file that is being written is not taken for a whole one.
+// symbolic link two folders up, editors rename files, network file systems send no events, and a
+// lost watch fails silently. Reading a hundred kilobytes costs microseconds. A text counts only
+// after two readings in a row have found it, so that a file that is being written is not taken for
+// complete.
 
 #include <chrono>
 #include <condition_variable>
@@ -25,54 +26,54 @@ namespace signalbox::serving {
 /// Thread-safe.
 class Reloader {
  public:
-  /// Makes a state of a configuration, which takes as long as its models and examples do.
+  /// Makes a state from a configuration. This takes as long as loading its models and examples.
   using Build =
       std::function<Result<std::unique_ptr<ServingState>>(config::Config config, std::string text)>;
 
-  /// What a file's text becomes before it is read. Errors: as those of a wrong file.
+  /// Turns the file's text into the text to parse. Its errors count like those of an invalid file.
   using Overlay = std::function<Result<std::string>(std::string_view file, std::string_view name)>;
 
   struct Rejection {
-    std::string why;  // one line an error: "config.yaml:34: routing...: ..."
+    std::string why;  // one line per error: "config.yaml:34: routing...: ..."
     std::chrono::system_clock::time_point at;
   };
 
-  /// What became of configurations after the first, from the file or through the API. One that the
-  /// API refuses to take up at all, because of a precondition, counts as neither.
+  /// Outcomes of configurations after the first, from the file or from the API. A change that the
+  /// API refuses beforehand, because of a precondition, is not counted.
   struct Counts {
     uint64_t succeeded = 0;
     uint64_t failed = 0;
     std::optional<std::chrono::system_clock::time_point> last_success = {};
   };
 
-  /// `live` has a state, made of the text of `file`, and outlives this.
-  Reloader(CurrentState& live, std::filesystem::path file, Build build);
+  /// `current` has a state that was made from the text of `file`. It must outlive this object.
+  Reloader(CurrentState& current, std::filesystem::path file, Build build);
   /// Waits for a state that is being built.
   ~Reloader();
 
-  /// Reads the file again now, changed or not, on a thread of this.
+  /// Reads the file again now, changed or not, on this object's thread.
   void reload();
 
-  /// Makes a text from what serves and from what the file holds, which is null when it cannot be
-  /// read.
+  /// Makes a new text from the serving state and from the text on disk, which is null if it cannot
+  /// be read.
   using Edit =
       std::function<Result<std::string>(const ServingState& serving, const std::string* on_disk)>;
   struct Applied {
-    std::string version;  // of Versions: what the file held before
+    std::string version;  // the name in Versions of the previous text
     std::shared_ptr<const ServingState> state;
   };
-  /// Builds what `edit` makes, keeps the file as a version, writes it and serves the new state; or
-  /// changes nothing. Waits for whoever else is changing it. Errors: the edit's, those of reading
-  /// and building the configuration, kIo.
+  /// Builds the text that `edit` returns, keeps the file as a version, writes the text and serves
+  /// the new state. On an error it changes nothing. It waits for other changes in progress. Errors:
+  /// those of `edit`, those of reading and building the configuration, kIo.
   Result<Applied> apply(const Edit& edit);
 
-  /// Serves the file as the overlay makes it, now and whenever it changes, instead of by the
-  /// overlay before. One that is refused is kept for the next change of the file; what serves goes
-  /// on. Errors: those of a file that is refused, kIo.
+  /// From now on serves the file as the overlay transforms it, now and at every change; replaces
+  /// the previous overlay. If the result is rejected, the overlay stays for the next change of the
+  /// file, and the current state stays active. Errors: those of a rejected file, kIo.
   Result<void> lay_over(Overlay overlay);
 
-  /// What is wrong with a text, and what of it is not built or takes a restart, as it would be told
-  /// on loading; builds nothing.
+  /// The errors in a text, its notices, and the settings that need a restart, as loading it would
+  /// report them. It builds nothing.
   struct Review {
     std::vector<std::string> errors;
     std::vector<std::string> notices;
@@ -81,42 +82,42 @@ class Reloader {
   Review review(const std::string& text) const;
 
   const Versions& versions() const { return versions_; }
-  /// What the file holds now. Errors: kNotFound, kIo, kTooLarge.
+  /// Returns the file's text. Errors: kNotFound, kIo, kTooLarge.
   Result<std::string> on_disk() const;
   const std::filesystem::path& file() const { return file_; }
-  /// Why the newest text of the file does not serve; nothing when it does.
+  /// Returns why the file's newest text is not active, or nullopt if it is.
   std::optional<Rejection> refusal() const;
   Counts counts() const;
 
  private:
-  /// What one look at the file found.
+  /// The result of reading the file once.
   struct FileSnapshot {
     bool readable = true;
-    std::string text;  // or why not
+    std::string text;  // the text, or the error if it is not readable
     bool operator==(const FileSnapshot&) const = default;
   };
 
   void watch();
-  FileSnapshot look() const;
-  void act_on(const FileSnapshot& sight);
+  FileSnapshot read_snapshot() const;
+  void handle_change(const FileSnapshot& snapshot);
   Result<std::unique_ptr<ServingState>> prepare(const std::string& text) const;
   Result<Applied> install(std::string text, std::string_view before);
   std::shared_ptr<const ServingState> serve(std::unique_ptr<ServingState> state);
   void refuse(const std::string& why);
 
-  CurrentState& live_;
+  CurrentState& current_;
   const std::filesystem::path file_;
   const Build build_;
   const Versions versions_;
-  std::mutex installing_;  // one at a time
-  FileSnapshot tried_;     // what serves or was refused
+  std::mutex installing_;  // held by the one change in progress
+  FileSnapshot tried_;     // the last text that was applied or rejected
   Overlay overlay_;        // may be empty
 
   mutable std::mutex mutex_;
   std::optional<Rejection> refusal_;
   Counts counts_;
   std::condition_variable wake_;
-  bool asked_ = false;
+  bool reload_requested_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };

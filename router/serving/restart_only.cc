@@ -1,5 +1,5 @@
-// One line a key. What is not here (timeouts and keeping of connections to upstreams, the time to
-// drain) belongs to the state and changes with it.
+// One line per key. Settings that are missing here (timeouts and idle connections of upstreams, the
+// drain time) belong to the state and change with it.
 
 #include "router/serving/restart_only.h"
 
@@ -12,37 +12,37 @@ namespace signalbox::serving {
 namespace {
 
 template <class T>
-std::string shown(const T& value) {
+std::string text_of(const T& value) {
   return fmt::format("{}", value);
 }
-std::string shown(const std::string& value) {
+std::string text_of(const std::string& value) {
   return fmt::format("\"{}\"", value);
 }
-std::string shown(const std::optional<uint16_t>& value) {
+std::string text_of(const std::optional<uint16_t>& value) {
   return value ? fmt::format("{}", *value) : "none";
 }
-std::string shown(std::chrono::milliseconds value) {
+std::string text_of(std::chrono::milliseconds value) {
   return fmt::format("{}ms", value.count());
 }
-std::string shown(config::ModelDtype dtype) {
+std::string text_of(config::ModelDtype dtype) {
   return dtype == config::ModelDtype::kI8     ? "int8"
          : dtype == config::ModelDtype::kBF16 ? "bf16"
                                               : "f32";
 }
 
-/// The keys of a section, and the lines about those of all sections.
-class Keeper {
+/// Collects the lines for the keys of one section. All sections share the lines.
+class SettingKeeper {
  public:
-  explicit Keeper(std::vector<std::string>& to, std::string section = "")
+  explicit SettingKeeper(std::vector<std::string>& to, std::string section = "")
       : lines(to), section_(std::move(section)) {}
-  Keeper in(std::string_view section) const {
-    return Keeper(lines, fmt::format("{}{}.", section_, section));
+  SettingKeeper in(std::string_view section) const {
+    return SettingKeeper(lines, fmt::format("{}{}.", section_, section));
   }
   template <class T>
   void keep(std::string_view key, const T& running, T& next) {
     if (running == next) return;
-    lines.push_back(fmt::format("{}{}: {} takes a restart; {} stays", section_, key, shown(next),
-                                shown(running)));
+    lines.push_back(fmt::format("{}{}: {} requires a restart; {} stays", section_, key,
+                                text_of(next), text_of(running)));
     next = running;
   }
 
@@ -52,7 +52,8 @@ class Keeper {
   std::string section_;
 };
 
-void keep_listeners(const config::Config& running, config::Config& next, const Keeper& keeper) {
+void keep_listeners(const config::Config& running, config::Config& next,
+                    const SettingKeeper& keeper) {
   const auto find = [](std::vector<config::Listener>& all, std::string_view name) {
     return std::find_if(all.begin(), all.end(),
                         [&](const config::Listener& each) { return each.name == name; });
@@ -60,11 +61,11 @@ void keep_listeners(const config::Config& running, config::Config& next, const K
   for (const config::Listener& listener : running.listeners) {
     const auto found = find(next.listeners, listener.name);
     if (found == next.listeners.end()) {
-      keeper.lines.push_back(
-          fmt::format("listeners: to close \"{}\" takes a restart; it stays open", listener.name));
+      keeper.lines.push_back(fmt::format(
+          "listeners: closing \"{}\" requires a restart; it stays open", listener.name));
       continue;
     }
-    Keeper keys = keeper.in(fmt::format("listeners.{}", listener.name));
+    SettingKeeper keys = keeper.in(fmt::format("listeners.{}", listener.name));
     keys.keep("address", listener.address, found->address);
     keys.keep("port", listener.port, found->port);
     keys.keep("timeout", listener.timeout, found->timeout);
@@ -73,13 +74,13 @@ void keep_listeners(const config::Config& running, config::Config& next, const K
     next.listeners.erase(found);
   }
   for (const config::Listener& listener : next.listeners) {
-    keeper.lines.push_back(
-        fmt::format("listeners: to open \"{}\" takes a restart; it stays closed", listener.name));
+    keeper.lines.push_back(fmt::format(
+        "listeners: opening \"{}\" requires a restart; it stays closed", listener.name));
   }
   next.listeners = running.listeners;
 }
 
-void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Keeper keys) {
+void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, SettingKeeper keys) {
   keys.keep("header_bytes_max", running.header_bytes_max, next.header_bytes_max);
   keys.keep("body_bytes_max", running.body_bytes_max, next.body_bytes_max);
   keys.keep("header_timeout", running.header_timeout, next.header_timeout);
@@ -93,7 +94,7 @@ void keep_limits(const config::HttpLimits& running, config::HttpLimits& next, Ke
   keys.keep("bodies_bytes_max", running.bodies_bytes_max, next.bodies_bytes_max);
 }
 
-void keep_ext_proc(const config::ExtProc& running, config::ExtProc& next, Keeper keys) {
+void keep_ext_proc(const config::ExtProc& running, config::ExtProc& next, SettingKeeper keys) {
   keys.keep("enabled", running.enabled, next.enabled);
   keys.keep("address", running.address, next.address);
   keys.keep("port", running.port, next.port);
@@ -104,7 +105,8 @@ void keep_ext_proc(const config::ExtProc& running, config::ExtProc& next, Keeper
   keys.keep("tls_client_ca_path", running.tls_client_ca_path, next.tls_client_ca_path);
 }
 
-void keep_kubernetes(const config::Kubernetes& running, config::Kubernetes& next, Keeper keys) {
+void keep_kubernetes(const config::Kubernetes& running, config::Kubernetes& next,
+                     SettingKeeper keys) {
   keys.keep("files", running.files, next.files);
   keys.keep("server", running.server, next.server);
   keys.keep("namespace", running.namespace_name, next.namespace_name);
@@ -114,7 +116,7 @@ void keep_kubernetes(const config::Kubernetes& running, config::Kubernetes& next
 }
 
 void keep_management(const config::ManagementApi& running, config::ManagementApi& next,
-                     Keeper keys) {
+                     SettingKeeper keys) {
   keys.keep("enabled", running.enabled, next.enabled);
   keys.keep("bind_address", running.bind_address, next.bind_address);
   keys.keep("port", running.port, next.port);
@@ -123,26 +125,27 @@ void keep_management(const config::ManagementApi& running, config::ManagementApi
 }
 
 void keep_metrics(const config::Observability::Metrics& running,
-                  config::Observability::Metrics& next, Keeper keys) {
+                  config::Observability::Metrics& next, SettingKeeper keys) {
   keys.keep("bind_address", running.bind_address, next.bind_address);
   keys.keep("port", running.port, next.port);
 }
 
-void keep_contexts(const config::ContextStore& running, config::ContextStore& next, Keeper keys) {
+void keep_contexts(const config::ContextStore& running, config::ContextStore& next,
+                   SettingKeeper keys) {
   keys.keep("enabled", running.enabled, next.enabled);
   keys.keep("directory", running.directory, next.directory);
   keys.keep("compression", running.compression, next.compression);
-  // Not shown as it is: there is a password in it.
+  // The values are not shown, because they contain a password.
   if (running.redis == next.redis) return;
-  keys.lines.push_back("global.stores.contexts.redis: a change takes a restart");
+  keys.lines.push_back("global.stores.contexts.redis: a change requires a restart");
   next.redis = running.redis;
 }
 
 }  // namespace
 
-std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next) {
+std::vector<std::string> keep_restart_only(const config::Config& running, config::Config& next) {
   std::vector<std::string> lines;
-  const Keeper all(lines), services = all.in("global.services");
+  const SettingKeeper all(lines), services = all.in("global.services");
   keep_listeners(running, next, all);
   keep_limits(running.http, next.http, services.in("http"));
   keep_ext_proc(running.ext_proc, next.ext_proc, services.in("ext_proc"));

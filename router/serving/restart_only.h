@@ -1,5 +1,5 @@
 #pragma once
-// What of a configuration takes a restart: sockets that listen, and limits of what is running.
+// The settings that only a restart can change: listening sockets, and limits of running parts.
 
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace signalbox::serving {
 
-/// Gives `next` the listeners and limits that `running` has. A line for each that it asked for
-/// otherwise: "global.services.http.threads: 4 takes a restart; 2 stays".
-std::vector<std::string> keep_fixed(const config::Config& running, config::Config& next);
+/// Copies the listeners and limits of `running` into `next`. Returns one line for each setting that
+/// differed: "global.services.http.threads: 4 requires a restart; 2 stays".
+std::vector<std::string> keep_restart_only(const config::Config& running, config::Config& next);
 
 }  // namespace signalbox::serving

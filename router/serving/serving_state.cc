@@ -1,5 +1,5 @@
-// A lock around a pointer: std::atomic<std::shared_ptr> is one as well, and the thread sanitizer
-// does not understand it.
+// A mutex protects the pointer. std::atomic<std::shared_ptr> uses a lock too, and the thread
+// sanitizer does not understand that.
 
 #include "router/serving/serving_state.h"
 
@@ -8,7 +8,7 @@
 namespace signalbox::serving {
 namespace {
 
-/// Its frame is what holds the state.
+/// The coroutine's frame keeps the state alive.
 http::Task<> run_on(std::shared_ptr<const ServingState> state, http::Exchange exchange) {
   co_await state->handler(exchange);
 }

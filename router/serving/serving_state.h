@@ -1,5 +1,5 @@
 #pragma once
-// What requests run on: everything that one configuration makes, and the place where the newest is.
+// Everything that one configuration makes for requests, and the holder of the newest such state.
 
 #include <chrono>
 #include <memory>
@@ -19,9 +19,9 @@
 
 namespace signalbox::serving {
 
-/// Immutable once it serves. A request holds the state that it began with until its last byte.
+/// Immutable once it serves. A request keeps the state that it began with until its last byte.
 struct ServingState {
-  /// The fleet outlives it.
+  /// `fleet` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
                upstream::Fleet& fleet)
       : router(std::move(made)),
@@ -36,26 +36,26 @@ struct ServingState {
   const config::Config& config() const { return router->config(); }
 
   const std::unique_ptr<const routing::Router> router;
-  const std::string text;  // of the configuration file; "" when there is none
+  const std::string text;  // of the configuration file; "": no file
   const std::string hash;  // SHA-256 of the text, in hexadecimal digits
   const upstream::Backends backends;
-  const upstream::Destinations destinations;  // for who calls them in our stead
+  const upstream::Destinations destinations;  // for a proxy that calls the servers itself
   const access::Access access;                // to the management API
-  const access::Hosts hosts;                  // under which it may be asked
+  const access::Hosts hosts;                  // that the management API accepts
   const models::ModelShelf shelf;             // models that no signal needs
   std::unique_ptr<const replies::ReplyGuards> guards;
-  std::unique_ptr<gateway::Observer> observer;  // of those requests
-  http::Handler handler;                        // of requests on the data plane
-  std::vector<std::string> notices;             // what an operator should know, one line each
-  std::vector<std::string> unchanged;           // what takes a restart, one line each
+  std::unique_ptr<gateway::Observer> observer;  // of this state's requests
+  http::Handler handler;                        // of the data plane
+  std::vector<std::string> notices;             // for the operator, one line each
+  std::vector<std::string> unchanged;           // settings that require a restart, one line each
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
 };
 
-/// The state that new requests get. Thread-safe.
+/// The state for new requests. Thread-safe.
 ///
-/// A state that nobody holds any longer is not freed by whoever let go of it last, an event loop,
-/// since unmapping a model can take longer than a request: it waits for free_retired().
+/// The last holder of an old state is often an event loop. It does not free the state, because
+/// unmapping a model can take longer than a request. The state waits for free_retired().
 class CurrentState {
  public:
   /// Null until the first set().
@@ -63,8 +63,8 @@ class CurrentState {
   void set(std::unique_ptr<const ServingState> next);
   void free_retired();
 
-  /// Runs each request on the state that is the newest as it begins. CurrentState outlives it.
-  /// Precondition of a request: there is a state.
+  /// Runs each request on the state that is the newest when the request begins. CurrentState must
+  /// outlive the handler. Precondition of a request: there is a state.
   http::Handler handler() const;
 
  private:
@@ -74,7 +74,7 @@ class CurrentState {
   };
   mutable std::mutex mutex_;
   std::shared_ptr<const ServingState> state_;
-  // Shared by this and by every state that is held somewhere.
+  // Owned by this object and by every state that is in use.
   std::shared_ptr<Retired> retired_ = std::make_shared<Retired>();
 };
 

@@ -1,4 +1,4 @@
-// Names sort by time, so that the newest are the last.
+// Names sort by time.
 
 #include "router/serving/versions.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a configuration file was before each change that was asked of the daemon.
+// The previous texts of a configuration file, one for each change through the API.
 
 #include <filesystem>
 #include <string>
@@ -10,22 +10,23 @@
 
 namespace signalbox::serving {
 
-/// Files in `.signalbox/config-versions` beside the configuration, for its owner's eyes only. Not
-/// thread-safe.
+/// Files in `.signalbox/config-versions` next to the configuration, readable by their owner only.
+/// Not thread-safe.
 class Versions {
  public:
   explicit Versions(const std::filesystem::path& file);
 
   struct Version {
-    std::string name;  // "20260131-120000", in UTC; "-2" follows for the second within one second
+    std::string
+        name;  // "20260131-120000" in UTC; "-2" is appended for the second one within a second
     std::filesystem::path file;
   };
 
-  /// Keeps a text, and of all of them the newest ten. Returns its name. Errors: kIo.
+  /// Stores a text, deletes all but the newest ten, and returns its name. Errors: kIo.
   Result<std::string> keep(std::string_view text) const;
-  /// The newest first.
+  /// Returns all versions, the newest first.
   std::vector<Version> list() const;
-  /// Errors: kNotFound for a name that is none of list(), kIo.
+  /// Errors: kNotFound for a name that is not in list(), kIo.
   Result<std::string> read(std::string_view name) const;
 
  private:

@@ -1,4 +1,4 @@
-// Failures in a row, and the time before which nobody asks.
+// Counts failures in a row and remembers the time of the next attempt.
 
 #include "router/stores/breaker.h"
 
@@ -9,16 +9,16 @@ namespace signalbox::stores {
 bool Breaker::allows(TimePoint now) {
   const std::lock_guard lock(mutex_);
   if (failures_ < kFailuresMax) return true;
-  if (now < again_) return false;
-  again_ = now + kPause;  // this one finds out
+  if (now < retry_at_) return false;
+  retry_at_ = now + kPause;  // this call is the one attempt after the pause
   return true;
 }
 
-bool Breaker::tell(bool well, TimePoint now) {
+bool Breaker::tell(bool success, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const bool before = failures_ < kFailuresMax;
-  failures_ = well ? 0 : std::min(failures_ + 1, kFailuresMax);
-  if (!well) again_ = now + kPause;
+  failures_ = success ? 0 : std::min(failures_ + 1, kFailuresMax);
+  if (!success) retry_at_ = now + kPause;
   return before != (failures_ < kFailuresMax);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// When a server has failed a few times it is left alone for a while, so that requests do not wait
-// for it one after the other.
+// Stops calling a server for a while after a few failures, so that requests do not wait for it one
+// after the other.
 
 #include <chrono>
 #include <mutex>
@@ -15,15 +15,17 @@ class Breaker {
   static constexpr int kFailuresMax = 3;
   static constexpr std::chrono::milliseconds kPause{1000};
 
-  /// Whether to ask now; after a pause, one at a time until one succeeds.
+  /// Returns true if the server may be called now. After a pause it allows one call at a time until
+  /// one succeeds.
   bool allows(TimePoint now);
-  /// How it went; true when that changes whether the server counts as well.
-  bool tell(bool well, TimePoint now);
+  /// Records whether a call succeeded. Returns true if the server's state changed between working
+  /// and failing.
+  bool tell(bool success, TimePoint now);
 
  private:
   std::mutex mutex_;
   int failures_ = 0;
-  TimePoint again_ = {};
+  TimePoint retry_at_ = {};
 };
 
 }  // namespace signalbox::stores

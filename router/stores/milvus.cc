@@ -1,4 +1,4 @@
-// Every reply says with a code whether all is well, mostly under status 200.
+// Every reply contains a code that tells success from failure, mostly with status 200.
 
 #include "router/stores/milvus.h"
 
@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kIdleMax = 8;
-constexpr milliseconds kConnectLimit{1000};  // where the call has longer
+constexpr milliseconds kConnectLimit{1000};  // if the call itself may take longer
 constexpr int64_t kNotFound = 100, kNotLoaded = 101, kUnauthenticated = 1800;
 constexpr uint32_t kDepthMax = 16;
 
@@ -21,7 +21,7 @@ Result<int64_t> parse_integer(std::string_view text) {
   int64_t out = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error != std::errc() || end != text.data() + text.size())
-    return fail(Code::kIo, "{} is no number", json::quote_briefly(text));
+    return fail(Code::kIo, "{} is not a number", json::quote_briefly(text));
   return out;
 }
 
@@ -38,20 +38,19 @@ Result<int64_t> milvus_integer(const json::Value& object, std::string_view name)
 Result<json::Document> read_milvus_reply(int status, std::string body) {
   auto document =
       json::Document::parse(std::move(body), {.bytes = Milvus::kReplyBytesMax, .depth = kDepthMax});
-  // 200 was the code of success before 2.4.
+  // before 2.4 the code of success was 200
   const auto code = document ? milvus_integer(document->root(), "code")
-                             : Result<int64_t>(fail(Code::kIo, "no JSON"));
+                             : Result<int64_t>(fail(Code::kIo, "not JSON"));
   if (status == 401 || status == 403 || (code && *code == kUnauthenticated))
-    return fail(Code::kInvalid, "it refuses the login, or what the login is not allowed to do ({})",
-                status);
-  if (status / 100 != 2 && !code) return fail(Code::kUpstream, "it answered {}", status);
-  if (!code) return fail(Code::kIo, "its reply is not Milvus's: {}", code.error().message);
+    return fail(Code::kInvalid, "the login failed or lacks the permission (status {})", status);
+  if (status / 100 != 2 && !code) return fail(Code::kUpstream, "it returned status {}", status);
+  if (!code) return fail(Code::kIo, "its reply is not from Milvus: {}", code.error().message);
   if (*code == 0 || *code == 200) return document;
   const auto message = document->root().find("message");
-  const std::string_view said = message && message->is_string() ? message->text() : "";
+  const std::string_view text = message && message->is_string() ? message->text() : "";
   const bool is_missing = *code == kNotFound || *code == kNotLoaded;
-  return fail(is_missing ? Code::kNotFound : Code::kUpstream, "it says {} ({})",
-              json::quote_briefly(said), *code);
+  return fail(is_missing ? Code::kNotFound : Code::kUpstream, "it reports {} ({})",
+              json::quote_briefly(text), *code);
 }
 
 Milvus::Milvus(MilvusServer server) {
@@ -67,7 +66,7 @@ Milvus::Milvus(MilvusServer server) {
 
 Milvus::~Milvus() = default;
 
-std::unique_ptr<upstream::Poster> Milvus::kept() {
+std::unique_ptr<upstream::Poster> Milvus::take_idle() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) return std::make_unique<upstream::Poster>(to_, kConnectLimit, token_);
   auto out = std::move(idle_.back());
@@ -77,14 +76,15 @@ std::unique_ptr<upstream::Poster> Milvus::kept() {
 
 Result<json::Document> Milvus::call(std::string_view path, std::string_view body,
                                     milliseconds limit) {
-  auto poster = kept();
+  auto poster = take_idle();
   const std::string target = fmt::format("/v2/vectordb{}", path);
   auto reply = poster->ask(target, "application/json", body, limit, kReplyBytesMax);
   {
     const std::lock_guard lock(mutex_);
     if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
   }
-  if (!reply) return tl::unexpected<Error>(std::move(reply).error());  // which names the server
+  if (!reply)
+    return tl::unexpected<Error>(std::move(reply).error());  // the message names the server
   auto document = read_milvus_reply(reply->status, std::move(reply->body));
   if (!document) return fail_in(name(), std::move(document).error());
   return document;

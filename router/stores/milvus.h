@@ -1,7 +1,7 @@
 #pragma once
-// Milvus by version 2 of its REST interface (Milvus 2.4 or newer): JSON both ways over kept
-// connections, each exchange within a time limit. Made after its documentation; tests have only
-// had a double of it.
+// A client for version 2 of Milvus's REST interface (Milvus 2.4 or newer). It sends and receives
+// JSON over kept connections, each exchange within a time limit. It was written after the
+// documentation and has been tested only against a test double.
 
 #include <chrono>
 #include <cstdint>
@@ -22,19 +22,19 @@ struct MilvusServer {
   uint16_t port = 19530;
   std::string username = {}, password = {};  // "": no login
   bool tls = false;
-  std::string ca_path = {};  // authorities, PEM; "": those of the system
+  std::string ca_path = {};  // CA certificates, PEM; "": the system's
 
   bool operator==(const MilvusServer&) const = default;
 };
 
-/// What a reply of any server holds; its "code" says that all is well. Errors: kInvalid (the login
-/// was refused), kNotFound (there is no such collection, or it is not loaded), kUpstream (another
-/// refusal, named by at most 64 bytes of its message), kIo (not what Milvus says).
+/// Returns the content of a reply whose "code" reports success. Errors: kInvalid (the login
+/// failed), kNotFound (the collection does not exist or is not loaded), kUpstream (another error,
+/// with at most 64 bytes of its message), kIo (not a reply of Milvus).
 Result<json::Document> read_milvus_reply(int status, std::string body);
-/// A number, which may stand in a string. kIo for what is none.
+/// Returns an integer member, which may also be written as a string. kIo if it is neither.
 Result<int64_t> milvus_integer(const json::Value& object, std::string_view name);
 
-/// Thread-safe; calls block. Connects when it is first asked.
+/// Thread-safe; calls block. Connects at the first call.
 class Milvus {
  public:
   static constexpr size_t kReplyBytesMax = size_t{32} << 20;
@@ -51,7 +51,7 @@ class Milvus {
   const std::string& name() const { return to_.name; }
 
  private:
-  std::unique_ptr<upstream::Poster> kept();
+  std::unique_ptr<upstream::Poster> take_idle();
 
   config::BackendRef to_;
   std::optional<std::string> token_;

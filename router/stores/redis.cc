@@ -1,7 +1,7 @@
-// The one file that knows hiredis, which reads answers here and nothing more: the version of Debian
-// has no TLS, and its time limits are of a single read, so that a server that sends a byte now and
-// then would keep us for ever. A connection that has failed is not used again: what would be read
-// from it next belongs to an earlier question.
+// The only file that uses hiredis, and only to parse replies. Debian's version has no TLS, and its
+// time limits apply to a single read, so a server that sends a byte now and then could block us for
+// ever. A connection that has failed is not reused: the next bytes on it would belong to an earlier
+// command.
 
 #include "router/stores/redis.h"
 
@@ -30,7 +30,7 @@ struct FreeReply {
 };
 using Reply = std::unique_ptr<redisReply, FreeReply>;
 
-/// As the protocol has it: how many words, and each with its length.
+/// Writes a command as the protocol requires: the number of words, then each with its length.
 void append(const Redis::Command& command, std::string& out) {
   fmt::format_to(std::back_inserter(out), "*{}\r\n", command.size());
   for (const std::string_view word : command) {
@@ -48,7 +48,7 @@ RedisValue value_of(const redisReply& reply) {
   switch (reply.type) {
     case REDIS_REPLY_STRING:
     case REDIS_REPLY_STATUS:
-    case REDIS_REPLY_ERROR:  // inside of a list; the first level is run()'s
+    case REDIS_REPLY_ERROR:  // nested in a list; run() handles those of the first level
       out.type = RedisValue::Type::kText;
       out.text = text_of(reply);
       break;
@@ -66,7 +66,7 @@ RedisValue value_of(const redisReply& reply) {
   return out;
 }
 
-/// Null when there is none, or one of another type.
+/// Returns the item, or null if there is none or it has another type.
 RedisValue* item(RedisValue& list, size_t i, RedisValue::Type type) {
   return i < list.items.size() && list.items[i].type == type ? &list.items[i] : nullptr;
 }
@@ -88,26 +88,27 @@ class Redis::Connection {
   }
 
   Result<std::vector<RedisValue>> run(std::span<const Command> commands, Until until) {
-    std::string questions;
-    for (const Command& command : commands) append(command, questions);
-    SIGNALBOX_TRY_VOID(send(questions, until));
+    std::string bytes;
+    for (const Command& command : commands) append(command, bytes);
+    SIGNALBOX_TRY_VOID(send(bytes, until));
     std::vector<RedisValue> out;
     Result<void> refusal;
     for (const Command& command : commands) {
       SIGNALBOX_TRY(const Reply reply, next(until));
-      const auto refused = [&](const redisReply& by) {
-        const std::string_view said = text_of(by);
-        refusal = fail(Code::kUpstream, "{}: {}", command.front(), said.substr(0, said.find('\n')));
+      const auto record_refusal = [&](const redisReply& by) {
+        const std::string_view message = text_of(by);
+        refusal =
+            fail(Code::kUpstream, "{}: {}", command.front(), message.substr(0, message.find('\n')));
       };
       if (reply->type == REDIS_REPLY_ERROR) {
-        if (refusal) refused(*reply);
+        if (refusal) record_refusal(*reply);
         continue;
       }
       out.push_back(value_of(*reply));
-      // What EXEC has run answers inside of its own answer.
+      // EXEC returns the replies of the commands that it ran inside its own reply.
       if (reply->type != REDIS_REPLY_ARRAY || command.front() != "EXEC") continue;
       for (size_t i = 0; i < reply->elements && refusal; ++i) {
-        if (reply->element[i]->type == REDIS_REPLY_ERROR) refused(*reply->element[i]);
+        if (reply->element[i]->type == REDIS_REPLY_ERROR) record_refusal(*reply->element[i]);
       }
     }
     if (!refusal) return tl::unexpected(refusal.error());
@@ -130,14 +131,14 @@ class Redis::Connection {
       if (reply != nullptr) return Reply(static_cast<redisReply*>(reply));
       std::array<char, kReadBytes> piece;
       SIGNALBOX_TRY(const size_t size, receive(piece, until));
-      if (size == 0) return fail(Code::kIo, "the other side has closed the connection");
+      if (size == 0) return fail(Code::kIo, "the peer has closed the connection");
       if (redisReaderFeed(reader_.get(), piece.data(), size) != REDIS_OK)
         return fail(Code::kIo, "{}", reader_->errstr);
     }
   }
 
   std::optional<Socket> socket_;
-  std::unique_ptr<TlsSession> tls_;  // instead of it
+  std::unique_ptr<TlsSession> tls_;  // used instead of socket_
   const std::unique_ptr<redisReader, FreeReader> reader_{redisReaderCreate()};
 };
 
@@ -162,7 +163,7 @@ Result<std::unique_ptr<Redis::Connection>> Redis::connect() {
   return out;
 }
 
-std::unique_ptr<Redis::Connection> Redis::kept() {
+std::unique_ptr<Redis::Connection> Redis::take_idle() {
   const std::lock_guard lock(mutex_);
   if (idle_.empty()) return nullptr;
   auto out = std::move(idle_.back());
@@ -172,7 +173,7 @@ std::unique_ptr<Redis::Connection> Redis::kept() {
 
 Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands,
                                                milliseconds limit) {
-  std::unique_ptr<Connection> to = kept();
+  std::unique_ptr<Connection> to = take_idle();
   const bool is_kept = to != nullptr;
   if (!is_kept) {
     auto connected = connect();
@@ -180,13 +181,13 @@ Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands
     to = *std::move(connected);
   }
   auto out = to->run(commands, Until::clock::now() + limit);
-  const bool is_well = out || out.error().code == Code::kUpstream;
+  const bool is_usable = out || out.error().code == Code::kUpstream;
   {
     const std::lock_guard lock(mutex_);
-    if (is_well && idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(to));
-    if (!is_well) idle_.clear();  // a server that has gone has closed the others, too
+    if (is_usable && idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(to));
+    if (!is_usable) idle_.clear();  // a server that has gone has closed its other connections too
   }
-  // It had been closed while nobody used it.
+  // The connection had been closed while it was idle.
   if (is_kept && !out && out.error().code == Code::kIo) return run_all(commands, limit);
   if (!out) return fail_in(name_, std::move(out).error());
   return out;
@@ -205,19 +206,19 @@ Result<std::vector<std::vector<std::string>>> Redis::follow(std::string_view str
   SIGNALBOX_TRY(RedisValue value,
                 run({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", blocks, "STREAMS", stream, cursor},
                     wait + limit));
-  const auto strange = [this] {
-    return fail(Code::kIo, "{}: XREAD was answered by something else", name_);
+  const auto unexpected = [this] {
+    return fail(Code::kIo, "{}: XREAD returned an unexpected reply", name_);
   };
   std::vector<std::vector<std::string>> out;
   if (value.is_nil()) return out;
   // [[stream, [[position, [field, value, ...]], ...]]]
   RedisValue* const only = item(value, 0, kList);
   RedisValue* const all = only == nullptr ? nullptr : item(*only, 1, kList);
-  if (all == nullptr) return strange();
+  if (all == nullptr) return unexpected();
   for (RedisValue& one : all->items) {
     const RedisValue* position = item(one, 0, kText);
     RedisValue* const fields = item(one, 1, kList);
-    if (position == nullptr || fields == nullptr) return strange();
+    if (position == nullptr || fields == nullptr) return unexpected();
     cursor = position->text;
     std::vector<std::string>& entry = out.emplace_back();
     for (RedisValue& each : fields->items) entry.push_back(std::move(each.text));

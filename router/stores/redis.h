@@ -1,6 +1,6 @@
 #pragma once
-// Redis, or what speaks its protocol (Valkey): commands over kept connections, each exchange within
-// a time limit, whatever pieces the answer comes in.
+// A client for Redis and servers with the same protocol (Valkey). It sends commands over kept
+// connections. Each exchange has a time limit, in however many pieces the reply arrives.
 
 #include <chrono>
 #include <cstdint>
@@ -21,15 +21,16 @@ struct RedisServer {
   uint16_t port = 6379;
   std::string username = {}, password = {};  // "": none
   uint32_t db = 0;
-  std::chrono::milliseconds connect_limit{200};  // to connect, shake hands and log in
-  std::shared_ptr<const Tls> tls = {};           // null: in the clear
+  std::chrono::milliseconds connect_limit{
+      200};                             // to connect, complete the TLS handshake and log in
+  std::shared_ptr<const Tls> tls = {};  // null: no TLS
 };
 
-/// What a command was answered.
+/// The reply to a command.
 struct RedisValue {
   enum class Type : uint8_t { kNil, kText, kNumber, kList };
   Type type = Type::kNil;
-  std::string text = {};  // of kText; a status such as "OK" is one
+  std::string text = {};  // for kText, which includes a status such as "OK"
   int64_t number = 0;
   std::vector<RedisValue> items = {};
 
@@ -39,10 +40,10 @@ struct RedisValue {
   bool is_list() const { return type == Type::kList; }
 };
 
-/// Thread-safe; calls block. Connects when it is first asked. Errors: kIo (refused, broken),
-/// kDeadline, kUpstream (the server understood, and said no). After one the next call begins anew.
-/// A command whose kept connection turns out to be closed is sent once more: commands are such as
-/// may be repeated.
+/// Thread-safe; calls block. Connects at the first call. Errors: kIo (refused, broken), kDeadline,
+/// kUpstream (the server returned an error). After an error the next call begins anew. If a kept
+/// connection turns out to be closed, the command is sent once more, so all commands must be
+/// repeatable.
 class Redis {
  public:
   using Command = std::vector<std::string_view>;
@@ -51,14 +52,14 @@ class Redis {
   ~Redis();
 
   Result<RedisValue> run(const Command& command, std::chrono::milliseconds limit);
-  /// Sent together, answered together: between MULTI and EXEC also done together. An error if one
-  /// of the answers is.
+  /// Sends the commands together and returns their replies; between MULTI and EXEC they also run
+  /// together. Returns an error if one of the replies is an error.
   Result<std::vector<RedisValue>> run_all(std::span<const Command> commands,
                                           std::chrono::milliseconds limit);
 
-  /// The entries of a stream behind `cursor` ("0-0": all), oldest first, each as its fields and
-  /// values in turn; moves the cursor. Waits for one to come, at most `wait`, which is not part of
-  /// `limit`.
+  /// Returns the entries of a stream after `cursor` ("0-0": all), oldest first, and moves the
+  /// cursor. Each entry lists its fields and values in turn. Waits at most `wait` for an entry;
+  /// that time does not count towards `limit`.
   Result<std::vector<std::vector<std::string>>> follow(std::string_view stream, std::string& cursor,
                                                        std::chrono::milliseconds wait,
                                                        std::chrono::milliseconds limit);
@@ -69,7 +70,7 @@ class Redis {
  private:
   class Connection;
   Result<std::unique_ptr<Connection>> connect();
-  std::unique_ptr<Connection> kept();
+  std::unique_ptr<Connection> take_idle();
 
   const RedisServer server_;
   const std::string name_;

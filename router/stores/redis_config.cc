@@ -1,4 +1,4 @@
-// An address is host:port, or a host with a port of its own.
+// An address is host:port, or a host whose port is a key of its own.
 
 #include "router/stores/redis_config.h"
 
@@ -12,7 +12,7 @@ void set_seconds(uint32_t seconds, std::chrono::milliseconds& into) {
 
 Result<RedisServer> redis_server(const config::Redis& redis) {
   RedisServer out;
-  if (redis.cluster_mode) return fail(Code::kUnsupported, "redis.cluster_mode is not built");
+  if (redis.cluster_mode) return fail(Code::kUnsupported, "redis.cluster_mode is not supported");
   if (!redis.address.empty()) {
     SIGNALBOX_TRY(const config::Endpoint endpoint, config::parse_endpoint(redis.address, false));
     out.host = endpoint.host;
@@ -21,7 +21,7 @@ Result<RedisServer> redis_server(const config::Redis& redis) {
     out.host = redis.host;
     if (redis.port != 0) out.port = redis.port;
   }
-  if (out.host.empty()) return fail(Code::kInvalid, "redis: it needs an address or a host");
+  if (out.host.empty()) return fail(Code::kInvalid, "redis: an address or a host is required");
   out.username = redis.username;
   out.password = redis.password;
   out.db = redis.db;
@@ -39,7 +39,7 @@ Result<RedisServer> redis_server(const config::Redis& redis) {
 
 Result<RedisServer> valkey_server(const config::Valkey& valkey) {
   RedisServer out;
-  if (valkey.host.empty()) return fail(Code::kInvalid, "valkey: it needs a host");
+  if (valkey.host.empty()) return fail(Code::kInvalid, "valkey: a host is required");
   out.host = valkey.host;
   out.port = valkey.port;
   out.password = valkey.password;

@@ -1,5 +1,5 @@
 #pragma once
-// Which server a `redis` of the configuration means.
+// Turns the configuration of a Redis or Valkey server into a RedisServer.
 
 #include "base/error.h"
 #include "router/config/stores.h"
@@ -7,12 +7,12 @@
 
 namespace signalbox::stores {
 
-/// Keys that are missing have the defaults of RedisServer. Reads the files of TLS. Errors: kInvalid
-/// for an address that is none and a file that cannot be read, kUnsupported for what is not built.
+/// Missing keys get the defaults of RedisServer. Reads the TLS files. Errors: kInvalid for an
+/// invalid address or an unreadable file, kUnsupported for settings that are not supported.
 Result<RedisServer> redis_server(const config::Redis& redis);
 Result<RedisServer> valkey_server(const config::Valkey& valkey);
 
-/// Nothing happens where `seconds` is 0, which stands for a key that is missing.
+/// Sets `into`, unless `seconds` is 0, which stands for a missing key.
 void set_seconds(uint32_t seconds, std::chrono::milliseconds& into);
 
 }  // namespace signalbox::stores

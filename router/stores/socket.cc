@@ -1,5 +1,5 @@
-// Non-blocking, with poll() for the waiting: a time limit of the socket's own (SO_RCVTIMEO) begins
-// anew with every byte.
+// Non-blocking, and waits with poll(): a time limit of the socket itself (SO_RCVTIMEO) begins anew
+// with every byte.
 
 #include "router/stores/socket.h"
 
@@ -36,7 +36,7 @@ Result<Addresses> resolve(const std::string& host, uint16_t port) {
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
-  if (error != 0) return fail(Code::kIo, "the name is not known: {}", ::gai_strerror(error));
+  if (error != 0) return fail(Code::kIo, "cannot resolve the name: {}", ::gai_strerror(error));
   return Addresses(found);
 }
 
@@ -71,7 +71,7 @@ Result<Socket> Socket::connect(const std::string& host, uint16_t port, Until unt
       out = failed("connect", error);
       continue;
     }
-    const int on = 1;  // an exchange is a question and its answer: nothing to gather
+    const int on = 1;  // an exchange is one command and its reply, so there is nothing to gather
     ::setsockopt(socket.fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     out = std::move(socket);
   }
@@ -81,9 +81,9 @@ Result<Socket> Socket::connect(const std::string& host, uint16_t port, Until unt
 Result<void> Socket::wait(short events, Until until) const {
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(until - Until::clock::now());
-    if (left <= milliseconds(0)) return fail(Code::kDeadline, "no answer in time");
-    pollfd asked{fd_, events, 0};
-    const int ready = ::poll(&asked, 1, static_cast<int>(left.count()));
+    if (left <= milliseconds(0)) return fail(Code::kDeadline, "no reply in time");
+    pollfd request{fd_, events, 0};
+    const int ready = ::poll(&request, 1, static_cast<int>(left.count()));
     if (ready > 0) return {};
     if (ready < 0 && errno != EINTR) return failed("poll", errno);
   }

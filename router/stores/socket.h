@@ -1,5 +1,5 @@
 #pragma once
-// A TCP connection of a thread that waits, each step until a point in time.
+// A TCP connection for a thread that may block. Every operation has a deadline.
 
 #include <chrono>
 #include <cstddef>
@@ -14,18 +14,19 @@ namespace signalbox::stores {
 
 using Until = std::chrono::steady_clock::time_point;
 
-/// One thread at a time. Errors: kIo (refused, broken), kDeadline. After one it is of no more use.
+/// One thread at a time. Errors: kIo (refused, broken), kDeadline. A socket that returned an error
+/// must not be used again.
 class Socket {
  public:
-  /// To the first of the name's addresses that answers. To look up a name takes the time that the
-  /// system's resolver takes.
+  /// Connects to the first of the name's addresses that accepts. The lookup of the name takes as
+  /// long as the system's resolver takes.
   static Result<Socket> connect(const std::string& host, uint16_t port, Until until);
   Socket(Socket&& other) noexcept;
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
 
   Result<void> send(std::string_view bytes, Until until);
-  /// Waits for some bytes and returns how many; 0: the other side has closed.
+  /// Waits for bytes and returns how many were read; 0: the peer has closed.
   Result<size_t> receive(std::span<char> into, Until until);
 
  private:

@@ -1,5 +1,6 @@
-// OpenSSL between two buffers in memory: what it wants to send goes to the socket, what comes from
-// there goes to it. So time limits and writing without SIGPIPE are the socket's alone.
+// OpenSSL works between two memory buffers: its output goes to the socket, and bytes from the
+// socket become its input. Time limits and writing without SIGPIPE are therefore the socket's
+// business alone.
 
 #include "router/stores/tls.h"
 
@@ -14,7 +15,7 @@
 namespace signalbox::stores {
 namespace {
 
-/// Of a record of TLS; how much is encrypted before it is sent.
+/// The size of a TLS record, and the most that is encrypted before it is sent.
 constexpr size_t kPiece = size_t{16} << 10;
 
 struct FreeContext {
@@ -24,16 +25,16 @@ struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
 };
 
-/// What OpenSSL says went wrong, and forgets it.
+/// Returns OpenSSL's last error as text and clears it.
 std::string reason() {
   const unsigned long error = ERR_peek_last_error();
   ERR_clear_error();
   const char* const text = ERR_reason_error_string(error);
   if (text != nullptr) return text;
-  return error == 0 ? "the other side has closed the connection" : fmt::format("error {}", error);
+  return error == 0 ? "the peer has closed the connection" : fmt::format("error {}", error);
 }
 
-// A key with a password is refused: OpenSSL would ask for it at the terminal.
+// Refuses a key with a password, because OpenSSL would prompt for it at the terminal.
 int no_password(char*, int, int, void*) {
   return -1;
 }
@@ -60,8 +61,7 @@ Result<std::shared_ptr<const Tls>> Tls::create(const TlsFiles& files) {
   const bool trusts = authorities.empty() ? SSL_CTX_set_default_verify_paths(ssl) == 1
                                           : SSL_CTX_load_verify_file(ssl, authorities.c_str()) == 1;
   if (!trusts) {
-    return fail(Code::kInvalid, "{}: no certificates of authorities can be read: {}", authorities,
-                reason());
+    return fail(Code::kInvalid, "{}: cannot read the CA certificates: {}", authorities, reason());
   }
   const std::string certificate = files.certificate.string(), key = files.key.string();
   if (certificate.empty() != key.empty()) {
@@ -70,9 +70,9 @@ Result<std::shared_ptr<const Tls>> Tls::create(const TlsFiles& files) {
   }
   if (!certificate.empty()) {
     if (SSL_CTX_use_certificate_chain_file(ssl, certificate.c_str()) != 1)
-      return fail(Code::kInvalid, "{}: no certificate can be read: {}", certificate, reason());
+      return fail(Code::kInvalid, "{}: cannot read a certificate: {}", certificate, reason());
     if (SSL_CTX_use_PrivateKey_file(ssl, key.c_str(), SSL_FILETYPE_PEM) != 1)
-      return fail(Code::kInvalid, "{}: no key of the certificate can be read: {}", key, reason());
+      return fail(Code::kInvalid, "{}: cannot read the certificate's key: {}", key, reason());
   }
   return std::shared_ptr<const Tls>(new Tls(std::move(context)));
 }
@@ -84,13 +84,13 @@ struct TlsSession::State {
     from_socket = BIO_new(BIO_s_mem());
     to_socket = BIO_new(BIO_s_mem());
     SIGNALBOX_CHECK(from_socket != nullptr && to_socket != nullptr);
-    SSL_set_bio(ssl.get(), from_socket, to_socket);  // whose they are from then on
+    SSL_set_bio(ssl.get(), from_socket, to_socket);  // takes ownership of both
   }
 
-  /// The server has to be `host`; names are told to it as well (RFC 6066).
+  /// Requires that the server is `host`. A name is also sent to it (RFC 6066).
   bool expect(const std::string& host) const {
-    X509_VERIFY_PARAM* const asked = SSL_get0_param(ssl.get());
-    if (X509_VERIFY_PARAM_set1_ip_asc(asked, host.c_str()) == 1) return true;
+    X509_VERIFY_PARAM* const parameters = SSL_get0_param(ssl.get());
+    if (X509_VERIFY_PARAM_set1_ip_asc(parameters, host.c_str()) == 1) return true;
     ERR_clear_error();
     SSL_set_hostflags(ssl.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
     return SSL_set1_host(ssl.get(), host.c_str()) == 1 &&
@@ -106,7 +106,7 @@ struct TlsSession::State {
     return {};
   }
 
-  /// False: the other side has closed.
+  /// Returns false if the peer has closed.
   Result<bool> fetch(Until until) {
     std::array<char, kPiece> piece;
     SIGNALBOX_TRY(const size_t size, socket.receive(piece, until));
@@ -116,27 +116,28 @@ struct TlsSession::State {
     return true;
   }
 
-  /// Repeats `step`, a call of OpenSSL, with what it waits for in between. Returns what that does;
-  /// 0: the other side has closed.
+  /// Repeats `step`, a call of OpenSSL, and sends and receives in between what OpenSSL needs.
+  /// Returns the result of `step`; 0: the peer has closed.
   template <class Step>
   Result<int> run(const Step& step, Until until) {
     for (;;) {
       ERR_clear_error();
-      const int done = step();
-      const int wants = SSL_get_error(ssl.get(), done);
-      // Before anything else: an alert that says what was wrong is among it.
+      const int result = step();
+      const int error = SSL_get_error(ssl.get(), result);
+      // Flush first: the output may contain an alert that explains the error.
       Result<void> sent = flush(until);
-      if (done <= 0 && wants == SSL_ERROR_ZERO_RETURN) return 0;
-      if (done <= 0 && wants != SSL_ERROR_WANT_READ) return fail(Code::kIo, "{}", why());
-      if (!sent) return tl::unexpected(unsent(std::move(sent).error()));
-      if (done > 0) return done;
-      SIGNALBOX_TRY(const bool goes_on, fetch(until));
-      if (!goes_on) return 0;
+      if (result <= 0 && error == SSL_ERROR_ZERO_RETURN) return 0;
+      if (result <= 0 && error != SSL_ERROR_WANT_READ) return fail(Code::kIo, "{}", why());
+      if (!sent) return tl::unexpected(explain_send_error(std::move(sent).error()));
+      if (result > 0) return result;
+      SIGNALBOX_TRY(const bool is_open, fetch(until));
+      if (!is_open) return 0;
     }
   }
 
-  /// Who refuses our certificate says so and closes, which we may see first when we write.
-  Error unsent(Error error) {
+  /// A peer that refuses our certificate sends an alert and closes. A write may notice the close
+  /// first, so look for the alert.
+  Error explain_send_error(Error error) {
     const auto fetched = fetch(Until::clock::now());
     if (!fetched || !*fetched) return error;
     char byte = 0;
@@ -148,9 +149,9 @@ struct TlsSession::State {
 
   std::string why() const {
     const long verdict = SSL_get_verify_result(ssl.get());
-    std::string said = reason();
-    if (verdict == X509_V_OK || SSL_get_verify_mode(ssl.get()) == SSL_VERIFY_NONE) return said;
-    return fmt::format("{}: {}", said, X509_verify_cert_error_string(verdict));
+    std::string text = reason();
+    if (verdict == X509_V_OK || SSL_get_verify_mode(ssl.get()) == SSL_VERIFY_NONE) return text;
+    return fmt::format("{}: {}", text, X509_verify_cert_error_string(verdict));
   }
 
   const std::shared_ptr<const Tls> tls;
@@ -167,10 +168,12 @@ Result<std::unique_ptr<TlsSession>> TlsSession::begin(std::shared_ptr<const Tls>
                                                       const std::string& host, Until until) {
   auto state = std::make_unique<State>(std::move(tls), std::move(socket));
   SSL* const ssl = state->ssl.get();
-  if (!state->expect(host)) return fail(Code::kIo, "no TLS: {}: {}", host, reason());
-  const auto shaken = state->run([ssl] { return SSL_connect(ssl); }, until);
-  if (!shaken) return fail_in("no TLS", shaken.error());
-  if (*shaken == 0) return fail(Code::kIo, "no TLS: the other side has closed the connection");
+  if (!state->expect(host))
+    return fail(Code::kIo, "the TLS handshake failed: {}: {}", host, reason());
+  const auto handshake = state->run([ssl] { return SSL_connect(ssl); }, until);
+  if (!handshake) return fail_in("the TLS handshake failed", handshake.error());
+  if (*handshake == 0)
+    return fail(Code::kIo, "the TLS handshake failed: the peer has closed the connection");
   return std::unique_ptr<TlsSession>(new TlsSession(std::move(state)));
 }
 
@@ -180,7 +183,7 @@ Result<void> TlsSession::send(std::string_view bytes, Until until) {
     const std::string_view piece = bytes.substr(0, kPiece);
     const auto write = [&] { return SSL_write(ssl, piece.data(), static_cast<int>(piece.size())); };
     SIGNALBOX_TRY(const int written, state_->run(write, until));
-    if (written == 0) return fail(Code::kIo, "the other side has closed the connection");
+    if (written == 0) return fail(Code::kIo, "the peer has closed the connection");
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return {};

@@ -1,6 +1,6 @@
 #pragma once
-// TLS over a socket, for servers that we connect to. router/http/stream has the same for the event
-// loop; what is here waits.
+// TLS over a socket, for servers that we connect to. These functions block; router/http/stream is
+// the counterpart for the event loop.
 
 #include <filesystem>
 #include <memory>
@@ -13,17 +13,17 @@
 
 namespace signalbox::stores {
 
-/// Files are PEM.
+/// All files are PEM.
 struct TlsFiles {
-  std::filesystem::path authorities = {};  // "": those of the system
-  std::filesystem::path certificate = {};  // ours, its chain behind it; "": none
-  std::filesystem::path key = {};          // of the certificate
-  bool verifies = true;                    // false trusts anybody
+  std::filesystem::path authorities = {};  // "": the system's
+  std::filesystem::path certificate = {};  // ours, followed by its chain; "": none
+  std::filesystem::path key = {};          // the certificate's key
+  bool verifies = true;                    // false: any certificate is trusted
 
   bool operator==(const TlsFiles&) const = default;
 };
 
-/// What was read of the files, shared by connections. Immutable and thread-safe.
+/// Keys and trust, read from the files and shared by connections. Immutable and thread-safe.
 class Tls {
  public:
   /// TLS 1.2 and newer. Errors: kInvalid naming the file.
@@ -37,18 +37,17 @@ class Tls {
   const std::unique_ptr<Context> context_;
 };
 
-/// One thread at a time. Errors: those of the socket; kIo, too, for what the other side should not
-/// have sent.
+/// One thread at a time. Errors: those of the socket; also kIo if the peer violates the protocol.
 class TlsSession {
  public:
-  /// Shakes hands. The server must have a certificate for `host`, a name or an address, signed by
-  /// one of the authorities. Errors begin with "no TLS: ".
+  /// Performs the handshake. The server must have a certificate for `host`, a name or an address,
+  /// signed by one of the authorities. Errors begin with "the TLS handshake failed: ".
   static Result<std::unique_ptr<TlsSession>> begin(std::shared_ptr<const Tls> tls, Socket socket,
                                                    const std::string& host, Until until);
   ~TlsSession();
 
   Result<void> send(std::string_view bytes, Until until);
-  /// Waits for some bytes and returns how many; 0: the other side has closed.
+  /// Waits for bytes and returns how many were read; 0: the peer has closed.
   Result<size_t> receive(std::span<char> into, Until until);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Where a plan's request goes: a server behind us, or the built-in one. The reply is pulled piece
-// by piece, so that the pace of the client is the pace of the upstream.
+// The interface to a model's server: a real one, or the built-in echo server. The caller pulls the
+// reply piece by piece, so the upstream sends no faster than the client reads.
 
 #include <cstdint>
 #include <memory>
@@ -14,35 +14,35 @@
 
 namespace signalbox::upstream {
 
-/// How far a call has come that then failed: what tells whether it may be made again elsewhere.
+/// How far a failed call had come. It decides whether the call may be repeated at another backend.
 enum class Stage : uint8_t {
-  kConnecting,  // nothing of it was sent
-  kSent,        // it may have been worked on; no byte of a reply came
-  kAnswered,    // a reply had begun
+  kConnecting,  // no byte of the request was sent
+  kSent,        // the server may have started on it, but sent no byte of a reply
+  kAnswered,    // the reply had begun
 };
 
-/// One POST, or a GET without a body. Everything it refers to lives until the UpstreamReply is
-/// gone.
+/// One POST, or a GET without a body. Everything that it refers to must outlive the UpstreamReply.
 struct Call {
   std::string_view target;       // "/v1/chat/completions", with the client's query
-  const http::Headers& headers;  // the client's; the backend passes on what is meant for it
-  const http::Headers& added;    // the configuration's; names that are not the router's own
+  const http::Headers& headers;  // the client's; the backend forwards the end-to-end fields
+  const http::Headers& added;    // the configuration's; never fields that the router sets itself
   std::string_view request_id;
   std::string_view body;  // JSON
   http::Interrupt& interrupt;
-  std::span<const std::string_view> prompt = {};  // what a server reads first, message by message
+  std::span<const std::string_view> prompt =
+      {};  // the prompt in the order in which the server reads it, one item per message
   const http::Headers* decided =
-      nullptr;  // x-vsr-selected-*, for a router behind us; none: nothing
+      nullptr;  // x-vsr-selected-*, for an upstream that is itself a router; null: none
   std::string_view method = "POST";
-  Stage* stage = nullptr;  // where it is written, if somewhere
-  // Takes the place of the client's; "": the client's passes.
+  Stage* stage = nullptr;  // set to the stage that the call reached; null: not recorded
+  // Replaces the client's traceparent; "": the client's is forwarded.
   std::string_view traceparent = {};
-  bool drops_tracestate = false;  // the client's belongs to no trace
-  bool needs_reply = false;       // it is looked at or changed: none may reach the client beside us
+  bool drops_tracestate = false;  // the client's tracestate belongs to another trace
+  bool needs_reply = false;       // the reply must pass through us, because we inspect or change it
 };
 
 struct Piece {
-  std::string_view bytes;  // of the body, as they came; may be empty only when last or nudged
+  std::string_view bytes;  // bytes of the body as they came; empty only if last or nudged
   bool last = false;
 };
 
@@ -52,23 +52,24 @@ class UpstreamReply {
  public:
   virtual ~UpstreamReply() = default;
   virtual const http::Response& head() const = 0;
-  /// Whether next() will answer without waiting.
+  /// True if next() will return without waiting.
   virtual bool ready() const = 0;
-  /// The next bytes of the body; the view lives until the next call. Not to be called after the
-  /// last. Errors: kUpstream (it died), kDeadline and kCancelled (the interrupt).
+  /// Returns the next bytes of the body; the view is valid until the next call. Do not call it
+  /// after the last piece. Errors: kUpstream (the upstream failed), kDeadline and kCancelled (the
+  /// interrupt).
   virtual http::Task<Result<Piece>> next() = 0;
-  /// While next() waits: it comes back soon, with an empty piece if there is nothing, and nothing
-  /// is lost by it. One that cannot break its wait goes on waiting.
+  /// Makes a waiting next() return soon, with an empty piece if no bytes have arrived. No byte is
+  /// lost. A reply that cannot break its wait goes on waiting.
   virtual void nudge() {}
 };
 
-/// Immutable and thread-safe; a call stays on its caller's loop.
+/// Immutable and thread-safe. A call stays on its caller's loop.
 class Backend {
  public:
   virtual ~Backend() = default;
-  /// Sends the request and waits for the header of the reply. Errors: kUpstream (refused, died),
-  /// kDeadline (connecting took too long, or the interrupt), kCancelled, kUnsupported; the message
-  /// names the backend, not its address.
+  /// Sends the request and waits for the header of the reply. Errors: kUpstream (the server refused
+  /// the connection or failed), kDeadline (connecting took too long, or the interrupt), kCancelled,
+  /// kUnsupported. The message contains the backend's name, not its address.
   virtual http::Task<Result<std::unique_ptr<UpstreamReply>>> call(const Call& call) const = 0;
 };
 

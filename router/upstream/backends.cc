@@ -1,5 +1,5 @@
-// A call is a loop over workers; who is next is the balancer's business, and whether there may be a
-// next is decided here, by how far the last one has come.
+// A call loops over workers. The balancer chooses the next worker; this file decides whether there
+// may be a next one, from how far the last attempt has come.
 
 #include "router/upstream/backends.h"
 
@@ -19,31 +19,33 @@ using workers::Balancer;
 using workers::Ended;
 using workers::Missing;
 
-void note(const config::Model& model, const config::BackendRef& ref,
-          std::vector<std::string>& notices) {
+void add_notices(const config::Model& model, const config::BackendRef& ref,
+                 std::vector<std::string>& notices) {
   const auto add = [&](std::string what) {
     notices.push_back(fmt::format("model \"{}\": backend \"{}\": {}", model.name, ref.name, what));
   };
   if (ref.type == "echo") return;
-  if (ref.tls_skip_verify) add("tls_skip_verify: whoever answers is trusted with keys and prompts");
+  if (ref.tls_skip_verify)
+    add("tls_skip_verify: the server's certificate is not checked, so any server may receive keys "
+        "and prompts");
   if (!ref.api_key_env.empty() && !key_of(ref)) {
     const char* value = std::getenv(ref.api_key_env.c_str());
     const bool is_set = value != nullptr && *value != '\0';
-    add(fmt::format("the environment variable {} {}; requests go without a key", ref.api_key_env,
-                    is_set ? "holds blanks or control characters" : "is not set"));
+    add(fmt::format("the environment variable {} {}; requests are sent without a key",
+                    ref.api_key_env, is_set ? "holds blanks or control characters" : "is not set"));
   }
   if (!ref.chat_path.empty() && model.api_format == config::Model::ApiFormat::kAnthropic)
-    add("chat_path: requests go to /v1/messages all the same");
+    add("chat_path has no effect: requests go to /v1/messages");
 }
 
-/// A place in the line, and the worker that it leads to.
-class Place {
+/// A place in the balancer's queue, and the worker that it leads to.
+class QueuePlace {
  public:
-  Place(Balancer& balancer, Balancer::Ticket ticket, size_t blocks)
+  QueuePlace(Balancer& balancer, Balancer::Ticket ticket, size_t blocks)
       : balancer_(balancer), ticket_(ticket), blocks_(blocks) {}
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  ~Place() {
+  QueuePlace(const QueuePlace&) = delete;
+  QueuePlace& operator=(const QueuePlace&) = delete;
+  ~QueuePlace() {
     if (const auto worker = leave())
       balancer_.end(*worker, blocks_, Ended::kDropped, http::Clock::now());
   }
@@ -60,8 +62,9 @@ class Place {
   bool left_ = false;
 };
 
-/// A worker for the request, waited for if need be. Errors: kNotFound when each has been tried,
-/// kOverloaded when none had room in time or too many wait, kCancelled.
+/// Reserves a worker for the request and waits for one if necessary. Errors: kNotFound if every
+/// worker has been tried, kOverloaded if none was free in time or too many requests wait,
+/// kCancelled.
 http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
                                    const workers::Ask& ask, const std::vector<size_t>& tried,
                                    http::Interrupt& interrupt) {
@@ -77,10 +80,11 @@ http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
       ask, tried, [executor, timer] { http::asio::post(executor, [timer] { timer->cancel(); }); },
       now);
   if (!ticket) {
-    co_return fail(Code::kOverloaded, "model \"{}\": its backends are busy and {} requests wait",
-                   model, balancer.settings().queue_max);
+    co_return fail(Code::kOverloaded,
+                   "model \"{}\": its backends are busy and {} requests are waiting", model,
+                   balancer.settings().queue_max);
   }
-  Place place(balancer, *ticket, ask.blocks.size());
+  QueuePlace place(balancer, *ticket, ask.blocks.size());
   {
     http::Interrupt::Scope scope(interrupt, [timer] { timer->cancel(); });
     if (!interrupt.raised()) co_await timer->async_wait(http::kAwait);
@@ -93,7 +97,7 @@ http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
                  balancer.settings().queue_timeout.count());
 }
 
-/// Whether a reply of this status may be thrown away for another's.
+/// True if retry_on allows discarding a reply with this status in favour of another backend's.
 bool is_refusal(const http::Response& head, const config::RetryOn& on) {
   if (head.status < 500) return false;
   const bool gateway = head.status >= 502 && head.status <= 504;
@@ -101,7 +105,7 @@ bool is_refusal(const http::Response& head, const config::RetryOn& on) {
   return on.any_5xx || (on.gateway_error && gateway) || (on.refused && not_started);
 }
 
-/// Whether a call that failed so may be made again.
+/// True if retry_on allows repeating a call that failed at this stage.
 bool may_repeat(Stage stage, bool timed_out, const config::RetryOn& on) {
   if (stage == Stage::kConnecting) return on.connect;
   if (stage == Stage::kAnswered) return on.any_5xx;
@@ -116,14 +120,14 @@ struct Backends::Pool {
   std::vector<std::unique_ptr<const Backend>> backends;
   std::shared_ptr<Balancer> balancer;
 
-  /// Of the prompt, where they matter.
+  /// Returns the blocks of the prompt, or nothing if the policy does not use them.
   std::vector<uint64_t> blocks(const Call& call) const {
     const config::Reliability& settings = balancer->settings();
     if (settings.lb_policy != config::Reliability::Policy::kPrefix || backends.size() < 2)
       return {};
     return workers::prefix_blocks(call.prompt, settings.prefix_block_bytes);
   }
-  /// Of its messages, where they matter.
+  /// Returns the ends of the prompt's messages, or nothing if the policy does not use them.
   std::vector<uint64_t> ends(const Call& call) const {
     const config::Reliability& settings = balancer->settings();
     const bool is_by_blocks = settings.lb_policy == config::Reliability::Policy::kPrefix;
@@ -144,7 +148,7 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
       auto made =
           std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
       if (made->trouble() != nullptr) {
-        notices_.push_back(fmt::format("model \"{}\": backend \"{}\": {}; requests to it fail",
+        notices_.push_back(fmt::format("model \"{}\": backend \"{}\": {}; requests to it will fail",
                                        model.name, ref.name, made->trouble()->message));
       }
       return made;
@@ -152,7 +156,7 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
     auto pool = std::make_unique<Pool>();
     pool->model = model.name;
     for (const config::BackendRef& ref : model.backend_refs) {
-      note(model, ref, notices_);
+      add_notices(model, ref, notices_);
       pool->backends.push_back(make(ref));
     }
     pool->balancer = fleet.balancer(model, make);
@@ -177,7 +181,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
   Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
   for (;;) {
     if (!worker) {
-      // That there is nobody left says less than why those before have failed.
+      // The error of the last attempt is more useful than the fact that no worker is left.
       const Code code = worker.error().code;
       if (out.attempts == 0 || code == Code::kCancelled) {
         out.elsewhere = code == Code::kOverloaded;
@@ -217,29 +221,29 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
           std::make_unique<LeasedReply>(std::move(*out.answer), std::move(lease), std::move(limit));
       out.answer = nullptr;
       const bool repeats = out.elsewhere && again && balancer.take_retry();
-      // A refusal is better than nothing: it is let go only for a worker that is there.
+      // Give up this reply only if another worker is available: an error reply is better than none.
       tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
       if (repeats) next = balancer.begin(ask, tried, http::Clock::now());
       if (!next) {
         out.answer = std::move(leased);
         co_return out;
       }
-      log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; another is asked",
+      log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",
                  call.request_id, pool.model, balancer.name(tried.back()), status);
       worker = *next;
       continue;
     }
     const Error& error = out.answer.error();
-    const bool unbuilt = error.code == Code::kUnsupported;
-    if (error.code == Code::kCancelled || unbuilt) co_return out;
+    const bool unsupported = error.code == Code::kUnsupported;
+    if (error.code == Code::kCancelled || unsupported) co_return out;
     lease.end(Ended::kFailed);
-    // Its time is up as a whole: there is none left for another.
+    // The time limit covers the whole request, so none is left for another attempt.
     if (call.interrupt.raised()) co_return out;
-    out.elsewhere = may_repeat(stage, limit && limit->struck(), settings.retry_on);
-    const bool free_of_charge = stage == Stage::kConnecting;
-    if (!out.elsewhere || !again || !(free_of_charge || balancer.take_retry())) co_return out;
-    log::debug("workers", "{}: model \"{}\": {}; another is asked", call.request_id, pool.model,
-               error.message);
+    out.elsewhere = may_repeat(stage, limit && limit->expired(), settings.retry_on);
+    const bool nothing_sent = stage == Stage::kConnecting;
+    if (!out.elsewhere || !again || !(nothing_sent || balancer.take_retry())) co_return out;
+    log::debug("workers", "{}: model \"{}\": {}; trying another backend", call.request_id,
+               pool.model, error.message);
     limit.reset();
     worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The backends of every configured model, and a call to one of them: which, and whom next when it
-// fails.
+// The backends of all configured models. A call goes to one of a model's backends, and to the next
+// one if that fails.
 
 #include <map>
 #include <memory>
@@ -13,20 +13,20 @@
 
 namespace signalbox::upstream {
 
-/// Immutable and thread-safe; a call stays on its caller's loop.
+/// Immutable and thread-safe. A call stays on its caller's loop.
 class Backends final : public ModelCaller {
  public:
-  /// API keys are read from the environment here, once. The fleet outlives this.
+  /// Reads the API keys from the environment once. `fleet` must outlive this object.
   Backends(const config::Config& config, Fleet& fleet);
   ~Backends() override;
 
-  /// Asks one of the model's backends, as its `reliability` says; another one where the first has
-  /// failed in a way that retry_on names, at most retry_count times and each once; waits where all
-  /// have as many requests as they may. Precondition: the model is one of the configuration.
+  /// Calls one of the model's backends, as its `reliability` configures. If the call fails in a way
+  /// that retry_on lists, it tries another backend, at most retry_count times and each backend
+  /// once. It waits if every backend has as many requests as it may have. Precondition: the model
+  /// is in the configuration.
   http::Task<CallOutcome> call(const config::Model& model, const Call& call) const override;
 
-  /// What an operator should know, one line each: keys that are missing, schemes that are not
-  /// built.
+  /// Startup notices for the operator, one line each, such as missing keys.
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:

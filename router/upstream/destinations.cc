@@ -1,4 +1,4 @@
-// Weights as workers/choice has them: 0 counts as 1 where all are 0.
+// Draws by weight, like workers/choice: if all weights are 0, each counts as 1.
 
 #include "router/upstream/destinations.h"
 

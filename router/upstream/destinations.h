@@ -1,7 +1,7 @@
 #pragma once
-// The models' servers for a proxy in front of us that calls them itself: what it is to tell them,
-// and where one stands. Which server is asked is the proxy's choice; where it leaves that to us one
-// is drawn by weight, since what health and load we know of comes from calls of our own.
+// The models' servers as an external proxy needs them: the request header to send, and the address.
+// The proxy normally chooses the server itself. If it leaves the choice to us, we draw by weight,
+// because we know the health and load of servers only from calls of our own.
 
 #include <map>
 #include <string>
@@ -14,25 +14,26 @@ namespace signalbox::upstream {
 
 struct Destination {
   Outgoing outgoing;
-  std::string endpoint;  // "10.0.0.7:8000"; "": its host is a name, which a proxy has to know
+  std::string endpoint;  // "10.0.0.7:8000"; "": the host is a name, which the proxy must know
   uint32_t weight;
 };
 
 /// Immutable and thread-safe.
 class Destinations {
  public:
-  /// API keys are read from the environment here, once.
+  /// Reads the API keys from the environment once.
   explicit Destinations(const config::Config& config);
 
-  /// One of the model's servers; `draw` in [0, 1). Precondition: the model is one of the
+  /// Chooses one of the model's servers. `draw` lies in [0, 1). Precondition: the model is in the
   /// configuration.
   const Destination& choose(std::string_view model, double draw) const;
 
-  /// Whether a client's field goes to none of them (outgoing.h).
+  /// True if this field of a client's request must not reach any server (see stays_here()).
   bool withholds(std::string_view name) const { return stays_here(name, identity_); }
 
  private:
-  std::map<std::string, std::vector<Destination>, std::less<>> of_model_;  // none of them empty
+  std::map<std::string, std::vector<Destination>, std::less<>>
+      of_model_;  // every list has at least one server
   config::Authz::Identity identity_;
 };
 

@@ -1,5 +1,5 @@
-// Everything is known when the call comes in: the answer is a list of pieces, one for a plain reply
-// and one an event for a stream.
+// The whole reply is known when the call comes in. It is a list of pieces: one piece for a plain
+// reply, one piece per event for a stream.
 
 #include "router/upstream/echo_backend.h"
 
@@ -13,12 +13,12 @@
 namespace signalbox::upstream {
 namespace {
 
-constexpr size_t kQuotedBytesMax = 200;  // of the user's text, as a reminder rather than a copy
+constexpr size_t kQuotedBytesMax = 200;  // of the user's text, as a reminder and not a copy
 constexpr size_t kWordsAPiece = 4;
 
-class EchoAnswer final : public UpstreamReply {
+class EchoReply final : public UpstreamReply {
  public:
-  EchoAnswer(int status, std::string_view content_type, std::vector<std::string> pieces)
+  EchoReply(int status, std::string_view content_type, std::vector<std::string> pieces)
       : pieces_(std::move(pieces)) {
     head_.status = status;
     head_.headers.add("Content-Type", content_type);
@@ -38,8 +38,8 @@ class EchoAnswer final : public UpstreamReply {
   size_t at_ = 0;
 };
 
-/// What the request was, as far as the reply tells it.
-struct Received {
+/// The properties of a request that the reply describes.
+struct EchoRequest {
   std::string_view model;
   size_t messages = 0;
   bool system_prompt = false;
@@ -71,8 +71,8 @@ std::string text_of(const json::Value& content) {
   return out;
 }
 
-/// At most kQuotedBytesMax bytes, never half a character.
-std::string shortened(std::string text) {
+/// Truncates to at most kQuotedBytesMax bytes without splitting a character.
+std::string shorten(std::string text) {
   if (text.size() <= kQuotedBytesMax) return text;
   size_t end = kQuotedBytesMax;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
@@ -84,8 +84,8 @@ bool is_true(const std::optional<json::Value>& value) {
   return value && value->is_bool() && value->boolean();
 }
 
-Result<Received> read(const json::Value& root) {
-  Received out;
+Result<EchoRequest> read_request(const json::Value& root) {
+  EchoRequest out;
   const auto model = root.find("model");
   if (!model || !model->is_string()) return fail(Code::kInvalid, "model: expected a string");
   out.model = model->text();
@@ -118,16 +118,16 @@ Result<Received> read(const json::Value& root) {
   return out;
 }
 
-std::string describe(std::string_view stands_for, const Received& request) {
+std::string describe(std::string_view stands_for, const EchoRequest& request) {
   return fmt::format(
       "Echo, standing in for {}. I was asked as \"{}\", with {} message{}, {} and {}. You said: {}",
       stands_for, request.model, request.messages, request.messages == 1 ? "" : "s",
       request.system_prompt ? "a system prompt" : "no system prompt",
       request.reasoning.empty() ? "no reasoning parameters" : request.reasoning,
-      shortened(request.last_user_text));
+      shorten(request.last_user_text));
 }
 
-/// Members that every object of one completion shares.
+/// The members that every object of one completion shares.
 struct Completion {
   std::string id;
   int64_t created;
@@ -158,7 +158,8 @@ void write_usage(json::Writer& out, size_t prompt, size_t completion) {
       .end_object();
 }
 
-std::string whole(const Completion& completion, const Received& request, std::string_view text) {
+std::string write_completion(const Completion& completion, const EchoRequest& request,
+                             std::string_view text) {
   json::Writer out;
   completion.open(out, "chat.completion").key("choices").begin_array().begin_object();
   out.member("index", int64_t{0}).key("message").begin_object();
@@ -172,7 +173,7 @@ std::string event(std::string_view data) {
   return fmt::format("data: {}\n\n", data);
 }
 
-/// A chunk whose delta `fill` writes.
+/// Writes a chunk; `fill` writes its delta.
 template <class Fill>
 std::string chunk(const Completion& completion, bool announces_usage, const char* finish_reason,
                   const Fill& fill) {
@@ -187,8 +188,8 @@ std::string chunk(const Completion& completion, bool announces_usage, const char
   return event(out.end_object().take());
 }
 
-/// The text in pieces of a few words, white space kept.
-std::vector<std::string_view> cut(std::string_view text) {
+/// Splits the text into pieces of a few words and keeps the white space.
+std::vector<std::string_view> split_text(std::string_view text) {
   std::vector<std::string_view> pieces;
   size_t begin = 0, words = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -200,14 +201,14 @@ std::vector<std::string_view> cut(std::string_view text) {
   return pieces;
 }
 
-std::vector<std::string> streamed(const Completion& completion, const Received& request,
-                                  std::string_view text) {
+std::vector<std::string> write_events(const Completion& completion, const EchoRequest& request,
+                                      std::string_view text) {
   std::vector<std::string> events;
   const bool usage = request.include_usage;
   events.push_back(chunk(completion, usage, nullptr, [](json::Writer& delta) {
     delta.member("role", "assistant").member("content", "").key("refusal").null();
   }));
-  for (const std::string_view piece : cut(text)) {
+  for (const std::string_view piece : split_text(text)) {
     events.push_back(chunk(completion, usage, nullptr,
                            [&](json::Writer& delta) { delta.member("content", piece); }));
   }
@@ -222,7 +223,7 @@ std::vector<std::string> streamed(const Completion& completion, const Received& 
   return events;
 }
 
-std::string refusal(std::string_view message) {
+std::string write_invalid_request(std::string_view message) {
   json::Writer out;
   out.begin_object().key("error").begin_object();
   out.member("message", message)
@@ -238,21 +239,21 @@ std::string refusal(std::string_view message) {
 
 http::Task<Result<std::unique_ptr<UpstreamReply>>> EchoBackend::call(const Call& call) const {
   const auto document = json::Document::parse(std::string(call.body));
-  auto request =
-      document ? read(document->root()) : Result<Received>(tl::unexpected<Error>(document.error()));
+  auto request = document ? read_request(document->root())
+                          : Result<EchoRequest>(tl::unexpected<Error>(document.error()));
   std::vector<std::string> pieces;
   if (!request) {
-    pieces.push_back(refusal(request.error().message));
-    co_return std::make_unique<EchoAnswer>(400, "application/json", std::move(pieces));
+    pieces.push_back(write_invalid_request(request.error().message));
+    co_return std::make_unique<EchoReply>(400, "application/json", std::move(pieces));
   }
   const std::string text = describe(model_, *request);
   const Completion completion = new_completion(request->model);
   if (request->stream) {
-    co_return std::make_unique<EchoAnswer>(200, "text/event-stream",
-                                           streamed(completion, *request, text));
+    co_return std::make_unique<EchoReply>(200, "text/event-stream",
+                                          write_events(completion, *request, text));
   }
-  pieces.push_back(whole(completion, *request, text));
-  co_return std::make_unique<EchoAnswer>(200, "application/json", std::move(pieces));
+  pieces.push_back(write_completion(completion, *request, text));
+  co_return std::make_unique<EchoReply>(200, "application/json", std::move(pieces));
 }
 
 }  // namespace signalbox::upstream

@@ -1,6 +1,6 @@
 #pragma once
-// A model server that is not there: it answers as one would and says what it received, so that a
-// route can be tried without a GPU and without a key.
+// A stand-in for a model server. It answers like one and describes the request that it received, so
+// that a route can be tried without a GPU and without a key.
 
 #include <string>
 
@@ -10,12 +10,12 @@ namespace signalbox::upstream {
 
 class EchoBackend final : public Backend {
  public:
-  /// `model` is the configured model that it stands for.
+  /// `model` is the configured model whose place it takes.
   explicit EchoBackend(std::string model) : model_(std::move(model)) {}
 
-  /// An OpenAI chat completion, or its chunks as server-sent events when the body asks for a
-  /// stream. A body that is no chat request gets 400, as from a real server. Token counts are
-  /// counts of words.
+  /// Returns an OpenAI chat completion, or its chunks as server-sent events if the body requests a
+  /// stream. A body that is not a chat request gets a 400, as from a real server. Token counts are
+  /// word counts.
   http::Task<Result<std::unique_ptr<UpstreamReply>>> call(const Call& call) const override;
 
  private:

@@ -1,5 +1,5 @@
-// One coroutine a worker and kind of question. It knows the balancer weakly, so that it ends with
-// the last configuration that uses it.
+// Each worker has one coroutine for its health and one for its metrics. They hold the balancer
+// weakly, so that they end with the last configuration that uses it.
 
 #include "router/upstream/fleet.h"
 
@@ -17,92 +17,92 @@ namespace {
 constexpr size_t kHealthBytesMax = 64 << 10;
 constexpr size_t kMetricsBytesMax = 4 << 20;
 
-/// Whom to ask, what and how often.
-struct Question {
+/// One repeated request to a worker.
+struct Probe {
   std::string model;
   size_t worker = 0;
-  std::string name;  // of the worker
+  std::string name;  // the worker's name
   std::unique_ptr<const Backend> backend = nullptr;
   std::string path;
   std::chrono::milliseconds interval{0};
   std::chrono::milliseconds timeout{0};
 };
 
-struct Said {
+struct ProbeReply {
   int status = 0;
   std::string body;
 };
 
-http::Task<Result<Said>> ask(const Question& question, size_t bytes_max) {
+http::Task<Result<ProbeReply>> send_probe(const Probe& probe, size_t bytes_max) {
   const http::Executor executor = co_await http::asio::this_coro::executor;
   http::Interrupt interrupt;
   http::Deadline limit(http::loop_of(executor), [&interrupt] { interrupt.raise(Code::kDeadline); });
-  limit.set(question.timeout);
+  limit.set(probe.timeout);
   const http::Headers none;
-  const Call call{.target = question.path,
+  const Call call{.target = probe.path,
                   .headers = none,
                   .added = none,
                   .request_id = "check",
                   .body = {},
                   .interrupt = interrupt,
                   .method = "GET"};
-  auto answer = co_await question.backend->call(call);
-  if (!answer) co_return tl::unexpected<Error>(std::move(answer).error());
-  Said said{(*answer)->head().status, {}};
+  auto reply = co_await probe.backend->call(call);
+  if (!reply) co_return tl::unexpected<Error>(std::move(reply).error());
+  ProbeReply result{(*reply)->head().status, {}};
   for (bool last = false; !last;) {
-    auto piece = co_await (*answer)->next();
+    auto piece = co_await (*reply)->next();
     if (!piece) co_return tl::unexpected<Error>(std::move(piece).error());
-    said.body.append(piece->bytes);
+    result.body.append(piece->bytes);
     last = piece->last;
-    if (said.body.size() > bytes_max)
+    if (result.body.size() > bytes_max)
       co_return fail(Code::kTooLarge, "its reply has more than {} bytes", bytes_max);
   }
-  co_return said;
+  co_return result;
 }
 
-http::Task<> rest(std::chrono::milliseconds interval) {
+http::Task<> sleep_for(std::chrono::milliseconds interval) {
   const http::Executor executor = co_await http::asio::this_coro::executor;
   http::Timer timer(executor);
   timer.expires_after(interval);
   co_await timer.async_wait(http::kAwait);
 }
 
-http::Task<> check(Question question, std::weak_ptr<workers::Balancer> of) {
-  while (!of.expired()) {
-    const Result<Said> said = co_await ask(question, kHealthBytesMax);
-    const bool passed = said && said->status / 100 == 2;
-    if (const auto balancer = of.lock()) {
-      if (balancer->checked(question.worker, passed, http::Clock::now())) {
+http::Task<> watch_health(Probe probe, std::weak_ptr<workers::Balancer> weak_balancer) {
+  while (!weak_balancer.expired()) {
+    const Result<ProbeReply> result = co_await send_probe(probe, kHealthBytesMax);
+    const bool passed = result && result->status / 100 == 2;
+    if (const auto balancer = weak_balancer.lock()) {
+      if (balancer->checked(probe.worker, passed, http::Clock::now())) {
         const std::string why =
-            said ? fmt::format("status {}", said->status) : said.error().message;
-        log::warn("workers", "model \"{}\": backend \"{}\" is {}: {}", question.model,
-                  question.name, passed ? "back" : "left out", why);
+            result ? fmt::format("status {}", result->status) : result.error().message;
+        log::warn("workers", "model \"{}\": backend \"{}\" is {}: {}", probe.model, probe.name,
+                  passed ? "back" : "out of rotation", why);
       }
     }
-    co_await rest(question.interval);
+    co_await sleep_for(probe.interval);
   }
 }
 
-http::Task<> read_load(Question question, std::weak_ptr<workers::Balancer> of) {
-  bool told = false;
-  while (!of.expired()) {
-    const Result<Said> said = co_await ask(question, kMetricsBytesMax);
+http::Task<> watch_load(Probe probe, std::weak_ptr<workers::Balancer> weak_balancer) {
+  bool reported = false;
+  while (!weak_balancer.expired()) {
+    const Result<ProbeReply> result = co_await send_probe(probe, kMetricsBytesMax);
     Result<workers::Load> load = fail(Code::kUpstream, "no metrics");
-    if (!said) {
-      load = tl::unexpected<Error>(said.error());
-    } else if (said->status != 200) {
-      load = fail(Code::kUpstream, "status {}", said->status);
+    if (!result) {
+      load = tl::unexpected<Error>(result.error());
+    } else if (result->status != 200) {
+      load = fail(Code::kUpstream, "status {}", result->status);
     } else {
-      load = workers::parse_load(said->body);
+      load = workers::parse_load(result->body);
     }
-    if (const auto balancer = of.lock())
-      balancer->loaded(question.worker, load ? std::optional(*load) : std::nullopt);
-    if (!load && !told) {
-      log::warn("workers", "model \"{}\": backend \"{}\": its load is not known: {}",
-                question.model, question.name, load.error().message);
+    if (const auto balancer = weak_balancer.lock())
+      balancer->loaded(probe.worker, load ? std::optional(*load) : std::nullopt);
+    if (!load && !reported) {
+      log::warn("workers", "model \"{}\": backend \"{}\": cannot read its load: {}", probe.model,
+                probe.name, load.error().message);
     }
-    told = !load;
-    co_await rest(question.interval);
+    reported = !load;
+    co_await sleep_for(probe.interval);
   }
 }
 
@@ -116,28 +116,30 @@ std::string path_of(std::string path) {
 
 }  // namespace
 
-/// The thread that asks.
-class Fleet::Watch {
+/// Runs the probes on a thread of its own.
+class Fleet::Prober {
  public:
-  Watch() : first_(loop_), thread_([this] { loop_.run(); }) {}
-  ~Watch() {
+  Prober() : first_(loop_), thread_([this] { loop_.run(); }) {}
+  ~Prober() {
     loop_.stop();
     thread_.join();
   }
 
-  void check_health(Question question, std::weak_ptr<workers::Balancer> of) {
-    http::asio::co_spawn(loop_.get_executor(), check(std::move(question), std::move(of)),
+  void check_health(Probe probe, std::weak_ptr<workers::Balancer> weak_balancer) {
+    http::asio::co_spawn(loop_.get_executor(),
+                         watch_health(std::move(probe), std::move(weak_balancer)),
                          http::asio::detached);
   }
-  void read_metrics(Question question, std::weak_ptr<workers::Balancer> of) {
-    http::asio::co_spawn(loop_.get_executor(), read_load(std::move(question), std::move(of)),
+  void read_metrics(Probe probe, std::weak_ptr<workers::Balancer> weak_balancer) {
+    http::asio::co_spawn(loop_.get_executor(),
+                         watch_load(std::move(probe), std::move(weak_balancer)),
                          http::asio::detached);
   }
 
  private:
   http::asio::io_context loop_;
-  http::Socket
-      first_;  // what sockets need of the loop is then older than the pool, and outlives it
+  http::Socket first_;  // creates the socket service of the loop before the pool, so that it
+                        // outlives the pool
   http::asio::executor_work_guard<http::Executor> busy_{loop_.get_executor()};
   std::thread thread_;
 };
@@ -149,11 +151,11 @@ Fleet::~Fleet() {
 }
 
 void Fleet::stop() {
-  std::unique_ptr<Watch> watch;
+  std::unique_ptr<Prober> prober;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
-    watch = std::move(watch_);
+    prober = std::move(prober_);
   }
 }
 
@@ -161,8 +163,8 @@ std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> Fl
     const {
   std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> out;
   const std::lock_guard lock(mutex_);
-  for (const auto& [model, known] : known_) {
-    if (auto held = known.balancer.lock()) out.emplace_back(model, std::move(held));
+  for (const auto& [model, entry] : entries_) {
+    if (auto held = entry.balancer.lock()) out.emplace_back(model, std::move(held));
   }
   return out;
 }
@@ -170,39 +172,40 @@ std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> Fl
 std::shared_ptr<workers::Balancer> Fleet::balancer(const config::Model& model, const Make& make) {
   const config::Reliability settings = model.reliability.value_or(config::Reliability{});
   const std::lock_guard lock(mutex_);
-  std::erase_if(known_, [](const auto& each) { return each.second.balancer.expired(); });
-  Known& known = known_[model.name];
-  auto balancer = known.balancer.lock();
-  if (balancer && known.backends == model.backend_refs && known.settings == settings)
+  std::erase_if(entries_, [](const auto& each) { return each.second.balancer.expired(); });
+  ModelEntry& entry = entries_[model.name];
+  auto balancer = entry.balancer.lock();
+  if (balancer && entry.backends == model.backend_refs && entry.settings == settings)
     return balancer;
   std::vector<workers::Balancer::Named> named;
   for (const config::BackendRef& ref : model.backend_refs) named.push_back({ref.name, ref.weight});
   balancer = std::make_shared<workers::Balancer>(settings, named);
-  known = {model.backend_refs, settings, balancer};
+  entry = {model.backend_refs, settings, balancer};
   for (size_t i = 0; i < model.backend_refs.size() && !stopped_; ++i) {
     config::BackendRef ref = model.backend_refs[i];
     if (ref.type == "echo") continue;
     const bool checks = !settings.health_check_path.empty();
-    if (!watch_ && (checks || has_metrics(ref))) watch_ = std::make_unique<Watch>();
+    if (!prober_ && (checks || has_metrics(ref))) prober_ = std::make_unique<Prober>();
     ref.path_prefix.clear();
     ref.api_version.clear();
     if (checks) {
-      watch_->check_health({model.name, i, ref.name, make(ref), path_of(settings.health_check_path),
-                            settings.health_check_interval, settings.health_check_timeout},
-                           balancer);
+      prober_->check_health(
+          {model.name, i, ref.name, make(ref), path_of(settings.health_check_path),
+           settings.health_check_interval, settings.health_check_timeout},
+          balancer);
     }
     if (!has_metrics(ref)) continue;
     if (ref.metrics_port != 0 && ref.metrics_port != ref.port) {
-      // Whoever listens there is not who the key is for.
+      // Another server may listen on that port, and the key is not meant for it.
       ref.port = ref.metrics_port;
       ref.api_key.clear();
       ref.api_key_env.clear();
       ref.extra_headers.clear();
     }
     const std::string path = ref.metrics_path.empty() ? "/metrics" : path_of(ref.metrics_path);
-    watch_->read_metrics({model.name, i, ref.name, make(ref), path, settings.metrics_interval,
-                          settings.health_check_timeout},
-                         balancer);
+    prober_->read_metrics({model.name, i, ref.name, make(ref), path, settings.metrics_interval,
+                           settings.health_check_timeout},
+                          balancer);
   }
   return balancer;
 }

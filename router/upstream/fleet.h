@@ -1,7 +1,7 @@
 #pragma once
-// The workers of all models for the life of the process: how busy and how fit they are is no matter
-// of the file, so a configuration that is read anew and leaves a model's backends as they are finds
-// them as they were. Asks them on a thread of its own how they are.
+// Keeps the workers of all models for the life of the process. Load and health are not part of the
+// configuration file, so a reload that leaves a model's backends unchanged keeps their state. A
+// thread of its own requests the workers' health and metrics.
 
 #include <functional>
 #include <map>
@@ -20,35 +20,35 @@ namespace signalbox::upstream {
 /// Thread-safe.
 class Fleet {
  public:
-  /// A backend that is asked for its health or its metrics.
+  /// Makes a backend for health checks or for metrics.
   using Make = std::function<std::unique_ptr<const Backend>(const config::BackendRef& ref)>;
 
   Fleet();
   ~Fleet();
 
-  /// The balancer of a model's backends, in the order of the file. Its workers are checked as the
-  /// model's `reliability` says and their metrics are read where they have them, until nobody holds
-  /// it any longer.
+  /// Returns the balancer of a model's backends, in the order of the file. Until nobody holds it,
+  /// its workers are health-checked as the model's `reliability` configures, and the metrics of
+  /// those that have them are read.
   std::shared_ptr<workers::Balancer> balancer(const config::Model& model, const Make& make);
 
-  /// Those that somebody holds, with the names of their models.
+  /// Returns the balancers that somebody still holds, with the names of their models.
   std::vector<std::pair<std::string, std::shared_ptr<const workers::Balancer>>> balancers() const;
 
-  /// Nobody is asked any more, and no wait is ended from here. To be called before the loops on
-  /// which requests wait are gone.
+  /// Stops all probes; no waiting request is woken from here on. Call it before the loops on which
+  /// requests wait are gone.
   void stop();
 
  private:
-  struct Known {
+  struct ModelEntry {
     std::vector<config::BackendRef> backends;
     config::Reliability settings;
     std::weak_ptr<workers::Balancer> balancer;
   };
-  class Watch;
+  class Prober;
 
   mutable std::mutex mutex_;
-  std::map<std::string, Known, std::less<>> known_;  // by model name
-  std::unique_ptr<Watch> watch_;                     // null until somebody has to be asked
+  std::map<std::string, ModelEntry, std::less<>> entries_;  // by model name
+  std::unique_ptr<Prober> prober_;                          // null until a worker needs probes
   bool stopped_ = false;
 };
 

@@ -1,4 +1,5 @@
-// A kept connection first, a fresh one otherwise; names are tried address by address.
+// Tries a kept connection first and opens a new one otherwise. A host name's addresses are tried
+// one by one.
 
 #include "router/upstream/http_backend.h"
 
@@ -20,7 +21,7 @@ HttpBackend::HttpBackend(const config::BackendRef& ref, const config::HttpLimits
   tls_ = http::Tls::for_client(ref.tls_ca_path, !ref.tls_skip_verify);
 }
 
-Error HttpBackend::named(Error error) const {
+Error HttpBackend::add_name(Error error) const {
   error.message = fmt::format("backend \"{}\": {}", ref_.name, error.message);
   return error;
 }
@@ -42,38 +43,38 @@ std::string HttpBackend::head_of(const Call& call) const {
 http::Task<Result<std::unique_ptr<UpstreamReply>>> HttpBackend::call(const Call& call) const {
   if (!tls_) {
     Error broken{Code::kUpstream, tls_.error().message};
-    co_return tl::unexpected<Error>(named(std::move(broken)));
+    co_return tl::unexpected<Error>(add_name(std::move(broken)));
   }
   const http::Executor executor = co_await http::asio::this_coro::executor;
   http::asio::io_context& loop = http::loop_of(executor);
   const std::string head = head_of(call);
-  Stage unwanted;
-  Stage& stage = call.stage != nullptr ? *call.stage : unwanted;
+  Stage ignored_stage;
+  Stage& stage = call.stage != nullptr ? *call.stage : ignored_stage;
   stage = Stage::kConnecting;
 
   if (auto kept = Pool::of(loop).take(pool_key_)) {
-    auto answer = std::make_unique<HttpUpstreamReply>(std::move(kept), call.interrupt, ref_.name,
-                                                      pool_key_, limits_);
+    auto reply = std::make_unique<HttpUpstreamReply>(std::move(kept), call.interrupt, ref_.name,
+                                                     pool_key_, limits_);
     stage = Stage::kSent;
-    Result<void> begun = co_await answer->begin(head, call.body);
-    if (answer->has_begun()) stage = Stage::kAnswered;
-    if (begun) co_return std::unique_ptr<UpstreamReply>(std::move(answer));
-    // The server closed the idle connection while our request was on its way. That it has run the
-    // request and died without a byte of reply cannot be told apart from here; running a completion
-    // twice changes nothing but its cost, and it happens once.
-    if (!answer->was_stale()) co_return tl::unexpected<Error>(std::move(begun).error());
+    Result<void> begun = co_await reply->begin(head, call.body);
+    if (reply->has_begun()) stage = Stage::kAnswered;
+    if (begun) co_return std::unique_ptr<UpstreamReply>(std::move(reply));
+    // The server closed the idle connection while our request was on its way. We cannot distinguish
+    // this from a server that ran the request and died without a byte of reply. Running a
+    // completion twice only costs more, and we repeat it only once.
+    if (!reply->was_stale()) co_return tl::unexpected<Error>(std::move(begun).error());
   }
 
   stage = Stage::kConnecting;
   auto fresh = co_await connect(loop, call.interrupt);
-  if (!fresh) co_return tl::unexpected<Error>(named(std::move(fresh).error()));
-  auto answer = std::make_unique<HttpUpstreamReply>(std::move(*fresh), call.interrupt, ref_.name,
-                                                    pool_key_, limits_);
+  if (!fresh) co_return tl::unexpected<Error>(add_name(std::move(fresh).error()));
+  auto reply = std::make_unique<HttpUpstreamReply>(std::move(*fresh), call.interrupt, ref_.name,
+                                                   pool_key_, limits_);
   stage = Stage::kSent;
-  Result<void> begun = co_await answer->begin(head, call.body);
-  if (answer->has_begun()) stage = Stage::kAnswered;
+  Result<void> begun = co_await reply->begin(head, call.body);
+  if (reply->has_begun()) stage = Stage::kAnswered;
   if (!begun) co_return tl::unexpected<Error>(std::move(begun).error());
-  co_return std::unique_ptr<UpstreamReply>(std::move(answer));
+  co_return std::unique_ptr<UpstreamReply>(std::move(reply));
 }
 
 http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect(
@@ -115,8 +116,9 @@ http::Task<Result<std::unique_ptr<Channel>>> HttpBackend::connect_to(
   const http::ErrorCode refused = co_await channel->stream.connect(**tls_, ref_.host);
   if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
   if (timed_out)
-    co_return fail(Code::kDeadline, "no TLS within {} ms", limits_.connect_timeout.count());
-  if (refused) co_return fail(Code::kUpstream, "no TLS: {}", refused.message());
+    co_return fail(Code::kDeadline, "the TLS handshake took longer than {} ms",
+                   limits_.connect_timeout.count());
+  if (refused) co_return fail(Code::kUpstream, "the TLS handshake failed: {}", refused.message());
   co_return std::move(channel);
 }
 

@@ -1,4 +1,4 @@
-// Interim (1xx) responses are read and dropped; the body is passed on as it came, whatever its
+// Interim (1xx) responses are read and dropped. The body is passed on as it came, in its own
 // encoding.
 
 #include "router/upstream/http_upstream_reply.h"
@@ -38,8 +38,8 @@ bool HttpUpstreamReply::was_stale() const {
 }
 
 http::Task<Result<void>> HttpUpstreamReply::begin(std::string_view head, std::string_view body) {
-  // A failure to write is not the last word: a server may refuse a request early and close; its
-  // reply says why.
+  // Ignore a failed write: a server may refuse a request early and close, and its reply then gives
+  // the reason.
   co_await channel_->stream.write_all(head, body);
   for (;;) {
     while (!parser_->header_done()) {
@@ -48,7 +48,7 @@ http::Task<Result<void>> HttpUpstreamReply::begin(std::string_view head, std::st
     }
     if (response_.status / 100 != 1) break;
     if (response_.status == 101) {
-      Error switched{Code::kUpstream, "it switched protocols without being asked"};
+      Error switched{Code::kUpstream, "it switched protocols without a request for that"};
       co_return tl::unexpected<Error>(failed(std::move(switched)));
     }
     response_ = {};
@@ -81,7 +81,7 @@ Result<void> HttpUpstreamReply::feed() {
     auto used = parser_->feed(in.view());
     if (!used) return tl::unexpected<Error>(failed(std::move(used).error()));
     in.consume(*used);
-    // What follows an interim header is the next response, not a body.
+    // An interim header is followed by the next response and not by a body.
     if (header && parser_->header_done() && response_.status / 100 == 1) break;
     if (*used == 0) break;
   }
@@ -101,7 +101,7 @@ http::Task<Result<Piece>> HttpUpstreamReply::next() {
   co_return Piece{piece_, last};
 }
 
-// What the cancelled read would have taken is there for the next.
+// The bytes that the cancelled read would have taken stay in the socket for the next read.
 void HttpUpstreamReply::nudge() {
   if (channel_ == nullptr) return;
   nudged_ = true;

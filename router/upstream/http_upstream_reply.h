@@ -1,6 +1,6 @@
 #pragma once
-// One exchange on one connection to an upstream: the request goes out, the reply comes in piece by
-// piece, and a connection that has come through it clean goes back to the pool.
+// One exchange on one upstream connection. The request goes out, the reply comes in piece by piece,
+// and a connection whose exchange ended cleanly goes back to the pool.
 
 #include <functional>
 #include <optional>
@@ -14,17 +14,17 @@ namespace signalbox::upstream {
 
 class HttpUpstreamReply final : public UpstreamReply {
  public:
-  /// `name` of the backend, `address` in the pool and `limits` outlive the answer.
+  /// `name` of the backend, `address` in the pool and `limits` must outlive the reply.
   HttpUpstreamReply(std::unique_ptr<Channel> channel, http::Interrupt& interrupt,
                     std::string_view name, const std::string& address,
                     const config::HttpLimits& limits);
 
   /// Sends the request and reads the header of the reply.
   http::Task<Result<void>> begin(std::string_view head, std::string_view body);
-  /// After begin() has failed: the connection had been idle in the pool, and was closed before a
-  /// byte came back.
+  /// Call it after begin() has failed. True if the connection had been idle in the pool and was
+  /// closed before a byte came back.
   bool was_stale() const;
-  /// A byte of the reply has come; interim replies do not count.
+  /// True once a byte of the reply has come; interim replies do not count.
   bool has_begun() const { return parser_->started(); }
 
   const http::Response& head() const override { return response_; }

@@ -1,5 +1,5 @@
-// A reply counts as an answer once it is whole: one that breaks off is a failure of the worker,
-// also where the client has to live with it.
+// A call succeeds only once its reply is complete. A reply that breaks off is a failure of the
+// worker, even though the client already has part of it.
 
 #include "router/upstream/lease.h"
 
@@ -15,29 +15,30 @@ void Lease::end(Ended ended) {
   workers::Balancer* const balancer = std::exchange(balancer_, nullptr);
   if (balancer == nullptr) return;
   if (!balancer->end(worker_, blocks_, ended, http::Clock::now())) return;
-  log::warn("workers", "model \"{}\": backend \"{}\" is left out for a time: it fails", model_,
-            balancer->name(worker_));
+  log::warn("workers",
+            "model \"{}\": backend \"{}\" is taken out of rotation for a while after failures",
+            model_, balancer->name(worker_));
 }
 
 ReplyLimit::ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
                        std::chrono::milliseconds limit)
     : deadline_(loop,
                 [this, limit] {
-                  struck_ = true;
+                  expired_ = true;
                   interrupt_.raise(Code::kDeadline, fmt::format("{} ms", limit.count()));
                 }),
       scope_(request, [this, &request] { interrupt_.raise(request.why(), request.limit()); }) {
   deadline_.set(limit);
 }
 
-LeasedReply::LeasedReply(std::unique_ptr<UpstreamReply> answer, Lease lease,
+LeasedReply::LeasedReply(std::unique_ptr<UpstreamReply> reply, Lease lease,
                          std::unique_ptr<ReplyLimit> limit)
-    : limit_(std::move(limit)), answer_(std::move(answer)), lease_(std::move(lease)) {
-  lease_.presume(head().status >= 500 ? Ended::kFailed : Ended::kDropped);
+    : limit_(std::move(limit)), reply_(std::move(reply)), lease_(std::move(lease)) {
+  lease_.assume(head().status >= 500 ? Ended::kFailed : Ended::kDropped);
 }
 
 http::Task<Result<Piece>> LeasedReply::next() {
-  Result<Piece> piece = co_await answer_->next();
+  Result<Piece> piece = co_await reply_->next();
   if (!piece) {
     lease_.end(piece.error().code == Code::kUpstream ? Ended::kFailed : Ended::kDropped);
   } else if (piece->last) {

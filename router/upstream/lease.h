@@ -1,5 +1,5 @@
 #pragma once
-// A request in flight at a worker: the balancer is told how it ended, whichever way that is.
+// A request in flight at a worker. The lease always reports to the balancer how the request ended.
 
 #include <memory>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace signalbox::upstream {
 
-/// Move-only; ended with its last word, or as dropped. What it refers to outlives it.
+/// Move-only. The destructor reports the assumed outcome if end() was not called. The objects that
+/// it refers to must outlive it.
 class Lease {
  public:
   Lease(workers::Balancer& balancer, std::string_view model, size_t worker, size_t blocks)
@@ -21,13 +22,13 @@ class Lease {
         model_(other.model_),
         worker_(other.worker_),
         blocks_(other.blocks_),
-        last_word_(other.last_word_) {}
+        assumed_(other.assumed_) {}
   Lease& operator=(Lease&&) = delete;
-  ~Lease() { end(last_word_); }
+  ~Lease() { end(assumed_); }
 
   size_t worker() const { return worker_; }
-  /// What is said of the worker if nothing else is.
-  void presume(workers::Ended ended) { last_word_ = ended; }
+  /// Sets the outcome to report if end() is never called; initially kDropped.
+  void assume(workers::Ended ended) { assumed_ = ended; }
   void end(workers::Ended ended);
 
  private:
@@ -35,40 +36,39 @@ class Lease {
   std::string_view model_;
   size_t worker_;
   size_t blocks_;
-  workers::Ended last_word_ = workers::Ended::kDropped;
+  workers::Ended assumed_ = workers::Ended::kDropped;
 };
 
-/// Bounds the time until a reply begins, beside what interrupts the request itself.
+/// Limits the time until a reply begins. It passes the request's own interrupt on as well.
 class ReplyLimit {
  public:
   ReplyLimit(http::asio::io_context& loop, http::Interrupt& request,
              std::chrono::milliseconds limit);
   http::Interrupt& interrupt() { return interrupt_; }
-  bool struck() const { return struck_; }
-  /// The reply has begun.
+  bool expired() const { return expired_; }
+  /// Removes the limit, because the reply has begun.
   void lift() { deadline_.clear(); }
 
  private:
   http::Interrupt interrupt_;
-  bool struck_ = false;
+  bool expired_ = false;
   http::Deadline deadline_;
   http::Interrupt::Scope scope_;
 };
 
-/// A worker's answer: its end is the lease's.
+/// A worker's reply. The lease ends with it.
 class LeasedReply final : public UpstreamReply {
  public:
-  LeasedReply(std::unique_ptr<UpstreamReply> answer, Lease lease,
-              std::unique_ptr<ReplyLimit> limit);
+  LeasedReply(std::unique_ptr<UpstreamReply> reply, Lease lease, std::unique_ptr<ReplyLimit> limit);
 
-  const http::Response& head() const override { return answer_->head(); }
-  bool ready() const override { return answer_->ready(); }
+  const http::Response& head() const override { return reply_->head(); }
+  bool ready() const override { return reply_->ready(); }
   http::Task<Result<Piece>> next() override;
-  void nudge() override { answer_->nudge(); }
+  void nudge() override { reply_->nudge(); }
 
  private:
-  std::unique_ptr<ReplyLimit> limit_;  // the answer refers to its interrupt
-  std::unique_ptr<UpstreamReply> answer_;
+  std::unique_ptr<ReplyLimit> limit_;  // reply_ refers to its interrupt
+  std::unique_ptr<UpstreamReply> reply_;
   Lease lease_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Who calls a model's servers: we do (upstream/backends), or a proxy in front of us does, which
-// brings the reply back.
+// Calls a model's servers. Either we do this ourselves (upstream/backends), or a proxy in front of
+// us does it and brings the reply back.
 
 #include <memory>
 
@@ -11,12 +11,12 @@ namespace signalbox::upstream {
 
 /// How a call ended.
 struct CallOutcome {
-  /// Errors: those of Backend::call of the last that was asked; kOverloaded when none had room in
-  /// time.
+  /// Errors: those of Backend::call() for the last backend that was tried; kOverloaded if none was
+  /// free in time.
   Result<std::unique_ptr<UpstreamReply>> answer = nullptr;
-  uint32_t attempts = 0;  // backends that were asked
-  /// The answer, if there is one, is a refusal, and asking another model instead repeats nothing
-  /// that the model's retry_on would not repeat.
+  uint32_t attempts = 0;  // number of backends that were tried
+  /// True if another model may be tried: the reply, if there is one, is an error, and the model's
+  /// retry_on would allow a repetition too.
   bool elsewhere = false;
 };
 
@@ -27,7 +27,8 @@ class ModelCaller {
   ModelCaller& operator=(const ModelCaller&) = delete;
   virtual ~ModelCaller() = default;
 
-  /// Returns once a reply begins or there is none. The model is one of the configuration.
+  /// Returns once a reply begins or the call has failed. Precondition: the model is in the
+  /// configuration.
   virtual http::Task<CallOutcome> call(const config::Model& model, const Call& call) const = 0;
 };
 

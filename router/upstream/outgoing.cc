@@ -1,4 +1,4 @@
-// A few dozen fields at most: each is compared with each name.
+// A request has a few dozen fields at most, so each field is compared with each name.
 
 #include "router/upstream/outgoing.h"
 
@@ -22,14 +22,14 @@ bool ends(std::string_view name, std::string_view suffix) {
          ascii::iequals(name.substr(name.size() - suffix.size()), suffix);
 }
 
-/// Where clients of the usual providers put their keys.
+/// The fields in which clients of the usual providers send their keys.
 constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
                                                           "x-goog-api-key"};
 
 constexpr std::string_view kChatPath = "/v1/chat/completions";
 constexpr std::string_view kVersion = "api-version=";
 
-/// However it is written: "Api%2dVersion=1".
+/// True for every spelling, such as "Api%2dVersion=1".
 bool is_version(std::string_view parameter) {
   std::string_view wanted = kVersion;
   for (size_t i = 0; i < parameter.size() && parameter[i] != '='; ++i) {
@@ -44,7 +44,7 @@ bool is_version(std::string_view parameter) {
   return wanted == "=";
 }
 
-/// Servers that spread requests over workers of their own, and are ours.
+/// Servers that are routers themselves and spread requests over workers of their own.
 bool chooses_workers(const config::BackendRef& ref) {
   return ascii::iequals(ref.engine_kind, "dynamo") ||
          ascii::iequals(ref.engine_kind, "production_stack") ||
@@ -56,7 +56,8 @@ bool chooses_workers(const config::BackendRef& ref) {
 std::optional<std::string> key_of(const config::BackendRef& ref) {
   const char* value = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
   std::string_view key = value == nullptr ? std::string_view{} : value;
-  while (!key.empty() && ascii::is_space(key.back())) key.remove_suffix(1);  // of `echo`
+  while (!key.empty() && ascii::is_space(key.back()))
+    key.remove_suffix(1);  // a newline that `echo` added
   if (!key.empty() && config::is_header_value(key)) return std::string(key);
   if (!ref.api_key.empty()) return ref.api_key;
   return std::nullopt;
@@ -77,7 +78,7 @@ Outgoing::Outgoing(const config::BackendRef& ref, std::optional<std::string> api
       extra_(ref.extra_headers),
       identity_(std::move(identity)),
       has_key_(!ref.api_key_env.empty() || !ref.api_key.empty()),
-      is_told_(chooses_workers(ref)) {
+      gets_decision_(chooses_workers(ref)) {
   if (!api_key) return;
   credentials_ =
       ref.auth_prefix.empty() ? *api_key : fmt::format("{} {}", ref.auth_prefix, *api_key);
@@ -93,7 +94,7 @@ std::string Outgoing::target(const Call& call) const {
   else
     out.append(path_prefix_).append(path);
   if (version_.empty()) return out.append(query);
-  // Ours is the one that its operator chose.
+  // The operator's api-version replaces the client's.
   out.append("?").append(version_);
   for (size_t begin = 1; begin < query.size();) {
     const size_t stop = std::min(query.find('&', begin), query.size());
@@ -111,7 +112,7 @@ bool Outgoing::is_replaced(std::string_view name) const {
                      [name](const auto& extra) { return ascii::iequals(name, extra.first); });
 }
 
-// Of the client's fields; what the configuration adds is its own choice.
+// Checks a client's field only: the fields that the configuration adds are the operator's choice.
 bool Outgoing::is_withheld(std::string_view name) const {
   const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
   if (has_key_ && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
@@ -134,7 +135,7 @@ void Outgoing::each(const Call& call, const Visit& visit) const {
     const http::Field field = call.added[i];
     if (!is_replaced(field.name)) visit(field.name, field.value);
   }
-  for (size_t i = 0; call.decided != nullptr && is_told_ && i < call.decided->size(); ++i) {
+  for (size_t i = 0; call.decided != nullptr && gets_decision_ && i < call.decided->size(); ++i) {
     const http::Field field = (*call.decided)[i];
     if (begins(field.name, "x-vsr-selected-")) visit(field.name, field.value);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a server is told in the header of a request, whoever sends it there.
+// The target and header of a request to a model server, regardless of which program sends it.
 
 #include <functional>
 #include <map>
@@ -12,29 +12,31 @@
 
 namespace signalbox::upstream {
 
-/// The API key that the environment holds for a server, else the file's own; none where the
-/// configuration has neither, or names a variable that is not set or holds control characters.
+/// Returns the server's API key from the environment, else from the file. Returns nullopt if the
+/// configuration has neither, or if it names a variable that is unset or contains control
+/// characters.
 std::optional<std::string> key_of(const config::BackendRef& ref);
 
-/// Whether a client's field goes to no server, whichever it is: its cookies, what stands before us
-/// has said of who it is (x-authz-*, the fields that `identity` names), keys for providers
-/// (x-user-*-key).
+/// True if no server may receive this field of a client's request: cookies, identity fields that a
+/// proxy in front of us has set (x-authz-* and the fields that `identity` names), and keys for
+/// providers (x-user-*-key).
 bool stays_here(std::string_view name, const config::Authz::Identity& identity);
 
 /// Immutable and thread-safe.
 class Outgoing {
  public:
-  /// `api_key` goes out with every request, in place of the client's own credentials. Where the
-  /// configuration has none the client's Authorization passes; where it names one that is missing
-  /// nothing does: a client's credential is not for a third party. Nor is what stays_here(). What
-  /// was decided goes out where `engine_kind` says that the server is a router itself.
+  /// `api_key` is sent with every request instead of the client's own credentials. If the
+  /// configuration has no key, the client's Authorization is forwarded. If it names a key that is
+  /// missing, no credential is sent, because a client's credential is not for a third party. Fields
+  /// for which stays_here() is true are never sent. The routing decision is sent only if
+  /// `engine_kind` marks the server as a router itself.
   Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
            config::Authz::Identity identity);
 
-  /// Where the call goes there: "/api/v1/chat/completions?a=b".
+  /// Returns the request target at the server: "/api/v1/chat/completions?a=b".
   std::string target(const Call& call) const;
 
-  /// Every field but Host and the framing, in order.
+  /// Visits every header field except Host and the framing, in order.
   using Visit = std::function<void(std::string_view name, std::string_view value)>;
   void each(const Call& call, const Visit& visit) const;
 
@@ -42,15 +44,16 @@ class Outgoing {
   bool is_replaced(std::string_view name) const;
   bool is_withheld(std::string_view name) const;
 
-  const std::string path_prefix_;  // in front of a call's path, but for
-  const std::string chat_path_;    // that of chat completions; "": none of its own
-  const std::string version_;      // "api-version=..."; "": none
+  const std::string
+      path_prefix_;  // prepended to the path of a call, except when chat_path_ replaces it
+  const std::string chat_path_;  // replaces the path of chat completions; "": it does not
+  const std::string version_;    // "api-version=..."; "": none
   const std::string auth_header_;
   const std::map<std::string, std::string> extra_;
   const config::Authz::Identity identity_;
-  std::string credentials_;  // value of auth_header_; "": none
-  const bool has_key_;       // by the configuration, set or not
-  const bool is_told_;       // what was decided
+  std::string credentials_;   // value of auth_header_; "": none
+  const bool has_key_;        // the configuration has a key, even if its variable is unset
+  const bool gets_decision_;  // the server receives x-vsr-selected-*
 };
 
 }  // namespace signalbox::upstream

@@ -1,5 +1,5 @@
-// Last in, first out: what is used most stays warm, and what a burst opened goes idle and is
-// closed.
+// Last in, first out: the most used connections stay warm, and those that a burst opened become
+// idle and are closed.
 
 #include "router/upstream/pool.h"
 
@@ -8,11 +8,11 @@
 namespace signalbox::upstream {
 namespace {
 
-/// How soon a connection that its server has closed, or that is idle for too long, is given back.
+/// How soon a connection is released after its server has closed it or its idle time is over.
 constexpr std::chrono::milliseconds kPrunePeriod{1'000};
 
-/// Open, and with nothing to read: bytes nobody asked for are a reply to a request that was not
-/// ours.
+/// True if the connection is open and has nothing to read. Unexpected bytes would be the reply to a
+/// request that we did not send.
 bool is_quiet(Channel& channel) {
   char byte;
   http::ErrorCode error;

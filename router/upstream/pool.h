@@ -1,5 +1,5 @@
 #pragma once
-// Connections to upstreams that wait for their next request, one pool a loop.
+// Upstream connections that wait for their next request. Each loop has one pool.
 
 #include <deque>
 #include <map>
@@ -22,18 +22,18 @@ struct Channel {
   http::Clock::time_point idle_since{};
 };
 
-/// The pool of one io_context, which owns it as a service: Asio shuts it down before the reactor
-/// that its sockets need.
+/// The pool of one io_context, which owns it as a service. Asio shuts it down before the reactor,
+/// which its sockets need.
 class Pool : public http::asio::execution_context::service {
  public:
   static http::asio::execution_context::id id;
   explicit Pool(http::asio::execution_context& context);
   static Pool& of(http::asio::io_context& loop) { return http::asio::use_service<Pool>(loop); }
 
-  /// The connection to an address that was used last and is still open, or none.
+  /// Returns the most recently used connection to an address if one is still open, else null.
   std::unique_ptr<Channel> take(const std::string& address);
-  /// Keeps a connection that is between requests, for at most `timeout`; the oldest of more than
-  /// `idle_max` is closed.
+  /// Keeps an unused connection for at most `timeout`. If there are more than `idle_max`, the one
+  /// that has been idle longest is closed.
   void keep(const std::string& address, std::unique_ptr<Channel> channel, uint32_t idle_max,
             std::chrono::milliseconds timeout);
 

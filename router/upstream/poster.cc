@@ -1,4 +1,4 @@
-// A loop that runs only while somebody posts.
+// Uses an event loop that runs only during a post.
 
 #include "router/upstream/poster.h"
 
@@ -13,13 +13,13 @@
 namespace signalbox::upstream {
 namespace {
 
-constexpr size_t kReplyBytesMax = 1 << 20;  // of one that nobody reads
+constexpr size_t kReplyBytesMax = 1 << 20;  // of a reply that the caller discards
 
 http::Task<Result<PostReply>> exchange(const Backend& backend, const Call& call, size_t bytes_max) {
-  auto answer = co_await backend.call(call);
-  if (!answer) co_return tl::unexpected<Error>(std::move(answer).error());
-  const int status = (*answer)->head().status;
-  auto body = co_await read_whole(**answer, bytes_max);
+  auto reply = co_await backend.call(call);
+  if (!reply) co_return tl::unexpected<Error>(std::move(reply).error());
+  const int status = (*reply)->head().status;
+  auto body = co_await read_whole(**reply, bytes_max);
   if (!body) co_return tl::unexpected<Error>(std::move(body).error());
   co_return PostReply{status, *std::move(body)};
 }
@@ -48,7 +48,7 @@ Poster::~Poster() = default;
 
 Result<void> Poster::post(std::string_view target, std::string_view type, std::string_view body) {
   SIGNALBOX_TRY(const PostReply reply, ask(target, type, body, impl_->limit, kReplyBytesMax));
-  if (reply.status / 100 != 2) return fail(Code::kUpstream, "it answered {}", reply.status);
+  if (reply.status / 100 != 2) return fail(Code::kUpstream, "it returned status {}", reply.status);
   return {};
 }
 
@@ -67,8 +67,8 @@ Result<PostReply> Poster::ask(std::string_view target, std::string_view type, st
   };
   http::asio::co_spawn(impl_->loop, exchange(impl_->backend, call, bytes_max), ended);
   impl_->loop.restart();
-  // Not to the end of all work: kept connections are watched for as long as they are kept. Nor by a
-  // Deadline, which strikes late by half of what a short limit allows.
+  // Do not run until all work is done: kept connections are watched for as long as they are kept.
+  // Do not use a Deadline either: for a short limit it would expire far too late.
   while (!outcome) {
     if (impl_->loop.run_one_until(until) == 0) break;
   }

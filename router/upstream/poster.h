@@ -1,6 +1,6 @@
 #pragma once
-// POSTs for a thread that has nothing else to do and may wait, over the same backend and kept
-// connections as requests of the data plane.
+// Sends POSTs from a thread that may block, over the same backend and kept connections as the data
+// plane.
 
 #include <chrono>
 #include <memory>
@@ -18,20 +18,20 @@ struct PostReply {
   std::string body;
 };
 
-/// One thread's at a time.
+/// Not thread-safe: one thread at a time.
 class Poster {
  public:
-  /// `limit` is of a whole exchange, the name of `to` its request ID, and `api_key` goes out in the
-  /// header that `to` names.
+  /// `limit` bounds a whole exchange. The name of `to` is the request ID, and `api_key` is sent in
+  /// the header that `to` names.
   Poster(const config::BackendRef& to, std::chrono::milliseconds limit,
          std::optional<std::string> api_key = std::nullopt);
   ~Poster();
 
-  /// Posts a body of a type and waits for the whole reply. Errors: kUpstream for a status that is
-  /// not 2xx too, kDeadline, kUnsupported.
+  /// Posts a body of the given content type and waits for the whole reply. Errors: kUpstream (also
+  /// for a status other than 2xx), kDeadline, kUnsupported.
   Result<void> post(std::string_view target, std::string_view type, std::string_view body);
-  /// The same with a limit of its own, and the reply of any status. kUpstream for one of more than
-  /// `bytes_max`.
+  /// The same with a limit of its own; it returns a reply of any status. A reply of more than
+  /// `bytes_max` is kUpstream.
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
                         std::chrono::milliseconds limit, size_t bytes_max);
 

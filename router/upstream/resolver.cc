@@ -1,4 +1,4 @@
-// Waiting is a timer that is cancelled when the answer is there.
+// A waiting request holds a timer, which the end of the lookup cancels.
 
 #include "router/upstream/resolver.h"
 
@@ -10,8 +10,8 @@ namespace {
 
 using http::ErrorCode;
 
-/// Asio does not tell the time to live; half a minute follows a moved service and spares the name
-/// server.
+/// Asio does not return the time to live. Half a minute notices a moved service soon enough and
+/// spares the name server.
 constexpr std::chrono::seconds kAddressLifetime{30};
 
 std::vector<http::Endpoint> endpoints(const std::vector<http::asio::ip::address>& addresses,

@@ -1,6 +1,7 @@
 #pragma once
-// Names to addresses. Lookups run on Asio's own thread and are shared by all who wait for the same
-// name; a waiter can leave before the lookup has ended, which getaddrinfo itself cannot.
+// Resolves names to addresses. Lookups run on Asio's own thread, and all requests that wait for the
+// same name share one. A waiting request can leave before the lookup has ended, which getaddrinfo
+// itself does not allow.
 
 #include <map>
 #include <optional>
@@ -22,8 +23,8 @@ class Resolver : public http::asio::execution_context::service {
     return http::asio::use_service<Resolver>(loop);
   }
 
-  /// At least one endpoint. Answers live for kAddressLifetime. Errors: kUpstream (no such name),
-  /// kDeadline, kCancelled.
+  /// Returns at least one endpoint. Results are cached for kAddressLifetime. Errors: kUpstream (no
+  /// such name), kDeadline, kCancelled.
   http::Task<Result<std::vector<http::Endpoint>>> resolve(const std::string& host, uint16_t port,
                                                           std::chrono::milliseconds limit,
                                                           http::Interrupt& interrupt);
@@ -41,7 +42,8 @@ class Resolver : public http::asio::execution_context::service {
 
   using AsioResolver = http::asio::ip::basic_resolver<http::asio::ip::tcp, http::Executor>;
   std::optional<AsioResolver> resolver_;
-  std::map<std::string, Entry> entries_;  // hosts of the configuration: their number is bounded
+  std::map<std::string, Entry>
+      entries_;  // only hosts of the configuration, so their number is bounded
 };
 
 }  // namespace signalbox::upstream

@@ -1,13 +1,13 @@
-// Bounded, since nobody takes the bytes meanwhile.
+// The size is bounded, because no client takes the bytes in the meantime.
 
 #include "router/upstream/whole.h"
 
 namespace signalbox::upstream {
 
-http::Task<Result<std::string>> read_whole(UpstreamReply& answer, size_t bytes_max) {
+http::Task<Result<std::string>> read_whole(UpstreamReply& reply, size_t bytes_max) {
   std::string body;
   for (bool last = false; !last;) {
-    const Result<Piece> piece = co_await answer.next();
+    const Result<Piece> piece = co_await reply.next();
     if (!piece) co_return tl::unexpected<Error>(piece.error());
     if (body.size() + piece->bytes.size() > bytes_max)
       co_return fail(Code::kUpstream, "the reply is longer than {} bytes", bytes_max);

@@ -1,5 +1,5 @@
 #pragma once
-// A reply that has to be read whole before any of it can go on.
+// Reads a reply whole, for callers that cannot pass it on piece by piece.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace signalbox::upstream {
 
-/// The body, from the first byte to the last. Errors: those of UpstreamReply::next(); kUpstream for
-/// more than `bytes_max`.
-http::Task<Result<std::string>> read_whole(UpstreamReply& answer, size_t bytes_max);
+/// Returns the whole body. Errors: those of UpstreamReply::next(); kUpstream if it has more than
+/// `bytes_max`.
+http::Task<Result<std::string>> read_whole(UpstreamReply& reply, size_t bytes_max);
 
 }  // namespace signalbox::upstream

@@ -1,5 +1,5 @@
-// One lock a model. What is done under it is a walk over a few workers, and for a choice by prefix
-// a logarithmic look at each one's blocks and one update; callbacks run outside it.
+// Each model has one lock. Under it the balancer visits a few workers; a choice by prefix also does
+// a binary search in each worker's blocks and one update. Callbacks run outside the lock.
 
 #include "router/workers/balancer.h"
 
@@ -12,7 +12,7 @@ using Policy = config::Reliability::Policy;
 
 constexpr double kRetryShare = 0.2;
 constexpr double kRetriesMax = 100;
-/// Of a new request in the mean size of all.
+/// The weight of a new request in the running mean of request sizes.
 constexpr double kMeanShare = 1.0 / 16;
 
 bool contains(std::span<const size_t> all, size_t one) {
@@ -94,27 +94,28 @@ bool Balancer::end(size_t worker, size_t blocks, Ended ended, TimePoint now) {
     at.active_blocks -= blocks;
     if (ended != Ended::kDropped && at.health.called(ended == Ended::kAnswered, settings_))
       ejected = eject(at, now);
-    wakes = serve_line(now);
+    wakes = serve_queue(now);
   }
   for (const auto& wake : wakes) wake();
   return ejected;
 }
 
-// Never the last that is fit, and at least one where the percentage allows for less than one.
+// Never ejects the last fit worker. May always eject one, even if the percentage allows less than
+// one.
 bool Balancer::eject(Worker& worker, TimePoint now) {
   if (worker.health.ejected(now)) return false;
-  size_t taking = 0, fit = 0, out = 0;
+  size_t eligible = 0, fit = 0, out = 0;
   for (const Worker& each : workers_) {
     if (each.weight == 0) continue;
-    ++taking;
+    ++eligible;
     fit += each.health.fit(now);
     out += each.health.ejected(now);
   }
-  const size_t out_max = std::max<size_t>(1, taking * settings_.max_ejection_percent / 100);
+  const size_t out_max = std::max<size_t>(1, eligible * settings_.max_ejection_percent / 100);
   const bool is_last = fit <= (worker.health.fit(now) ? 1 : 0);
   if (settings_.max_ejection_percent == 0 || out >= out_max || is_last) return false;
   worker.health.eject(now, settings_);
-  worker.cache.clear();  // it has most likely been started anew when it is back
+  worker.cache.clear();  // its server will most likely have been restarted when it returns
   return true;
 }
 
@@ -125,22 +126,22 @@ bool Balancer::take_retry() {
   return true;
 }
 
-// One may have become free since begin() found none.
+// Serves the queue once, because a worker may have become free since begin() found none.
 std::optional<Balancer::Ticket> Balancer::wait(const Ask& ask, std::span<const size_t> tried,
                                                std::function<void()> wake, TimePoint now) {
   Wakes wakes;
   Ticket ticket = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (line_.size() >= settings_.queue_max) return std::nullopt;
+    if (queue_.size() >= settings_.queue_max) return std::nullopt;
     ticket = next_ticket_++;
-    line_.push_back({ticket,
-                     {ask.blocks.begin(), ask.blocks.end()},
-                     std::string(ask.session),
-                     {ask.ends.begin(), ask.ends.end()},
-                     {tried.begin(), tried.end()},
-                     std::move(wake)});
-    wakes = serve_line(now);
+    queue_.push_back({ticket,
+                      {ask.blocks.begin(), ask.blocks.end()},
+                      std::string(ask.session),
+                      {ask.ends.begin(), ask.ends.end()},
+                      {tried.begin(), tried.end()},
+                      std::move(wake)});
+    wakes = serve_queue(now);
   }
   for (const auto& each : wakes) each();
   return ticket;
@@ -148,18 +149,19 @@ std::optional<Balancer::Ticket> Balancer::wait(const Ask& ask, std::span<const s
 
 std::optional<size_t> Balancer::leave(Ticket ticket) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(line_.begin(), line_.end(),
+  const auto found = std::find_if(queue_.begin(), queue_.end(),
                                   [ticket](const Waiter& each) { return each.ticket == ticket; });
-  SIGNALBOX_CHECK(found != line_.end());
+  SIGNALBOX_CHECK(found != queue_.end());
   const std::optional<size_t> worker = found->worker;
-  line_.erase(found);
+  queue_.erase(found);
   return worker;
 }
 
-// Oldest first; one whose worker is still full keeps nobody else waiting.
-Balancer::Wakes Balancer::serve_line(TimePoint now) {
+// Serves the oldest request first. A request whose workers are still full does not block the
+// others.
+Balancer::Wakes Balancer::serve_queue(TimePoint now) {
   Wakes wakes;
-  for (Waiter& each : line_) {
+  for (Waiter& each : queue_) {
     if (each.worker) continue;
     const auto got = take(each.ask(), each.tried, now);
     if (!got) continue;
@@ -177,7 +179,7 @@ bool Balancer::checked(size_t worker, bool passed, TimePoint now) {
     Worker& at = workers_[worker];
     changed = at.health.checked(passed, settings_);
     if (changed && !passed) at.cache.clear();
-    if (changed) wakes = serve_line(now);
+    if (changed) wakes = serve_queue(now);
   }
   for (const auto& wake : wakes) wake();
   return changed;
@@ -186,10 +188,10 @@ bool Balancer::checked(size_t worker, bool passed, TimePoint now) {
 void Balancer::loaded(size_t worker, const std::optional<Load>& load) {
   const std::lock_guard lock(mutex_);
   Worker& at = workers_[worker];
-  const Load said = load.value_or(Load{});
-  at.waiting = said.waiting.value_or(0);
-  at.others = std::max(0.0, said.running.value_or(0) + at.waiting - at.in_flight);
-  at.cache_usage = said.cache_usage.value_or(0);
+  const Load reported = load.value_or(Load{});
+  at.waiting = reported.waiting.value_or(0);
+  at.others = std::max(0.0, reported.running.value_or(0) + at.waiting - at.in_flight);
+  at.cache_usage = reported.cache_usage.value_or(0);
 }
 
 std::vector<Balancer::Status> Balancer::status(TimePoint now) const {
@@ -205,7 +207,7 @@ std::vector<Balancer::Status> Balancer::status(TimePoint now) const {
 
 size_t Balancer::waiting() const {
   const std::lock_guard lock(mutex_);
-  return line_.size();
+  return queue_.size();
 }
 
 }  // namespace signalbox::workers

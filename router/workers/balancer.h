@@ -1,7 +1,7 @@
 #pragma once
-// The workers of one model: which of them answers a request, who of them is fit, how much each has
-// to do, and the requests that wait for one. No socket and no clock; what happens at the workers is
-// told to it.
+// The workers of one model: chooses the worker for a request, tracks which workers are fit and how
+// busy each is, and keeps the queue of waiting requests. It uses no socket and no clock; the caller
+// reports what happens at the workers.
 
 #include <cstdint>
 #include <functional>
@@ -18,20 +18,20 @@
 
 namespace signalbox::workers {
 
-/// How a call ended, as far as it says something of the worker.
+/// How a call ended, as far as that concerns the worker.
 enum class Ended : uint8_t {
-  kAnswered,  // with a reply, its end included, that was no 5xx
+  kAnswered,  // a complete reply, not a 5xx
   kFailed,    // no connection, no reply, a 5xx, or a reply that broke off
-  kDropped,   // by us: the client has gone, or time was up
+  kDropped,   // we ended it: the client has gone, or time was up
 };
 
 /// Why there is no worker.
 enum class Missing : uint8_t {
-  kRoom,   // each has as many requests as it may; wait() for one
-  kOther,  // each has been tried
+  kRoom,   // every worker has as many requests as it may have; wait() for one
+  kOther,  // every worker has been tried
 };
 
-/// Thread-safe. Workers are known by their index.
+/// Thread-safe. Workers are identified by their index.
 class Balancer {
  public:
   struct Named {
@@ -40,40 +40,41 @@ class Balancer {
   };
   using Ticket = uint64_t;
 
-  /// At least one worker. One of weight 0 gets nothing, unless all weigh that.
+  /// Needs at least one worker. A worker of weight 0 gets no requests, unless all have weight 0.
   Balancer(config::Reliability settings, std::span<const Named> workers);
 
   const config::Reliability& settings() const { return settings_; }
   size_t size() const { return workers_.size(); }
   std::string_view name(size_t worker) const { return workers_[worker].name; }
 
-  /// A worker that is not among `tried`; the request is in flight there until end(). Unfit ones are
-  /// asked only when no other is left, so that a pool of which nobody hears anything good still
-  /// serves.
+  /// Chooses a worker that is not among `tried`. The request is in flight there until end(). An
+  /// unfit worker is chosen only if no fit one is left, so that a pool whose workers all look unfit
+  /// still serves.
   tl::expected<size_t, Missing> begin(const Ask& ask, std::span<const size_t> tried, TimePoint now);
-  /// `blocks` is the size of Ask::blocks. True when the worker has been ejected for it.
+  /// Ends the request; `blocks` is the size of its Ask::blocks. Returns true if this ejected the
+  /// worker.
   bool end(size_t worker, size_t blocks, Ended ended, TimePoint now);
-  /// Whether one more request may be sent twice. Of those sent before, one in five may, and a
-  /// hundred at once: a pool that breaks down is not asked twice as much for it. Calls that have
-  /// found no connection need not ask.
+  /// Returns true if one more retry is allowed. Every five new requests allow one retry, and at
+  /// most a hundred accumulate, so that a pool in trouble does not get twice the load. A call that
+  /// found no connection may be retried without this.
   bool take_retry();
 
-  /// Stands in line, at most queue_max together; nothing when there is no place. `wake` is called
-  /// once, on any thread, this one included, when there is a worker for it, and may be late:
-  /// leave() says which.
+  /// Enters the queue, or returns nullopt if it already has queue_max requests. `wake` is called
+  /// once, on any thread, possibly this one, when the request has a worker. It may be called late;
+  /// leave() returns the worker.
   std::optional<Ticket> wait(const Ask& ask, std::span<const size_t> tried,
                              std::function<void()> wake, TimePoint now);
-  /// Leaves the line, to be called exactly once a ticket. The worker that it got, if it did, where
-  /// the request is in flight then.
+  /// Leaves the queue; call it exactly once per ticket. Returns the worker that the request got, if
+  /// any; the request is then in flight there.
   std::optional<size_t> leave(Ticket ticket);
 
-  /// What a health check has found. True when that changes whether the worker is healthy.
+  /// Records the result of a health check. Returns true if the worker's health changed.
   bool checked(size_t worker, bool passed, TimePoint now);
-  /// What the worker says of its load; nothing: it can no longer be asked, and our own counts have
-  /// to do.
+  /// Records the load that the worker reports. nullopt means that the load is no longer available,
+  /// and only our own counts are used.
   void loaded(size_t worker, const std::optional<Load>& load);
 
-  /// For people and metrics.
+  /// A snapshot for people and metrics.
   struct Status {
     std::string name;
     uint32_t weight;
@@ -102,13 +103,13 @@ class Balancer {
   tl::expected<size_t, Missing> take(const Ask& ask, std::span<const size_t> tried, TimePoint now);
   size_t choose(const Ask& ask, Among among);
   bool eject(Worker& worker, TimePoint now);
-  Wakes serve_line(TimePoint now);
+  Wakes serve_queue(TimePoint now);
 
   const config::Reliability settings_;
   mutable std::mutex mutex_;
   std::vector<Worker> workers_;
   std::vector<size_t> among_;  // scratch
-  std::list<Waiter> line_;
+  std::list<Waiter> queue_;
   Ticket next_ticket_ = 1;
   uint64_t turn_ = 0;
   double mean_blocks_ = 0;

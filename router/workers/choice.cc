@@ -1,4 +1,4 @@
-// Everything is a walk over the workers of one model, of which there are few.
+// Every function walks over the workers of one model, of which there are few.
 
 #include "router/workers/choice.h"
 
@@ -11,10 +11,10 @@
 namespace signalbox::workers {
 namespace {
 
-/// A worker takes this multiple of its share before a session moves on.
+/// A worker may carry this multiple of its fair share before a session moves to another one.
 constexpr double kBound = 1.25;
 
-/// The requests of all, and one more, shared out by weight.
+/// Shares out all current requests and one more by weight.
 class Shares {
  public:
   Shares(std::span<const Worker> workers, Among among) {
@@ -32,12 +32,12 @@ class Shares {
   double weights_ = 0, requests_ = 1;
 };
 
-/// Uniform in (0, 1) for a hash.
+/// Maps a hash to a uniform number in (0, 1).
 double uniform(uint64_t hash) {
   return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
 }
 
-/// The least by `cost`, of equals the first from `turn` on.
+/// Returns the worker with the least `cost`; on a tie, the first one from `turn` on.
 template <class Cost>
 size_t least(Among among, uint64_t turn, const Cost& cost) {
   size_t best = among[turn % among.size()];

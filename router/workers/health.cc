@@ -1,5 +1,5 @@
-// The two ways of knowing do not mix: a passed check does not end an ejection, since a server that
-// answers its health path may fail at everything else.
+// Checks and ejections are independent: a passed check does not end an ejection, because a server
+// that answers its health path may fail at everything else.
 
 #include "router/workers/health.h"
 
@@ -26,8 +26,8 @@ bool Health::called(bool answered, const config::Reliability& settings) {
 
 void Health::eject(TimePoint now, const config::Reliability& settings) {
   const std::chrono::milliseconds longest(kEjectionMax);
-  const bool again = ejected_for_.count() > 0 && now - ejected_until_ < 2 * ejected_for_;
-  ejected_for_ = again ? 2 * ejected_for_ : settings.base_ejection_time;
+  const bool repeated = ejected_for_.count() > 0 && now - ejected_until_ < 2 * ejected_for_;
+  ejected_for_ = repeated ? 2 * ejected_for_ : settings.base_ejection_time;
   ejected_for_ = std::min(ejected_for_, std::max(longest, settings.base_ejection_time));
   ejected_until_ = now + ejected_for_;
   failures_ = settings.consecutive_5xx - 1;

@@ -1,6 +1,6 @@
 #pragma once
-// Whether one worker is fit to be asked: what checks say of it, and what its own answers do. Pure:
-// time is a parameter.
+// Decides whether a worker is fit, from health checks and from the outcome of its calls. Pure: time
+// is a parameter.
 
 #include <chrono>
 
@@ -10,19 +10,20 @@ namespace signalbox::workers {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// An ejection is never longer than this, however many came before.
+/// The longest ejection, however many came before.
 inline constexpr std::chrono::minutes kEjectionMax{5};
 
 /// Not thread-safe. A worker begins as fit.
 class Health {
  public:
-  /// A check has passed or failed. True when that changes whether it is healthy.
+  /// Records the result of a check. Returns true if the worker's health changed.
   bool checked(bool passed, const config::Reliability& settings);
-  /// A call was answered or failed. True when it has failed so often in a row that it should be
-  /// ejected.
+  /// Records the outcome of a call. Returns true if so many calls in a row have failed that the
+  /// worker should be ejected.
   bool called(bool answered, const config::Reliability& settings);
-  /// Leaves it out for `base`, for twice that when it comes soon after the last time, and so on.
-  /// Once it is back, a single failure is enough.
+  /// Ejects the worker for base_ejection_time. An ejection that follows soon after the last one
+  /// lasts twice as long as that one. After the worker's return, a single failure is enough to
+  /// eject it again.
   void eject(TimePoint now, const config::Reliability& settings);
 
   bool healthy() const { return healthy_; }
@@ -31,8 +32,8 @@ class Health {
 
  private:
   bool healthy_ = true;
-  uint32_t contrary_ = 0;  // checks in a row that say otherwise
-  uint32_t failures_ = 0;  // calls in a row
+  uint32_t contrary_ = 0;  // checks in a row that contradict healthy_
+  uint32_t failures_ = 0;  // failed calls in a row
   TimePoint ejected_until_{};
   std::chrono::milliseconds ejected_for_{0};
 };

@@ -1,5 +1,5 @@
-// Lines are "name{labels} value [time]". A label's value may hold any character, a brace and an
-// escaped quote among them, so labels are walked, not searched.
+// Lines have the form "name{labels} value [time]". A label's value may contain any character, even
+// a brace or an escaped quote, so labels are parsed and not searched for.
 
 #include "router/workers/load.h"
 
@@ -22,7 +22,7 @@ void skip_spaces(std::string_view& text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
 }
 
-/// Takes "{...}" off the front, if it is there. False when it does not end.
+/// Skips "{...}" at the front if it is there. Returns false if it is not closed.
 bool skip_labels(std::string_view& text) {
   if (text.empty() || text.front() != '{') return true;
   bool quoted = false;

@@ -1,5 +1,5 @@
-// Blocks are touched from the last to the first, so that in the order of use every block comes
-// after those that lead to it.
+// Blocks are touched from the last to the first. A block is then always more recently used than the
+// blocks that continue it, and is evicted after them.
 
 #include "router/workers/prefix.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 /// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
 /// 2014): every bit of the result depends on every bit of x.
-uint64_t mixed(uint64_t x) {
+uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
   return x ^ (x >> 31);
@@ -20,10 +20,10 @@ uint64_t mixed(uint64_t x) {
 
 }  // namespace
 
-// Eight bytes at a time. Not std::hash, which another standard library may compute differently: all
-// routers in front of the same workers have to agree on where a session goes.
+// Hashes eight bytes at a time. std::hash was rejected because another standard library may compute
+// it differently: all routers in front of the same workers must send a session to the same one.
 uint64_t hash_of(std::string_view text, uint64_t seed) {
-  uint64_t hash = mixed(seed + 0x9E3779B97F4A7C15U) ^ text.size();
+  uint64_t hash = mix(seed + 0x9E3779B97F4A7C15U) ^ text.size();
   while (!text.empty()) {
     uint64_t word = 0;
     const size_t size = std::min(text.size(), sizeof word);
@@ -32,7 +32,7 @@ uint64_t hash_of(std::string_view text, uint64_t seed) {
     hash = (hash ^ word) * 0x9FB21C651E98DF25U;
     hash ^= hash >> 32;
   }
-  return mixed(hash);
+  return mix(hash);
 }
 
 std::vector<uint64_t> prefix_blocks(std::span<const std::string_view> prompt, size_t block_bytes) {
@@ -41,7 +41,7 @@ std::vector<uint64_t> prefix_blocks(std::span<const std::string_view> prompt, si
   std::vector<uint64_t> out;
   out.reserve(std::min((size + block_bytes - 1) / block_bytes, kPromptBlocksMax));
   uint64_t hash = 0;
-  std::string split;  // a block that lies in two parts
+  std::string split;  // a block that spans several parts
   for (size_t i = 0; i < prompt.size(); ++i) {
     std::string_view rest = prompt[i];
     while (!rest.empty() && out.size() < kPromptBlocksMax) {

@@ -260,7 +260,7 @@ test("a configuration is validated as one types, compared, applied and rolled ba
     await page.getByRole("button", { name: "Apply…" }).click();
     assert.match(await page.locator("ins").innerText(), /\[yo, dude\]/);
     await page.getByRole("button", { name: "Apply", exact: true }).click();
-    await page.getByRole("status").getByText(/generation \d+ serves/).waitFor();
+    await page.getByRole("status").getByText(/generation \d+ is active/).waitFor();
     assert.match(await readFile(daemon.file, "utf8"), /^# kept[^]*\[yo, dude\]/);
 
     await page.getByRole("button", { name: /^Roll back to/ }).first().click();

@@ -140,7 +140,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   const text = await readFile(daemon.file, "utf8");
   await writeFile(`${daemon.file}.new`, text.replace("timeout: 60s", "timeout: 50s"));
   await rename(`${daemon.file}.new`, daemon.file);
-  const generations = () => daemon.log.split(/generation \d+ serves/).length;
+  const generations = () => daemon.log.split(/generation \d+ is active/).length;
   const before = generations();
   await becomes("read again", () => generations() > before);
   assert.equal((await ask(daemon)).decision, "ten");
@@ -161,7 +161,7 @@ test("a burst of changes is taken up together", async () => {
   server.put("intelligentpools", "p", pool);
   server.put("intelligentroutes", "r", route("first"));
   const daemon = await Daemon.start(configuration(`server: "${server.url}", service_account: "${account}", write_status: false`));
-  const generations = () => daemon.log.split(/generation \d+ serves/).length;
+  const generations = () => daemon.log.split(/generation \d+ is active/).length;
   const before = generations();
   for (let i = 0; i < 50; ++i) server.put("intelligentroutes", "r", route(`burst-${i}`));
   await decides(daemon, "burst-49");
@@ -189,7 +189,7 @@ test("TLS is checked against the service account's authority", async (closing) =
   const other = await Daemon.start(configuration(`server: "${server.url}", namespace: models, service_account: "${account}", wait_at_start: 500ms`));
   closing.after(() => other.stop());
   assert.equal((await ask(other)).model, "fallback");
-  await becomes("said", () => /intelligent\w+: .*certificate verify failed.*goes on serving/.test(other.log));
+  await becomes("said", () => /intelligent\w+: .*certificate verify failed.*stays active/.test(other.log));
 });
 
 test("files of a folder do as well", async () => {

@@ -70,7 +70,7 @@ test("a file that an editor replaces serves within a second or so", async () => 
   await writeFile(`${daemon.file}.new`, text.replace("name: one", "name: two"));
   await rename(`${daemon.file}.new`, daemon.file);
   await becomes("two");
-  assert.match(daemon.log, /generation 2 serves/);
+  assert.match(daemon.log, /generation 2 is active/);
 });
 
 test("SIGHUP reads the file again and ends nothing", async () => {

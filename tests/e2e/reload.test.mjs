@@ -141,7 +141,7 @@ describe("a ConfigMap", () => {
     await volume.swap(configuration("wrong")(...ports).replace("model: scripted}]", "model: nobody}]"));
     await until(daemon, async () => (await metric(daemon, "signalbox_config_refused")) === 1, "it is refused");
     assert.match(daemon.log, /routing\.decisions\[0\]\.modelRefs\[0\]\.model/);
-    assert.match(daemon.log, /refused; generation 6 keeps serving/);
+    assert.match(daemon.log, /rejected; generation 6 stays active/);
     assert.match(JSON.stringify((await status(daemon)).refused), /nobody/);
     assert.equal(await metric(daemon, 'llm_config_updates_total{result="failed"}'), 1);
     assert.equal(traffic.decisions.has("wrong"), false);

@@ -232,8 +232,7 @@ TEST(Milvus, says_what_does_not_fit) {
   milvus.token = "root:secret";
   of.server.username = "root";
   of.server.password = "wrong";
-  EXPECT_EQ(first_error(of),
-            name + ": it refuses the login, or what the login is not allowed to do (401)");
+  EXPECT_EQ(first_error(of), name + ": the login failed or lacks the permission (status 401)");
   EXPECT_EQ(make_milvus_remote({.collection = "x y"}).error().code, Code::kInvalid);
 }
 
@@ -277,9 +276,10 @@ TEST(MilvusReply, is_read_or_refused) {
   EXPECT_EQ(read_milvus_reply(200, R"({"code":1100,"message":"no"})").error().message,
             "it says \"no\" (1100)");
   EXPECT_EQ(read_milvus_reply(200, R"({"code":1800})").error().code, Code::kInvalid);
-  EXPECT_EQ(read_milvus_reply(502, "<html>").error().message, "it answered 502");
+  EXPECT_EQ(read_milvus_reply(502, "<html>").error().message, "it returned status 502");
   EXPECT_EQ(read_milvus_reply(200, "[]").error().code, Code::kIo);
-  EXPECT_EQ(read_milvus_reply(200, "{}").error().message, "its reply is not Milvus's: no \"code\"");
+  EXPECT_EQ(read_milvus_reply(200, "{}").error().message,
+            "its reply is not from Milvus: no \"code\"");
   for (const char* data : {"{}", R"([{"written":1}])", R"([{"id":"x","told":"1x"}])",
                            R"([{"id":"x","bytes":"?"}])", R"([{"id":7}])"}) {
     const auto reply = read_milvus_reply(200, fmt::format(R"({{"code":0,"data":{}}})", data));

@@ -45,7 +45,7 @@ TEST(DiskStore, belongs_to_one_process_at_a_time) {
   const auto second = DiskLevel::open(folder.path(), 1);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().message,
-            fmt::format("{}: another process has it", folder.path().string()));
+            fmt::format("{}: another process uses it", folder.path().string()));
 }
 
 TEST(DiskStore, a_directory_that_cannot_be_made_is_named) {
@@ -87,8 +87,8 @@ TEST(DiskStore, names_what_is_damaged_and_serves_the_rest) {
   };
   const size_t size = std::filesystem::file_size(cut);
   EXPECT_TRUE(says(fmt::format("{}: it has {} of {} bytes", cut, size, size + 1)));
-  EXPECT_TRUE(says("empty.ctx: it is no context of this version"));
-  EXPECT_TRUE(says("copy.ctx: it holds a context of another name"));
+  EXPECT_TRUE(says("empty.ctx: it is not a context of this version"));
+  EXPECT_TRUE(says("copy.ctx: it contains a context with another name"));
   EXPECT_TRUE(folder.files(".partial").empty());
   EXPECT_EQ(folder.files(".txt").size(), 1U);
   EXPECT_EQ(text_of(store.get({"a", id_of(said("whole", 100))}, kNow)), said("whole", 100));

@@ -158,7 +158,7 @@ TEST_P(EachShared, while_it_is_away_only_what_is_nowhere_else_is_missing) {
   go_away();
   EXPECT_FALSE(a->follow(kNoWait, kNow));
   EXPECT_EQ(text_of(a->get(here, kNow)), said("here"));
-  const std::string nobody = "where routers share contexts nobody answers at the moment";
+  const std::string nobody = "the shared level does not respond at the moment";
   for (const Key& key : {there, Key{"t", id_of("unknown")}}) {
     const auto missing = a->get(key, kNow);
     ASSERT_FALSE(missing);

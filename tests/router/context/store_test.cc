@@ -129,10 +129,10 @@ TEST_P(EachLevel, what_may_be_pinned_is_bounded) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kTooLarge);
   EXPECT_EQ(second.error().message,
-            "pinned contexts of this client would have 456 bytes; at most 300");
+            "pinned contexts of this client would take 456 bytes; at most 300");
   EXPECT_TRUE(store.pin(c, true));
   EXPECT_EQ(store.pin(d, true).error().message,
-            "pinned contexts of all clients would have 684 bytes; at most 500");
+            "pinned contexts of all clients would take 684 bytes; at most 500");
   EXPECT_TRUE(store.pin(a, false));
   EXPECT_TRUE(store.pin(b, true));
   EXPECT_TRUE(store.drop(b));
@@ -186,18 +186,18 @@ TEST_P(EachLevel, whoever_has_no_room_left_is_refused_and_nobody_else_loses_anyt
   const Key first = put(store, said("x", 400));
   put(store, said("y", 400));
   EXPECT_EQ(refusal(said("z", 400), "a"),
-            "the contexts of this client have 856 of 1000 bytes, and this one 428 more");
+            "the contexts of this client take 856 of 1000 bytes, and this one needs 428 more");
   put(store, said("1"));
   put(store, said("2"));
-  EXPECT_EQ(refusal(said("3"), "a"), "this client has 4 contexts, which is as many as it may");
+  EXPECT_EQ(refusal(said("3"), "a"), "this client has 4 contexts, the most that it may have");
   EXPECT_EQ(refusal(said("x", 400), "a"), "stored");  // it exists already
   put(store, said("z", 400), kNow, "b");
   EXPECT_EQ(refusal(said("z", 400), "c"),
-            "the contexts of all clients have 1342 of 1500 bytes, and this one 428 more");
+            "the contexts of all clients take 1342 of 1500 bytes, and this one needs 428 more");
   EXPECT_EQ(store.stats().refused, 4U);
   limits.contexts_max = 5;
   store.set_limits(limits);
-  EXPECT_EQ(refusal(said("4"), "d"), "there are 5 contexts, which is as many as there may be");
+  EXPECT_EQ(refusal(said("4"), "d"), "there are 5 contexts, the most that there may be");
   EXPECT_TRUE(store.drop(first));
   EXPECT_EQ(refusal(said("z", 400), "c"), "stored");
   EXPECT_EQ(store.stats().bytes, 1342U);

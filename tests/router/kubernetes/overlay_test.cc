@@ -139,17 +139,17 @@ TEST(Overlay, says_what_is_wrong_and_where) {
       refusal(
           R"({"defaultModel":"small","models":[{"name":"small","pricing":{"inputTokenPrice":-1}}]})",
           "{}"),
-      "IntelligentPool: spec.models[0].pricing.inputTokenPrice: expected a price of one token");
+      "IntelligentPool: spec.models[0].pricing.inputTokenPrice: expected a price per token");
   EXPECT_EQ(
       refusal(R"({"defaultModel":"small","models":[{"name":"small","reasoning":{"type":"x"}}]})",
               "{}"),
-      "IntelligentPool: spec.models[0].reasoning: not built but for a family");
+      "IntelligentPool: spec.models[0].reasoning: only \"family\" is supported");
   EXPECT_EQ(refusal(kPool, R"({"signals":{"moods":[]}})"),
-            "IntelligentRoute: spec.signals.\"moods\": not known");
+            "IntelligentRoute: spec.signals.\"moods\": unknown");
   EXPECT_EQ(refusal(kPool, R"({"decisions":"x"})"),
             "IntelligentRoute: spec.decisions: expected an array");
   EXPECT_EQ(refusal(kPool, kRoute, "listeners: []"),
-            "config.yaml: version: resources need a file of version v0.3");
+            "config.yaml: version: resources require a file of version v0.3");
   EXPECT_EQ(refusal(kPool, kRoute, "version: v0.3\nproviders: 5"),
             "config.yaml:2: providers: expected a mapping");
   EXPECT_EQ(refusal(kPool, kRoute), "taken");

@@ -144,7 +144,7 @@ TEST_F(RateLimiterTest, says_when_there_are_too_many_users_to_count) {
   RateLimit limit = limit_of({rule_of(60)});
   for (const std::string user : {"1", "2", "3", "4"}) EXPECT_TRUE(admits(limit, {user, "", "m"}));
   EXPECT_FALSE(admits(limit, {"5", "", "m"}));
-  EXPECT_EQ(refusal_->message, "too many users ask for their requests to be counted");
+  EXPECT_EQ(refusal_->message, "the rate limiter has too many users to count");
   EXPECT_EQ(refusal_->retry, seconds(1));
   EXPECT_TRUE(admits(limit, {"4", "", "m"}));
   limit.fail_open = true;

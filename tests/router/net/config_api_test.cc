@@ -370,7 +370,7 @@ TEST_F(ManagementAccess, is_not_for_other_machines_unless_that_is_said) {
   const auto daemon = Daemon::start(std::move(loaded->config), open_nothing);
   ASSERT_FALSE(daemon);
   EXPECT_EQ(daemon.error().message,
-            "test.yaml: global.services.management_api.bind_address: other machines can ask "
+            "test.yaml: global.services.management_api.bind_address: other machines can connect to "
             "\"0.0.0.0\": set remote_exposure to true, or bind_address to 127.0.0.1");
 }
 

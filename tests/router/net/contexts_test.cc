@@ -282,7 +282,7 @@ TEST(Contexts, that_are_none_are_refused_by_their_path) {
   EXPECT_EQ(refusal(R"({"messages":[{"role":"user"}],"pinned":1})"),
             "pinned: expected a boolean, found number");
   EXPECT_EQ(refusal(R"({"messages":[{"role":"user"}],"ttl":1})"),
-            "\"ttl\" is not known here (known: messages, pinned)");
+            "unknown member \"ttl\" (known: messages, pinned)");
   EXPECT_EQ(refusal(R"({"messages":[{"role":"user"}],"messages":[]})"),
             "messages: given more than once");
   EXPECT_EQ(refusal("[]"), "expected a JSON object, found array");

@@ -141,7 +141,7 @@ TEST(Backends, say_which_key_is_missing) {
   ASSERT_EQ(backends.notices().size(), 1U);
   EXPECT_EQ(backends.notices()[0],
             "model \"m\": backend \"cloud\": the environment variable "
-            "SIGNALBOX_TEST_NO_SUCH_KEY is not set; requests go without a key");
+            "SIGNALBOX_TEST_NO_SUCH_KEY is not set; requests are sent without a key");
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST(HttpServer, answers_500_for_a_handler_that_throws_or_forgets) {
     client.send(get(path));
     const Reply reply = client.read_reply();
     EXPECT_EQ(reply.status, 500);
-    EXPECT_EQ(reply.body, "{\"error\":\"the router failed to answer\"}");
+    EXPECT_EQ(reply.body, "{\"error\":\"the router did not produce a reply\"}");
   }
 }
 

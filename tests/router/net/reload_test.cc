@@ -212,29 +212,29 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   };
   const config::Config running = parsed(configuration("one", 9));
   config::Config next = parsed(configuration("one", 9));
-  EXPECT_TRUE(serving::keep_fixed(running, next).empty());
+  EXPECT_TRUE(serving::keep_restart_only(running, next).empty());
 
   std::string text =
       configuration("two", 9, "    http: {threads: 7, header_timeout: 2s, drain_timeout: 3s}\n");
   text.replace(text.find("127.0.0.1, port: 0"), 18, "127.0.0.2, port: 1");
   text.insert(text.find("providers:"), "  - {name: more, port: 2}\n");
   next = parsed(text);
-  EXPECT_EQ(serving::keep_fixed(running, next),
+  EXPECT_EQ(serving::keep_restart_only(running, next),
             (std::vector<std::string>{
-                "listeners.http.address: \"127.0.0.2\" takes a restart; \"127.0.0.1\" stays",
-                "listeners.http.port: 1 takes a restart; 0 stays",
-                "listeners: to open \"more\" takes a restart; it stays closed",
-                "global.services.http.header_timeout: 2000ms takes a restart; 10000ms stays",
-                "global.services.http.threads: 7 takes a restart; 0 stays"}));
+                "listeners.http.address: \"127.0.0.2\" requires a restart; \"127.0.0.1\" stays",
+                "listeners.http.port: 1 requires a restart; 0 stays",
+                "listeners: opening \"more\" requires a restart; it stays closed",
+                "global.services.http.header_timeout: 2000ms requires a restart; 10000ms stays",
+                "global.services.http.threads: 7 requires a restart; 0 stays"}));
   EXPECT_EQ(next.listeners.size(), 1U);
   EXPECT_EQ(next.http.threads, 0U);
   EXPECT_EQ(next.http.drain_timeout, std::chrono::seconds(3)) << "this one changes";
   EXPECT_EQ(next.routing.decisions.front().name, "two");
 
   next = parsed(configuration("one", 9) + "  stores: {contexts: {directory: there, idle: 3s}}\n");
-  EXPECT_EQ(serving::keep_fixed(running, next),
+  EXPECT_EQ(serving::keep_restart_only(running, next),
             (std::vector<std::string>{
-                "global.stores.contexts.directory: \"there\" takes a restart; \"\" stays"}));
+                "global.stores.contexts.directory: \"there\" requires a restart; \"\" stays"}));
   EXPECT_EQ(next.contexts.idle, std::chrono::seconds(3)) << "this one changes";
 }
 

@@ -333,7 +333,8 @@ TEST(Upstream, that_speaks_nonsense_is_502) {
       {"SSH-2.0-OpenSSH\r\n\r\n", "its reply is not well-formed HTTP/1.1: bad version"},
       {"HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n",
        "its reply header is longer than 65536 bytes"},
-      {"HTTP/1.1 101 Switching Protocols\r\n\r\n", "it switched protocols without being asked"},
+      {"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+       "it switched protocols without a request for that"},
       {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na",
        "its reply is not well-formed HTTP/1.1: multiple Content-Length"},
   };

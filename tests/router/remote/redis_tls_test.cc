@@ -69,11 +69,13 @@ TEST_F(RedisTls, goes_to_nobody_whose_certificate_another_authority_has_signed) 
   config::Redis config = router();
   config.tls_ca_path = Certificates::path("stranger.pem");
   const std::string stranger = error_of(config);
-  EXPECT_EQ(stranger.find(failure("localhost", "no TLS: certificate verify failed: self-signed")),
+  EXPECT_EQ(stranger.find(failure(
+                "localhost", "the TLS handshake failed: certificate verify failed: self-signed")),
             0U)
       << stranger;
   config.tls_ca_path.clear();  // the system's authorities do not include it, either
-  EXPECT_NE(error_of(config).find("no TLS: certificate verify failed"), std::string::npos);
+  EXPECT_NE(error_of(config).find("the TLS handshake failed: certificate verify failed"),
+            std::string::npos);
   config.tls_skip_verify = true;
   EXPECT_EQ(error_of(config), "");
 }
@@ -81,9 +83,11 @@ TEST_F(RedisTls, goes_to_nobody_whose_certificate_another_authority_has_signed) 
 TEST_F(RedisTls, goes_to_nobody_whose_certificate_is_for_another_name) {
   server_.start({}, "elsewhere");
   EXPECT_EQ(error_of(router()),
-            failure("localhost", "no TLS: certificate verify failed: hostname mismatch"));
+            failure("localhost",
+                    "the TLS handshake failed: certificate verify failed: hostname mismatch"));
   EXPECT_EQ(error_of(router("127.0.0.1")),
-            failure("127.0.0.1", "no TLS: certificate verify failed: IP address mismatch"));
+            failure("127.0.0.1",
+                    "the TLS handshake failed: certificate verify failed: IP address mismatch"));
 }
 
 TEST_F(RedisTls, takes_a_certificate_for_an_address_where_an_address_is_called) {
@@ -110,7 +114,8 @@ TEST_F(RedisTls, is_not_spoken_by_halves) {
   in_the_clear.start();
   config::Redis config = router();
   config.port = in_the_clear.server().port();
-  EXPECT_NE(error_of(config, milliseconds(300)).find("no TLS: "), std::string::npos);
+  EXPECT_NE(error_of(config, milliseconds(300)).find("the TLS handshake failed: "),
+            std::string::npos);
   Redis redis(in_the_clear.address());
   const auto commands = redis.run({"INFO", "commandstats"}, kLimit);
   EXPECT_EQ(commands->text.find("cmdstat_ping"), std::string::npos) << "none was sent in the clear";
@@ -126,7 +131,8 @@ TEST_F(RedisTls, shakes_hands_within_the_limit_of_connecting) {
   const auto answered = Redis(*server).run({"PING"}, kLimit);
   ASSERT_FALSE(answered);
   EXPECT_EQ(answered.error().code, Code::kDeadline);
-  EXPECT_NE(answered.error().message.find("no TLS: no answer in time"), std::string::npos)
+  EXPECT_NE(answered.error().message.find("the TLS handshake failed: no reply in time"),
+            std::string::npos)
       << answered.error().message;
   EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(2));
 }

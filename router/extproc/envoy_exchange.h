@@ -1,6 +1,6 @@
 #pragma once
-// The two ends between which a handler stands, as a session has them: the reply that it writes and
-// the server that it calls.
+// The session's implementations of the two interfaces that a handler uses: the reply that it
+// writes, and the server that it calls. Envoy carries out both.
 
 #include <optional>
 
@@ -9,9 +9,9 @@
 namespace signalbox::extproc {
 
 /// Calls of models, which Envoy makes.
-class Session::Gate final : public upstream::ModelCaller {
+class Session::EnvoyCaller final : public upstream::ModelCaller {
  public:
-  explicit Gate(Session& session) : session_(session) {}
+  explicit EnvoyCaller(Session& session) : session_(session) {}
   http::Task<upstream::CallOutcome> call(const config::Model& model,
                                          const upstream::Call& call) const override {
     return session_.forward(model, call);
@@ -21,8 +21,7 @@ class Session::Gate final : public upstream::ModelCaller {
   Session& session_;
 };
 
-/// What is written becomes what Envoy does to the response that it holds, or an answer instead of
-/// one.
+/// The handler's writes become changes of the response that Envoy holds, or a reply in its place.
 class Session::Reply final : public http::Reply {
  public:
   explicit Reply(Session& session) : session_(session) {}
@@ -37,14 +36,14 @@ class Session::Reply final : public http::Reply {
   const std::optional<uint64_t>& length() const { return length_; }
 
  private:
-  bool can_tell();
+  bool can_reply();
 
   Session& session_;
   http::Headers fields_;
   std::optional<uint64_t> length_;
 };
 
-/// What a server has said, as Envoy brings it. Asking for more says what becomes of what there was.
+/// A server's response as Envoy passes it to us. Each next() first answers the previous piece.
 class Session::EnvoyReply final : public upstream::UpstreamReply {
  public:
   explicit EnvoyReply(Session& session) : session_(session) {}

@@ -1,7 +1,8 @@
-// A request goes on as mutations of the body that Envoy holds, and of its header with it; a
-// response is settled piece by piece: each is let go once it is known what becomes of it.
+// The session's traffic with Envoy. The request is forwarded as changes of the header and body that
+// Envoy holds. The response is handled piece by piece: each piece is released once its new content
+// is known.
 
-#include "router/extproc/ends.h"
+#include "router/extproc/envoy_exchange.h"
 
 #include <charconv>
 #include <random>
@@ -15,11 +16,12 @@ namespace {
 
 using http::Task;
 
-/// Of a piece of a body that is streamed both ways, as Envoy's files recommend.
+/// The size of a piece of a body that is streamed in both directions, as Envoy's documentation
+/// recommends.
 constexpr size_t kPieceBytes = size_t{1} << 16;
 
-/// Where routes of Envoy look for the model, and clusters of type ORIGINAL_DST for the server. Both
-/// are upstream's.
+/// The headers in which Envoy's routes look for the model, and clusters of type ORIGINAL_DST for
+/// the server. The vLLM Semantic Router uses the same ones.
 constexpr std::string_view kSelectedModel = "x-selected-model";
 constexpr std::string_view kDestination = "x-vsr-destination-endpoint";
 constexpr std::string_view kContentLength = "content-length";
@@ -45,65 +47,67 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 
 }  // namespace
 
-// --- the request's end ---
+// --- the request to the server ---
 
-// The client's header without what none of it may say: where it goes, and what stays here.
-http::Headers Session::passing() const {
+// Returns the client's header without fields that a client must not set and fields that no server
+// may receive.
+http::Headers Session::client_fields() const {
   const http::Headers& client = request_.headers;
   const http::EndToEnd passes(client);
   http::Headers out;
   for (size_t i = 0; i < client.size(); ++i) {
     const http::Field field = client[i];
-    const bool stays = desk_.destinations != nullptr && desk_.destinations->withholds(field.name);
+    const bool stays = host_.destinations != nullptr && host_.destinations->withholds(field.name);
     if (passes(i) && !stays && !ascii::iequals(field.name, kSelectedModel))
       out.add(field.name, field.value);
   }
   return out;
 }
 
-// For the header, before it is known what the request becomes: Envoy may go on without asking again
-// (trailers), or take no more changes of it (STREAMED), and follows what the header says by then.
-Mutation Session::stripping() const {
-  Mutation out = difference(request_.headers, passing());
-  // Nor does it show everything (forward_rules).
+// Changes the header before the request's new form is known. Envoy may continue without another
+// message to us (trailers), or accept no more changes (STREAMED), and then acts on the header as it
+// is at that time.
+Mutation Session::strip_request() const {
+  Mutation out = difference(request_.headers, client_fields());
+  // Envoy may also hide fields from us (forward_rules), so remove these in any case.
   for (const std::string_view name : {kSelectedModel, kDestination}) {
     if (!request_.headers.find(name)) out.removed.emplace_back(name);
   }
   return out;
 }
 
-// What the request becomes for its server.
+// Returns the changes that turn the client's request into the server's.
 Mutation Session::request_mutation(const config::Model& model, const upstream::Call& call) const {
-  const upstream::Destination& to = desk_.destinations->choose(model.name, draw());
+  const upstream::Destination& to = host_.destinations->choose(model.name, draw());
   http::Headers wanted;
   to.outgoing.each(call, [&wanted](std::string_view name, std::string_view value) {
     if (!ascii::iequals(name, kSelectedModel)) wanted.add(name, value);
   });
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);
-  Mutation out = difference(duplex_request_ ? request_.headers : passing(), wanted);
+  Mutation out = difference(duplex_request_ ? request_.headers : client_fields(), wanted);
   if (!wanted.find(kDestination) && duplex_request_ && !request_.headers.find(kDestination))
     out.removed.emplace_back(kDestination);
   const std::string path = to.outgoing.target(call);
   if (path != request_.target) out.set.push_back({":path", path});
   if (request_.headers.find(kContentLength)) out.removed.emplace_back(kContentLength);
-  // Of a body that Envoy holds as a whole; else the server would get it in chunks.
+  // Only for a body that Envoy holds as a whole; otherwise the server would receive it in chunks.
   if (!duplex_request_ && request_mode_ != BodyMode::kStreamed)
     out.set.push_back({std::string(kContentLength), std::to_string(call.body.size())});
   return out;
 }
 
-// Sends the request on its way, and waits for the header of a response.
+// Forwards the request and waits for the header of a response.
 Task<upstream::CallOutcome> Session::forward(const config::Model& model,
                                              const upstream::Call& call) {
   upstream::CallOutcome out;
   if (forwarded_ || !has_request_body_) {
-    out.answer = fail(Code::kUnsupported, "a request without a body cannot go on");
+    out.answer = fail(Code::kUnsupported, "a request without a body cannot be forwarded");
     co_return out;
   }
   Verdict verdict{.part = duplex_request_ ? Part::kRequestHeaders : Part::kRequestBody,
                   .headers = request_mutation(model, call),
-                  .clears_route = desk_.clears_route || duplex_request_};
+                  .clears_route = host_.clears_route || duplex_request_};
   if (!duplex_request_) verdict.body = call.body;
   answer(verdict);
   if (duplex_request_) stream(Part::kRequestBody, call.body, !has_request_trailers_);
@@ -117,16 +121,17 @@ Task<upstream::CallOutcome> Session::forward(const config::Model& model,
     message = co_await take();
   }
   if (message && message->part != Part::kResponseHeaders) {
-    end(Ending::kUnprepared, fmt::format("{} instead of response_headers: response_header_mode has "
-                                         "to be SEND",
-                                         name_of(message->part)));
+    end(Ending::kUnprepared,
+        fmt::format("{} instead of response_headers: response_header_mode must "
+                    "be SEND",
+                    name_of(message->part)));
     message.reset();
   }
   if (!message) {
-    out.answer = tl::unexpected<Error>(gone());
+    out.answer = tl::unexpected<Error>(cancellation());
     co_return out;
   }
-  owed_ = Part::kResponseHeaders;
+  pending_ = Part::kResponseHeaders;
   if (message->headers.wire().size() > site_.limits.reply_header_bytes_max) {
     out.answer = fail(Code::kUpstream, "its reply header is longer than {} bytes",
                       site_.limits.reply_header_bytes_max);
@@ -140,40 +145,41 @@ Task<upstream::CallOutcome> Session::forward(const config::Model& model,
   co_return out;
 }
 
-// Whether that no body has come yet means that the client has left, as far as is known.
+// True if the missing body means, as far as is known, that the client has left.
 bool Session::awaits_body() const {
   if (has_body_ || cancelled_ || ending_ != Ending::kDone) return false;
   return response_mode_ ? response_mode_ != BodyMode::kNone : needs_reply_;
 }
 
-// A response has passed beside us, but for what of it is owed.
-Error Session::unseen() {
-  owed_.reset();
+// Ends a stream whose response has passed by without our inspection, except for the part that is
+// still pending.
+Error Session::report_missing_body() {
+  pending_.reset();
   end(Ending::kUnprepared,
-      "no body came of a response that has to be looked at: response_body_mode must not be NONE");
-  return {Code::kUpstream, "Envoy brought no body"};
+      "a response that must be inspected came without a body: response_body_mode must not be NONE");
+  return {Code::kUpstream, "Envoy sent no body"};
 }
 
 Task<Result<upstream::Piece>> Session::EnvoyReply::next() {
   Session& s = session_;
   while (!s.whole_) {
-    s.settle(false);
+    s.answer_pending(false);
     std::optional<Message> message = co_await s.take();
     if (!message) {
-      if (s.awaits_body()) co_await s.hear_of_cancel();
+      if (s.awaits_body()) co_await s.wait_for_cancel();
       if (s.has_body_ || s.cancelled_ || s.ending_ != Ending::kDone)
-        co_return tl::unexpected<Error>(s.gone());
-      if (s.needs_reply_) co_return tl::unexpected<Error>(s.unseen());
-      break;  // Envoy does not send the body: it is not configured to
+        co_return tl::unexpected<Error>(s.cancellation());
+      if (s.needs_reply_) co_return tl::unexpected<Error>(s.report_missing_body());
+      break;  // Envoy is configured not to send the body
     }
     const Part part = message->part;
     if (part != Part::kResponseBody && part != Part::kResponseTrailers) {
       s.end(Ending::kInvalid, fmt::format("{} within a response", name_of(part)));
-      co_return tl::unexpected<Error>(s.gone());
+      co_return tl::unexpected<Error>(s.cancellation());
     }
-    s.owed_ = part;
+    s.pending_ = part;
     if (part == Part::kResponseTrailers && !s.has_body_ && s.needs_reply_)
-      co_return tl::unexpected<Error>(s.unseen());
+      co_return tl::unexpected<Error>(s.report_missing_body());
     if (part == Part::kResponseTrailers) break;
     s.has_body_ = true;
     s.whole_ = message->last || s.one_response_body_;
@@ -184,13 +190,13 @@ Task<Result<upstream::Piece>> Session::EnvoyReply::next() {
   co_return upstream::Piece{{}, true};
 }
 
-// --- the reply's end ---
+// --- the reply to the client ---
 
 Task<bool> Session::Reply::send(int status, const http::Headers& fields, std::string_view body) {
   start(status, fields, body.size());
-  session_.out_.clear();  // of a response that is not to be seen
+  session_.out_.clear();  // discard a response that the client must not see
   state_ = State::kFinished;
-  if (!can_tell()) co_return false;
+  if (!can_reply()) co_return false;
   session_.reply(status, fields, body);
   co_return true;
 }
@@ -205,7 +211,7 @@ void Session::Reply::start(int status, const http::Headers& fields,
 
 Task<bool> Session::Reply::flush() {
   if (session_.cancelled_) state_ = State::kBroken;
-  if (session_.owed_ == Part::kResponseHeaders && !broken()) session_.settle(false);
+  if (session_.pending_ == Part::kResponseHeaders && !broken()) session_.answer_pending(false);
   co_return !broken();
 }
 
@@ -213,7 +219,7 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.cancelled_) state_ = State::kBroken;
   if (broken()) co_return false;
   if (session_.out_.size() + bytes.size() > kReplyBytesMax) {
-    session_.end(Ending::kAborted, "a response is too long to be held");
+    session_.end(Ending::kAborted, "the response is too long to be buffered");
     state_ = State::kBroken;
     co_return false;
   }
@@ -221,8 +227,8 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   state_ = last ? State::kFinished : State::kStreaming;
   if (!last) co_return true;
   if (session_.forwarded_) {
-    session_.settle(true);
-  } else if (can_tell()) {
+    session_.answer_pending(true);
+  } else if (can_reply()) {
     session_.reply(status_, fields_, session_.out_);
   }
   co_return !broken();
@@ -230,20 +236,20 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
 
 void Session::Reply::abandon() {
   if (!broken()) state_ = State::kAbandoned;
-  if (session_.forwarded_ && !session_.cancelled_) session_.settle(false);
+  if (session_.forwarded_ && !session_.cancelled_) session_.answer_pending(false);
   session_.end(Ending::kAborted, "the response has no end");
 }
 
-// Whether Envoy waits for something that an answer can take the place of.
-bool Session::Reply::can_tell() {
-  if (!session_.cancelled_ && session_.owed_) return true;
+// True if Envoy waits for a message in whose place a reply can be sent.
+bool Session::Reply::can_reply() {
+  if (!session_.cancelled_ && session_.pending_) return true;
   state_ = State::kBroken;
   session_.end(Ending::kAborted, "the response has no end");
   return false;
 }
 
-// The response's header, made what the reply's is. `last`: nothing follows it.
-Verdict Session::told_header(Part part, bool last) const {
+// Returns the changes that turn the response's header into the reply's. `last`: nothing follows it.
+Verdict Session::reply_header(Part part, bool last) const {
   Verdict out{.part = part, .headers = difference(head_.headers, reply_->fields())};
   if (reply_->status() != head_.status)
     out.headers.set.push_back({":status", std::to_string(reply_->status())});
@@ -256,41 +262,44 @@ Verdict Session::told_header(Part part, bool last) const {
   return out;
 }
 
-// Says what becomes of what Envoy has brought last. `last`: nothing of the response follows.
-void Session::settle(bool last) {
-  if (!owed_ || !forwarded_) return;
-  if (duplex_response_ && !(owed_ == Part::kResponseHeaders && last)) return settle_duplex(last);
-  const bool knows = reply_->started() && !told_;
-  if (!out_.empty() && owed_ != Part::kResponseBody) {
-    // There is no body of Envoy's that this could take the place of.
-    if (owed_ == Part::kResponseHeaders && last)
+// Answers the last message from Envoy. `last`: nothing of the response follows.
+void Session::answer_pending(bool last) {
+  if (!pending_ || !forwarded_) return;
+  if (duplex_response_ && !(pending_ == Part::kResponseHeaders && last)) return answer_duplex(last);
+  const bool is_header_known = reply_->started() && !header_sent_;
+  if (!out_.empty() && pending_ != Part::kResponseBody) {
+    // Envoy holds no body that these bytes could replace.
+    if (pending_ == Part::kResponseHeaders && last)
       return reply(reply_->status(), reply_->fields(), std::exchange(out_, {}));
     return end(Ending::kAborted, "a response with trailers cannot be changed any more");
   }
-  Verdict verdict = knows ? told_header(*owed_, last) : Verdict{*owed_};
-  told_ = told_ || knows;
-  // Its body has to be read before it is known what it becomes.
-  if (owed_ == Part::kResponseHeaders && !knows) verdict.response_mode = BodyMode::kBuffered;
+  Verdict verdict = is_header_known ? reply_header(*pending_, last) : Verdict{*pending_};
+  header_sent_ = header_sent_ || is_header_known;
+  // The body must be read before the header can be decided.
+  if (pending_ == Part::kResponseHeaders && !is_header_known)
+    verdict.response_mode = BodyMode::kBuffered;
   if (verdict.response_mode == BodyMode::kStreamed) one_response_body_ = false;
-  if (owed_ == Part::kResponseBody && out_ != piece_) verdict.body = out_;
+  if (pending_ == Part::kResponseBody && out_ != piece_) verdict.body = out_;
   answer(verdict);
   out_.clear();
 }
 
-// Where what comes and what goes are not piece for piece: the header waits until it is known.
-void Session::settle_duplex(bool last) {
+// With full-duplex streaming, incoming and outgoing pieces do not correspond. The header waits
+// until it is decided.
+void Session::answer_duplex(bool last) {
   if (!reply_->started()) return;
-  const Part part = *owed_;
-  if (!told_) answer(told_header(Part::kResponseHeaders, last));
-  told_ = true;
-  const bool trails = part == Part::kResponseTrailers;
-  if (!out_.empty() || (last && !trails)) stream(Part::kResponseBody, out_, last && !trails);
-  if (trails) answer({.part = part});
+  const Part part = *pending_;
+  if (!header_sent_) answer(reply_header(Part::kResponseHeaders, last));
+  header_sent_ = true;
+  const bool is_trailer = part == Part::kResponseTrailers;
+  if (!out_.empty() || (last && !is_trailer))
+    stream(Part::kResponseBody, out_, last && !is_trailer);
+  if (is_trailer) answer({.part = part});
   out_.clear();
-  owed_.reset();
+  pending_.reset();
 }
 
-// A body in pieces, for a side that is streamed both ways.
+// Sends a body in pieces, for a direction that is streamed in full duplex.
 void Session::stream(Part part, std::string_view body, bool ends) {
   do {
     const std::string_view piece = body.substr(0, kPieceBytes);
