@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "router/config/migrate_parts.h"
 #include "router/config/sections.h"
 #include "router/config/tree.h"
 
@@ -208,7 +207,7 @@ yaml::Node migrate(Reader& reader, const yaml::Node& root) {
   sort_root(out);
 
   Reader probe("", {});
-  read_section(probe, out, root_section(), probe.config);
+  read_section(probe, out, kRoot, &probe.config);
   for (const auto& [path, entry] : probe.unknown()) left_out(reader, *entry, path);
   std::vector<const yaml::Entry*> unknown;
   for (const auto& [path, entry] : probe.unknown()) unknown.push_back(entry);

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "router/config/migrate_parts.h"
+#include "router/config/migrate.h"
 #include "router/config/tree.h"
 
 namespace signalbox::config {

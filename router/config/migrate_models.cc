@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "router/config/migrate_parts.h"
+#include "router/config/migrate.h"
 #include "router/config/tree.h"
 
 namespace signalbox::config {

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/config/rule.h"
@@ -160,6 +162,10 @@ struct JailbreakSignal {
   std::vector<std::string> jailbreak_patterns;
   std::vector<std::string> benign_patterns;
 };
+
+/// The types of personal data that rules find or our models are trained on, in upper case, sorted.
+/// A model of the user's own may find others, so an unknown type gives a notice, not an error.
+std::span<const std::string_view> known_pii_types();
 
 struct PiiSignal {
   std::string name;

@@ -10,7 +10,7 @@
 
 #include "base/yaml.h"
 #include "router/config/load.h"
-#include "router/config/pii_types.h"
+#include "router/config/reader.h"
 #include "router/guard/pii_rules.h"
 
 namespace signalbox::config {
