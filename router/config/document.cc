@@ -21,15 +21,15 @@ namespace {
 
 using yaml::Node;
 
-// --- what is one ---
+// --- finding secrets ---
 
-// Of keys, by how they end. `api_key_env` and the like name a variable.
+// Endings of keys of secrets. A key like `api_key_env` names a variable, so its value is no secret.
 constexpr std::string_view kSecretEndings[] = {
     "password",   "passwd",      "secret",     "api_key",     "apikey",        "access_key",
     "secret_key", "private_key", "credential", "credentials", "authorization", "cookie",
 };
 
-// Words of keys that say where a secret goes and who may read it there.
+// Words in the keys that determine where a secret is sent and who can read it there.
 constexpr std::string_view kAddressWords[] = {
     "endpoint", "endpoints", "url",     "uri",  "address",  "addresses", "host",
     "hosts",    "server",    "servers", "port", "path",     "proxy",     "scheme",
@@ -44,7 +44,7 @@ std::string folded(std::string_view key) {
 
 bool is_secret(std::string_view key) {
   const std::string low = folded(key);
-  // Keys to servers go by whatever name the server gives to its header.
+  // A server may choose any name for the header of its key.
   if (low == "extra_headers" || low == "token" || low.ends_with("_token")) return true;
   return std::any_of(std::begin(kSecretEndings), std::end(kSecretEndings),
                      [&](std::string_view ending) { return low.ends_with(ending); });
@@ -85,10 +85,10 @@ bool mask(Node& node, bool secret) {
     node.quoted = any = true;
   }
   for (Node& item : node.items) any |= mask(item, secret);
-  // {name: Authorization, value: ...}, as lists of header fields are written.
+  // {name: Authorization, value: ...}, an element of a list of headers.
   const Node* name = node.find("name");
   const bool named = name != nullptr && is_secret(name->scalar);
-  // Elsewhere `headers` are names, of the client's.
+  // `headers` contains secrets beside an address; elsewhere it names headers of clients.
   const bool calls = std::any_of(node.entries.begin(), node.entries.end(),
                                  [](const yaml::Entry& entry) { return is_address(entry.key); });
   for (yaml::Entry& entry : node.entries) {
@@ -98,7 +98,7 @@ bool mask(Node& node, bool secret) {
   return any;
 }
 
-// --- keeping them ---
+// --- keeping secrets ---
 
 bool is_masked(const Node& node) {
   return node.kind == yaml::Kind::kScalar && node.scalar == kMasked;
@@ -123,8 +123,8 @@ void collect_addresses(const Node& node, const std::string& where, bool deep, bo
   }
 }
 
-/// Those that are members of a mapping, be they mappings themselves (`tls: {enabled: true}`), and
-/// with `deep` those of all mappings in it; "": none.
+/// The addresses among the members of a mapping, which may be mappings (`tls: {enabled: true}`),
+/// and with `deep` those of all mappings in it. "": none.
 std::string addresses(const Node& node, bool deep) {
   std::vector<std::string> all;
   collect_addresses(node, "", deep, false, all);
@@ -134,7 +134,7 @@ std::string addresses(const Node& node, bool deep) {
   return out;
 }
 
-/// A place in the document that serves: as it is, and as clients see it. None: two null pointers.
+/// A place in the current document: with its secrets, and as clients see it. Null if there is none.
 struct Served {
   const Node* clear = nullptr;
   const Node* shown = nullptr;
@@ -150,16 +150,16 @@ struct Served {
   }
 };
 
-/// What an element of a list is known by, where it is not all that it was.
+/// Identifies an element of a list that the client may have changed.
 std::string identity(const Node& item) {
   if (const Node* name = item.find("name")) return "name " + name->scalar;
   const Node* type = item.find("type");
   return (type == nullptr ? "" : type->scalar) + " at " + addresses(item, true);
 }
 
-/// What each element of a list that was sent has been: one that looks the same, or else the only
-/// one of its identity, of those that are left if several have it. Clients may so sort and change
-/// lists. Plain values have their place alone.
+/// The current element for each element of a list that the client sent, so that clients may sort
+/// and change lists: an equal one, or else the only one with the same identity, first among those
+/// that no equal one has taken. Scalars correspond by their index only.
 std::vector<Served> counterparts(const std::vector<Node>& sent, const Served& list) {
   std::vector<Served> out(sent.size());
   std::multimap<std::string, size_t> alike, left, all;
@@ -198,10 +198,11 @@ class Keeper {
   }
 
  private:
-  /// From here on, and in elements of lists, a mapping is about one server with all that is in it.
+  /// From this depth on, and in elements of lists, a mapping describes one server with all its
+  /// parts.
   static constexpr size_t kOneServerDepth = 3;
 
-  /// Whether a secret was kept and no address has been seen yet that it may go to.
+  /// Replaces the masks in `node`. True if a secret was kept and its address has not been seen yet.
   Result<bool> fill(Node& node, const Served& served, size_t depth) {
     if (is_masked(node)) {
       masked_at_ = where_;
@@ -251,7 +252,7 @@ class Keeper {
   }
 
   std::string where_;
-  std::string masked_at_;  // the last that was met
+  std::string masked_at_;  // place of the last mask
   bool kept_ = false;
 };
 
@@ -364,11 +365,11 @@ Result<std::string> replaced(std::string_view current, std::string_view sent,
 Result<std::string> patched(std::string_view current, std::string_view patch,
                             std::string_view name) {
   SIGNALBOX_TRY(const Node old, read(current, name));
-  // Aliases would be written out into the file: a few bytes can be megabytes.
+  // Aliases would be expanded in the file: a few bytes can become megabytes.
   SIGNALBOX_TRY(Node change, read(patch, name, {.aliases = false}));
   if (change.kind != yaml::Kind::kMapping)
     return fail(Code::kInvalid, "{}: a patch is a mapping of keys to their new values", name);
-  // Masked first: a secret that the patch leaves alone stays with its address, too.
+  // Mask first, so that the check of addresses includes secrets that the patch does not mention.
   Node root = old;
   mask_secrets(root);
   merge(root, std::move(change));

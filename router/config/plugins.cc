@@ -67,7 +67,7 @@ void report_missing(Reader& reader, uint32_t line, const std::string& type, bool
                                                   : "requests go on without it"));
 }
 
-// Of the plugin tools, rewriting the conversation is not built.
+// The plugin tools cannot rewrite the conversation yet.
 void report_unbuilt_parts(Reader& reader, uint32_t line, Decision& out) {
   const std::optional<ToolsPlugin>& tools = out.tools;
   if (!tools || !tools->enabled || tools->mode == ToolsPlugin::Mode::kPassthrough) return;

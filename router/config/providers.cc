@@ -48,8 +48,8 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
   });
 }
 
-// Headers that the router takes from the client's request: those of its trace, and the encodings
-// that the client accepts.
+// True for a header that the router sets or takes from the client's request: its trace and accepted
+// encodings.
 bool is_of_request(std::string_view name) {
   return is_own_header(name) || ascii::iequals(name, "traceparent") ||
          ascii::iequals(name, "tracestate") || ascii::iequals(name, "accept-encoding");
@@ -174,7 +174,7 @@ constexpr Key kBackendKeys[] = {
 };
 constexpr Section kBackend{kBackendKeys, checked<check_backend>};
 
-// The mapping of the table is a list of BackendText; the model gets the BackendRefs.
+// Reads each backend as a BackendText and keeps its BackendRef.
 void read_backends(Reader& reader, const yaml::Node& node, std::vector<BackendRef>& out) {
   if (node.kind == yaml::Kind::kNull) return;
   if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");

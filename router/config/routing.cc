@@ -1,4 +1,4 @@
-// `routing`, `recipes` and `entrypoints`: the routing of the file and others beside it.
+// `routing`, `recipes` and `entrypoints`: the routing of the file and further ones.
 
 #include <algorithm>
 
@@ -96,7 +96,7 @@ constexpr Key kMappingKeys[] = {
     text(FIELD(Mapping, name), "Name of the mapping.").required(),
     text(FIELD(Mapping, source), "One of `scores`.").required(),
     choice(FIELD(Mapping, method), kMappingMethods,
-           "The first output in whose bounds the score is (default), or all of them."),
+           "The first output with the score in its bounds (default), or all of them."),
     object(FIELD(Mapping, calibration), kCalibration, "Confidence of the outputs."),
     list(FIELD(Mapping, outputs), kMappingOutput, "Named ranges of the score.").required(),
 };

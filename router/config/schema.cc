@@ -353,7 +353,7 @@ std::string bounds_of(const json::Value& schema) {
     if (!found) return std::nullopt;
     const auto value = found->number();
     return value && *value <= kBoundShownMax && *value >= -kBoundShownMax ? std::optional(*value)
-                                                                : std::nullopt;
+                                                                          : std::nullopt;
   };
   const auto low = bound("minimum");
   const auto high = bound("maximum");

@@ -1,6 +1,5 @@
 #pragma once
-// The sections that more than one source file uses. Each table stands in the file that is named
-// beside it.
+// The sections that more than one source file uses, by the file that contains their tables.
 
 #include "router/config/table.h"
 

@@ -230,7 +230,7 @@ void read_value(Reader& reader, const yaml::Node& node, const Key& key, void* ou
   if (key.after != nullptr) key.after(reader, node, member);
 }
 
-/// Whether a value asks only for what happens anyway.
+/// True if a value requests only what happens anyway.
 bool is_met(const Key& key, const yaml::Node& node) {
   if (key.effective.empty()) return is_idle(node);
   if (node.kind != yaml::Kind::kScalar || node.scalar.empty()) return is_idle(node);

@@ -133,18 +133,18 @@ struct Key {
   uint16_t offset = 0;
   const char* owner = nullptr;  // the identity of the struct around the member
   const Access* access = nullptr;
-  int64_t low = 0, high = 0;     // of kInteger, kBytes; milliseconds of kDuration
-  double least = 0, most = 0;    // of kNumber
-  std::string_view words;        // of kWord, kConstant, with spaces between them
-  std::string_view expectation;  // "a number"; "": made of kind and bounds
+  int64_t low = 0, high = 0;     // bounds of kInteger, kBytes and, in milliseconds, kDuration
+  double least = 0, most = 0;    // bounds of kNumber
+  std::string_view words;        // for kWord and kConstant, with spaces between them
+  std::string_view expectation;  // "a number"; "": from kind and bounds
   std::span<const Choice> choices;
   const Section* section = nullptr;
   std::span<const Variant> variants;
   ReadInto read = nullptr;   // instead of the interpreter
   ReadInto after = nullptr;  // after the interpreter
   std::string_view text;
-  std::string_view consequence;  // of the key having no effect; "": it has one
-  std::string_view effective;    // words that need no notice of the consequence
+  std::string_view consequence;  // set if the key has no effect
+  std::string_view effective;    // values that get no notice of it
   std::string_view alias;        // another name under which files have the key
 
   constexpr Key required() const {
@@ -157,7 +157,7 @@ struct Key {
     key.alias = other;
     return key;
   }
-  /// The key is read and checked, but what it asks for is not built yet. A file that has it gets a
+  /// The key is read and checked, but its function is not built yet. A file that has it gets a
   /// notice of the consequence.
   constexpr Key not_built(std::string_view what_follows) const {
     Key key = no_effect(what_follows);
@@ -170,7 +170,7 @@ struct Key {
     key.consequence = what_follows;
     return key;
   }
-  /// The notice is left out for these values, which ask for what happens anyway.
+  /// These values get no notice, because they request what happens anyway.
   constexpr Key unless(std::string_view values) const {
     Key key = *this;
     key.effective = values;
@@ -219,7 +219,7 @@ struct Section {
 /// One form of the elements of a kVariants list, by its `type`.
 struct Variant {
   std::string_view names;     // with spaces between them; the first is the one to use
-  Key configuration;          // of kObject
+  Key configuration;          // its kind is kObject
   bool is_essential = false;  // not built, and a request must not be served without it
 };
 
