@@ -7,7 +7,7 @@
 
 #include "base/json_writer.h"
 #include "base/yaml.h"
-#include "router/config/scalars.h"
+#include "router/config/tree.h"
 
 namespace signalbox::tools {
 namespace {

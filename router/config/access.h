@@ -1,5 +1,5 @@
 #pragma once
-// Who asks, as the headers of `global.services.authz.identity` say it.
+// The identity of a client, from the headers of `global.services.authz.identity`.
 
 #include <string>
 #include <string_view>
@@ -8,17 +8,17 @@ namespace signalbox::config {
 
 struct Config;
 
-/// Without the blanks around it.
+/// The field without spaces and tabs around it.
 std::string_view identity_of(std::string_view field);
 
-/// Whether a field of groups, parted by commas, names this one.
+/// True if a field of groups, with commas between them, contains this one.
 bool is_member(std::string_view groups, std::string_view group);
 
-/// Whether a request with these two fields names nobody, and has to: some routing asks for roles
-/// and `fail_open` is false.
+/// True if a request with these two fields must be refused: it has no identity, a routing has
+/// role_bindings, and `fail_open` is false.
 bool refuses_stranger(const Config& config, std::string_view user, std::string_view groups);
 
-/// Why, for the client.
+/// The reason of such a refusal, for the client.
 std::string stranger_message(const Config& config);
 
 }  // namespace signalbox::config

@@ -1,6 +1,7 @@
 #pragma once
-// A decision's `algorithm` as structs: how one of several models is chosen, or how several answer
-// together. The blocks of those that choose stand in `global.router.model_selection` as well.
+// A decision's `algorithm` as structs: how to choose one of several models, or how to combine the
+// replies of several. `global.router.model_selection` also has the blocks of algorithms that
+// choose.
 
 #include <cstdint>
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace signalbox::config {
 
-// --- those that choose one model ---
+// --- algorithms that choose one model ---
 
 struct RouterDc {
   double temperature = 0.07;
@@ -42,7 +43,7 @@ struct HybridSelection {
 };
 
 struct LatencyAware {
-  uint32_t tpot_percentile = 0;  // 0: not looked at
+  uint32_t tpot_percentile = 0;  // 0: not compared
   uint32_t ttft_percentile = 0;
   std::string description;
 };
@@ -84,7 +85,7 @@ struct MlSelector {
   std::string pretrained_path;
 };
 
-// --- those that call several models ---
+// --- algorithms that call several models ---
 
 struct ConfidenceCascade {
   struct HybridWeights {
@@ -168,7 +169,7 @@ struct Workflows {
   std::string mode;
   std::string planner_template;  // `template`
   Planner planner;
-  std::string roles;  // JSON; of mode static
+  std::string roles;  // JSON; for mode static
   std::string final_step;
   uint32_t max_steps = 0;
   uint32_t max_parallel = 0;
@@ -197,9 +198,9 @@ struct Algorithm {
   std::optional<Workflows> workflows;
 };
 
-/// Whether the algorithm asks several models, rather than to choose one.
+/// True if the algorithm calls several models instead of choosing one.
 bool asks_several(std::string_view algorithm);
-/// Whether the router can carry it out.
+/// True if the algorithm is built.
 bool is_built(std::string_view algorithm);
 
 }  // namespace signalbox::config

@@ -1,6 +1,4 @@
-// A decision's `algorithm`: one table for each way of choosing, or of answering together.
-
-#include "router/config/algorithms.h"
+// A decision's `algorithm`, and `global.router`, which has the defaults of algorithms.
 
 #include <algorithm>
 #include <array>
@@ -10,334 +8,469 @@
 namespace signalbox::config {
 namespace {
 
-constexpr auto kAlgorithms = std::to_array<std::string_view>(
-    {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn", "kmeans",
-     "svm", "mlp", "prompt", "confidence", "ratings", "remom", "fusion", "workflows"});
-// What older files have; outcomes are learnt from globally since v0.3.
+constexpr std::string_view kAlgorithmNames =
+    "static router_dc hybrid latency_aware multi_factor automix knn kmeans svm mlp prompt "
+    "confidence "
+    "ratings remom fusion workflows";
+// Names in older files. Since v0.3 outcomes are learnt from globally.
 constexpr auto kRemovedAlgorithms = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
 constexpr auto kBuiltAlgorithms = std::to_array<std::string_view>(
     {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn"});
 constexpr auto kSeveral =
     std::to_array<std::string_view>({"confidence", "ratings", "remom", "fusion", "workflows"});
-const std::vector<std::string_view> kOnError{"skip", "fail", "fallback"};
 
-const Section<MultiFactor::Weights>& weights_section() {
-  using W = MultiFactor::Weights;
-  static const Section<W> section{{
-      optional("quality", positive(&W::quality), "of quality_score"),
-      optional("latency", positive(&W::latency), "of being fast"),
-      optional("cost", positive(&W::cost), "of being cheap"),
-      optional("load", positive(&W::load), "of having little to do"),
-  }};
-  return section;
+template <class Names>
+bool has_name(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-const Section<MultiFactor::Slo>& slo_section() {
-  using S = MultiFactor::Slo;
-  static const Section<S> section{{
-      optional("max_tpot_ms", positive(&S::max_tpot_ms), "time of a token"),
-      optional("max_ttft_ms", positive(&S::max_ttft_ms), "time to the first token"),
-      optional("max_cost_per_1m", positive(&S::max_cost_per_1m), "price of a million tokens"),
-      optional("max_inflight", count(&S::max_inflight), "requests at a time"),
-  }};
-  return section;
+void read_algorithm_name(Reader& reader, const yaml::Node& node, std::string& out) {
+  const auto scalar = reader.scalar(node, "an algorithm");
+  if (!scalar) return;
+  out = scalar->text;
+  const std::vector<std::string_view> known = split_words(kAlgorithmNames);
+  if (has_name(known, out)) return;
+  if (has_name(kRemovedAlgorithms, out)) {
+    return reader.error(node.line, fmt::format("\"{}\" is no longer an algorithm; "
+                                               "global.router.learning learns from outcomes",
+                                               out));
+  }
+  reader.error(node.line, fmt::format("unknown algorithm \"{}\"{}", out, suggestion(out, known)));
 }
 
-const Section<LatencyAware>& latency_aware_section() {
-  using L = LatencyAware;
-  static const Section<L> section{{
-      optional("tpot_percentile", integer(&L::tpot_percentile, 0, 100), "of the time of a token"),
-      optional("ttft_percentile", integer(&L::ttft_percentile, 0, 100),
-               "of the time to the first token"),
-      optional("description", string(&L::description), "for people"),
-  }};
-  return section;
+constexpr Key algorithm_name(At<std::string> at, std::string_view why) {
+  Key key = word(at, kAlgorithmNames, why).read_by<read_algorithm_name>();
+  key.is_exact = true;
+  return key;
 }
 
-const Section<MultiFactor>& multi_factor_section() {
-  using M = MultiFactor;
-  using On = M::OnNoCandidates;
-  static const Section<M> section{{
-      optional("weights", object(&M::weights, weights_section), "of the factors"),
-      optional("slo", object(&M::slo, slo_section), "bounds that rule a model out"),
-      optional("latency_percentile", integer(&M::latency_percentile, 0, 100),
-               "of the latencies that count"),
-      optional("on_no_candidates",
-               choice(&M::on_no_candidates,
-                      {{"cheapest", On::kCheapest}, {"first", On::kFirst}, {"fail", On::kFail}}),
-               "when every model is ruled out"),
-  }};
-  return section;
+constexpr std::string_view kOnErrorWords = "skip fail fallback";
+template <class S>
+constexpr Key on_error(std::string_view why) {
+  return word(FIELD(S, on_error), kOnErrorWords, why);
 }
 
-const Section<PromptSelection>& prompt_section() {
-  using P = PromptSelection;
-  static const Section<P> section{{
-      optional("model", string(&P::model), "that chooses"),
-      optional("instructions", string(&P::instructions), "how"),
-      optional("timeout_seconds", count(&P::timeout_seconds), "for its answer"),
-  }};
-  return section;
+// --- algorithms that choose one model ---
+
+constexpr std::string_view kNoTraining = "nothing is trained";
+
+constexpr Key kRouterDcKeys[] = {
+    positive(FIELD(RouterDc, temperature),
+             "Temperature of the softmax over the models. Default: 0.07."),
+    count(FIELD(RouterDc, dimension_size), "Numbers of an embedding.")
+        .no_effect("embeddings have the width of the embedding model"),
+    number(FIELD(RouterDc, min_similarity), -1, 1,
+           "Least similarity of the best model; below it the first model is used. Default: 0.3."),
+    boolean(FIELD(RouterDc, use_query_contrastive), "Contrastive loss over queries in training.")
+        .no_effect(kNoTraining)
+        .unless("false no off"),
+    boolean(FIELD(RouterDc, use_model_contrastive), "Contrastive loss over models in training.")
+        .no_effect(kNoTraining)
+        .unless("false no off"),
+    boolean(FIELD(RouterDc, require_descriptions), "Every model needs a description."),
+    boolean(FIELD(RouterDc, use_capabilities),
+            "Add the capabilities of a model to its description. Default: true."),
+};
+constexpr Section kRouterDc{kRouterDcKeys};
+
+constexpr std::string_view kOneCall = "one model is called, and its reply is not verified";
+
+constexpr Key kAutoMixKeys[] = {
+    share(FIELD(AutoMix, verification_threshold), "Least confidence in a reply.")
+        .not_built(kOneCall),
+    count(FIELD(AutoMix, max_escalations), "Greatest number of further, larger models.")
+        .not_built(kOneCall),
+    boolean(FIELD(AutoMix, cost_aware_routing), "Subtract costs from quality. Default: true."),
+    number(FIELD(AutoMix, cost_quality_tradeoff),
+           "Weight of costs: 0 considers only quality, 1 subtracts costs in full. Default: 0.3."),
+    share(FIELD(AutoMix, discount_factor), "Discount of later steps.").not_built(kOneCall),
+    boolean(FIELD(AutoMix, use_logprob_verification), "Estimate confidence from log-probabilities.")
+        .not_built(kOneCall),
+};
+constexpr Section kAutoMix{kAutoMixKeys};
+
+constexpr Key kHybridKeys[] = {
+    positive(FIELD(HybridSelection, experience_weight), "Weight of earlier outcomes. Default: 0.3.")
+        .also("elo_weight"),
+    positive(FIELD(HybridSelection, router_dc_weight), "Weight of `router_dc`. Default: 0.3."),
+    positive(FIELD(HybridSelection, automix_weight), "Weight of `automix`. Default: 0.2."),
+    positive(FIELD(HybridSelection, cost_weight), "Weight of low costs. Default: 0.2."),
+    number(FIELD(HybridSelection, quality_gap_threshold),
+           "Gain in quality that a larger model needs.")
+        .not_built("the weighted sums alone decide"),
+    boolean(FIELD(HybridSelection, normalize_scores),
+            "Scale each score to the range from 0 to 1. Default: true."),
+};
+constexpr Section kHybrid{kHybridKeys};
+
+constexpr Key kMlSelectorKeys[] = {
+    count(FIELD(MlSelector, k), "Neighbours, for `knn`."),
+    count(FIELD(MlSelector, num_clusters), "Clusters, for `kmeans`."),
+    number(FIELD(MlSelector, efficiency_weight), "Weight of efficiency, for `kmeans`."),
+    string(FIELD(MlSelector, kernel), "Kernel, for `svm`."),
+    number(FIELD(MlSelector, gamma), "Width of the kernel, for `svm`."),
+    string(FIELD(MlSelector, device), "Device, for `mlp`."),
+    string(FIELD(MlSelector, pretrained_path), "File of the trained model."),
+};
+constexpr Section kMlSelector{kMlSelectorKeys};
+
+constexpr Key kLatencyAwareKeys[] = {
+    integer(FIELD(LatencyAware, tpot_percentile), 0, 100,
+            "Percentile of the time per output token to compare. 0: do not compare it."),
+    integer(FIELD(LatencyAware, ttft_percentile), 0, 100,
+            "Percentile of the time to the first token to compare. 0: do not compare it."),
+    string(FIELD(LatencyAware, description), "For people."),
+};
+constexpr Section kLatencyAware{kLatencyAwareKeys};
+
+using FactorWeights = MultiFactor::Weights;
+
+constexpr Key kFactorWeightsKeys[] = {
+    positive(FIELD(FactorWeights, quality), "Weight of the card's `quality_score`."),
+    positive(FIELD(FactorWeights, latency), "Weight of low latency."),
+    positive(FIELD(FactorWeights, cost), "Weight of low costs."),
+    positive(FIELD(FactorWeights, load), "Weight of low load."),
+};
+constexpr Section kFactorWeights{kFactorWeightsKeys};
+
+using Slo = MultiFactor::Slo;
+
+constexpr Key kSloKeys[] = {
+    positive(FIELD(Slo, max_tpot_ms), "Greatest time per output token, in milliseconds."),
+    positive(FIELD(Slo, max_ttft_ms), "Greatest time to the first token, in milliseconds."),
+    positive(FIELD(Slo, max_cost_per_1m), "Greatest price of a million tokens."),
+    count(FIELD(Slo, max_inflight), "Greatest number of requests in flight."),
+};
+constexpr Section kSlo{kSloKeys};
+
+constexpr Choice kOnNoCandidates[] = {{"cheapest", MultiFactor::OnNoCandidates::kCheapest},
+                                      {"first", MultiFactor::OnNoCandidates::kFirst},
+                                      {"fail", MultiFactor::OnNoCandidates::kFail}};
+
+constexpr Key kMultiFactorKeys[] = {
+    object(FIELD(MultiFactor, weights), kFactorWeights, "Weights of the factors. Default: 0.25."),
+    object(FIELD(MultiFactor, slo), kSlo, "Limits that exclude a model. 0 (default): no limit."),
+    integer(FIELD(MultiFactor, latency_percentile), 0, 100,
+            "Percentile of the latencies to compare. Default: 95."),
+    choice(FIELD(MultiFactor, on_no_candidates), kOnNoCandidates,
+           "What to do if every model is excluded. Default: `cheapest`."),
+};
+constexpr Section kMultiFactor{kMultiFactorKeys};
+
+constexpr Key kPromptSelectionKeys[] = {
+    string(FIELD(PromptSelection, model), "Model that chooses."),
+    string(FIELD(PromptSelection, instructions), "Instructions for the choice."),
+    count(FIELD(PromptSelection, timeout_seconds), "Time limit of the call, in seconds."),
+};
+constexpr Section kPromptSelection{kPromptSelectionKeys};
+
+// --- algorithms that call several models; not built ---
+
+using CascadeWeights = ConfidenceCascade::HybridWeights;
+
+constexpr Key kCascadeWeightsKeys[] = {
+    positive(FIELD(CascadeWeights, logprob_weight), "Weight of the mean log-probability."),
+    positive(FIELD(CascadeWeights, margin_weight), "Weight of the margin to the second token."),
+};
+constexpr Section kCascadeWeights{kCascadeWeightsKeys};
+
+constexpr Key kCascadeKeys[] = {
+    string(FIELD(ConfidenceCascade, confidence_method),
+           "`avg_logprob`, `margin`, `hybrid`, `self_verify` or `automix_entailment`."),
+    number(FIELD(ConfidenceCascade, threshold), "Confidence that ends the cascade."),
+    object(FIELD(ConfidenceCascade, hybrid_weights), kCascadeWeights, "Weights of `hybrid`."),
+    on_error<ConfidenceCascade>("What to do if a model fails."),
+    string(FIELD(ConfidenceCascade, escalation_order),
+           "Order of the models: `small_to_large` and others."),
+    number(FIELD(ConfidenceCascade, cost_quality_tradeoff),
+           "0 considers only quality, 1 only costs."),
+    string(FIELD(ConfidenceCascade, token_filter), "Tokens that count."),
+    string(FIELD(ConfidenceCascade, verifier_server_url),
+           "URL of the verifier, for `automix_entailment`."),
+    count(FIELD(ConfidenceCascade, verifier_timeout_seconds),
+          "Time limit of the verifier, in seconds."),
+};
+constexpr Section kCascade{kCascadeKeys};
+
+constexpr Key kRatingsKeys[] = {
+    count(FIELD(Ratings, max_concurrent), "Calls at a time."),
+    on_error<Ratings>("What to do if a model fails."),
+};
+constexpr Section kRatings{kRatingsKeys};
+
+constexpr Key kRemomKeys[] = {
+    numbers(FIELD(Remom, breadth_schedule), "Calls of each round."),
+    string(FIELD(Remom, model_distribution), "How to distribute the calls over the models."),
+    positive(FIELD(Remom, temperature), "Temperature of the calls."),
+    boolean(FIELD(Remom, include_reasoning), "Pass reasoning to the next round."),
+    string(FIELD(Remom, compaction_strategy), "How to shorten replies for the next round."),
+    count(FIELD(Remom, compaction_tokens), "Length of a shortened reply, in tokens."),
+    string(FIELD(Remom, synthesis_template), "Prompt of the last round."),
+    string(FIELD(Remom, synthesis_model), "Model of the last round."),
+    count(FIELD(Remom, max_concurrent), "Calls at a time."),
+    count(FIELD(Remom, max_completion_tokens), "Greatest length of a reply, in tokens."),
+    count(FIELD(Remom, round_timeout_seconds), "Time limit of a round, in seconds."),
+    count(FIELD(Remom, min_successful_responses), "Replies that a round needs."),
+    on_error<Remom>("What to do if a call fails."),
+    integer(FIELD(Remom, shuffle_seed), INT64_MIN, INT64_MAX, "Seed of the order of replies."),
+    boolean(FIELD(Remom, include_intermediate_responses), "Show the rounds in the reply."),
+    count(FIELD(Remom, max_responses_per_round), "Replies to show of each round."),
+};
+constexpr Section kRemom{kRemomKeys};
+
+using FusionOverride = Fusion::Override;
+
+constexpr Key kFusionOverrideKeys[] = {
+    text(FIELD(FusionOverride, model), "Model of the panel.").required(),
+    positive(FIELD(FusionOverride, temperature), "Temperature of its calls."),
+    count(FIELD(FusionOverride, max_completion_tokens),
+          "Greatest length of its replies, in tokens."),
+};
+constexpr Section kFusionOverride{kFusionOverrideKeys};
+
+using FusionGrounding = Fusion::Grounding;
+
+constexpr Key kFusionGroundingKeys[] = {
+    boolean(FIELD(FusionGrounding, enabled), "Score the replies of the panel."),
+    word(FIELD(FusionGrounding, reference), "hybrid context panel",
+         "Reference for the scores: the context, the panel, or both."),
+    word(FIELD(FusionGrounding, policy), "weight annotate filter", "Use of the scores."),
+    share(FIELD(FusionGrounding, min_score), "Least score of a reply, for `filter`."),
+    count(FIELD(FusionGrounding, min_keep), "Replies to keep in any case, for `filter`."),
+    number(FIELD(FusionGrounding, nli_contradiction_penalty), "Weight of a contradiction."),
+    on_error<FusionGrounding>("What to do if scoring fails."),
+};
+constexpr Section kFusionGrounding{kFusionGroundingKeys};
+
+constexpr Key kFusionKeys[] = {
+    string(FIELD(Fusion, model), "Model that judges."),
+    texts(FIELD(Fusion, analysis_models), "Models of the panel."),
+    list(FIELD(Fusion, analysis_overrides), kFusionOverride, "Settings of single panel models."),
+    count(FIELD(Fusion, max_concurrent), "Calls at a time."),
+    count(FIELD(Fusion, max_completion_tokens), "Greatest length of a reply, in tokens."),
+    count(FIELD(Fusion, round_timeout_seconds), "Time limit of the panel, in seconds."),
+    count(FIELD(Fusion, min_successful_responses), "Replies that the panel needs."),
+    positive(FIELD(Fusion, temperature), "Temperature of the calls."),
+    boolean(FIELD(Fusion, include_analysis), "Show the judge's analysis in the reply."),
+    boolean(FIELD(Fusion, include_intermediate_responses), "Show the panel's replies."),
+    on_error<Fusion>("What to do if a call fails."),
+    string(FIELD(Fusion, analysis_template), "Prompt of the analysis."),
+    string(FIELD(Fusion, synthesis_template), "Prompt of the judge."),
+    string(FIELD(Fusion, judge_prompt_version), "Version of the built-in prompt."),
+    object(FIELD(Fusion, grounding), kFusionGrounding, "Scores of the replies."),
+};
+constexpr Section kFusion{kFusionKeys};
+
+using WorkflowPlanner = Workflows::Planner;
+
+constexpr Key kWorkflowPlannerKeys[] = {
+    string(FIELD(WorkflowPlanner, model), "Model that plans."),
+    count(FIELD(WorkflowPlanner, max_completion_tokens), "Greatest length of the plan, in tokens."),
+    positive(FIELD(WorkflowPlanner, temperature), "Temperature of the call."),
+    count(FIELD(WorkflowPlanner, timeout_seconds), "Time limit of the call, in seconds."),
+};
+constexpr Section kWorkflowPlanner{kWorkflowPlannerKeys};
+
+constexpr Key kWorkflowsKeys[] = {
+    word(FIELD(Workflows, mode), "static dynamic", "A fixed plan, or one that a model makes."),
+    string(FIELD_AS("template", Workflows, planner_template), "Template of the plan."),
+    object(FIELD(Workflows, planner), kWorkflowPlanner, "The planner, for mode `dynamic`."),
+    anything(FIELD(Workflows, roles), "Models and their tasks, for mode `static`."),
+    anything(FIELD_AS("final", Workflows, final_step), "The last step, for mode `static`."),
+    count(FIELD(Workflows, max_steps), "Greatest number of steps."),
+    count(FIELD(Workflows, max_parallel), "Steps at a time."),
+    count(FIELD(Workflows, max_completion_tokens), "Greatest length of a reply, in tokens."),
+    count(FIELD(Workflows, round_timeout_seconds), "Time limit of a step, in seconds."),
+    count(FIELD(Workflows, min_successful_responses), "Replies that a plan needs."),
+    positive(FIELD(Workflows, temperature), "Temperature of the calls."),
+    boolean(FIELD(Workflows, include_intermediate_responses), "Show the steps in the reply."),
+    on_error<Workflows>("What to do if a step fails."),
+};
+constexpr Section kWorkflows{kWorkflowsKeys};
+
+constexpr Key kAlgorithmKeys[] = {
+    algorithm_name(FIELD(Algorithm, type),
+                   "The algorithm. Default: `static`, which uses the first of `modelRefs`."),
+    on_error<Algorithm>("What to do if the algorithm fails."),
+    object(FIELD(Algorithm, router_dc), kRouterDc, "Similarity of the request to model cards."),
+    object(FIELD(Algorithm, automix), kAutoMix, "Quality against costs."),
+    object(FIELD(Algorithm, hybrid), kHybrid, "Weighted sum of several algorithms."),
+    object(FIELD(Algorithm, latency_aware), kLatencyAware, "The fastest model."),
+    object(FIELD(Algorithm, multi_factor), kMultiFactor, "Quality, latency, costs and load."),
+    object(FIELD(Algorithm, prompt), kPromptSelection, "Another model chooses. Not built."),
+    object(FIELD(Algorithm, knn), kMlSelector, "Nearest neighbours in training data."),
+    object(FIELD(Algorithm, kmeans), kMlSelector, "Nearest cluster. Not built."),
+    object(FIELD(Algorithm, svm), kMlSelector, "Support vector machine. Not built."),
+    object(FIELD(Algorithm, mlp), kMlSelector, "Small neural network. Not built."),
+    object(FIELD(Algorithm, confidence), kCascade,
+           "Models from small to large until one is confident. Not built."),
+    object(FIELD(Algorithm, ratings), kRatings, "All models side by side. Not built."),
+    object(FIELD(Algorithm, remom), kRemom, "Rounds of replies, then a synthesis. Not built."),
+    object(FIELD(Algorithm, fusion), kFusion, "A panel of models and a judge. Not built."),
+    object(FIELD(Algorithm, workflows), kWorkflows, "Steps of a plan. Not built."),
+};
+
+// --- global.router ---
+
+void add_auto_name(Reader& reader, const yaml::Node& node, std::vector<std::string>& names) {
+  std::string name;
+  read_text(reader, node, name);
+  if (!name.empty() && !has_name(names, name)) names.push_back(std::move(name));
 }
 
-const Section<ConfidenceCascade::HybridWeights>& hybrid_weights_section() {
-  using W = ConfidenceCascade::HybridWeights;
-  static const Section<W> section{{
-      optional("logprob_weight", positive(&W::logprob_weight), "of the mean log-probability"),
-      optional("margin_weight", positive(&W::margin_weight), "of the margin to the second best"),
-  }};
-  return section;
+void add_auto_names(Reader& reader, const yaml::Node& node, std::vector<std::string>& names) {
+  std::vector<std::string> more;
+  read_texts(reader, node, more);
+  for (std::string& name : more) {
+    if (!has_name(names, name)) names.push_back(std::move(name));
+  }
 }
 
-const Section<ConfidenceCascade>& confidence_section() {
-  using C = ConfidenceCascade;
-  static const Section<C> section{{
-      optional("confidence_method", string(&C::confidence_method),
-               "avg_logprob, margin, hybrid, self_verify or automix_entailment"),
-      optional("threshold", number(&C::threshold), "confidence that ends the cascade"),
-      optional("hybrid_weights", object(&C::hybrid_weights, hybrid_weights_section), "of hybrid"),
-      optional("on_error", word(&C::on_error, kOnError), "when a model fails"),
-      optional("escalation_order", string(&C::escalation_order), "small_to_large, ..."),
-      optional("cost_quality_tradeoff", number(&C::cost_quality_tradeoff), "0: quality; 1: cost"),
-      optional("token_filter", string(&C::token_filter), "which tokens count"),
-      optional("verifier_server_url", string(&C::verifier_server_url), "of automix_entailment"),
-      optional("verifier_timeout_seconds", count(&C::verifier_timeout_seconds), "for its answer"),
-  }};
-  return section;
-}
+constexpr Key kStreamedBodyKeys[] = {
+    boolean(FIELD(StreamedBody, enabled), "Read bodies as they arrive."),
+    integer(FIELD(StreamedBody, max_bytes), 0, int64_t{1} << 40, "Greatest size, in bytes."),
+    count(FIELD(StreamedBody, timeout_sec), "Time limit of a body, in seconds."),
+};
+constexpr Section kStreamedBody{kStreamedBodyKeys};
 
-const Section<Ratings>& ratings_section() {
-  static const Section<Ratings> section{{
-      optional("max_concurrent", count(&Ratings::max_concurrent), "models asked at a time"),
-      optional("on_error", word(&Ratings::on_error, kOnError), "when one fails"),
-  }};
-  return section;
-}
+constexpr Key kSkipProcessingKeys[] = {
+    boolean(FIELD(SkipProcessing, enabled), "Clients may skip the router by a header."),
+};
+constexpr Section kSkipProcessing{kSkipProcessingKeys};
 
-const Section<Remom>& remom_section() {
-  using R = Remom;
-  static const Section<R> section{{
-      optional("breadth_schedule", numbers(&R::breadth_schedule), "calls of each round"),
-      optional("model_distribution", string(&R::model_distribution), "of the calls over models"),
-      optional("temperature", positive(&R::temperature), "of the calls"),
-      optional("include_reasoning", boolean(&R::include_reasoning), "pass reasoning on"),
-      optional("compaction_strategy", string(&R::compaction_strategy), "what of a reply goes on"),
-      optional("compaction_tokens", count(&R::compaction_tokens), "how much of it"),
-      optional("synthesis_template", string(&R::synthesis_template), "prompt of the last round"),
-      optional("synthesis_model", string(&R::synthesis_model), "its model"),
-      optional("max_concurrent", count(&R::max_concurrent), "calls at a time"),
-      optional("max_completion_tokens", count(&R::max_completion_tokens), "of a call"),
-      optional("round_timeout_seconds", count(&R::round_timeout_seconds), "of a round"),
-      optional("min_successful_responses", count(&R::min_successful_responses), "of a round"),
-      optional("on_error", word(&R::on_error, kOnError), "when a call fails"),
-      optional("shuffle_seed", integer(&R::shuffle_seed, INT64_MIN, INT64_MAX), "of the order"),
-      optional("include_intermediate_responses", boolean(&R::include_intermediate_responses),
-               "show the rounds in the reply"),
-      optional("max_responses_per_round", count(&R::max_responses_per_round), "that are shown"),
-  }};
-  return section;
-}
+using Momentum = ModelSelection::Momentum;
 
-const Section<Fusion::Override>& override_section() {
-  using O = Fusion::Override;
-  static const Section<O> section{{
-      required("model", text(&O::model), "whose calls"),
-      optional("temperature", positive(&O::temperature), "of its calls"),
-      optional("max_completion_tokens", count(&O::max_completion_tokens), "of its calls"),
-  }};
-  return section;
-}
+constexpr Key kMomentumKeys[] = {
+    boolean(FIELD(Momentum, enabled), "Consider the difficulty of the conversation so far."),
+    number(FIELD(Momentum, attack), "Rate at which the difficulty rises."),
+    number(FIELD(Momentum, release), "Rate at which it falls."),
+    number(FIELD(Momentum, threshold), "Difficulty that counts."),
+};
+constexpr Section kMomentum{kMomentumKeys};
 
-const Section<Fusion::Grounding>& grounding_section() {
-  using G = Fusion::Grounding;
-  static const Section<G> section{{
-      optional("enabled", boolean(&G::enabled), "score the panel's replies"),
-      optional("reference", word(&G::reference, {"hybrid", "context", "panel"}), "against what"),
-      optional("policy", word(&G::policy, {"weight", "annotate", "filter"}), "what scores do"),
-      optional("min_score", share(&G::min_score), "of filter: below it a reply is dropped"),
-      optional("min_keep", count(&G::min_keep), "of filter: replies that stay in any case"),
-      optional("nli_contradiction_penalty", number(&G::nli_contradiction_penalty),
-               "weight of a contradiction"),
-      optional("on_error", word(&G::on_error, kOnError), "when scoring fails"),
-  }};
-  return section;
-}
+using MlSelection = ModelSelection::Ml;
 
-const Section<Fusion>& fusion_section() {
-  using F = Fusion;
-  static const Section<F> section{{
-      optional("model", string(&F::model), "the judge"),
-      optional("analysis_models", texts(&F::analysis_models), "the panel"),
-      optional("analysis_overrides", list(&F::analysis_overrides, override_section),
-               "what differs for one of it"),
-      optional("max_concurrent", count(&F::max_concurrent), "calls at a time"),
-      optional("max_completion_tokens", count(&F::max_completion_tokens), "of a call"),
-      optional("round_timeout_seconds", count(&F::round_timeout_seconds), "of the panel"),
-      optional("min_successful_responses", count(&F::min_successful_responses), "of the panel"),
-      optional("temperature", positive(&F::temperature), "of the calls"),
-      optional("include_analysis", boolean(&F::include_analysis), "show the judge's analysis"),
-      optional("include_intermediate_responses", boolean(&F::include_intermediate_responses),
-               "show the panel's replies"),
-      optional("on_error", word(&F::on_error, kOnError), "when a call fails"),
-      optional("analysis_template", string(&F::analysis_template), "prompt of the analysis"),
-      optional("synthesis_template", string(&F::synthesis_template), "prompt of the judge"),
-      optional("judge_prompt_version", string(&F::judge_prompt_version), "which built-in prompt"),
-      optional("grounding", object(&F::grounding, grounding_section), "scores for the replies"),
-  }};
-  return section;
-}
+constexpr std::string_view kOnlyKnn = "of the trained selectors only knn is built";
 
-const Section<Workflows::Planner>& planner_section() {
-  using P = Workflows::Planner;
-  static const Section<P> section{{
-      optional("model", string(&P::model), "that plans"),
-      optional("max_completion_tokens", count(&P::max_completion_tokens), "of the plan"),
-      optional("temperature", positive(&P::temperature), "of the call"),
-      optional("timeout_seconds", count(&P::timeout_seconds), "for the plan"),
-  }};
-  return section;
-}
+constexpr Key kMlSelectionKeys[] = {
+    string(FIELD(MlSelection, models_path), "Folder of trained selectors."),
+    count(FIELD(MlSelection, embedding_dim), "Numbers of an embedding.")
+        .no_effect("embeddings have the width of the embedding model"),
+    object(FIELD(MlSelection, knn), kMlSelector, "Nearest neighbours."),
+    object(FIELD(MlSelection, kmeans), kMlSelector, "Nearest cluster.").not_built(kOnlyKnn),
+    object(FIELD(MlSelection, svm), kMlSelector, "Support vector machine.").not_built(kOnlyKnn),
+    object(FIELD(MlSelection, mlp), kMlSelector, "Small neural network.").not_built(kOnlyKnn),
+};
+constexpr Section kMlSelection{kMlSelectionKeys};
 
-const Section<Workflows>& workflows_section() {
-  using W = Workflows;
-  static const Section<W> section{{
-      optional("mode", word(&W::mode, {"static", "dynamic"}), "who makes the plan"),
-      optional("template", string(&W::planner_template), "of the plan"),
-      optional("planner", object(&W::planner, planner_section), "of mode dynamic"),
-      optional("roles", anything(&W::roles), "of mode static: who does what"),
-      optional("final", anything(&W::final_step), "of mode static: who sums up"),
-      optional("max_steps", count(&W::max_steps), "of a plan"),
-      optional("max_parallel", count(&W::max_parallel), "steps at a time"),
-      optional("max_completion_tokens", count(&W::max_completion_tokens), "of a step"),
-      optional("round_timeout_seconds", count(&W::round_timeout_seconds), "of a step"),
-      optional("min_successful_responses", count(&W::min_successful_responses), "of a plan"),
-      optional("temperature", positive(&W::temperature), "of the calls"),
-      optional("include_intermediate_responses", boolean(&W::include_intermediate_responses),
-               "show the steps in the reply"),
-      optional("on_error", word(&W::on_error, kOnError), "when a step fails"),
-  }};
-  return section;
-}
+constexpr Key kModelSelectionKeys[] = {
+    boolean(FIELD(ModelSelection, enabled), "Use `method` for decisions without an algorithm."),
+    algorithm_name(FIELD(ModelSelection, method), "Algorithm of decisions that name none."),
+    object(FIELD(ModelSelection, router_dc), kRouterDc, "Similarity to model cards."),
+    object(FIELD(ModelSelection, automix), kAutoMix, "Quality against costs."),
+    object(FIELD(ModelSelection, hybrid), kHybrid, "Weighted sum of several algorithms."),
+    object(FIELD(ModelSelection, momentum), kMomentum, "Difficulty of a conversation.")
+        .not_built("each request is routed on its own"),
+    object(FIELD(ModelSelection, ml), kMlSelection, "Trained selectors."),
+};
+constexpr Section kModelSelection{kModelSelectionKeys};
 
-const Section<Algorithm>& algorithm_section() {
-  using A = Algorithm;
-  static const Section<A> section{{
-      optional("type", algorithm_type(&A::type), "which; default: static, the first of modelRefs"),
-      optional("on_error", word(&A::on_error, kOnError), "when it fails"),
-      optional("router_dc", object(&A::router_dc, router_dc_section), "similarity to model cards"),
-      optional("automix", object(&A::automix, automix_section), "value of quality against cost"),
-      optional("hybrid", object(&A::hybrid, hybrid_section), "several of the others, weighted"),
-      optional("latency_aware", object(&A::latency_aware, latency_aware_section), "the fastest"),
-      optional("multi_factor", object(&A::multi_factor, multi_factor_section),
-               "quality, latency, cost and load"),
-      optional("prompt", object(&A::prompt, prompt_section), "another model chooses"),
-      optional("knn", object(&A::knn, ml_selector_section), "nearest neighbours"),
-      optional("kmeans", object(&A::kmeans, ml_selector_section), "nearest cluster"),
-      optional("svm", object(&A::svm, ml_selector_section), "support vectors"),
-      optional("mlp", object(&A::mlp, ml_selector_section), "a small network"),
-      optional("confidence", object(&A::confidence, confidence_section),
-               "from small to large until one is sure"),
-      optional("ratings", object(&A::ratings, ratings_section), "all of them, side by side"),
-      optional("remom", object(&A::remom, remom_section), "rounds of replies, then a synthesis"),
-      optional("fusion", object(&A::fusion, fusion_section), "a panel and a judge"),
-      optional("workflows", object(&A::workflows, workflows_section), "steps of a plan"),
-  }};
-  return section;
-}
+using LearningAdaptation = Learning::Adaptation;
+
+constexpr Key kLearningAdaptationKeys[] = {
+    boolean(FIELD(LearningAdaptation, enabled), "Prefer models with good outcomes."),
+    string(FIELD(LearningAdaptation, candidate_set), "Models to choose from."),
+    string(FIELD(LearningAdaptation, strategy), "How to choose."),
+};
+constexpr Section kLearningAdaptation{kLearningAdaptationKeys};
+
+using LearningIdentity = Learning::Identity;
+
+constexpr Key kLearningIdentityKeys[] = {
+    text_map(FIELD(LearningIdentity, headers), "Headers that name the session and so on."),
+};
+constexpr Section kLearningIdentity{kLearningIdentityKeys};
+
+using LearningTuning = Learning::Tuning;
+
+constexpr Key kLearningTuningKeys[] = {
+    count(FIELD(LearningTuning, idle_timeout_seconds),
+          "Idle time that ends a session, in seconds."),
+    count(FIELD(LearningTuning, min_turns_before_switch),
+          "Turns of a session before the model may change."),
+    number(FIELD(LearningTuning, switch_margin), "Advantage that a change of model needs."),
+    number(FIELD(LearningTuning, stability_weight), "Weight of keeping the session's model."),
+};
+constexpr Section kLearningTuning{kLearningTuningKeys};
+
+using LearningProtection = Learning::Protection;
+
+constexpr Key kLearningProtectionKeys[] = {
+    boolean(FIELD(LearningProtection, enabled), "Keep a session's model."),
+    string(FIELD(LearningProtection, scope), "`session` or `conversation`."),
+    object(FIELD(LearningProtection, identity), kLearningIdentity, "How to identify a session."),
+    object(FIELD(LearningProtection, tuning), kLearningTuning, "How firmly to keep the model."),
+};
+constexpr Section kLearningProtection{kLearningProtectionKeys};
+
+using LearningStore = Learning::StateStore;
+
+constexpr Key kLearningStoreKeys[] = {
+    string(FIELD(LearningStore, backend), "`memory` or `redis`."),
+    count(FIELD(LearningStore, ttl_seconds), "Lifetime of an entry, in seconds."),
+    count(FIELD(LearningStore, timeout_ms), "Time limit of the store, in milliseconds."),
+    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
+};
+constexpr Section kLearningStore{kLearningStoreKeys};
+
+constexpr Key kLearningKeys[] = {
+    boolean(FIELD(Learning, enabled), "Learn from outcomes."),
+    object(FIELD(Learning, adaptation), kLearningAdaptation, "Adaptation of the choice of models."),
+    object(FIELD(Learning, protection), kLearningProtection, "Protection of a session's model."),
+    object(FIELD(Learning, state_store), kLearningStore, "Store of the outcomes."),
+};
+constexpr Section kLearning{kLearningKeys};
+
+constexpr Key kRouterKeys[] = {
+    key_of(FIELD_AS("auto_model_name", Config, auto_model_names), Kind::kString,
+           "Another model name by which clients let the router choose.")
+        .read_by<add_auto_name>(),
+    texts(FIELD(Config, auto_model_names), "More such names.").read_by<add_auto_names>(),
+    word(FIELD_AS("config_source", Config, router.config_source), "file kubernetes",
+         "Source of models and routes. Default: `file`."),
+    boolean(FIELD_AS("clear_route_cache", Config, router.clear_route_cache),
+            "Let Envoy choose its route again after the router has changed the request."),
+    choice(FIELD_AS("strategy", Config, routing.strategy), kStrategies,
+           "Default of `routing.strategy`."),
+    object(FIELD_AS("streamed_body", Config, router.streamed_body), kStreamedBody,
+           "Limits of bodies that are read as they arrive.")
+        .not_built("global.services.http limits bodies"),
+    boolean(FIELD_AS("include_config_models_in_list", Config, router.include_config_models_in_list),
+            "List the models in /v1/models beside `auto`.")
+        .not_built("/v1/models lists the same models in any case"),
+    object(FIELD_AS("skip_processing", Config, router.skip_processing), kSkipProcessing,
+           "Requests that skip the router."),
+    boolean(FIELD_AS("entropy_reasoning", Config, router.entropy_reasoning),
+            "If a domain decides, switch reasoning by the uncertainty of the classifier. "
+            "Signalbox only."),
+    object(FIELD_AS("model_selection", Config, router.model_selection), kModelSelection,
+           "Defaults of the algorithms of decisions."),
+    object(FIELD_AS("learning", Config, router.learning), kLearning, "Learning from outcomes.")
+        .not_built("nothing is learnt from outcomes"),
+};
 
 }  // namespace
 
-const Section<RouterDc>& router_dc_section() {
-  using R = RouterDc;
-  static const Section<R> section{{
-      optional("temperature", positive(&R::temperature), "of the softmax over models"),
-      optional("dimension_size", count(&R::dimension_size),
-               "of the embeddings; those of the embedding model are taken as they are"),
-      optional("min_similarity", number(&R::min_similarity, -1, 1),
-               "below it the default is taken"),
-      optional("use_query_contrastive", boolean(&R::use_query_contrastive),
-               "of how upstream trains; nothing is trained here"),
-      optional("use_model_contrastive", boolean(&R::use_model_contrastive), "the same"),
-      optional("require_descriptions", boolean(&R::require_descriptions),
-               "every model needs a description"),
-      optional("use_capabilities", boolean(&R::use_capabilities),
-               "capabilities count as description"),
-  }};
-  return section;
-}
-
-const Section<AutoMix>& automix_section() {
-  using A = AutoMix;
-  static const Section<A> section{{
-      optional("verification_threshold", share(&A::verification_threshold), "least confidence"),
-      optional("max_escalations", count(&A::max_escalations), "to larger models"),
-      optional("cost_aware_routing", boolean(&A::cost_aware_routing), "prices count"),
-      optional("cost_quality_tradeoff", number(&A::cost_quality_tradeoff), "0: quality; 1: cost"),
-      optional("discount_factor", share(&A::discount_factor), "of later steps"),
-      optional("use_logprob_verification", boolean(&A::use_logprob_verification),
-               "confidence from log-probabilities"),
-  }};
-  return section;
-}
-
-const Section<HybridSelection>& hybrid_section() {
-  using H = HybridSelection;
-  static const Section<H> section{{
-      optional("experience_weight", positive(&H::experience_weight), "of outcomes so far")
-          .alias("elo_weight"),
-      optional("router_dc_weight", positive(&H::router_dc_weight), "of router_dc"),
-      optional("automix_weight", positive(&H::automix_weight), "of automix"),
-      optional("cost_weight", positive(&H::cost_weight), "of being cheap"),
-      optional("quality_gap_threshold", number(&H::quality_gap_threshold),
-               "of a larger model before it is taken")
-          .not_built("the sums alone decide"),
-      optional("normalize_scores", boolean(&H::normalize_scores), "to the range 0 to 1"),
-  }};
-  return section;
-}
-
-const Section<MlSelector>& ml_selector_section() {
-  using M = MlSelector;
-  static const Section<M> section{{
-      optional("k", count(&M::k), "neighbours; of knn"),
-      optional("num_clusters", count(&M::num_clusters), "of kmeans"),
-      optional("efficiency_weight", number(&M::efficiency_weight), "of kmeans"),
-      optional("kernel", string(&M::kernel), "of svm"),
-      optional("gamma", number(&M::gamma), "of svm"),
-      optional("device", string(&M::device), "of mlp"),
-      optional("pretrained_path", string(&M::pretrained_path), "the trained model"),
-  }};
-  return section;
-}
-
-std::vector<std::string_view> algorithm_types() {
-  return {kAlgorithms.begin(), kAlgorithms.end()};
-}
-
-void check_algorithm_type(Reader& reader, const yaml::Node& node, std::string_view type) {
-  if (std::find(kAlgorithms.begin(), kAlgorithms.end(), type) != kAlgorithms.end()) return;
-  if (std::find(kRemovedAlgorithms.begin(), kRemovedAlgorithms.end(), type) !=
-      kRemovedAlgorithms.end()) {
-    return reader.error(node.line, fmt::format("\"{}\" is no longer an algorithm; outcomes are "
-                                               "learnt from by global.router.learning",
-                                               type));
-  }
-  reader.error(node.line,
-               fmt::format("unknown algorithm \"{}\"{}", type, suggestion(type, kAlgorithms)));
-}
-
-Value<Decision> algorithm_value() {
-  return object(&Decision::algorithm, algorithm_section);
-}
+constinit const Section kAlgorithm{kAlgorithmKeys};
+constinit const Section kRouter{kRouterKeys};
 
 bool asks_several(std::string_view algorithm) {
-  return std::find(kSeveral.begin(), kSeveral.end(), algorithm) != kSeveral.end();
+  return has_name(kSeveral, algorithm);
 }
 
 bool is_built(std::string_view algorithm) {
-  return std::find(kBuiltAlgorithms.begin(), kBuiltAlgorithms.end(), algorithm) !=
-         kBuiltAlgorithms.end();
+  return has_name(kBuiltAlgorithms, algorithm);
 }
 
 }  // namespace signalbox::config

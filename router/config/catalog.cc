@@ -1,183 +1,407 @@
-// `global.model_catalog`: the models that understand requests.
+// `global.model_catalog`: the models that classify requests, and what they are used for; and
+// `global.integrations`.
 
-#include "router/config/global_tables.h"
+#include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
 
-const Section<EmbeddingModel>& embedding_config_section() {
-  using E = EmbeddingModel;
-  static const Section<E> section{{
-      optional("top_k", integer(&E::top_k, 0, 1'000'000), "how many signals may match; 0: all"),
-      optional("min_score_threshold", number(&E::soft_threshold, -1, 1), "of soft matching"),
-      optional("enable_soft_matching", boolean(&E::soft_matching),
-               "accept min_score_threshold when no signal reaches its own threshold"),
-      optional("backend", string(&E::backend), "of upstream: candle, onnx, openvino"),
-      optional("preload_embeddings", boolean(&E::preload_embeddings), "always done"),
-      optional("model_type", string(&E::model_type), "mmbert, qwen3, gemma, bert, multimodal, ...")
-          .not_built("the model of minilm_model_path is used"),
-      optional("target_dimension", count(&E::target_dimension), "numbers of an embedding")
-          .not_built("embeddings have the model's own width"),
-      optional("target_layer", count(&E::target_layer), "layers that run")
-          .not_built("all layers run"),
-      optional("prototype_scoring", object(&E::prototype_scoring, prototype_scoring_section),
-               "from similarities to a score"),
-  }};
-  return section;
+constexpr std::string_view kOnProcessor = "the router runs its models on the processor";
+constexpr std::string_view kFromExamples = "How similarities become a score.";
+
+// --- embeddings ---
+
+constexpr std::string_view kOneModel = "the model of minilm_model_path is used";
+
+constexpr Key kEmbeddingConfigKeys[] = {
+    integer(FIELD(EmbeddingModel, top_k), 0, 1'000'000,
+            "Embedding signals that may match a request. 0: all over their threshold. Default: 1."),
+    number(FIELD_AS("min_score_threshold", EmbeddingModel, soft_threshold), -1, 1,
+           "Least similarity of soft matching. Default: 0.5."),
+    boolean(FIELD_AS("enable_soft_matching", EmbeddingModel, soft_matching),
+            "If no signal reaches its threshold, accept `min_score_threshold`."),
+    string(FIELD(EmbeddingModel, backend), "Runtime of the model, in upstream.")
+        .no_effect("the router runs the model of minilm_model_path itself")
+        .unless("candle onnx openvino"),
+    boolean(FIELD(EmbeddingModel, preload_embeddings), "Compute the examples at start.")
+        .no_effect("examples are always computed at start")
+        .unless("true yes on"),
+    string(FIELD(EmbeddingModel, model_type), "`mmbert`, `qwen3`, `gemma`, `bert` and others.")
+        .not_built(kOneModel),
+    count(FIELD(EmbeddingModel, target_dimension), "Numbers of an embedding.")
+        .not_built("embeddings have the model's own width"),
+    count(FIELD(EmbeddingModel, target_layer), "Layers to run.").not_built("all layers run"),
+    object(FIELD(EmbeddingModel, prototype_scoring), kPrototypeScoring, kFromExamples),
+};
+constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};
+
+constexpr Key kEmbeddingEndpointKeys[] = {
+    string(FIELD(EmbeddingEndpoint, base_url), "URL of the server."),
+    string(FIELD(EmbeddingEndpoint, model), "Name of the model."),
+    string(FIELD(EmbeddingEndpoint, api_key_env), "Environment variable that contains the key."),
+    count(FIELD(EmbeddingEndpoint, timeout_seconds), "Time limit of a call, in seconds."),
+    count(FIELD(EmbeddingEndpoint, max_retries), "Further attempts of a call."),
+    count(FIELD(EmbeddingEndpoint, dimensions), "Numbers of an embedding."),
+};
+constexpr Section kEmbeddingEndpoint{kEmbeddingEndpointKeys};
+
+constexpr std::string_view kOtherModel = "embedding signals use the model of minilm_model_path";
+constexpr std::string_view kModelDirectory = "Directory of another embedding model.";
+
+constexpr Key kSemanticKeys[] = {
+    text(FIELD_AS("minilm_model_path", EmbeddingModel, path),
+         "Directory of the embedding model. Default: models/minilm."),
+    object(same<EmbeddingModel>("embedding_config"), kEmbeddingConfig,
+           "How similarities become matches."),
+    boolean(FIELD(EmbeddingModel, use_cpu), "Run the model on the processor.")
+        .no_effect(kOnProcessor)
+        .unless("true yes on"),
+    string(FIELD(EmbeddingModel, mmbert_model_path), kModelDirectory).not_built(kOtherModel),
+    string(FIELD(EmbeddingModel, bert_model_path), kModelDirectory).not_built(kOtherModel),
+    string(FIELD(EmbeddingModel, qwen3_model_path), kModelDirectory).not_built(kOtherModel),
+    string(FIELD(EmbeddingModel, gemma_model_path), kModelDirectory).not_built(kOtherModel),
+    string(FIELD(EmbeddingModel, multimodal_model_path), "Directory of a model for images.")
+        .not_built(kOtherModel),
+    object(FIELD(EmbeddingModel, endpoint), kEmbeddingEndpoint, "Server that embeds texts.")
+        .not_built(kOtherModel),
+};
+constexpr Section kSemantic{kSemanticKeys};
+
+constexpr Key kEmbeddingsKeys[] = {
+    object(FIELD_AS("semantic", Config, embedding_model), kSemantic, "The embedding model."),
+};
+constexpr Section kEmbeddings{kEmbeddingsKeys};
+
+constexpr Key kSystemModelsKeys[] = {
+    string(FIELD(SystemModels, prompt_guard), "Directory of the model that finds jailbreaks."),
+    string(FIELD(SystemModels, domain_classifier), "Directory of the model that finds the domain."),
+    string(FIELD(SystemModels, pii_classifier), "Directory of the model that finds personal data."),
+    string(FIELD(SystemModels, fact_check_classifier),
+           "Directory of the model that finds questions of fact."),
+    string(FIELD(SystemModels, hallucination_detector),
+           "Directory of the model that finds unsupported spans of a reply."),
+    string(FIELD(SystemModels, hallucination_explainer),
+           "Directory of the NLI model: whether one sentence follows from another."),
+    string(FIELD(SystemModels, feedback_detector),
+           "Directory of the model that finds the user's opinion of an answer."),
+};
+constexpr Section kSystemModels{kSystemModelsKeys};
+
+// --- modules ---
+
+void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (variant.starts_with("http"))
+    reader.not_built(
+        node.line,
+        fmt::format("{}: the router runs the model directory itself and calls no server", variant));
 }
 
-const Section<EmbeddingEndpoint>& embedding_endpoint_section() {
-  using E = EmbeddingEndpoint;
-  static const Section<E> section{{
-      optional("base_url", string(&E::base_url), "of the server"),
-      optional("model", string(&E::model), "its model"),
-      optional("api_key_env", string(&E::api_key_env), "environment variable that holds the key"),
-      optional("timeout_seconds", count(&E::timeout_seconds), "for an answer"),
-      optional("max_retries", count(&E::max_retries), "of a call"),
-      optional("dimensions", count(&E::dimensions), "numbers of an embedding"),
-  }};
-  return section;
+constexpr std::string_view kOwnKind =
+    "config.json of the model directory selects the kind of model";
+constexpr std::string_view kClasses = "JSON file of the classes by number.";
+
+// The keys of every classifier, in the struct itself or in a member of another.
+constexpr std::array<Key, 8> kClassifierModelKeys{
+    boolean(FIELD(ClassifierModel, enabled), "false does without the model. Default: true."),
+    string(FIELD(ClassifierModel, model_ref), "One of `model_catalog.system`."),
+    string(FIELD(ClassifierModel, model_id), "Model directory, instead of `model_ref`."),
+    share(FIELD(ClassifierModel, threshold), "Least score. 0: the default of the module."),
+    boolean(FIELD(ClassifierModel, use_cpu), "Run the model on the processor.")
+        .no_effect(kOnProcessor)
+        .unless("true yes on"),
+    boolean(FIELD(ClassifierModel, use_modernbert), "Kind of model, in older files.")
+        .no_effect(kOwnKind),
+    boolean(FIELD(ClassifierModel, use_mmbert_32k), "Kind of model, in older files.")
+        .no_effect(kOwnKind),
+    string(FIELD(ClassifierModel, variant),
+           "Kind of model, such as `mmbert32k` or `candle`. The model directory selects it; "
+           "`http_...`, a server, is not built.")
+        .also("backend")
+        .then<note_variant>(),
+};
+
+template <size_t N>
+constexpr std::array<Key, 8 + N> classifier_with(const Key (&more)[N]) {
+  std::array<Key, 8 + N> all;
+  for (size_t i = 0; i < 8; ++i) all[i] = kClassifierModelKeys[i];
+  for (size_t i = 0; i < N; ++i) all[8 + i] = more[i];
+  return all;
 }
 
-const Section<EmbeddingModel>& semantic_section() {
-  using E = EmbeddingModel;
-  constexpr std::string_view kOtherModel = "embedding signals use the model of minilm_model_path";
-  static const Section<E> section{{
-      optional("minilm_model_path", text(&E::path), "directory of the embedding model"),
-      optional("embedding_config", group(embedding_config_section),
-               "how similarities become matches"),
-      optional("use_cpu", boolean(&E::use_cpu), "always so"),
-      optional("mmbert_model_path", string(&E::mmbert_model_path), "another")
-          .not_built(kOtherModel),
-      optional("bert_model_path", string(&E::bert_model_path), "another").not_built(kOtherModel),
-      optional("qwen3_model_path", string(&E::qwen3_model_path), "another").not_built(kOtherModel),
-      optional("gemma_model_path", string(&E::gemma_model_path), "another").not_built(kOtherModel),
-      optional("multimodal_model_path", string(&E::multimodal_model_path), "for images")
-          .not_built(kOtherModel),
-      optional("endpoint", object(&E::endpoint, embedding_endpoint_section), "a server that embeds")
-          .not_built(kOtherModel),
-  }};
-  return section;
-}
+constexpr Section kPlainClassifier{kClassifierModelKeys};
 
-const Section<Config>& embeddings_section() {
-  static const Section<Config> section{{
-      optional("semantic", object(&Config::embedding_model, semantic_section),
-               "the embedding model"),
-  }};
-  return section;
-}
+constexpr Choice kGuardOnError[] = {{"allow", ClassifierModel::OnError::kAllow},
+                                    {"block", ClassifierModel::OnError::kBlock}};
 
-const Section<SystemModels>& system_section() {
-  using S = SystemModels;
-  static const Section<S> section{{
-      optional("prompt_guard", string(&S::prompt_guard), "finds jailbreaks"),
-      optional("domain_classifier", string(&S::domain_classifier), "finds the domain"),
-      optional("pii_classifier", string(&S::pii_classifier), "finds personal data"),
-      optional("fact_check_classifier", string(&S::fact_check_classifier), "finds facts asked for"),
-      optional("hallucination_detector", string(&S::hallucination_detector),
-               "finds what context does not support"),
-      optional("hallucination_explainer", string(&S::hallucination_explainer),
-               "says whether a sentence follows from another"),
-      optional("feedback_detector", string(&S::feedback_detector),
-               "finds what users think of an answer"),
-  }};
-  return section;
-}
+constexpr auto kPromptGuardKeys = classifier_with({
+    string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
+    texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts."),
+    choice(FIELD(ClassifierModel, on_error), kGuardOnError,
+           "Result for a request if the model fails: no attempt, or an attempt. Default: an "
+           "attempt where a decision blocks."),
+});
+constexpr Section kPromptGuard{kPromptGuardKeys};
 
-const Section<ExternalModel::Endpoint>& external_endpoint_section() {
-  using E = ExternalModel::Endpoint;
-  static const Section<E> section{{
-      optional("name", string(&E::name), "of the endpoint"),
-      optional("address", string(&E::address), "host"),
-      optional("port", integer(&E::port, 0, 65535), "of the host"),
-      optional("protocol", word(&E::protocol, {"http", "https"}), "how to speak to it"),
-      optional("use_chat_template", boolean(&E::use_chat_template), "wrap the text"),
-      optional("prompt_template", string(&E::prompt_template), "in this"),
-  }};
-  return section;
-}
+constexpr auto kDomainClassifierKeys = classifier_with({
+    string(FIELD_AS("category_mapping_path", ClassifierModel, mapping_path), kClasses),
+    string(FIELD(ClassifierModel, fallback_category), "Domain if no class reaches the threshold."),
+});
+constexpr Section kDomainClassifier{kDomainClassifierKeys};
 
-const Section<ExternalModel>& external_section() {
-  using E = ExternalModel;
-  static const Section<E> section{{
-      optional("name", string(&E::name), "what signals call it"),
-      optional("llm_provider", string(&E::llm_provider), "whose dialect it speaks"),
-      optional("model_role", string(&E::model_role), "guardrail, classification, preference, ..."),
-      optional("llm_endpoint", object(&E::llm_endpoint, external_endpoint_section), "the server"),
-      optional("llm_model_name", string(&E::llm_model_name), "its model"),
-      optional("llm_timeout_seconds", count(&E::llm_timeout_seconds), "for an answer"),
-      optional("parser_type", string(&E::parser_type), "how the answer is read"),
-      optional("threshold", share(&E::threshold), "least score"),
-      optional("access_key", string(&E::access_key), "of the login"),
-      optional("max_tokens", count(&E::max_tokens), "of an answer"),
-      optional("temperature", positive(&E::temperature), "of a call"),
-  }};
-  return section;
-}
+constexpr auto kPiiClassifierKeys = classifier_with({
+    string(FIELD_AS("pii_mapping_path", ClassifierModel, mapping_path),
+           "JSON file of the types by number. The file pii_type_mapping.json of the model "
+           "directory is read, too."),
+});
+constexpr Section kPiiClassifier{kPiiClassifierKeys};
 
-const Section<KnowledgeBase::Source>& kb_source_section() {
-  using S = KnowledgeBase::Source;
-  static const Section<S> section{{
-      required("path", text(&S::path), "a folder"),
-      optional("manifest", string(&S::manifest), "the file in it with labels and examples"),
-  }};
-  return section;
-}
+constexpr auto kFeedbackKeys = classifier_with({
+    string(FIELD_AS("feedback_mapping_path", ClassifierModel, mapping_path), kClasses),
+});
+constexpr Section kFeedback{kFeedbackKeys};
 
-const Section<KnowledgeBase::Metric>& kb_metric_section() {
-  using M = KnowledgeBase::Metric;
-  static const Section<M> section{{
-      required("name", text(&M::name), "what scores call it"),
-      optional("type", word(&M::type, {"group_margin"}), "the best of one group less another's"),
-      optional("positive_group", string(&M::positive_group), "the one"),
-      optional("negative_group", string(&M::negative_group), "the other"),
-  }};
-  return section;
-}
+constexpr Key kMcpKeys[] = {
+    boolean(FIELD(McpClassifier, enabled), "Let an MCP server classify the domain."),
+    string(FIELD(McpClassifier, transport_type), "`stdio` or `http`."),
+    string(FIELD(McpClassifier, command), "Command, for `stdio`."),
+    texts(FIELD(McpClassifier, args), "Arguments of the command."),
+    text_map(FIELD(McpClassifier, env), "Environment of the command."),
+    string(FIELD(McpClassifier, url), "URL, for `http`."),
+    string(FIELD(McpClassifier, tool_name), "Tool of the server."),
+    share(FIELD(McpClassifier, threshold), "Least score."),
+    count(FIELD(McpClassifier, timeout_seconds), "Time limit of a call, in seconds."),
+};
+constexpr Section kMcp{kMcpKeys};
 
-const Section<KnowledgeBase>& knowledge_base_section() {
-  using K = KnowledgeBase;
-  static const Section<K> section{{
-      required("name", text(&K::name), "what signals call it"),
-      required("source", object(&K::source, kb_source_section), "where it is"),
-      optional("threshold", number(&K::threshold, -1, 1), "least similarity to a label"),
-      optional("prototype_scoring", object(&K::prototype_scoring, prototype_scoring_section),
-               "from similarities to a score"),
-      optional("label_thresholds", number_map(&K::label_thresholds), "of single labels"),
-      optional("groups", texts_map(&K::groups), "labels that belong together"),
-      optional("metrics", named_list(&K::metrics, kb_metric_section), "numbers for projections"),
-  }};
-  return section;
-}
+constexpr Key kPreferenceModelKeys[] = {
+    boolean(FIELD(PreferenceModel, use_contrastive),
+            "Compare requests with the examples. Default: true.")
+        .not_built("without it, signals of type preference never match")
+        .unless("true yes on"),
+    string(FIELD(PreferenceModel, embedding_model), "Model that compares.")
+        .not_built("the router's own embedding model compares"),
+    object(FIELD(PreferenceModel, prototype_scoring), kPrototypeScoring, kFromExamples),
+};
+constexpr Section kPreferenceModel{kPreferenceModelKeys};
+
+constexpr Key kClassifiersKeys[] = {
+    object(FIELD(ClassifierModules, domain), kDomainClassifier, "Fields of knowledge."),
+    object(FIELD(ClassifierModules, pii), kPiiClassifier, "Personal data."),
+    object(FIELD(ClassifierModules, mcp), kMcp, "Fields of knowledge, by an MCP server.")
+        .not_built("no MCP server is called"),
+    object(FIELD(ClassifierModules, preference), kPreferenceModel, "Preferences for answers."),
+};
+constexpr Section kClassifiers{kClassifiersKeys};
+
+constexpr Key kCompressionKeys[] = {
+    boolean(FIELD(PromptCompression, enabled), "Shorten the text that models classify."),
+    word(FIELD(PromptCompression, profile), "default coding medical security multi_turn multi-turn",
+         "Set of default weights."),
+    count(FIELD(PromptCompression, max_tokens),
+          "Length of a shortened text, in tokens. 0: no text is shortened. Default: 512."),
+    count(FIELD(PromptCompression, min_length), "Texts of fewer bytes are never shortened."),
+    texts(FIELD(PromptCompression, skip_signals),
+          "Types of signals that read the whole text; jailbreak and pii always do."),
+    positive(FIELD(PromptCompression, textrank_weight),
+             "Weight of sentences that resemble many others."),
+    positive(FIELD(PromptCompression, position_weight), "Weight of the beginning and the end."),
+    positive(FIELD(PromptCompression, tfidf_weight), "Weight of rare words."),
+    positive(FIELD(PromptCompression, novelty_weight), "Weight of sentences unlike the others."),
+    number(FIELD(PromptCompression, position_depth), 0, 1, "Loss of weight in the middle."),
+    count(FIELD(PromptCompression, preserve_first_n), "First sentences to keep."),
+    count(FIELD(PromptCompression, preserve_last_n), "Last sentences to keep."),
+};
+constexpr Section kPromptCompression{kCompressionKeys};
+
+constexpr std::string_view kNoEndpoint = "no language model examines spans";
+constexpr auto kDetectorModel = FIELD(HallucinationDetector, model);
+
+constexpr Key kDetectorKeys[] = {
+    string(FIELD(HallucinationDetector, backend), "`candle`, the model here, or `endpoint`.")
+        .not_built("the model here is used, not the endpoint")
+        .unless("candle"),
+    string(FIELD(HallucinationDetector, endpoint), "URL, for `endpoint`.").not_built(kNoEndpoint),
+    boolean(FIELD(HallucinationDetector, include_explanation), "Explain each span, for `endpoint`.")
+        .not_built(kNoEndpoint),
+    count(FIELD(HallucinationDetector, min_span_length),
+          "Least length of a span, in words. Default: 2."),
+    share(FIELD(HallucinationDetector, min_span_confidence),
+          "Least confidence of a span. Default: 0.6."),
+    count(FIELD(HallucinationDetector, context_window_size), "Words of context around a span.")
+        .not_built("a sentence is compared with the whole context"),
+    boolean(FIELD(HallucinationDetector, enable_nli_filtering),
+            "Drop spans that follow from the context, like `use_nli` of the plugin."),
+    share(FIELD(HallucinationDetector, nli_entailment_threshold),
+          "Least score of the NLI model to drop a span. Default: 0.75."),
+    // All keys of a classifier but `variant`.
+    kClassifierModelKeys[0].inside(kDetectorModel),
+    kClassifierModelKeys[1].inside(kDetectorModel),
+    kClassifierModelKeys[2].inside(kDetectorModel),
+    kClassifierModelKeys[3].inside(kDetectorModel),
+    kClassifierModelKeys[4].inside(kDetectorModel),
+    kClassifierModelKeys[5].inside(kDetectorModel),
+    kClassifierModelKeys[6].inside(kDetectorModel),
+};
+constexpr Section kDetector{kDetectorKeys};
+
+constexpr Key kMitigationKeys[] = {
+    boolean(FIELD(HallucinationMitigation, enabled), "Check replies."),
+    string(FIELD(HallucinationMitigation, on_hallucination_detected),
+           "Action, in older files: `annotate` and others.")
+        .no_effect("hallucination_action of the plugin hallucination selects the action"),
+    object(FIELD(HallucinationMitigation, fact_check), kPlainClassifier,
+           "Finds questions of fact."),
+    object(FIELD(HallucinationMitigation, detector), kDetector, "Finds unsupported spans."),
+    object(FIELD(HallucinationMitigation, explainer), kPlainClassifier,
+           "NLI model: whether sentences follow from the context."),
+};
+constexpr Section kMitigation{kMitigationKeys};
+
+constexpr Key kComplexityModuleKeys[] = {
+    object(FIELD(ComplexityModule, prototype_scoring), kPrototypeScoring, kFromExamples),
+};
+constexpr Section kComplexityModule{kComplexityModuleKeys};
+
+constexpr Key kModulesKeys[] = {
+    object(FIELD(Modules, prompt_compression), kPromptCompression,
+           "Shorter texts for signals that run models."),
+    object(FIELD(Modules, prompt_guard), kPromptGuard, "Jailbreaks."),
+    object(FIELD(Modules, classifier), kClassifiers, "Domains, personal data and preferences."),
+    object(FIELD(Modules, complexity), kComplexityModule, "Difficulty of requests."),
+    object(FIELD(Modules, hallucination_mitigation), kMitigation,
+           "Replies that the context does not support."),
+    object(FIELD(Modules, feedback_detector), kFeedback, "The user's opinion of an answer."),
+    object(FIELD(Modules, modality_detector), kModalityDetection, "Text or image."),
+};
+constexpr Section kModules{kModulesKeys};
+
+// --- other models, knowledge bases ---
+
+using ExternalEndpoint = ExternalModel::Endpoint;
+
+constexpr Key kExternalEndpointKeys[] = {
+    string(FIELD(ExternalEndpoint, name), "Name of the endpoint."),
+    string(FIELD(ExternalEndpoint, address), "Host."),
+    integer(FIELD(ExternalEndpoint, port), 0, 65535, "Port."),
+    word(FIELD(ExternalEndpoint, protocol), "http https", "Protocol."),
+    boolean(FIELD(ExternalEndpoint, use_chat_template), "Put the text into the template."),
+    string(FIELD(ExternalEndpoint, prompt_template), "Template of the prompt."),
+};
+constexpr Section kExternalEndpoint{kExternalEndpointKeys};
+
+constexpr Key kExternalModelKeys[] = {
+    string(FIELD(ExternalModel, name), "Name for signals."),
+    string(FIELD(ExternalModel, llm_provider), "API dialect."),
+    string(FIELD(ExternalModel, model_role),
+           "`guardrail`, `classification`, `preference` and others."),
+    object(FIELD(ExternalModel, llm_endpoint), kExternalEndpoint, "The server."),
+    string(FIELD(ExternalModel, llm_model_name), "Name of the model."),
+    count(FIELD(ExternalModel, llm_timeout_seconds), "Time limit of a call, in seconds."),
+    string(FIELD(ExternalModel, parser_type), "How to read a reply."),
+    share(FIELD(ExternalModel, threshold), "Least score."),
+    string(FIELD(ExternalModel, access_key), "API key."),
+    count(FIELD(ExternalModel, max_tokens), "Greatest length of a reply, in tokens."),
+    positive(FIELD(ExternalModel, temperature), "Temperature of a call."),
+};
+constexpr Section kExternalModel{kExternalModelKeys};
+
+constexpr Key kKbSourceKeys[] = {
+    text(FIELD(KnowledgeBase::Source, path), "Folder of the knowledge base.").required(),
+    string(FIELD(KnowledgeBase::Source, manifest), "File in it with the labels and examples."),
+};
+constexpr Section kKbSource{kKbSourceKeys};
+
+constexpr Key kKbMetricKeys[] = {
+    text(FIELD(KnowledgeBase::Metric, name), "Name for scores.").required(),
+    word(FIELD(KnowledgeBase::Metric, type), "group_margin",
+         "Best similarity of the positive group minus that of the negative group."),
+    string(FIELD(KnowledgeBase::Metric, positive_group), "The positive group."),
+    string(FIELD(KnowledgeBase::Metric, negative_group), "The negative group."),
+};
+constexpr Section kKbMetric{kKbMetricKeys};
+
+constexpr Key kKnowledgeBaseKeys[] = {
+    text(FIELD(KnowledgeBase, name), "Name for signals.").required(),
+    object(FIELD(KnowledgeBase, source), kKbSource, "Place of the knowledge base.").required(),
+    number(FIELD(KnowledgeBase, threshold), -1, 1, "Least similarity to a label."),
+    object(FIELD(KnowledgeBase, prototype_scoring), kPrototypeScoring, kFromExamples),
+    number_map(FIELD(KnowledgeBase, label_thresholds), "Least similarity to single labels."),
+    texts_map(FIELD(KnowledgeBase, groups), "Groups of labels."),
+    named(FIELD(KnowledgeBase, metrics), kKbMetric, "Numbers for projections."),
+};
+constexpr Section kKnowledgeBase{kKnowledgeBaseKeys};
+
+constexpr Key kCatalogKeys[] = {
+    object(same<Config>("embeddings"), kEmbeddings, "Models that embed texts."),
+    object(FIELD_AS("system", Config, system_models), kSystemModels, "Models by their task."),
+    object(FIELD(Config, modules), kModules, "Settings of each task."),
+    list(FIELD_AS("external", Config, external_models), kExternalModel, "Models on other servers.")
+        .not_built("these servers are not called"),
+    named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
+};
+
+// --- integrations ---
+
+constexpr Key kToolsIntegrationKeys[] = {
+    boolean(FIELD(ToolsIntegration, enabled),
+            "Add tools to requests that leave the choice of tools to the model."),
+    count(FIELD(ToolsIntegration, top_k), "Tools to add. Default: 3."),
+    number(FIELD(ToolsIntegration, similarity_threshold), -1, 1,
+           "Least similarity to the request."),
+    string(FIELD(ToolsIntegration, tools_db_path), "File of the tools."),
+    boolean(FIELD(ToolsIntegration, fallback_to_empty),
+            "If ranking fails, send no tools instead of all."),
+    object(FIELD(ToolsIntegration, advanced_filtering), kToolFiltering,
+           "Ranking by more than similarity."),
+};
+constexpr Section kToolsIntegration{kToolsIntegrationKeys};
+
+constexpr Key kLooperNamesKeys[] = {
+    texts(FIELD(Looper::Names, model_names), "Model names of requests for it."),
+};
+constexpr Section kLooperNames{kLooperNamesKeys};
+
+constexpr Key kLooperFileKeys[] = {
+    string(FIELD(Looper::FileState, directory), "Folder of the files."),
+};
+constexpr Section kLooperFile{kLooperFileKeys};
+
+constexpr Key kLooperStateKeys[] = {
+    string(FIELD(Looper::FlowState, store_backend), "`file`, `memory` or `redis`."),
+    count(FIELD(Looper::FlowState, ttl_seconds), "Lifetime, in seconds."),
+    object(FIELD(Looper::FlowState, file), kLooperFile, "Settings of `file`."),
+    object(FIELD(Looper::FlowState, redis), kRedis, "The server, for `redis`."),
+};
+constexpr Section kLooperState{kLooperStateKeys};
+
+constexpr Key kLooperFlowKeys[] = {
+    texts(FIELD(Looper::Flow, model_names), "Model names of requests for it."),
+    object(FIELD(Looper::Flow, state), kLooperState, "State of a plan between calls."),
+};
+constexpr Section kLooperFlow{kLooperFlowKeys};
+
+constexpr Key kLooperKeys[] = {
+    string(FIELD(Looper, endpoint), "URL of the router itself."),
+    count(FIELD(Looper, grpc_max_msg_size_mb), "Greatest size of a message, in MB."),
+    count(FIELD(Looper, max_response_bytes_mb), "Greatest size of a reply, in MB."),
+    count(FIELD(Looper, timeout_seconds), "Time limit of a call, in seconds."),
+    count(FIELD(Looper, retry_count), "Further attempts of a call."),
+    text_map(FIELD(Looper, headers), "Headers to send with every call."),
+    object(FIELD(Looper, remom), kLooperNames, "Rounds of replies."),
+    object(FIELD(Looper, fusion), kLooperNames, "A panel of models and a judge."),
+    object(FIELD(Looper, flow), kLooperFlow, "Steps of a plan."),
+};
+constexpr Section kLooper{kLooperKeys};
+
+constexpr Key kIntegrationsKeys[] = {
+    object(FIELD(Config, tools), kToolsIntegration, "Tools for requests."),
+    object(FIELD(Config, looper), kLooper, "Algorithms of several calls.")
+        .not_built("one model answers a request"),
+};
 
 }  // namespace
 
-const Section<PrototypeScoring>& prototype_scoring_section() {
-  using P = PrototypeScoring;
-  static const Section<P> section{{
-      optional("enabled", boolean(&P::enabled), "cluster the examples"),
-      optional("cluster_similarity_threshold", number(&P::cluster_similarity_threshold, -1, 1),
-               "more alike is one prototype"),
-      optional("max_prototypes", count(&P::max_prototypes), "of a class"),
-      optional("best_weight", share(&P::best_weight), "of the nearest; the rest: the mean"),
-      optional("top_m", count(&P::top_m), "over how many the mean is"),
-      optional("margin_threshold", number(&P::margin_threshold, -1, 2), "to the next class"),
-  }};
-  return section;
-}
-
-const Section<Config>& catalog_section() {
-  using C = Config;
-  static const Section<C> section{{
-      optional("embeddings", group(embeddings_section), "models that embed text"),
-      optional("system", object(&C::system_models, system_section), "models by what they do"),
-      optional("modules", object(&C::modules, modules_section), "what they are used for"),
-      optional("external", list(&C::external_models, external_section), "models elsewhere")
-          .not_built("these services are not called"),
-      optional("kbs", named_list(&C::kbs, knowledge_base_section), "labels with examples"),
-  }};
-  return section;
-}
+constinit const Section kCatalog{kCatalogKeys};
+constinit const Section kIntegrations{kIntegrationsKeys};
 
 }  // namespace signalbox::config

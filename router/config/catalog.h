@@ -1,6 +1,5 @@
 #pragma once
-// `global.model_catalog` as structs: the models that understand requests, and what they are used
-// for.
+// `global.model_catalog` as structs: the models that classify requests, and their tasks.
 
 #include <cstdint>
 #include <map>
@@ -42,7 +41,7 @@ struct EmbeddingModel {
   std::optional<EmbeddingEndpoint> endpoint = {};
 };
 
-/// Model directories by what they do; modules name one by `model_ref`. Defaults are upstream's.
+/// Model directories by task; modules name one by `model_ref`. The defaults are upstream's.
 struct SystemModels {
   std::string prompt_guard = "models/mmbert32k-jailbreak-detector-merged";
   std::string domain_classifier = "models/mmbert32k-intent-classifier-merged";
@@ -53,7 +52,7 @@ struct SystemModels {
   std::string feedback_detector = "models/mmbert32k-feedback-detector-merged";
 };
 
-/// A model elsewhere that classifies or guards.
+/// A model on another server that classifies or guards.
 struct ExternalModel {
   struct Endpoint {
     std::string name;
@@ -99,21 +98,21 @@ struct KnowledgeBase {
 
 // --- modules ---
 
-/// How a classifier is run. Each module reads what it needs of it.
+/// Settings of a classifier. Each module uses a part of them.
 struct ClassifierModel {
   enum class OnError { kAllow, kBlock };
   bool enabled = true;
-  std::string model_ref;  // of SystemModels
+  std::string model_ref;  // a key of SystemModels
   std::string model_id;   // or a directory
   double threshold = 0;   // 0: the module's default
   bool use_cpu = true;
   bool use_modernbert = false;
   bool use_mmbert_32k = false;
   std::string variant;
-  std::string mapping_path;  // the classes by number
+  std::string mapping_path;  // file of the classes by number
   std::string fallback_category;
   std::vector<std::string> positive_labels;
-  std::optional<OnError> on_error;  // none: block where a decision blocks
+  std::optional<OnError> on_error;  // nullopt: block where a decision blocks
 };
 
 struct McpClassifier {
@@ -140,7 +139,7 @@ struct PromptCompression {
   uint32_t max_tokens = 512;
   uint32_t min_length = 0;
   std::vector<std::string> skip_signals;
-  std::optional<double> textrank_weight;  // none: of the profile
+  std::optional<double> textrank_weight;  // nullopt: the profile's, here and below
   std::optional<double> position_weight;
   std::optional<double> tfidf_weight;
   std::optional<double> novelty_weight;

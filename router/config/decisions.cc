@@ -1,9 +1,196 @@
-// `routing.decisions`: which model answers, and how it is asked.
+// `routing.decisions`: conditions on signals, the models that answer, and the plugins. A condition
+// is checked against the signals of the routing that contains it.
+
+#include <algorithm>
+#include <array>
 
 #include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
+
+// --- rules ---
+
+using Names = std::vector<std::string>;
+
+template <class Signal>
+Names names_of(const std::vector<Signal>& signals) {
+  Names names;
+  for (const Signal& signal : signals) names.push_back(signal.name);
+  return names;
+}
+
+template <class Signal>
+Names names_and(const std::vector<Signal>& signals, std::initializer_list<std::string_view> more) {
+  Names names = names_of(signals);
+  for (const std::string_view name : more) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  return names;
+}
+
+Names complexity_names(const Routing& routing) {
+  Names names;
+  for (const ComplexitySignal& signal : routing.complexity) {
+    for (const std::string_view level : {":hard", ":medium", ":easy"})
+      names.push_back(std::string(signal.name).append(level));
+  }
+  return names;
+}
+
+Names role_names(const Routing& routing) {
+  Names names;
+  for (const RoleBinding& binding : routing.role_bindings) names.push_back(binding.role);
+  return names;
+}
+
+Names output_names(const Routing& routing) {
+  Names names;
+  for (const Mapping& mapping : routing.projections.mappings) {
+    for (const Mapping::Output& output : mapping.outputs) names.push_back(output.name);
+  }
+  return names;
+}
+
+struct SignalType {
+  std::string_view name;
+  Names (*names)(const Routing&);  // the names that conditions may use
+};
+
+// Classes of a classifier need not be listed among the signals.
+constexpr auto kSignalTypes = std::to_array<SignalType>({
+    {"keyword", [](const Routing& r) { return names_of(r.keywords); }},
+    {"embedding", [](const Routing& r) { return names_of(r.embeddings); }},
+    {"intent", [](const Routing& r) { return names_of(r.intents); }},
+    {"domain",
+     [](const Routing& r) {
+       return names_and(r.domains, {"biology", "business", "chemistry", "computer science",
+                                    "economics", "engineering", "health", "history", "law", "math",
+                                    "other", "philosophy", "physics", "psychology"});
+     }},
+    {"fact_check",
+     [](const Routing& r) {
+       return names_and(r.fact_check, {"needs_fact_check", "no_fact_check_needed"});
+     }},
+    {"user_feedback",
+     [](const Routing& r) {
+       return names_and(r.user_feedbacks,
+                        {"satisfied", "need_clarification", "wrong_answer", "want_different"});
+     }},
+    {"reask", [](const Routing& r) { return names_of(r.reasks); }},
+    {"preference", [](const Routing& r) { return names_of(r.preferences); }},
+    {"language", [](const Routing& r) { return names_of(r.language); }},
+    {"context", [](const Routing& r) { return names_of(r.context); }},
+    {"structure", [](const Routing& r) { return names_of(r.structure); }},
+    {"complexity", complexity_names},
+    {"modality",
+     [](const Routing& r) {
+       return names_and(r.modality, {"AR", "DIFFUSION", "BOTH"});
+     }},
+    {"authz", role_names},
+    {"jailbreak", [](const Routing& r) { return names_of(r.jailbreak); }},
+    {"pii", [](const Routing& r) { return names_of(r.pii); }},
+    {"kb", [](const Routing& r) { return names_of(r.kb); }},
+    {"conversation", [](const Routing& r) { return names_of(r.conversation); }},
+    {"event", [](const Routing& r) { return names_of(r.events); }},
+    {"metadata", [](const Routing& r) { return names_of(r.metadata); }},
+    {"classifier", [](const Routing& r) { return names_of(r.classifiers); }},
+    {"projection", output_names},
+});
+
+void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
+  std::vector<std::string_view> names;
+  for (const SignalType& each : kSignalTypes) names.push_back(each.name);
+  reader.at_key("type", [&] {
+    reader.error(line, fmt::format("unknown signal type \"{}\"{}", type, suggestion(type, names)));
+  });
+}
+
+void check_signal_name(Reader& reader, uint32_t line, const SignalType& type,
+                       std::string_view name) {
+  if (reader.routing == nullptr) return;
+  const Names names = type.names(*reader.routing);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  reader.at_key("name", [&] {
+    reader.error(
+        line, fmt::format("unknown {} signal \"{}\"{}", type.name, name, suggestion(name, known)));
+  });
+}
+
+// A classifier matches by its classes. If the signal lists none, they are those of its model.
+void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
+  const yaml::Node* label = node.find("label");
+  if (label == nullptr) {
+    return reader.at_key(
+        "label", [&] { reader.error(node.line, "missing; expected a class of the classifier"); });
+  }
+  if (reader.routing == nullptr) return;
+  const auto& all = reader.routing->classifiers;
+  const auto signal = std::find_if(all.begin(), all.end(),
+                                   [&](const auto& each) { return each.name == rule.name; });
+  if (signal == all.end() || signal->labels.empty()) return;
+  const std::vector<std::string_view> known(signal->labels.begin(), signal->labels.end());
+  if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
+  reader.at_key("label", [&] {
+    reader.error(label->line, fmt::format("\"{}\" is no label of the classifier \"{}\"{}",
+                                          rule.label, rule.name, suggestion(rule.label, known)));
+  });
+}
+
+void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
+  rule.op = Rule::Operator::kLeaf;
+  if (rule.type.empty()) return;
+  const auto type = std::find_if(kSignalTypes.begin(), kSignalTypes.end(),
+                                 [&](const SignalType& each) { return each.name == rule.type; });
+  if (type == kSignalTypes.end())
+    return unknown_signal_type(reader, node.find("type")->line, rule.type);
+  if (rule.name.empty()) {
+    if (node.find("name") != nullptr) return;
+    reader.at_key("name",
+                  [&] { reader.error(node.line, "missing; expected the name of a signal"); });
+    return;
+  }
+  check_signal_name(reader, node.find("name")->line, *type, rule.name);
+  if (rule.type == "classifier") check_label(reader, node, rule);
+}
+
+void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {
+  rule.line = node.line;
+  const bool has_operator = node.find("operator") != nullptr;
+  const bool has_type = node.find("type") != nullptr;
+  if (has_operator && has_type)
+    return reader.error(node.line,
+                        "expected type and name, or operator and conditions, found both");
+  if (has_type) return check_leaf(reader, node, rule);
+  if (!has_operator) {
+    if (node.kind == yaml::Kind::kMapping && !node.entries.empty())
+      reader.error(node.line, "expected type and name, or operator and conditions");
+    return;
+  }
+  if (rule.op == Rule::Operator::kNot && rule.conditions.size() != 1) {
+    reader.error(node.line, fmt::format("expected exactly one condition under NOT, found {}",
+                                        rule.conditions.size()));
+  }
+}
+
+constexpr Choice kRuleOperators[] = {
+    {"AND", Rule::Operator::kAnd}, {"OR", Rule::Operator::kOr}, {"NOT", Rule::Operator::kNot}};
+constexpr Choice kRuleOnError[] = {{"match", Rule::OnError::kMatch},
+                                   {"no_match", Rule::OnError::kNoMatch}};
+
+constexpr Key kRuleKeys[] = {
+    text(FIELD(Rule, type), "Type of the signal."),
+    text(FIELD(Rule, name), "Name of the signal."),
+    choice(FIELD_AS("operator", Rule, op), kRuleOperators, "How to combine the conditions."),
+    list(FIELD(Rule, conditions), kRule, "The conditions to combine."),
+    text(FIELD(Rule, label), "Class that must match, for type `classifier`."),
+    object(FIELD(Rule, predicate), kPredicate, "Bounds of the signal's score."),
+    choice(FIELD(Rule, on_error), kRuleOnError,
+           "Result if the signal cannot be evaluated. Default: see docs/decisions.md."),
+};
+
+// --- decisions ---
 
 void check_model_ref(Reader& reader, const yaml::Node& node, ModelRef& out) {
   const Providers& providers = reader.config.providers;
@@ -20,151 +207,131 @@ void check_model_ref(Reader& reader, const yaml::Node& node, ModelRef& out) {
   }
   if (out.use_reasoning == true && model->reasoning_family.empty()) {
     reader.at_key("use_reasoning", [&] {
-      reader.notice(
-          node.find("use_reasoning")->line,
-          fmt::format(
-              "model \"{}\" has no reasoning_family; its reasoning is left as the client asks",
-              out.model));
+      reader.notice(node.find("use_reasoning")->line,
+                    fmt::format("has no effect; model \"{}\" has no reasoning_family, so the "
+                                "client's setting stays",
+                                out.model));
     });
   }
 }
 
-const Section<ModelRef>& model_ref_section() {
-  using M = ModelRef;
-  static const Section<M> section{
-      {
-          required("model", text(&M::model), "one of providers.models"),
-          optional("use_reasoning", boolean(&M::use_reasoning), "switch reasoning on or off"),
-          optional("reasoning_effort", text(&M::reasoning_effort),
-                   "how much; default: providers.defaults"),
-          optional("reasoning_description", string(&M::reasoning_description), "for people"),
-          optional("lora_name", string(&M::lora_name), "adapter to ask for in place of the model"),
-          optional("weight", positive(&M::weight),
-                   "share of the requests, where all have one and the algorithm is static"),
-      },
-      check_model_ref};
-  return section;
-}
+constexpr Key kModelRefKeys[] = {
+    text(FIELD(ModelRef, model), "One of `providers.models`.").required(),
+    boolean(FIELD(ModelRef, use_reasoning), "Switch reasoning on or off."),
+    text(FIELD(ModelRef, reasoning_effort),
+         "Reasoning effort. Default: `providers.defaults.default_reasoning_effort`."),
+    string(FIELD(ModelRef, reasoning_description), "For people."),
+    string(FIELD(ModelRef, lora_name), "Adapter to request instead of the model."),
+    positive(FIELD(ModelRef, weight),
+             "Share of the requests, if all models have a weight and the algorithm is `static`."),
+};
+constexpr Section kModelRef{kModelRefKeys, checked<check_model_ref>};
 
-const Section<DifficultyCase>& difficulty_section() {
-  using C = DifficultyCase;
-  static const Section<C> section{{
-      required("when", when_value(), "which requests, as in rules"),
-      optional("use_reasoning", boolean(&C::use_reasoning), "switch reasoning on or off"),
-      optional("reasoning_effort", text(&C::reasoning_effort), "how much"),
-      optional("max_tokens", integer(&C::max_tokens, 1, INT32_MAX), "of the reply, at most"),
-  }};
-  return section;
-}
+constexpr Key kDifficultyKeys[] = {
+    object(FIELD(DifficultyCase, when), kRule, "Condition on signals, as in `rules`.").required(),
+    boolean(FIELD(DifficultyCase, use_reasoning), "Switch reasoning on or off."),
+    text(FIELD(DifficultyCase, reasoning_effort), "Reasoning effort."),
+    integer(FIELD(DifficultyCase, max_tokens), 1, INT32_MAX,
+            "Greatest length of the reply, in tokens."),
+};
+constexpr Section kDifficulty{kDifficultyKeys};
 
-const Section<CandidateIteration::Output>& candidate_output_section() {
-  using O = CandidateIteration::Output;
-  static const Section<O> section{{
-      optional("type", string(&O::type), "model"),
-      optional("value", string(&O::value), "the variable"),
-  }};
-  return section;
-}
+using CandidateOutput = CandidateIteration::Output;
 
-const Section<CandidateIteration>& candidate_section() {
-  using C = CandidateIteration;
-  static const Section<C> section{{
-      optional("variable", string(&C::variable), "stands for each candidate"),
-      optional("source", string(&C::source), "where candidates come from"),
-      optional("models", list(&C::models, model_ref_section), "the candidates"),
-      optional("outputs", list(&C::outputs, candidate_output_section), "what comes of each"),
-  }};
-  return section;
-}
+constexpr Key kCandidateOutputKeys[] = {
+    string(FIELD(CandidateOutput, type), "Type of the output: `model`."),
+    string(FIELD(CandidateOutput, value), "The variable."),
+};
+constexpr Section kCandidateOutput{kCandidateOutputKeys};
 
-const Section<OutputContract::Reference>& reference_section() {
-  using R = OutputContract::Reference;
-  static const Section<R> section{{
-      optional("source", string(&R::source), "what is referred to"),
-      optional("id_format", string(&R::id_format), "by what"),
-  }};
-  return section;
-}
+constexpr Key kCandidateKeys[] = {
+    string(FIELD(CandidateIteration, variable), "Variable that stands for each candidate."),
+    string(FIELD(CandidateIteration, source), "Source of the candidates."),
+    list(FIELD(CandidateIteration, models), kModelRef, "The candidates."),
+    list(FIELD(CandidateIteration, outputs), kCandidateOutput, "Outputs of each candidate."),
+};
+constexpr Section kCandidate{kCandidateKeys};
 
-const Section<OutputContract::Extract>& extract_section() {
-  using E = OutputContract::Extract;
-  static const Section<E> section{{
-      optional("mode", string(&E::mode), "how the reference is found"),
-      optional("sources", texts(&E::sources), "in which parts of the reply"),
-  }};
-  return section;
-}
+using ContractReference = OutputContract::Reference;
 
-const Section<OutputContract::Step>& step_section() {
-  static const Section<OutputContract::Step> section{{
-      required("type", text(&OutputContract::Step::type), "what is done"),
-  }};
-  return section;
-}
+constexpr Key kContractReferenceKeys[] = {
+    string(FIELD(ContractReference, source), "What the reply refers to."),
+    string(FIELD(ContractReference, id_format), "Format of the references."),
+};
+constexpr Section kContractReference{kContractReferenceKeys};
 
-const Section<OutputContract>& contract_section() {
-  using O = OutputContract;
-  static const Section<O> section{{
-      optional("type", string(&O::type), "of the contract"),
-      optional("reference", object(&O::reference, reference_section), "of reference_selection"),
-      optional("extract", object(&O::extract, extract_section), "how it is read from a reply"),
-      optional("postprocess", list(&O::postprocess, step_section), "what becomes of it"),
-  }};
-  return section;
-}
+using ContractExtract = OutputContract::Extract;
 
-const Section<Adaptations::Adaptation>& adaptation_section() {
-  static const Section<Adaptations::Adaptation> section{{
-      optional("mode", string(&Adaptations::Adaptation::mode), "apply, observe or bypass"),
-  }};
-  return section;
-}
+constexpr Key kContractExtractKeys[] = {
+    string(FIELD(ContractExtract, mode), "How to find the reference."),
+    texts(FIELD(ContractExtract, sources), "Parts of the reply to search."),
+};
+constexpr Section kContractExtract{kContractExtractKeys};
 
-const Section<Adaptations::Protection>& protection_section() {
-  using P = Adaptations::Protection;
-  static const Section<P> section{{
-      optional("mode", string(&P::mode), "apply, observe or bypass"),
-      optional("stability_weight", number(&P::stability_weight), "of staying with a model"),
-      optional("switch_margin", number(&P::switch_margin), "advantage that a switch needs"),
-      optional("idle_timeout_seconds", count(&P::idle_timeout_seconds), "ends a session"),
-      optional("min_turns_before_switch", count(&P::min_turns_before_switch), "of a session"),
-  }};
-  return section;
-}
+using ContractStep = OutputContract::Step;
 
-const Section<Adaptations>& adaptations_section() {
-  using A = Adaptations;
-  static const Section<A> section{{
-      optional("mode", string(&A::mode), "apply, observe or bypass"),
-      optional("adaptation", object(&A::adaptation, adaptation_section), "of the choice"),
-      optional("protection", object(&A::protection, protection_section), "of a session's model"),
-  }};
-  return section;
-}
+constexpr Key kContractStepKeys[] = {
+    text(FIELD(ContractStep, type), "The operation.").required(),
+};
+constexpr Section kContractStep{kContractStepKeys};
 
-const Section<Emit::Retention>& retention_section() {
-  using R = Emit::Retention;
-  static const Section<R> section{{
-      optional("drop", boolean(&R::drop), "the conversation need not be kept"),
-      optional("ttl_turns", count(&R::ttl_turns), "keep it for so many turns"),
-      optional("keep_current_model", boolean(&R::keep_current_model), "stay with the model"),
-      optional("prefer_prefix_retention", boolean(&R::prefer_prefix_retention),
-               "keep the beginning"),
-  }};
-  return section;
-}
+constexpr Key kContractKeys[] = {
+    string(FIELD(OutputContract, type), "Type of the contract."),
+    object(FIELD(OutputContract, reference), kContractReference,
+           "References, for type `reference_selection`."),
+    object(FIELD(OutputContract, extract), kContractExtract,
+           "How to read the result from a reply."),
+    list(FIELD(OutputContract, postprocess), kContractStep, "Operations on the result."),
+};
+constexpr Section kContract{kContractKeys};
 
-const Section<Emit>& emit_section() {
-  static const Section<Emit> section{{
-      required("kind", word(&Emit::kind, {"retention"}), "what is said"),
-      optional("retention", object(&Emit::retention, retention_section), "of kind retention"),
-  }};
-  return section;
-}
+using DecisionAdaptation = Adaptations::Adaptation;
 
-// What a decision does not say of its algorithm, global.router.model_selection says.
-void complete_algorithm(const ModelSelection& defaults, bool given, Algorithm& algorithm) {
-  if (!given && defaults.enabled && !defaults.method.empty()) algorithm.type = defaults.method;
+constexpr Key kAdaptationKeys[] = {
+    string(FIELD(DecisionAdaptation, mode), "`apply`, `observe` or `bypass`."),
+};
+constexpr Section kAdaptation{kAdaptationKeys};
+
+using DecisionProtection = Adaptations::Protection;
+
+constexpr Key kProtectionKeys[] = {
+    string(FIELD(DecisionProtection, mode), "`apply`, `observe` or `bypass`."),
+    number(FIELD(DecisionProtection, stability_weight), "Weight of keeping the session's model."),
+    number(FIELD(DecisionProtection, switch_margin), "Advantage that a change of model needs."),
+    count(FIELD(DecisionProtection, idle_timeout_seconds),
+          "Idle time that ends a session, in seconds."),
+    count(FIELD(DecisionProtection, min_turns_before_switch),
+          "Turns of a session before the model may change."),
+};
+constexpr Section kProtection{kProtectionKeys};
+
+constexpr Key kAdaptationsKeys[] = {
+    string(FIELD(Adaptations, mode), "`apply`, `observe` or `bypass`."),
+    object(FIELD(Adaptations, adaptation), kAdaptation, "Adaptation of the choice of models."),
+    object(FIELD(Adaptations, protection), kProtection, "Protection of a session's model."),
+};
+constexpr Section kAdaptations{kAdaptationsKeys};
+
+using EmitRetention = Emit::Retention;
+
+constexpr Key kEmitRetentionKeys[] = {
+    boolean(FIELD(EmitRetention, drop), "The server need not keep the conversation."),
+    count(FIELD(EmitRetention, ttl_turns), "Turns for which to keep the conversation."),
+    boolean(FIELD(EmitRetention, keep_current_model), "Keep the conversation's model."),
+    boolean(FIELD(EmitRetention, prefer_prefix_retention),
+            "Keep the beginning of the conversation."),
+};
+constexpr Section kEmitRetention{kEmitRetentionKeys};
+
+constexpr Key kEmitKeys[] = {
+    word(FIELD(Emit, kind), "retention", "Kind of hint.").required(),
+    object(FIELD(Emit, retention), kEmitRetention, "The hint, for kind `retention`."),
+};
+constexpr Section kEmit{kEmitKeys};
+
+// Completes the algorithm with the settings of global.router.model_selection.
+void complete_algorithm(const ModelSelection& defaults, bool has_type, Algorithm& algorithm) {
+  if (!has_type && defaults.enabled && !defaults.method.empty()) algorithm.type = defaults.method;
   if (!algorithm.router_dc) algorithm.router_dc = defaults.router_dc;
   if (!algorithm.automix) algorithm.automix = defaults.automix;
   if (!algorithm.hybrid) algorithm.hybrid = defaults.hybrid;
@@ -175,8 +342,8 @@ void complete_algorithm(const ModelSelection& defaults, bool given, Algorithm& a
 
 void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   out.line = node.line;
-  const yaml::Node* given = node.find("algorithm");
-  const yaml::Node* type = given == nullptr ? nullptr : given->find("type");
+  const yaml::Node* written = node.find("algorithm");
+  const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   Algorithm& algorithm = out.algorithm;
   complete_algorithm(reader.config.router.model_selection, type != nullptr, algorithm);
   const bool simple = algorithm.type == "confidence" || algorithm.type == "ratings" ||
@@ -185,49 +352,49 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   const bool falls_back =
       !asks_several(algorithm.type) && !algorithm.on_error.empty() && algorithm.on_error != "fail";
   reader.at_key("algorithm", [&] {
-    reader.not_built(type == nullptr ? node.line : type->line,
-                     fmt::format("{}: {}", algorithm.type,
-                                 falls_back ? "the first of modelRefs is used, as on_error says"
-                                            : "requests that reach this decision are refused"));
+    reader.not_built(
+        type == nullptr ? node.line : type->line,
+        fmt::format("{}: {}", algorithm.type,
+                    falls_back ? "the first of modelRefs is used, according to on_error"
+                               : "requests that reach this decision are refused"));
   });
 }
 
+constexpr Key kDecisionKeys[] = {
+    text(FIELD(Decision, name), "Name in headers, logs and metrics.").required(),
+    string(FIELD(Decision, description), "For people."),
+    integer(FIELD(Decision, priority), INT32_MIN, INT32_MAX,
+            "Of the decisions that match, the one with the greatest priority wins. Default: 0."),
+    object(FIELD(Decision, rules), kRule,
+           "Condition on signals. Without it the decision always matches."),
+    list(FIELD_AS("modelRefs", Decision, model_refs), kModelRef,
+         "Models to choose from. Default: `providers.defaults.default_model`."),
+    variants<read_plugins>(same<Decision>("plugins"), kPluginForms,
+                           "What to do with the request and the reply."),
+    list(FIELD(Decision, difficulty), kDifficulty,
+         "Reasoning and length of the reply by the difficulty of a request. Signalbox only."),
+    object(FIELD(Decision, algorithm), kAlgorithm, "How to choose one of several models."),
+    remark("annotations"),
+    integer(FIELD(Decision, tier), 0, INT32_MAX,
+            "Of the decisions that match, those with the lowest tier above 0 win."),
+    string(FIELD(Decision, output_contract), "Required form of the reply.")
+        .not_built("replies are not checked against it"),
+    object(FIELD(Decision, output_contract_spec), kContract,
+           "Required form of the reply, for programs.")
+        .not_built("replies are not checked against it"),
+    object(FIELD(Decision, adaptations), kAdaptations, "How learning may change the decision.")
+        .not_built("nothing is learnt from outcomes"),
+    list(FIELD_AS("candidateIterations", Decision, candidate_iterations), kCandidate,
+         "Models to try in turn.")
+        .not_built("the first of modelRefs is used"),
+    list(FIELD(Decision, emits), kEmit, "Hints for the servers.")
+        .not_built("no retention headers are sent"),
+    removed("modelSelectionAlgorithm", "use algorithm"),
+};
+
 }  // namespace
 
-const Section<Decision>& decision_section() {
-  using D = Decision;
-  static const Section<D> section{
-      {
-          required("name", text(&D::name), "what headers and traces call it"),
-          optional("description", string(&D::description), "for people"),
-          optional("priority", integer(&D::priority, INT32_MIN, INT32_MAX),
-                   "the highest that matches wins"),
-          optional("rules", rules_value(), "when it matches; without rules always"),
-          optional("modelRefs", list(&D::model_refs, model_ref_section),
-                   "who answers; default: default_model"),
-          optional("plugins", plugins_value(), "what is done to the request"),
-          optional("difficulty", list(&D::difficulty, difficulty_section),
-                   "reasoning and length of the reply by how hard a request is"),
-          optional("algorithm", algorithm_value(), "how one of several models is chosen"),
-          remark<D>("annotations"),
-          optional("tier", integer(&D::tier, 0, INT32_MAX), "the lowest that matches wins"),
-          optional("output_contract", string(&D::output_contract), "what the reply must keep to")
-              .not_built("it has no effect"),
-          optional("output_contract_spec", object(&D::output_contract_spec, contract_section),
-                   "the same for programs")
-              .not_built("it has no effect"),
-          optional("adaptations", object(&D::adaptations, adaptations_section),
-                   "how learning may change it")
-              .not_built("nothing is learnt from outcomes"),
-          optional("candidateIterations", list(&D::candidate_iterations, candidate_section),
-                   "models that are tried in turn")
-              .not_built("the first of modelRefs is used"),
-          optional("emits", list(&D::emits, emit_section), "what servers are told")
-              .not_built("no retention headers are sent"),
-          removed<D>("modelSelectionAlgorithm", "it is algorithm"),
-      },
-      check_decision};
-  return section;
-}
+constinit const Section kRule{kRuleKeys, checked<check_rule>};
+constinit const Section kDecision{kDecisionKeys, checked<check_decision>};
 
 }  // namespace signalbox::config

@@ -1,14 +1,20 @@
-// Strict on purpose: what is accepted here goes into a connect call and a Host header as it stands.
+// Strict on purpose: an accepted address goes unchanged into a connect call and a Host header.
 
 #include "router/config/endpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/ascii.h"
 
 namespace signalbox::config {
 namespace {
+
+constexpr auto kOwnHeaders = std::to_array<std::string_view>(
+    {"connection", "content-length", "expect", "host", "keep-alive", "proxy-authenticate",
+     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+     "x-request-id"});
 
 bool is_host(std::string_view host) {
   return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
@@ -104,6 +110,24 @@ Result<Endpoint> parse_base_url(std::string_view text) {
 std::string written(std::string_view host, uint16_t port) {
   const bool v6 = host.find(':') != std::string_view::npos;
   return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+bool is_own_header(std::string_view name) {
+  return std::any_of(kOwnHeaders.begin(), kOwnHeaders.end(),
+                     [&](std::string_view own) { return ascii::iequals(own, name); });
+}
+
+bool is_header_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return ascii::is_digit(c) || ascii::is_alpha(c) ||
+           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+  });
+}
+
+bool is_header_value(std::string_view value) {
+  return std::none_of(value.begin(), value.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+  });
 }
 
 }  // namespace signalbox::config

@@ -1,5 +1,5 @@
 #pragma once
-// Addresses of upstream servers, as the file writes them.
+// Addresses of upstream servers and header fields of requests to them, as the file writes them.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,14 @@ Result<Endpoint> parse_endpoint(std::string_view text, bool tls);
 /// "http://host[:port][/path]" or https. User names, queries and fragments are refused.
 Result<Endpoint> parse_base_url(std::string_view text);
 
-/// "host:port" or "[IPv6]:port".
+/// Writes "host:port" or "[IPv6]:port".
 std::string written(std::string_view host, uint16_t port);
+
+/// True for a token of RFC 9110.
+bool is_header_name(std::string_view name);
+/// True for a header that the router sets itself in the requests that it sends; any case.
+bool is_own_header(std::string_view name);
+/// True for one line without control characters.
+bool is_header_value(std::string_view value);
 
 }  // namespace signalbox::config

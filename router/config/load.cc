@@ -1,4 +1,4 @@
-// From a file to a Config: YAML first, then v0.3 if it is older, then the tables of section.h.
+// From a file to a Config: YAML, then the migration of an older form, then the tables.
 
 #include "router/config/load.h"
 
@@ -8,7 +8,6 @@
 #include "base/yaml.h"
 #include "base/yaml_writer.h"
 #include "router/config/migrate.h"
-#include "router/config/root.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -22,15 +21,15 @@ Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
   const yaml::Node& root = *parsed;
   Reader reader(name, options);
   if (root.kind == yaml::Kind::kNull) {
-    reader.error(1, "the file is empty; expected version, providers and what else is configured");
+    reader.error(1, "the file is empty; expected at least version and providers");
   } else if (root.kind != yaml::Kind::kMapping) {
     reader.error(std::max(root.line, 1u), fmt::format("expected a mapping, found {}", found(root)));
   } else if (is_older_form(root)) {
     reader.notice(root.line,
-                  "an older form of the file; `signalbox config migrate` prints it as v0.3");
-    read_section(reader, migrate(reader, root), root_section(), reader.config);
+                  "the file has an older form; `signalbox config migrate` prints it as v0.3");
+    read_section(reader, migrate(reader, root), kRoot, &reader.config);
   } else {
-    read_section(reader, root, root_section(), reader.config);
+    read_section(reader, root, kRoot, &reader.config);
   }
   if (reader.failed()) return {tl::unexpected<Error>(reader.take_errors()), reader.take_notices()};
   reader.config.source = name;
@@ -68,12 +67,8 @@ Result<Migrated> migrate_file(const std::filesystem::path& path) {
   if (!is_older_form(root)) return Migrated{std::string(file.text()), {}};
   Reader reader(path.string(), {});
   const yaml::Node migrated = migrate(reader, root);
-  check_answers(reader, migrated, *inspection.config);  // older forms kept them without more
+  check_answers(reader, migrated, *inspection.config);  // older forms need no plugin
   return Migrated{yaml::write(migrated), reader.take_notices()};
-}
-
-std::string schema() {
-  return Schema::document([](Schema& schema) { describe_section(schema, root_section()); });
 }
 
 }  // namespace signalbox::config

@@ -1,7 +1,7 @@
 #pragma once
-// Reads a configuration file: v0.3, or one of the forms before it, which are migrated in memory. A
-// wrong file is refused with file, line, key path, the value and what was expected; what it names
-// and is not built is returned as notices, so that nothing is ignored in silence.
+// Reads a configuration file: v0.3, or an older form, which is migrated in memory. A wrong file is
+// refused with file, line, key path, the value and what was expected. A key without an effect gives
+// a notice with the consequence, so nothing is ignored silently.
 
 #include <filesystem>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace signalbox::config {
 
-/// A longer file is refused.
+/// A longer file is refused. Unit: bytes.
 inline constexpr size_t kFileBytesMax = size_t{16} << 20;
 
 struct Loaded {
   Config config;
-  /// One line each: "config.yaml:34: routing.signals.domains: not built yet; conditions on it are
-  /// never met".
+  /// One line each: "config.yaml:34: global.stores.memory: not built yet; nothing is remembered
+  /// between requests".
   std::vector<std::string> notices;
 };
 
@@ -34,7 +34,7 @@ Result<Loaded> load(const std::filesystem::path& path, const LoadOptions& option
 /// The same from memory. `name` stands for the file in messages.
 Result<Loaded> parse(std::string_view text, std::string_view name, const LoadOptions& options = {});
 
-/// What load() does, for those who want the notices of a wrong file as well.
+/// Like load(), but with the notices of a wrong file, too.
 struct Inspection {
   Result<Config> config;
   std::vector<std::string> notices;
@@ -45,12 +45,14 @@ Inspection inspect(std::string_view text, std::string_view name, const LoadOptio
 /// A file in v0.3 as text, which loads without an error and without an unknown key.
 struct Migrated {
   std::string text;
-  std::vector<std::string> notices;  // what is left out, one line each
+  std::vector<std::string> notices;  // parts that are left out, one line each
 };
-/// A file that is v0.3 already comes back as it is. Errors: those of load().
+/// A v0.3 file is returned unchanged. Errors: those of load().
 Result<Migrated> migrate_file(const std::filesystem::path& path);
 
-/// The JSON Schema of v0.3, from the tables that load() reads by.
+/// The JSON Schema of v0.3, from the tables that load() uses.
 std::string schema();
+/// The same as a Markdown page: every key with its type and its purpose.
+std::string reference();
 
 }  // namespace signalbox::config

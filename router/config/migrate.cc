@@ -1,13 +1,11 @@
-// Most of a migration is a table: which block of the older file is which block of v0.3. Whatever
-// v0.3 does not know inside a moved block is found by reading the result with v0.3's own tables, so
-// nothing has to be said twice.
+// Most of a migration is a table of blocks and their places in v0.3. Reading the result with v0.3's
+// own tables finds the unknown keys inside a moved block, so this file need not list them.
 
 #include "router/config/migrate.h"
 
 #include <algorithm>
 #include <array>
 
-#include "router/config/migrate_parts.h"
 #include "router/config/sections.h"
 #include "router/config/tree.h"
 
@@ -112,11 +110,11 @@ constexpr auto kMoves = std::to_array<Move>({
      "global.model_catalog.modules.hallucination_mitigation.explainer"},
 });
 
-// Blocks that migrate_parts.h is for.
+// Blocks that migrate_models() and migrate_decisions() convert.
 constexpr auto kElsewhere = std::to_array<std::string_view>(
     {"vllm_endpoints", "provider_profiles", "model_config", "categories", "providers.models"});
 
-// Blocks of the same name at the top of a v0.3 file.
+// Blocks that a v0.3 file has at its top under the same name.
 constexpr auto kInBoth = std::to_array<std::string_view>(
     {"listeners", "providers", "routing", "global", "entrypoints", "recipes", "setup"});
 
@@ -152,7 +150,7 @@ void move_blocks(Reader& reader, const yaml::Node& node, std::string_view path, 
   }
 }
 
-// Takes out the entries that v0.3's tables do not know.
+// Removes the entries that v0.3's tables do not have.
 void prune(yaml::Node& node, const std::vector<const yaml::Entry*>& unknown) {
   for (yaml::Node& item : node.items) prune(item, unknown);
   std::vector<yaml::Entry> kept;
@@ -164,7 +162,7 @@ void prune(yaml::Node& node, const std::vector<const yaml::Entry*>& unknown) {
   node.entries = std::move(kept);
 }
 
-// v0.3's order, for people who read the result.
+// Sorts the blocks in v0.3's usual order, for people who read the result.
 void sort_root(yaml::Node& root) {
   constexpr auto kOrder = std::to_array<std::string_view>(
       {"version", "listeners", "providers", "routing", "entrypoints", "recipes", "global"});
@@ -208,7 +206,7 @@ yaml::Node migrate(Reader& reader, const yaml::Node& root) {
   sort_root(out);
 
   Reader probe("", {});
-  read_section(probe, out, root_section(), probe.config);
+  read_section(probe, out, kRoot, &probe.config);
   for (const auto& [path, entry] : probe.unknown()) left_out(reader, *entry, path);
   std::vector<const yaml::Entry*> unknown;
   for (const auto& [path, entry] : probe.unknown()) unknown.push_back(entry);

@@ -1,19 +1,36 @@
 #pragma once
-// From the forms before v0.3 to v0.3, as a tree: the flat files of 2025 (bert_model,
-// vllm_endpoints, categories with model_scores, ...), the flat signal-decision files of 2026-01
-// (keyword_rules, decisions, ...) and the files of the command line tool, `version: v0.1`.
+// Migrates the forms before v0.3 to v0.3, as a tree: the flat files of 2025 (bert_model,
+// vllm_endpoints, categories with model_scores, ...), the flat files of 2026-01 with signals and
+// decisions (keyword_rules, decisions, ...), and the files of the command line tool, `version:
+// v0.1`.
 
 #include "base/yaml.h"
 #include "router/config/reader.h"
 
 namespace signalbox::config {
 
-/// Whether a file has one of those forms.
+/// True if a file has one of those forms.
 bool is_older_form(const yaml::Node& root);
 
-/// The same file in v0.3; every key in it is one of v0.3. What has no counterpart there is left out
-/// with a notice to `reader`, whose path must be empty. Nodes keep the lines of the older file.
-/// Precondition: is_older_form(root).
+/// The same file in v0.3, with keys of v0.3 only. Keys without a counterpart are left out with a
+/// notice to `reader`. Nodes keep the lines of the older file. Preconditions: is_older_form(root),
+/// and the path of `reader` is empty.
 yaml::Node migrate(Reader& reader, const yaml::Node& root);
+
+// --- parts of migrate() that do more than move blocks ---
+
+/// Converts `vllm_endpoints`, `provider_profiles` and `model_config` of `old`, and the models of
+/// the command line tool, to `providers.models` and `routing.modelCards` of `out`. Precondition:
+/// `out` has its decisions already.
+void migrate_models(Reader& reader, const yaml::Node& old, yaml::Node& out);
+
+/// Converts `categories` of `old` to domains and, in a file without decisions, to one decision
+/// each; its `prompt_guard` to a decision that refuses; and the plugins jailbreak and pii of
+/// decisions to signals and decisions that refuse.
+void migrate_decisions(Reader& reader, const yaml::Node& old, yaml::Node& out);
+
+/// Gives a notice that a key of the older file is left out.
+void left_out(Reader& reader, const yaml::Entry& entry, std::string_view where,
+              std::string_view why = "it has no counterpart in v0.3");
 
 }  // namespace signalbox::config

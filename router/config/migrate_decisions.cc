@@ -1,13 +1,13 @@
-// Decisions of the older forms. A category was a class of the classifier, the models that are good
-// at it and what is done to its requests; v0.3 has a signal and a decision for that. What refused a
-// request was a setting or a plugin; v0.3 has a signal and a decision that answers at once.
+// Decisions of the older forms. A category combined a class of the classifier, the models for it
+// and the handling of its requests; v0.3 has a signal and a decision instead. Settings and plugins
+// refused requests; v0.3 has a signal and a decision that answers at once.
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
 
-#include "router/config/migrate_parts.h"
+#include "router/config/migrate.h"
 #include "router/config/tree.h"
 
 namespace signalbox::config {
@@ -17,7 +17,7 @@ constexpr std::string_view kCategoryPriority = "100";
 constexpr int64_t kRefusalPriority = 1000;
 constexpr std::string_view kRefusal = "This request was refused by policy.";
 
-// Of a category; what is not among them is left out.
+// The keys of a category that are converted; others are left out.
 constexpr auto kCategoryKeys = std::to_array<std::string_view>(
     {"name", "description", "mmlu_categories", "model_scores", "model", "use_reasoning",
      "reasoning_description", "reasoning_effort", "system_prompt", "system_prompt_enabled",
@@ -103,11 +103,11 @@ class Decisions {
                              entry.key == "mmlu_categories" || entry.key == "model_scores";
       if (known && (with_decision || in_domain)) continue;
       left_out(reader_, entry, fmt::format("categories[{}]", index),
-               known ? "the file's decisions stand" : "it has no counterpart in v0.3");
+               known ? "the decisions of the file are used" : "it has no counterpart in v0.3");
     }
   }
 
-  // Only what a domain's scores have; the rest goes to the decision.
+  // The keys that a domain's scores have; the decision gets the others.
   static yaml::Node plain_scores(const yaml::Node& scores) {
     yaml::Node out = tree::sequence(scores.line);
     for (const yaml::Node& score : scores.items) {
@@ -135,7 +135,7 @@ class Decisions {
     list_at(out_, "routing.decisions", line).items.push_back(std::move(decision));
   }
 
-  // The best first: it is the one that answers.
+  // The best model first, because it answers.
   static yaml::Node model_refs(const yaml::Node& category) {
     yaml::Node refs = tree::sequence(category.line);
     std::vector<yaml::Node> scores;
@@ -183,21 +183,22 @@ class Decisions {
     return plugins;
   }
 
-  // `semantic_cache` held for every request but those of categories with a setting of their own.
+  // `semantic_cache` applied to every request, except in categories with their own setting.
   const yaml::Node* keeps_answers(const yaml::Node& category) {
     if (const yaml::Node* own = category.find("semantic_cache_enabled")) return own;
     const yaml::Node* cache = old_.find("semantic_cache");
     if (cache == nullptr || !tree::is_true(*cache, "enabled")) return nullptr;
     if (!std::exchange(says_who_keeps_, true))
-      reader_.notice(cache->line,
-                     "semantic_cache: in v0.3 it is decisions that keep answers; each category's "
-                     "does, and those of requests of no category are not kept");
+      reader_.notice(
+          cache->line,
+          "semantic_cache: in v0.3 decisions keep answers; the decision of each category "
+          "does, and answers to requests of no category are not kept");
     return cache->find("enabled");
   }
 
   // --- refusals ---
 
-  // `prompt_guard` holds for every request but those of categories with a setting of their own.
+  // `prompt_guard` applied to every request, except in categories with their own setting.
   void refuse_everywhere() {
     const yaml::Node* guard = old_.find("prompt_guard");
     if (guard == nullptr || !tree::is_true(*guard, "enabled")) return;
@@ -231,7 +232,7 @@ class Decisions {
                  line));
   }
 
-  // Decisions had plugins that refused what reached them.
+  // Plugins of decisions refused requests.
   void refuse_by_plugins() {
     const std::vector<yaml::Node> decisions = list_at(out_, "routing.decisions", old_.line).items;
     const int64_t priority = highest_priority(decisions) + 1;

@@ -1,10 +1,10 @@
-// Models of the older forms: a model's settings, the endpoints that serve it and what is known
-// about it stood in three places, which v0.3 sorts into providers.models and routing.modelCards.
+// Models of the older forms. The settings of a model, its endpoints and its properties were in
+// three places; v0.3 has them in providers.models and routing.modelCards.
 
 #include <algorithm>
 #include <array>
 
-#include "router/config/migrate_parts.h"
+#include "router/config/migrate.h"
 #include "router/config/tree.h"
 
 namespace signalbox::config {
@@ -37,7 +37,7 @@ constexpr auto kBackendKeys = std::to_array<std::string_view>(
     {"weight", "type", "protocol", "api_key", "api_key_env", "base_url", "endpoint", "provider",
      "auth_header", "auth_prefix", "extra_headers", "api_version", "chat_path", "backend_id",
      "engine_kind", "metrics_port", "metrics_path"});
-// Understood here and in no table above.
+// Keys that the code below reads, in addition to the tables above.
 constexpr auto kReadKeys = std::to_array<std::string_view>(
     {"name", "preferred_endpoints", "endpoints", "backend_refs", "access_key", "access"});
 
@@ -85,7 +85,7 @@ class Models {
     yaml::Node card;
   };
 
-  // Models that only endpoints, decisions or the default name.
+  // Models that occur only in endpoints, decisions or as the default.
   void add_the_others() {
     for (size_t i = 0; endpoints_ != nullptr && i < endpoints_->items.size(); ++i) {
       if (const yaml::Node* models = list_of(endpoints_->items[i], "models")) {
@@ -159,7 +159,7 @@ class Models {
     if (!refs.items.empty()) tree::add(added.model, "backend_refs", std::move(refs));
   }
 
-  // Those the model prefers, or those that list it, or all when none lists any model.
+  // The endpoints that the model prefers, or those that list it, or those without a list of models.
   std::vector<const yaml::Node*> endpoints_of(const yaml::Node& config, std::string_view name) {
     std::vector<const yaml::Node*> preferred, listing, silent;
     for (size_t i = 0; endpoints_ != nullptr && i < endpoints_->items.size(); ++i) {
@@ -210,8 +210,7 @@ class Models {
       const yaml::Node& endpoint = endpoints_->items[i];
       if (std::find(used_.begin(), used_.end(), &endpoint) != used_.end()) continue;
       reader_.at_key("vllm_endpoints", [&] {
-        reader_.at_index(
-            i, [&] { reader_.notice(endpoint.line, "left out: no model is served by it"); });
+        reader_.at_index(i, [&] { reader_.notice(endpoint.line, "left out: no model uses it"); });
       });
     }
   }
@@ -226,7 +225,7 @@ class Models {
     tree::put(out_, "providers.models", std::move(models));
     if (!cards.items.empty() && !tree::put(out_, "routing.modelCards", std::move(cards)))
       reader_.notice(old_.line,
-                     "routing.modelCards of the file stand; settings of models that "
+                     "routing.modelCards of the file is used; settings of models that "
                      "belong there are left out");
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A decision's `plugins` as structs: what is done to a request and to its reply. At most one of a
-// kind; their order in the file has no meaning, each has its place in the way of a request.
+// A decision's `plugins` as structs: changes to a request and its reply. A decision has at most one
+// plugin of a type. Their order in the file has no meaning; the router runs them in a fixed order.
 
 #include <cstdint>
 #include <map>
@@ -38,16 +38,17 @@ struct RequestParamsPlugin {
   bool strip_unknown = false;
 };
 
-/// Ours. Personal data goes out as placeholders and comes back as it was.
+/// Signalbox only. The server gets placeholders instead of personal data, and the client gets the
+/// original back.
 struct PiiMaskPlugin {
   enum class OnError { kRefuse, kRules };
   bool enabled = true;
   std::vector<std::string> types;  // empty: all
-  double threshold = 0;            // 0: the classifier's
+  double threshold = 0;            // 0: the classifier's threshold
   OnError on_error = OnError::kRefuse;
 };
 
-/// Which requests a client may bend by a header, and how far.
+/// Control of a plugin by a client's header, and its limits.
 struct RequestControls {
   bool enabled = false;
   std::string header;
@@ -64,7 +65,7 @@ struct ResponseCachePlugin {
   struct Personalized {
     std::string mode;
   };
-  struct Revision {  // any change of these starts a new cache
+  struct Revision {  // any change starts an empty cache
     std::string cache_epoch;
     std::string model_revision;
     std::string prompt_revision;
@@ -81,7 +82,7 @@ struct ResponseCachePlugin {
 };
 
 struct ContextCompressionPlugin {
-  struct Budget {  // a number of tokens or "auto"
+  struct Budget {  // each a number of tokens, or "auto"
     std::string trigger_tokens = "auto";
     std::string target_tokens = "auto";
     std::string reserve_output_tokens = "auto";
@@ -129,7 +130,7 @@ struct ToolsPlugin {
   bool strip_tool_history = false;
 };
 
-/// How tools are ranked for a request. Stands in `global.integrations.tools` as well.
+/// How to rank tools for a request. `global.integrations.tools` has it, too.
 struct ToolFiltering {
   struct Weights {
     double embed = 0, lexical = 0, tag = 0, name = 0, category = 0;
@@ -171,7 +172,7 @@ struct ToolSelectionPlugin {
 };
 
 struct HallucinationPlugin {
-  enum class Action { kHeader, kBody, kBlock, kNone };  // kBlock is ours
+  enum class Action { kHeader, kBody, kBlock, kNone };  // kBlock: Signalbox only
   bool enabled = true;
   bool use_nli = false;
   Action hallucination_action = Action::kHeader;
@@ -191,12 +192,12 @@ struct RouterReplayPlugin {
   uint32_t max_records = 0;
   bool capture_request_body = false;
   bool capture_response_body = false;
-  uint64_t max_body_bytes = 0;  // 0: no bound, here and below
+  uint64_t max_body_bytes = 0;  // 0: no limit, here and below
   uint64_t max_tool_trace_bytes = 0;
   uint32_t max_tool_trace_steps = 0;
 };
 
-/// What of a memory comes back. Stands in `global.stores.memory` as well.
+/// Selection of memories. `global.stores.memory` has it, too.
 struct MemoryReflection {
   bool enabled = false;
   std::string algorithm;
@@ -216,7 +217,7 @@ struct MemoryPlugin {
   MemoryReflection reflection;
 };
 
-/// Where documents come from: the keys of every backend, each of which reads its own.
+/// The source of documents: the keys of all backends, of which each uses its own.
 struct RagBackend {
   std::string collection;  // milvus, qdrant
   bool reuse_cache_connection = false;
@@ -238,10 +239,10 @@ struct RagBackend {
   std::string filter;  // JSON
   uint32_t max_num_results = 0;
   std::string workflow_mode;
-  std::string primary;  // hybrid: the names of two backends and the keys of each
+  std::string primary;  // hybrid: the names of two backends, and the keys of each
   std::string fallback;
   std::string strategy;
-  std::vector<RagBackend> primary_config;  // at most one, as is fallback_config
+  std::vector<RagBackend> primary_config;  // at most one, like fallback_config
   std::vector<RagBackend> fallback_config;
   uint32_t timeout_seconds = 0;
 };
@@ -260,7 +261,7 @@ struct RagPlugin {
   RagBackend backend_config;
 };
 
-/// How it is seen that an image is asked for.
+/// How to detect requests for an image.
 struct ModalityDetection {
   struct Classifier {
     std::string model_path;

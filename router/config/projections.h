@@ -1,6 +1,7 @@
 #pragma once
-// `routing.projections` as structs: signals derived from others. Partitions let one of several
-// signals win, scores add signals up, mappings cut a score into named bands.
+// `routing.projections` as structs: signals derived from others. In a partition one of several
+// signals wins, a score is a weighted sum of signals, and a mapping divides a score into named
+// ranges.
 
 #include <optional>
 #include <string>
@@ -15,16 +16,16 @@ struct Partition {
   std::string name;
   Semantics semantics = Semantics::kExclusive;
   double temperature = 1;
-  std::vector<std::string> members;  // names of signals, mostly of embeddings or domains
-  std::string fallback;              // `default`: who wins when none matches
+  std::vector<std::string> members;  // names of signals, usually embeddings or domains
+  std::string fallback;              // `default`: the winner if none matches
 };
 
 struct ScoreInput {
   enum class Source { kBinary, kConfidence, kScore, kRaw };
-  std::string type;  // of the signal, or "kb_metric"
+  std::string type;  // type of the signal, or "kb_metric"
   std::string name;
-  std::string kb;      // of kb_metric
-  std::string metric;  // of kb_metric
+  std::string kb;      // for kb_metric
+  std::string metric;  // for kb_metric
   double weight = 1;
   Source value_source = Source::kBinary;
   double match = 1;
@@ -48,7 +49,7 @@ struct Mapping {
     Predicate range;
   };
   std::string name;
-  std::string source;  // of scores
+  std::string source;  // name of a score
   Method method = Method::kThresholdBands;
   Calibration calibration;
   std::vector<Output> outputs;

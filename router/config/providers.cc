@@ -1,10 +1,306 @@
-// `providers`: the models that requests can go to, and the servers behind them.
+// `providers`: the models that requests can go to, and the servers that have them.
 
-#include "router/config/pii_types.h"
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
+
+using namespace std::chrono_literals;
+
+// --- backend_refs ---
+
+// A backend as written. It becomes a BackendRef once all its keys are known.
+struct BackendText {
+  BackendRef ref;
+  std::string endpoint;
+  std::string base_url;
+  bool https = false;
+};
+
+void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  if (ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
+  reader.at_key("type", [&] {
+    reader.notice(
+        node.find("type")->line,
+        fmt::format("unknown type \"{}\" is treated as vllm (known: vllm, chat, echo)", ref.type));
+  });
+}
+
+void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
+  const bool by_url = !out.base_url.empty();
+  const std::string_view key = by_url ? "base_url" : "endpoint";
+  reader.at_key(key, [&] {
+    auto address = by_url ? parse_base_url(out.base_url) : parse_endpoint(out.endpoint, out.https);
+    if (!address) return reader.error(node.find(key)->line, std::move(address).error().message);
+    out.ref.host = address->host;
+    out.ref.port = address->port;
+    out.ref.tls = address->tls;
+    if (out.ref.name.empty()) out.ref.name = written(address->host, address->port);
+    out.ref.path_prefix = address->path;
+    if (!out.ref.chat_path.empty()) out.ref.chat_path.insert(0, address->path);
+    // Requests bring their own "/v1/...".
+    if (out.ref.path_prefix.ends_with("/v1"))
+      out.ref.path_prefix.resize(out.ref.path_prefix.size() - 3);
+  });
+}
+
+// True for a header that the router sets or takes from the client's request: its trace and accepted
+// encodings.
+bool is_of_request(std::string_view name) {
+  return is_own_header(name) || ascii::iequals(name, "traceparent") ||
+         ascii::iequals(name, "tracestate") || ascii::iequals(name, "accept-encoding");
+}
+
+// Checks the values that become fields of a request's header.
+void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  const auto check = [&](std::string_view key, const auto& body) {
+    reader.at_key(key, [&] { body(node.find(key)->line); });
+  };
+  const auto check_name = [&](uint32_t line, std::string_view name) {
+    if (!is_header_name(name))
+      reader.error(line, fmt::format("expected the name of a header, found \"{}\"", name));
+    else if (is_of_request(name))
+      reader.error(line, fmt::format("the router sets \"{}\" itself", name));
+  };
+  constexpr std::string_view kOneLine = "expected one line without control characters";
+  if (node.find("auth_header") != nullptr)
+    check("auth_header", [&](uint32_t line) { check_name(line, ref.auth_header); });
+  if (!is_header_value(ref.auth_prefix))
+    check("auth_prefix", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
+  if (!is_header_value(ref.api_key))
+    check("api_key", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
+  if (ref.extra_headers.empty()) return;
+  const bool has_key = !ref.api_key.empty() || !ref.api_key_env.empty();
+  check("extra_headers", [&](uint32_t line) {
+    for (const auto& [name, value] : ref.extra_headers) {
+      check_name(line, name);
+      if (has_key && ascii::iequals(name, ref.auth_header))
+        reader.error(line, fmt::format("\"{}\" carries the key already", name));
+      const auto twin = std::find_if(
+          ref.extra_headers.begin(), ref.extra_headers.end(),
+          [&name = name](const auto& other) { return ascii::iequals(other.first, name); });
+      if (twin->first != name)
+        reader.error(line, fmt::format("\"{}\" and \"{}\" are one header", twin->first, name));
+      if (!is_header_value(value)) reader.error(line, fmt::format("{}: {}", name, kOneLine));
+    }
+  });
+}
+
+// Checks the values that become part of the first line of a request as they are.
+void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  const auto only = [](std::string_view text, std::string_view others) {
+    return std::all_of(text.begin(), text.end(), [others](char c) {
+      return ascii::is_digit(c) || ascii::is_alpha(c) || others.find(c) != std::string_view::npos;
+    });
+  };
+  if (!ref.chat_path.empty() &&
+      (ref.chat_path[0] != '/' || !only(ref.chat_path, "/-._~%!$&'()*+,;=:@"))) {
+    reader.at_key("chat_path", [&] {
+      reader.error(
+          node.find("chat_path")->line,
+          fmt::format("expected a path that begins with \"/\", found \"{}\"", ref.chat_path));
+    });
+  }
+  if (!only(ref.api_version, "-._~")) {
+    reader.at_key("api_version", [&] {
+      reader.error(
+          node.find("api_version")->line,
+          fmt::format("expected letters, digits, -, . and _, found \"{}\"", ref.api_version));
+    });
+  }
+}
+
+void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
+  check_known_type(reader, node, out.ref);
+  check_headers(reader, node, out.ref);
+  check_target(reader, node, out.ref);
+  if (!out.endpoint.empty() && !out.base_url.empty())
+    return reader.error(node.line, "expected endpoint or base_url, found both");
+  if (!out.endpoint.empty() || !out.base_url.empty()) return set_address(reader, node, out);
+  const bool has_address = node.find("endpoint") != nullptr || node.find("base_url") != nullptr;
+  if (out.ref.type != "echo" && !has_address)
+    reader.error(node.line, "expected endpoint, base_url or type: echo");
+}
+
+constexpr Choice kProtocols[] = {{"http", false}, {"https", true}};
+
+constexpr Key kBackendKeys[] = {
+    text(FIELD_AS("name", BackendText, ref.name),
+         "Name in messages and metrics. Default: the address."),
+    text(FIELD_AS("type", BackendText, ref.type),
+         "`vllm` (default), `chat`, or `echo` for the built-in server that repeats the request."),
+    text(FIELD(BackendText, endpoint), "Address of the server, `host:port`."),
+    text(FIELD(BackendText, base_url), "URL of the server, instead of `endpoint`."),
+    choice(FIELD_AS("protocol", BackendText, https), kProtocols,
+           "Protocol for `endpoint`. Default: `http`."),
+    text(FIELD_AS("tls_ca_path", BackendText, ref.tls_ca_path),
+         "PEM file of the authorities that may sign the server's certificate. Default: the "
+         "system's. Signalbox only."),
+    boolean(FIELD_AS("tls_skip_verify", BackendText, ref.tls_skip_verify),
+            "Accept any certificate of the server. Signalbox only."),
+    integer(FIELD_AS("weight", BackendText, ref.weight), 0, 1'000'000,
+            "Share of the model's requests, relative to its other backends. Default: 1."),
+    text(FIELD_AS("api_key_env", BackendText, ref.api_key_env),
+         "Environment variable that contains the API key."),
+    text(FIELD_AS("auth_header", BackendText, ref.auth_header),
+         "Header that carries the API key. Default: `Authorization`."),
+    string(FIELD_AS("auth_prefix", BackendText, ref.auth_prefix),
+           "Word in front of the API key. Default: `Bearer`."),
+    string(FIELD_AS("provider", BackendText, ref.provider), "API dialect of the server.")
+        .no_effect("api_format of the model selects the protocol")
+        .unless("openai"),
+    string(FIELD_AS("api_key", BackendText, ref.api_key),
+           "The API key itself. It is used if the variable of `api_key_env` is not set."),
+    text_map(FIELD_AS("extra_headers", BackendText, ref.extra_headers),
+             "Headers to send with every request. They replace the client's of the same name."),
+    string(FIELD_AS("api_version", BackendText, ref.api_version),
+           "Value of the query parameter `api-version`."),
+    string(FIELD_AS("chat_path", BackendText, ref.chat_path),
+           "Path of chat completions below `base_url`. Default: `/v1/chat/completions`."),
+    string(FIELD_AS("backend_id", BackendText, ref.backend_id), "Name of the server in metrics.")
+        .not_built("metrics contain the name"),
+    string(FIELD_AS("engine_kind", BackendText, ref.engine_kind),
+           "Inference engine of the server. `dynamo` and `production_stack` choose workers "
+           "themselves and get the router's decision in headers."),
+    integer(FIELD_AS("metrics_port", BackendText, ref.metrics_port), 0, 65535,
+            "Port on which the server reports its load. Default: its own port."),
+    string(FIELD_AS("metrics_path", BackendText, ref.metrics_path),
+           "Path of the load report. Default: `/metrics` if there is a `metrics_port`, otherwise "
+           "the load is not read."),
+};
+constexpr Section kBackend{kBackendKeys, checked<check_backend>};
+
+// Reads each backend as a BackendText and keeps its BackendRef.
+void read_backends(Reader& reader, const yaml::Node& node, std::vector<BackendRef>& out) {
+  if (node.kind == yaml::Kind::kNull) return;
+  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    reader.at_index(i, [&] {
+      BackendText backend;
+      read_section(reader, node.items[i], kBackend, &backend);
+      out.push_back(std::move(backend.ref));
+    });
+  }
+  if (!out.empty() && std::all_of(out.begin(), out.end(),
+                                  [](const BackendRef& backend) { return backend.weight == 0; }))
+    reader.error(node.line, "expected at least one backend with a weight above 0");
+}
+
+// --- reliability ---
+
+// Sets what a word of `retry_on` stands for; false for an unknown word.
+bool set_retry(std::string_view word, RetryOn& out) {
+  const auto is = [word](auto... names) { return ((word == names) || ...); };
+  if (is("connect-failure")) {
+    out.connect = true;
+  } else if (is("refused-stream", "reset-before-request")) {
+    out.refused = true;
+  } else if (is("request-timeout")) {
+    out.timeout = true;
+  } else if (is("reset")) {
+    out.refused = out.timeout = true;
+  } else if (is("gateway-error")) {
+    out.gateway_error = true;
+  } else if (is("5xx")) {
+    out = {true, true, true, true, true};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void read_retry_on(Reader& reader, const yaml::Node& node, RetryOn& out) {
+  const auto scalar = reader.scalar(node, "a string");
+  if (!scalar) return;
+  out = {false, false, false, false, false};
+  std::string_view rest = scalar->text;
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    std::string_view word = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    if (word.empty() || set_retry(word, out)) continue;
+    reader.notice(node.line,
+                  fmt::format("\"{}\" has no effect (known: connect-failure, refused-stream, "
+                              "reset, reset-before-request, request-timeout, gateway-error, 5xx)",
+                              word));
+  }
+}
+
+constexpr Choice kBalancing[] = {
+    {"round_robin", Reliability::Policy::kWeighted},
+    {"random", Reliability::Policy::kWeighted},
+    {"weighted", Reliability::Policy::kWeighted},
+    {"least_request", Reliability::Policy::kLeastRequest},
+    {"ring_hash", Reliability::Policy::kSession},
+    {"maglev", Reliability::Policy::kSession},
+    {"session", Reliability::Policy::kSession},
+    {"prefix_aware", Reliability::Policy::kPrefix},
+};
+
+// The keys up to health_check_timeout are upstream's, in the words of Envoy.
+constexpr Key kReliabilityKeys[] = {
+    choice(FIELD(Reliability, lb_policy), kBalancing,
+           "How to choose a backend: in turn by weight, the least loaded, by session, or the one "
+           "that has the beginning of the prompt in its cache."),
+    integer(FIELD(Reliability, retry_count), 0, 100,
+            "Other backends to try after a failure. Default: 2."),
+    key_of(FIELD(Reliability, retry_on), Kind::kString,
+           "Failures to retry, with commas between them.")
+        .read_by<read_retry_on>(),
+    count(FIELD(Reliability, consecutive_5xx),
+          "Failures in a row after which a backend is ejected. 0: never. Default: 5."),
+    duration(FIELD(Reliability, base_ejection_time), 1ms, 24h,
+             "Duration of the first ejection; each further one takes twice as long. Default: "
+             "30s."),
+    integer(FIELD(Reliability, max_ejection_percent), 0, 100,
+            "Largest share of the backends to eject at a time, in percent. The last backend is "
+            "never ejected. Default: 50."),
+    string(FIELD(Reliability, health_check_path),
+           "Path to request from each backend as a health check. Default: no checks."),
+    duration(FIELD(Reliability, health_check_interval), 10ms, 24h,
+             "Time between health checks. Default: 10s."),
+    duration(FIELD(Reliability, health_check_timeout), 10ms, 1h,
+             "Time limit of a health check. Default: 2s."),
+    integer(FIELD(Reliability, unhealthy_threshold), 1, 1000,
+            "Failed health checks in a row after which a backend is not used. Default: 3."),
+    integer(FIELD(Reliability, healthy_threshold), 1, 1000,
+            "Passed health checks in a row after which it is used again. Default: 2."),
+    duration(FIELD(Reliability, metrics_interval), 10ms, 1h,
+             "Time between load reports of backends with `metrics_port` or `metrics_path`. "
+             "Default: 1s."),
+    duration(FIELD(Reliability, reply_timeout), 0ms, 24h,
+             "Time limit for a reply to begin. 0s (default): the listener's timeout."),
+    count(FIELD(Reliability, max_in_flight),
+          "Requests that one backend gets at a time. 0 (default): no limit."),
+    integer(FIELD(Reliability, queue_max), 0, 100'000,
+            "Requests that may wait for a backend; further ones get 429. Default: 128."),
+    duration(FIELD(Reliability, queue_timeout), 1ms, 1h,
+             "Longest wait of such a request. Default: 10s."),
+    text(FIELD(Reliability, session_header),
+         "Header that names the session of a request. Default: `x-session-id`."),
+    integer(FIELD(Reliability, prefix_block_bytes), 16, 65'536,
+            "Size of the blocks in which prompts are compared, in bytes. Default: 256."),
+    integer(FIELD(Reliability, prefix_blocks_max), 16, 10'000'000,
+            "Blocks to remember for each backend. Default: 16384."),
+    integer(FIELD(Reliability, shared_prefix_bytes), 0, 1'000'000'000,
+            "Prompts that share a beginning of at least this many bytes, up to the end of a "
+            "message, go to one backend. 0: they need not. Default: 16384."),
+    positive(FIELD(Reliability, prefill_weight),
+             "Cost of a block that a backend has not in its cache. Default: 1."),
+    positive(FIELD(Reliability, active_weight),
+             "Cost of a block that a backend is working on. Default: 1."),
+    texts(FIELD(Reliability, fallback_models),
+          "Models to try in turn if no backend of this model answers."),
+};
+constexpr Section kReliability{kReliabilityKeys};
+
+// --- models ---
 
 void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   if (out.provider_model_id.empty()) out.provider_model_id = out.name;
@@ -26,85 +322,72 @@ void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   }
 }
 
-const Section<Pricing>& pricing_section() {
-  static const Section<Pricing> section{{
-      optional("currency", text(&Pricing::currency), "of the prices"),
-      optional("prompt_per_1m", positive(&Pricing::prompt_per_1m), "a million tokens read"),
-      optional("cached_input_per_1m", positive(&Pricing::cached_input_per_1m),
-               "a million tokens read from the server's cache"),
-      optional("cache_write_per_1m", positive(&Pricing::cache_write_per_1m),
-               "a million tokens written to it"),
-      optional("completion_per_1m", positive(&Pricing::completion_per_1m),
-               "a million tokens generated"),
-  }};
-  return section;
-}
+constexpr Key kPricingKeys[] = {
+    text(FIELD(Pricing, currency), "Currency of the prices. Default: USD."),
+    positive(FIELD(Pricing, prompt_per_1m), "Price of a million prompt tokens."),
+    positive(FIELD(Pricing, cached_input_per_1m),
+             "Price of a million prompt tokens that the server has in its cache."),
+    positive(FIELD(Pricing, cache_write_per_1m),
+             "Price of a million tokens written to the server's cache.")
+        .no_effect("costs do not include writes to a cache"),
+    positive(FIELD(Pricing, completion_per_1m), "Price of a million generated tokens."),
+};
+constexpr Section kPricing{kPricingKeys};
 
-const Section<PiiPolicy>& pii_policy_section() {
-  static const Section<PiiPolicy> section{{
-      optional("allow_by_default", boolean(&PiiPolicy::allow_by_default),
-               "whether types that are not listed may pass"),
-      optional("pii_types_allowed", pii_types(&PiiPolicy::pii_types_allowed),
-               "types that may pass"),
-  }};
-  return section;
-}
+constexpr Key kPiiPolicyKeys[] = {
+    boolean(FIELD(PiiPolicy, allow_by_default),
+            "Send personal data of any type that is not listed. Default: true."),
+    texts(FIELD(PiiPolicy, pii_types_allowed), "Types of personal data that the model may see.")
+        .then<note_unknown_pii_types>(),
+};
+constexpr Section kPiiPolicy{kPiiPolicyKeys};
 
-const Section<Model>& model_section() {
-  using ApiFormat = Model::ApiFormat;
-  static const Section<Model> section{
-      {
-          required("name", text(&Model::name), "what clients and decisions call it"),
-          optional("provider_model_id", text(&Model::provider_model_id),
-                   "what the server calls it; default: name"),
-          optional("reasoning_family", text(&Model::reasoning_family), "how reasoning is switched"),
-          required("backend_refs", backends_value(), "the servers that have it"),
-          optional("api_format",
-                   choice(&Model::api_format,
-                          {{"openai", ApiFormat::kOpenAi}, {"anthropic", ApiFormat::kAnthropic}}),
-                   "the server's protocol"),
-          optional("pricing", object(&Model::pricing, pricing_section),
-                   "what its tokens cost, for algorithms that compare models"),
-          optional("reliability", object(&Model::reliability, reliability_section),
-                   "choice among backends, retries, health and ejection"),
-          optional("external_model_ids", text_map(&Model::external_model_ids),
-                   "what each provider calls it")
-              .not_built("provider_model_id is sent to every backend"),
-          optional("pii_policy", object(&Model::pii_policy, pii_policy_section),
-                   "which personal data it may see"),
-          removed<Model>("endpoints", "backends are listed in backend_refs"),
-          removed<Model>("preferred_endpoints", "backends are listed in backend_refs"),
-          removed<Model>("access_key", "a key is named by api_key_env of a backend"),
-      },
-      check_model};
-  return section;
-}
+constexpr Choice kApiFormats[] = {{"openai", Model::ApiFormat::kOpenAi},
+                                  {"anthropic", Model::ApiFormat::kAnthropic}};
 
-const Section<ReasoningFamily>& family_section() {
-  using Type = ReasoningFamily::Type;
-  static const Section<ReasoningFamily> section{{
-      required("type",
-               choice(&ReasoningFamily::type,
-                      {{"chat_template_kwargs", Type::kChatTemplateKwargs},
-                       {"reasoning_effort", Type::kReasoningEffort},
-                       {"top_level_reasoning_effort", Type::kTopLevelReasoningEffort}}),
-               "where the switch goes in a request"),
-      required("parameter", text(&ReasoningFamily::parameter), "its name there"),
-  }};
-  return section;
-}
+constexpr Key kModelKeys[] = {
+    text(FIELD(Model, name), "Name that clients and decisions use.").required(),
+    text(FIELD(Model, provider_model_id), "Name that the server uses. Default: `name`."),
+    text(FIELD(Model, reasoning_family),
+         "One of `providers.defaults.reasoning_families`: how to switch reasoning on and off."),
+    nested(FIELD(Model, backend_refs), Kind::kList, kBackend, "Servers that have the model.")
+        .read_by<read_backends>()
+        .required(),
+    choice(FIELD(Model, api_format), kApiFormats, "API of the servers. Default: `openai`."),
+    object(FIELD(Model, pricing), kPricing,
+           "Prices of its tokens, for metrics and for algorithms that compare costs."),
+    object(FIELD(Model, reliability), kReliability,
+           "Choice of a backend, retries, health checks and ejection."),
+    text_map(FIELD(Model, external_model_ids), "Name of the model at each provider.")
+        .not_built("every backend gets provider_model_id"),
+    object(FIELD(Model, pii_policy), kPiiPolicy, "Personal data that the model may see."),
+    removed("endpoints", "list the backends in backend_refs"),
+    removed("preferred_endpoints", "list the backends in backend_refs"),
+    removed("access_key", "name the key by api_key_env of a backend"),
+};
+constexpr Section kModel{kModelKeys, checked<check_model>};
 
-const Section<Providers>& defaults_section() {
-  static const Section<Providers> section{{
-      required("default_model", text(&Providers::default_model),
-               "where a request goes when no decision matches"),
-      optional("default_reasoning_effort", text(&Providers::default_reasoning_effort),
-               "when a decision names none"),
-      optional("reasoning_families", map(&Providers::reasoning_families, family_section),
-               "ways of switching reasoning on and off"),
-  }};
-  return section;
-}
+constexpr Choice kReasoningTypes[] = {
+    {"chat_template_kwargs", ReasoningFamily::Type::kChatTemplateKwargs},
+    {"reasoning_effort", ReasoningFamily::Type::kReasoningEffort},
+    {"top_level_reasoning_effort", ReasoningFamily::Type::kTopLevelReasoningEffort},
+};
+
+constexpr Key kReasoningFamilyKeys[] = {
+    choice(FIELD(ReasoningFamily, type), kReasoningTypes, "Place of the parameter in a request.")
+        .required(),
+    text(FIELD(ReasoningFamily, parameter), "Name of the parameter.").required(),
+};
+constexpr Section kReasoningFamily{kReasoningFamilyKeys};
+
+constexpr Key kDefaultsKeys[] = {
+    text(FIELD(Providers, default_model), "Model of requests that no decision matches.").required(),
+    text(FIELD(Providers, default_reasoning_effort),
+         "Reasoning effort if a decision names none. Default: `medium`."),
+    map(FIELD(Providers, reasoning_families), kReasoningFamily,
+        "Ways to switch reasoning on and off, by name."),
+};
+constexpr Section kDefaults{kDefaultsKeys};
 
 void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& out) {
   for (size_t i = 0; i < out.models.size() && i < models.items.size(); ++i) {
@@ -136,34 +419,27 @@ void check_providers(Reader& reader, const yaml::Node& node, Providers& out) {
     return;
   std::vector<std::string_view> known;
   for (const Model& model : out.models) known.push_back(model.name);
-  reader.at_key("defaults", [&] {
-    reader.at_key("default_model", [&] {
-      reader.error(node.find("defaults")->find("default_model")->line,
-                   fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
-    });
+  reader.at_key("defaults.default_model", [&] {
+    reader.error(node.find("defaults")->find("default_model")->line,
+                 fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
   });
 }
 
+constexpr Key kProvidersKeys[] = {
+    object(same<Providers>("defaults"), kDefaults, "Settings that a decision may override.")
+        .required(),
+    named(FIELD(Providers, models), kModel, "The models.").required(),
+    removed("default_model", "use providers.defaults.default_model"),
+    removed("reasoning_families", "use providers.defaults.reasoning_families"),
+    removed("default_reasoning_effort", "use providers.defaults.default_reasoning_effort"),
+    removed("model_targets", "use backend_refs of each of providers.models"),
+    removed("backends", "use backend_refs of each of providers.models"),
+    removed("auth_profiles", "use api_key_env of each backend"),
+    removed("external_models", "use global.model_catalog.external"),
+};
+
 }  // namespace
 
-const Section<Providers>& providers_section() {
-  static const Section<Providers> section{
-      {
-          required("defaults", group(defaults_section),
-                   "what holds unless a decision says otherwise"),
-          required("models", named_list(&Providers::models, model_section), "the models"),
-          removed<Providers>("default_model", "it is providers.defaults.default_model"),
-          removed<Providers>("reasoning_families",
-                             "they are providers.defaults.reasoning_families"),
-          removed<Providers>("default_reasoning_effort",
-                             "it is providers.defaults.default_reasoning_effort"),
-          removed<Providers>("model_targets", "each of providers.models has its backend_refs"),
-          removed<Providers>("backends", "each of providers.models has its backend_refs"),
-          removed<Providers>("auth_profiles", "each backend has its api_key_env"),
-          removed<Providers>("external_models", "they are global.model_catalog.external"),
-      },
-      check_providers};
-  return section;
-}
+constinit const Section kProviders{kProvidersKeys, checked<check_providers>};
 
 }  // namespace signalbox::config

@@ -1,22 +1,23 @@
-// Reporting: what the person who wrote the file gets to read.
+// Reporting to the person who wrote the file, and environment variables in its values.
 
 #include "router/config/reader.h"
 
 #include <algorithm>
+#include <cstdlib>
 
-#include "router/config/environment.h"
+#include "base/ascii.h"
 
 namespace signalbox::config {
 namespace {
 
 constexpr size_t kShownMax = 60;  // characters of a value that an error repeats
 
-// A shorter value of a variable is put back only where it stands in quotes: it is no secret, and a
-// part of many a word.
+// A shorter value of a variable is replaced by the name only inside quotes: it is no secret, and it
+// occurs in ordinary words.
 constexpr size_t kTellingMin = 6;
 
-// "http://********@host" for "http://user:password@host". A password may hold a slash, which should
-// have been written %2F.
+// Makes "http://********@host" of "http://user:password@host". A password may contain a slash that
+// should have been written %2F.
 std::string without_credentials(std::string_view text) {
   std::string out;
   for (size_t scheme = 0; (scheme = text.find("://")) != std::string_view::npos;) {
@@ -65,7 +66,53 @@ std::string without_indices(std::string_view path) {
   return out;
 }
 
+bool is_variable(std::string_view name) {
+  if (name.empty() || ascii::is_digit(name[0])) return false;
+  for (const char c : name) {
+    if (!ascii::is_alnum(c) && c != '_') return false;
+  }
+  return true;
+}
+
+// `inside` is the text between the braces.
+Result<std::string> value_of(std::string_view inside, std::vector<FromEnvironment>* used) {
+  const size_t dash = inside.find(":-");
+  const std::string name(inside.substr(0, dash));
+  if (!is_variable(name))
+    return fail(Code::kInvalid, "expected the name of a variable, found \"${{{}}}\"", inside);
+  const char* value = std::getenv(name.c_str());
+  const bool holds_text = value != nullptr && *value != '\0';
+  if (used != nullptr && holds_text) used->push_back({value, name});
+  if (dash != std::string_view::npos)
+    return std::string(holds_text ? value : inside.substr(dash + 2));
+  if (value == nullptr) return fail(Code::kInvalid, "the environment variable {} is not set", name);
+  return std::string(value);
+}
+
 }  // namespace
+
+// One pass from left to right, so a value is never expanded again.
+Result<std::string> substitute_environment(std::string_view text,
+                                           std::vector<FromEnvironment>* used) {
+  std::string out;
+  for (size_t at = 0;;) {
+    const size_t open = text.find("${", at);
+    if (open == std::string_view::npos) return out.append(text.substr(at));
+    if (open > at && text[open - 1] == '$') {
+      out.append(text.substr(at, open - at - 1)).append("${");
+      at = open + 2;
+      continue;
+    }
+    out.append(text.substr(at, open - at));
+    const size_t close = text.find('}', open);
+    if (close == std::string_view::npos) {
+      return fail(Code::kInvalid, "expected a }} after ${{, found \"{}\"", text.substr(open, 40));
+    }
+    SIGNALBOX_TRY(const std::string value, value_of(text.substr(open + 2, close - open - 2), used));
+    out += value;
+    at = close + 1;
+  }
+}
 
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known) {
   std::string_view best;
@@ -107,7 +154,7 @@ std::string found(const yaml::Node& node) {
     case yaml::Kind::kScalar:
       break;
   }
-  // A password cut off would not be seen for one.
+  // Hide passwords before cutting: a cut URL no longer looks like one.
   const std::string shown = without_credentials(node.scalar);
   if (shown.size() <= kShownMax) return fmt::format("\"{}\"", shown);
   return fmt::format("\"{}...\"", shown.substr(0, kShownMax));
@@ -126,6 +173,11 @@ void Reader::not_built(uint32_t line, std::string_view consequence) {
   notice(line, fmt::format("not built yet; {}", consequence));
 }
 
+void Reader::no_effect(uint32_t line, std::string_view consequence) {
+  if (not_built_depth_ > 0) return;
+  notice(line, fmt::format("has no effect; {}", consequence));
+}
+
 void Reader::notice(uint32_t line, std::string text) {
   Remark remark{line, path_, std::move(text), without_indices(path_)};
   for (Remark& known : notices_) {
@@ -140,7 +192,7 @@ void Reader::notice(uint32_t line, std::string text) {
 void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known) {
   unknown_.emplace_back(path_, &entry);
   std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
-  // With `decision` for `decisions` all that stands in it would be missed.
+  // A misspelt section, `decision` for `decisions`, would lose everything in it.
   const bool is_section = !entry.value.items.empty() || !entry.value.entries.empty();
   const std::string_view meant = nearest(entry.key, known);
   const bool is_slip =
@@ -222,7 +274,7 @@ std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view wh
                          : error(node.line, std::move(message));
     return std::nullopt;
   }
-  // A quoted "${PORT}" is quoted for YAML's sake; what the variable holds decides.
+  // YAML needs the quotes of "${PORT}", so a replaced value counts as unquoted.
   const bool replaced = *text != node.scalar;
   return Scalar{*std::move(text), node.quoted && !replaced};
 }

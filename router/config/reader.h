@@ -1,7 +1,6 @@
 #pragma once
-// What every section's reader needs: where in the file it is, scalars with their ${VARIABLES}
-// replaced, and a place to put what is wrong. Errors are collected, not thrown: one run over a file
-// reports all of them.
+// The state of reading one file: the current path in it, scalars with their ${VARIABLES} replaced,
+// and the errors and notices so far. Errors are collected, not thrown, so one run reports them all.
 
 #include <cstdint>
 #include <optional>
@@ -11,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/yaml.h"
 #include "router/config/config.h"
-#include "router/config/environment.h"
 #include "router/config/load.h"
 
 namespace signalbox::config {
@@ -24,20 +23,33 @@ struct Scalar {
   bool quoted = false;
 };
 
-/// The known name closest to an unknown one, or "" when none is close enough to be what was meant.
+/// The known name closest to an unknown one, or "" if none is close enough to be a misspelling.
 std::string_view nearest(std::string_view name, std::span<const std::string_view> known);
 
-/// What follows an unknown name: "; did you mean \"keywords\"?" or " (known: a, b, c)".
+/// The end of a message about an unknown name: "; did you mean \"keywords\"?" or " (known: a, b)".
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 /// "a, b, c", or "none".
 std::string join(std::span<const std::string_view> names);
 
-/// A node in words for "found ...": "nothing", "\"abc\"", "a list", "a mapping".
+/// A node in words, to follow "found": "nothing", "\"abc\"", "a list", "a mapping".
 std::string found(const yaml::Node& node);
 
-/// Not thread-safe; one a load. Messages show text as the file has it: variables of the environment
-/// by name, and no password of a URL, since logs and clients read them.
+/// An environment variable that the file uses.
+struct FromEnvironment {
+  std::string value;
+  std::string name;
+};
+
+/// Replaces ${NAME} by the variable's value, and ${NAME:-text} by its value or, if it is unset or
+/// empty, by the text. $${ stands for a literal ${. Values are not expanded again. `used` gets each
+/// variable that has a value. Errors: kInvalid for an unset variable without a default, and for a
+/// ${ without its } or without a name.
+Result<std::string> substitute_environment(std::string_view text,
+                                           std::vector<FromEnvironment>* used = nullptr);
+
+/// Collects what is read and what is wrong. One per load; not thread-safe. Logs and clients read
+/// the messages, so they show environment variables by name and hide the passwords of URLs.
 class Reader {
  public:
   Reader(std::string_view source, const LoadOptions& options)
@@ -49,11 +61,13 @@ class Reader {
   void expected(const yaml::Node& node, std::string_view what);
   /// Equal notices at other elements of a list are counted, not repeated.
   void notice(uint32_t line, std::string text);
-  /// A notice about something understood that is not built, and what follows.
+  /// A notice that a key is understood but not built, and the consequence.
   void not_built(uint32_t line, std::string_view consequence);
+  /// The same for a key that will never have an effect.
+  void no_effect(uint32_t line, std::string_view consequence);
   /// `known` are the keys that the section has.
   void unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known);
-  /// The entries that were reported so, with the path of the section around each.
+  /// The entries reported as unknown, each with the path of the section around it.
   const std::vector<std::pair<std::string, const yaml::Entry*>>& unknown() const {
     return unknown_;
   }
@@ -82,8 +96,8 @@ class Reader {
     path_.resize(length);
   }
 
-  /// Runs body() over a part of the file that nothing uses yet: what is not built inside it is not
-  /// worth a line of its own, and a variable that is not set there is a notice.
+  /// Runs body() over a part of the file that has no effect: inner keys without an effect get no
+  /// notice of their own, and an unset variable is a notice instead of an error.
   template <class Body>
   void in_not_built(Body&& body) {
     ++not_built_depth_;
@@ -93,14 +107,14 @@ class Reader {
 
   // --- values ---
 
-  /// Reports and returns nothing when the node is no scalar or names an unset variable.
+  /// Reports an error and returns nullopt if the node is no scalar or names an unset variable.
   std::optional<Scalar> scalar(const yaml::Node& node, std::string_view expected);
 
-  /// What was read so far. Sections are read in the order providers, global, routing, so that a
-  /// reference can be checked where it stands.
+  /// The result so far. Sections are read in the order providers, global, routing, so that each
+  /// reference can be checked where it is read.
   Config config;
-  /// The routing that is being read: config.routing or that of a recipe. Its signals and
-  /// projections are complete when its decisions are read.
+  /// The routing being read: config.routing or a recipe's. Its signals and projections are complete
+  /// before its decisions are read.
   const Routing* routing = nullptr;
 
  private:
@@ -109,10 +123,10 @@ class Reader {
     std::string path;
     std::string text;
     std::string pattern;  // the path without indices
-    size_t more = 0;      // how many equal ones follow
+    size_t more = 0;      // number of equal notices that follow
   };
   std::string render(const Remark& remark) const;
-  void sort_variables();  // the longest value first, since one may hold another; each once
+  void sort_variables();  // the longest value first, as one may contain another; without duplicates
   std::string without_secrets(std::string text) const;
   static void sort_by_line(std::vector<Remark>& remarks);
 
@@ -121,7 +135,7 @@ class Reader {
   std::string path_;
   int not_built_depth_ = 0;
   std::vector<std::pair<std::string, const yaml::Entry*>> unknown_;
-  std::vector<FromEnvironment> variables_;  // whose values the file has
+  std::vector<FromEnvironment> variables_;  // used by the file
   std::vector<Remark> errors_;
   std::vector<Remark> notices_;
 };

@@ -1,42 +1,29 @@
 // The top of the file, and the rules that hold between its parts.
 
-#include "router/config/root.h"
-
 #include <algorithm>
 
+#include "router/config/load.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
 
-Value<Config> version_value() {
-  return {"v0.3",
-          [](Reader& reader, const yaml::Node& node, Config&) {
-            const auto version = reader.scalar(node, "v0.3");
-            if (version && version->text != "v0.3") reader.expected(node, "v0.3");
-          },
-          [](Schema& schema) { schema.out().member("const", "v0.3"); }};
-}
+using namespace std::chrono_literals;
 
 void check_auto_names(Reader& reader, const yaml::Node& node, const Config& config) {
   for (size_t i = 0; i < config.providers.models.size(); ++i) {
     for (const std::string& name : config.auto_model_names) {
       if (config.providers.models[i].name != name) continue;
       const yaml::Node& model = node.find("providers")->find("models")->items[i];
-      reader.at_key("providers.models", [&] {
-        reader.at_index(i, [&] {
-          reader.at_key("name", [&] {
-            reader.error(
-                model.find("name")->line,
-                fmt::format("\"{}\" means that the router chooses; expected another name", name));
-          });
-        });
+      reader.at_key(fmt::format("providers.models[{}].name", i), [&] {
+        reader.error(model.find("name")->line,
+                     fmt::format("\"{}\" lets the router choose; expected another name", name));
       });
     }
   }
 }
 
-/// An address and a port that the process listens on by a key.
+/// An address and a port on which the process listens, and the key that sets them.
 struct Taken {
   std::string by;
   std::string_view address;
@@ -67,19 +54,16 @@ void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
     const auto other = std::find_if(taken.begin(), taken.end(),
                                     [&](const Taken& each) { return is_same(each, own); });
     if (other != taken.end()) {
-      reader.at_key("listeners", [&] {
-        reader.at_index(i, [&] {
-          reader.at_key("port", [&] {
-            reader.error(node.find("listeners")->items[i].find("port")->line,
-                         fmt::format("{} is the port of {} as well", own.port, other->by));
-          });
-        });
+      reader.at_key(fmt::format("listeners[{}].port", i), [&] {
+        reader.error(node.find("listeners")->items[i].find("port")->line,
+                     fmt::format("{} is also the port of {}", own.port, other->by));
       });
     }
     taken.push_back(std::move(own));
   }
 }
 
+// Gives a notice if fail_open is false but no routing has roles to check.
 void check_strangers(Reader& reader, const yaml::Node& node, const Config& config) {
   if (config.authz.fail_open) return;
   for (const Routing* routing : routings_of(config)) {
@@ -87,8 +71,9 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
   }
   const yaml::Node* authz = node.find("global")->find("services")->find("authz");
   reader.at_key("global.services.authz.fail_open", [&] {
-    reader.notice(authz->find("fail_open")->line,
-                  "no routing has role_bindings: requests that name nobody are let pass");
+    reader.notice(
+        authz->find("fail_open")->line,
+        "has no effect; no routing has role_bindings, so requests without an identity pass");
   });
 }
 
@@ -99,12 +84,68 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   check_strangers(reader, node, config);
-  add_default_listener(config);
+  if (config.listeners.empty()) config.listeners.push_back({.name = "http-8801", .port = 8801});
 }
+
+constexpr Key kListenerKeys[] = {
+    text(FIELD(Listener, name), "Name in logs and messages.").required(),
+    text(FIELD(Listener, address), "Address of the interface to bind. Default: 0.0.0.0."),
+    integer(FIELD(Listener, port), 0, 65535, "TCP port; 0 lets the system choose one.").required(),
+    duration(FIELD(Listener, timeout), 1ms, 24h,
+             "Time limit of a whole request, including its reply. Default: 300s."),
+    text(FIELD(Listener, tls_cert_path),
+         "PEM file of the certificate and its chain, for HTTPS instead of HTTP. Signalbox only."),
+    text(FIELD(Listener, tls_key_path), "PEM file of the certificate's key. Signalbox only."),
+};
+constexpr Section kListener{kListenerKeys, checked<check_tls_pair<Listener>>};
+
+constexpr Key kGlobalKeys[] = {
+    object(same<Config>("router"), kRouter, "The router itself."),
+    object(same<Config>("services"), kServices, "Ports and services of the process."),
+    object(same<Config>("stores"), kStores, "What is kept between requests."),
+    object(same<Config>("integrations"), kIntegrations, "Tools and other services."),
+    object(same<Config>("model_catalog"), kCatalog, "Models that classify requests."),
+    removed("modules", "use global.model_catalog.modules"),
+    removed("models", "use global.model_catalog"),
+    removed("runtime", "use global.router and global.services"),
+};
+constexpr Section kGlobal{kGlobalKeys};
+
+constexpr Key kRootKeys[] = {
+    constant("version", "v0.3", "Version of the format.").required(),
+    named(FIELD(Config, listeners), kListener, "Ports for clients. Default: 8801."),
+    object(FIELD(Config, providers), kProviders, "The models that answer requests.").required(),
+    // Before routing, which overrides its strategy.
+    object(same<Config>("global"), kGlobal, "The process and its own models."),
+    object(FIELD(Config, routing), kRouting, "Which model answers which request.")
+        .read_by<read_routing>(),
+    list(FIELD(Config, entrypoints), kEntrypoint, "Model names that select a recipe."),
+    named(FIELD(Config, recipes), kRecipe, "Further routings."),
+    anything(FIELD(Config, setup), "Data of tools that write this file.")
+        .no_effect("it is for the tools that write this file"),
+    removed("signals", "use routing.signals"),
+    removed("decisions", "use routing.decisions"),
+    removed("default_model", "use providers.defaults.default_model"),
+    removed("reasoning_families", "use providers.defaults.reasoning_families"),
+    removed("vllm_endpoints", "use backend_refs of each of providers.models"),
+    removed("model_config", "use providers.models"),
+    removed("categories", "use routing.signals.domains"),
+    removed("classifier", "use global.model_catalog.modules.classifier"),
+    removed("prompt_guard", "use global.model_catalog.modules.prompt_guard"),
+    removed("semantic_cache", "use global.stores.response_cache"),
+    removed("tools", "use global.integrations.tools"),
+    removed("bert_model", "use global.model_catalog.embeddings.semantic"),
+    removed("keyword_rules", "use routing.signals.keywords"),
+    removed("embedding_rules", "use routing.signals.embeddings"),
+    removed("observability", "use global.services.observability"),
+    removed("api", "use global.services.api"),
+};
 
 }  // namespace
 
-// Where answers are kept says nothing of which: who switches that on expects them to be.
+constinit const Section kRoot{kRootKeys, checked<check_file>};
+
+// A store that is switched on explicitly should keep something.
 void check_answers(Reader& reader, const yaml::Node& node, const Config& config) {
   const yaml::Node* global = node.find("global");
   const yaml::Node* stores = global == nullptr ? nullptr : global->find("stores");
@@ -119,54 +160,10 @@ void check_answers(Reader& reader, const yaml::Node& node, const Config& config)
     }
     reader.at_key(fmt::format("global.stores.{}", key), [&] {
       reader.notice(enabled->line,
-                    "it keeps the answers of decisions with the plugin response_cache, and none "
-                    "has it: every request reaches its model");
+                    "has no effect; no decision has the plugin response_cache, so every request "
+                    "reaches its model");
     });
   }
-}
-
-Value<Routing> strategy_value() {
-  using Strategy = Routing::Strategy;
-  return choice(&Routing::strategy, {{"priority", Strategy::kPriority},
-                                     {"confidence", Strategy::kConfidence},
-                                     {"fusion", Strategy::kFusion}});
-}
-
-const Section<Config>& root_section() {
-  static const Section<Config> section{
-      {
-          required("version", version_value(), "of the format"),
-          optional("listeners", named_list(&Config::listeners, listener_section),
-                   "where clients connect"),
-          required("providers", object(&Config::providers, providers_section), "the models behind"),
-          optional("global", group(global_section),
-                   "the process and its models"),  // before routing, whose strategy wins
-          optional("routing", main_routing_value(), "who answers what"),
-          optional("entrypoints", list(&Config::entrypoints, entrypoint_section),
-                   "model names that lead to recipes"),
-          optional("recipes", named_list(&Config::recipes, recipe_section),
-                   "routings beside the one above"),
-          optional("setup", anything(&Config::setup), "of tools that write this file")
-              .not_built("it has no effect"),
-          removed<Config>("signals", "they are routing.signals"),
-          removed<Config>("decisions", "they are routing.decisions"),
-          removed<Config>("default_model", "it is providers.defaults.default_model"),
-          removed<Config>("reasoning_families", "they are providers.defaults.reasoning_families"),
-          removed<Config>("vllm_endpoints", "each of providers.models has its backend_refs"),
-          removed<Config>("model_config", "models are listed in providers.models"),
-          removed<Config>("categories", "they are routing.signals.domains"),
-          removed<Config>("classifier", "it is global.model_catalog.modules.classifier"),
-          removed<Config>("prompt_guard", "it is global.model_catalog.modules.prompt_guard"),
-          removed<Config>("semantic_cache", "it is global.stores.response_cache"),
-          removed<Config>("tools", "they are global.integrations.tools"),
-          removed<Config>("bert_model", "it is global.model_catalog.embeddings.semantic"),
-          removed<Config>("keyword_rules", "they are routing.signals.keywords"),
-          removed<Config>("embedding_rules", "they are routing.signals.embeddings"),
-          removed<Config>("observability", "it is global.services.observability"),
-          removed<Config>("api", "it is global.services.api"),
-      },
-      check_file};
-  return section;
 }
 
 }  // namespace signalbox::config

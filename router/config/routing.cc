@@ -1,102 +1,200 @@
-// `routing`, `recipes` and `entrypoints`: the routing of the file, and others beside it.
+// `routing`, `recipes` and `entrypoints`: the routing of the file and further ones.
 
 #include <algorithm>
-#include <map>
 
 #include "router/config/sections.h"
 
 namespace signalbox::config {
+
+constexpr std::array<Choice, 3> kStrategies{{{"priority", Routing::Strategy::kPriority},
+                                             {"confidence", Routing::Strategy::kConfidence},
+                                             {"fusion", Routing::Strategy::kFusion}}};
+
 namespace {
 
-const Section<ModelCard::Lora>& lora_section() {
-  using L = ModelCard::Lora;
-  static const Section<L> section{{
-      required("name", text(&L::name), "of the adapter"),
-      optional("description", string(&L::description), "what it is good at"),
-  }};
-  return section;
+// --- projections ---
+
+constexpr Choice kSemantics[] = {{"exclusive", Partition::Semantics::kExclusive},
+                                 {"softmax_exclusive", Partition::Semantics::kSoftmaxExclusive}};
+
+constexpr Key kPartitionKeys[] = {
+    text(FIELD(Partition, name), "Name of the partition.").required(),
+    choice(FIELD(Partition, semantics), kSemantics,
+           "How to find the winner: the greatest confidence (default), or the greatest share of a "
+           "softmax."),
+    number(FIELD(Partition, temperature), "Temperature of the softmax. 0 and less: 1."),
+    texts(FIELD(Partition, members), "Names of the signals, one of which wins.").required(),
+    string(FIELD_AS("default", Partition, fallback), "Winner if no member matches."),
+};
+constexpr Section kPartition{kPartitionKeys};
+
+void check_input(Reader& reader, const yaml::Node& node, ScoreInput& out) {
+  const auto missing = [&](std::string_view key) {
+    if (node.find(key) != nullptr) return;
+    reader.at_key(key, [&] {
+      reader.error(node.line, fmt::format("missing; an input of type {} needs it", out.type));
+    });
+  };
+  if (out.type.empty()) return;
+  if (out.type == "kb_metric") {
+    missing("kb");
+    missing("metric");
+  } else {
+    missing("name");
+  }
 }
 
-const Section<ModelCard>& model_card_section() {
-  using C = ModelCard;
-  static const Section<C> section{{
-      required("name", text(&C::name), "of the model"),
-      optional("param_size", string(&C::param_size), "such as 8B"),
-      optional("context_window_size", count(&C::context_window_size), "tokens"),
-      optional("description", string(&C::description), "what it is good at"),
-      optional("capabilities", texts(&C::capabilities), "the same in words to match"),
-      optional("quality_score", number(&C::quality_score), "how good it is altogether"),
-      optional("modality", string(&C::modality), "ar, text, omni, diffusion"),
-      optional("tags", texts(&C::tags), "for people and tools"),
-      optional("loras", named_list(&C::loras, lora_section), "its adapters"),
-  }};
-  return section;
+constexpr Choice kValueSources[] = {{"binary", ScoreInput::Source::kBinary},
+                                    {"confidence", ScoreInput::Source::kConfidence},
+                                    {"score", ScoreInput::Source::kScore},
+                                    {"raw", ScoreInput::Source::kRaw}};
+
+constexpr Key kScoreInputKeys[] = {
+    text(FIELD(ScoreInput, type), "Type of the signal, or `kb_metric`.").required(),
+    text(FIELD(ScoreInput, name), "Name of the signal."),
+    text(FIELD(ScoreInput, kb), "Knowledge base, for type `kb_metric`."),
+    text(FIELD(ScoreInput, metric), "Metric of the knowledge base, for type `kb_metric`."),
+    number(FIELD(ScoreInput, weight), "Weight in the sum; may be negative. Default: 1."),
+    choice(FIELD(ScoreInput, value_source), kValueSources,
+           "Value of the signal to add. Default: `binary`."),
+    number(FIELD(ScoreInput, match), "Value of `binary` if the signal matches. Default: 1."),
+    number(FIELD(ScoreInput, miss), "Value of `binary` if it does not. Default: 0."),
+};
+constexpr Section kScoreInput{kScoreInputKeys, checked<check_input>};
+
+constexpr Key kScoreKeys[] = {
+    text(FIELD(Score, name), "Name for mappings.").required(),
+    word(FIELD(Score, method), "weighted_sum", "How the inputs become one number."),
+    list(FIELD(Score, inputs), kScoreInput, "The values to add.").required(),
+};
+constexpr Section kScore{kScoreKeys};
+
+using Calibration = Mapping::Calibration;
+
+constexpr Key kCalibrationKeys[] = {
+    word(FIELD(Calibration, method), "sigmoid_distance",
+         "How the distance to a bound becomes a confidence."),
+    number(FIELD(Calibration, slope), "Slope of the sigmoid. Default: 12."),
+};
+constexpr Section kCalibration{kCalibrationKeys};
+
+using MappingOutput = Mapping::Output;
+
+constexpr Key kMappingOutputKeys[] = {
+    text(FIELD(MappingOutput, name), "Name for conditions of type projection.").required(),
+    number(FIELD_AS("gt", MappingOutput, range.gt), "The score is greater than this."),
+    number(FIELD_AS("gte", MappingOutput, range.gte), "The score is at least this."),
+    number(FIELD_AS("lt", MappingOutput, range.lt), "The score is less than this."),
+    number(FIELD_AS("lte", MappingOutput, range.lte), "The score is at most this."),
+};
+constexpr Section kMappingOutput{kMappingOutputKeys};
+
+constexpr Choice kMappingMethods[] = {{"threshold_bands", Mapping::Method::kThresholdBands},
+                                      {"multi_emit", Mapping::Method::kMultiEmit}};
+
+constexpr Key kMappingKeys[] = {
+    text(FIELD(Mapping, name), "Name of the mapping.").required(),
+    text(FIELD(Mapping, source), "One of `scores`.").required(),
+    choice(FIELD(Mapping, method), kMappingMethods,
+           "The first output with the score in its bounds (default), or all of them."),
+    object(FIELD(Mapping, calibration), kCalibration, "Confidence of the outputs."),
+    list(FIELD(Mapping, outputs), kMappingOutput, "Named ranges of the score.").required(),
+};
+constexpr Section kMapping{kMappingKeys};
+
+void check_projections(Reader& reader, const yaml::Node& node, Projections& out) {
+  std::vector<std::string_view> known;
+  for (const Score& score : out.scores) known.push_back(score.name);
+  for (size_t i = 0; i < out.mappings.size(); ++i) {
+    const std::string& source = out.mappings[i].source;
+    if (source.empty() || std::find(known.begin(), known.end(), source) != known.end()) continue;
+    reader.at_key(fmt::format("mappings[{}].source", i), [&] {
+      reader.error(node.find("mappings")->items[i].find("source")->line,
+                   fmt::format("unknown score \"{}\"{}", source, suggestion(source, known)));
+    });
+  }
 }
 
-const Section<Routing>& routing_section() {
-  using R = Routing;
-  static const Section<R> section{{
-      optional("strategy", strategy_value(), "what orders the decisions that match"),
-      optional("override_confidence", number(&R::override_confidence, 0, 1),
-               "with fusion: what outranks every less confident decision"),
-      optional("modelCards", named_list(&R::model_cards, model_card_section),
-               "what algorithms know about models"),
-      optional("signals", group(signals_section), "what is looked for in a request"),
-      optional("projections", object(&R::projections, projections_section),
-               "signals derived from others"),
-      optional("decisions", named_list(&R::decisions, decision_section), "what follows from it"),
-      removed<R>("models", "they are modelCards"),
-  }};
-  return section;
-}
+constexpr Key kProjectionsKeys[] = {
+    named(FIELD(Projections, partitions), kPartition, "Groups of signals, one of which wins."),
+    named(FIELD(Projections, scores), kScore, "Weighted sums of signals."),
+    named(FIELD(Projections, mappings), kMapping, "Named ranges of scores."),
+};
+constexpr Section kProjections{kProjectionsKeys, checked<check_projections>};
 
-// A routing in which conditions find its own signals.
-template <class T>
-Value<T> routing_value(Routing T::*member) {
-  return {"a mapping",
-          [member](Reader& reader, const yaml::Node& node, T& out) {
-            reader.routing = &(out.*member);
-            read_section(reader, node, routing_section(), out.*member);
-            reader.routing = nullptr;
-          },
-          [](Schema& schema) { refer_to(schema, routing_section); }};
-}
+// --- routing ---
+
+using Lora = ModelCard::Lora;
+
+constexpr Key kLoraKeys[] = {
+    text(FIELD(Lora, name), "Name of the adapter.").required(),
+    string(FIELD(Lora, description), "Strengths of the adapter."),
+};
+constexpr Section kLora{kLoraKeys};
+
+constexpr Key kModelCardKeys[] = {
+    text(FIELD(ModelCard, name), "Name of the model.").required(),
+    string(FIELD(ModelCard, param_size), "Number of parameters, such as `8B`. For people."),
+    count(FIELD(ModelCard, context_window_size), "Size of the context window, in tokens.")
+        .no_effect("requests are not compared with it; a condition on context limits their length"),
+    string(FIELD(ModelCard, description), "Strengths of the model."),
+    texts(FIELD(ModelCard, capabilities), "Strengths of the model as keywords."),
+    number(FIELD(ModelCard, quality_score), "Overall quality, from 0 to 1."),
+    string(FIELD(ModelCard, modality),
+           "Kind of model: `ar`, `text`, `omni` or `diffusion`. For people."),
+    texts(FIELD(ModelCard, tags), "Tags. For people and other tools."),
+    named(FIELD(ModelCard, loras), kLora, "Adapters of the model."),
+};
+constexpr Section kModelCard{kModelCardKeys};
+
+constexpr Key kRoutingKeys[] = {
+    choice(FIELD(Routing, strategy), kStrategies,
+           "How to choose among the decisions that match. Default: `priority`."),
+    number(FIELD(Routing, override_confidence), 0, 1,
+           "With `fusion`: a decision with at least this confidence precedes all that have less."),
+    named(FIELD_AS("modelCards", Routing, model_cards), kModelCard,
+          "Properties of models, for algorithms."),
+    object(same<Routing>("signals"), kSignals, "What to find out about a request."),
+    object(FIELD(Routing, projections), kProjections, "Signals derived from others."),
+    named(FIELD(Routing, decisions), kDecision, "Models and plugins for the requests that match."),
+    removed("models", "use modelCards"),
+};
+
+constexpr Key kRecipeKeys[] = {
+    text(FIELD(Recipe, name), "Name for entrypoints.").required(),
+    string(FIELD(Recipe, description), "For people."),
+    object(FIELD(Recipe, routing), kRouting, "The routing of the recipe.").read_by<read_routing>(),
+};
+
+constexpr Key kEntrypointKeys[] = {
+    texts(FIELD(Entrypoint, model_names), "Model names of requests that use the recipe.")
+        .required(),
+    text(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`.").required(),
+};
 
 }  // namespace
 
-Value<Config> main_routing_value() {
-  return routing_value(&Config::routing);
-}
+constinit const Section kRouting{kRoutingKeys};
+constinit const Section kRecipe{kRecipeKeys};
+constinit const Section kEntrypoint{kEntrypointKeys};
 
-const Section<Recipe>& recipe_section() {
-  static const Section<Recipe> section{{
-      required("name", text(&Recipe::name), "what entrypoints call it"),
-      optional("description", string(&Recipe::description), "for people"),
-      optional("routing", routing_value(&Recipe::routing), "who answers what"),
-  }};
-  return section;
-}
-
-const Section<Entrypoint>& entrypoint_section() {
-  static const Section<Entrypoint> section{{
-      required("model_names", texts(&Entrypoint::model_names), "that clients ask for"),
-      required("recipe", text(&Entrypoint::recipe), "one of recipes, or default"),
-  }};
-  return section;
+void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
+  reader.routing = &out;
+  read_section(reader, node, kRouting, &out);
+  reader.routing = nullptr;
 }
 
 void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config) {
   std::vector<std::string_view> known{kDefaultRecipe};
   for (const Recipe& recipe : config.recipes) known.push_back(recipe.name);
-  std::map<std::string_view, uint32_t> taken;  // line, or 0: of a model
+  std::map<std::string_view, uint32_t> taken;  // the line; 0 for a model
   for (const Model& model : config.providers.models) taken.emplace(model.name, 0);
   for (size_t i = 0; i < config.entrypoints.size(); ++i) {
     const Entrypoint& entrypoint = config.entrypoints[i];
     const yaml::Node& at = node.find("entrypoints")->items[i];
     const auto error = [&](std::string_view key, uint32_t line, const std::string& message) {
-      reader.at_key("entrypoints", [&] {
-        reader.at_index(i, [&] { reader.at_key(key, [&] { reader.error(line, message); }); });
-      });
+      reader.at_key(fmt::format("entrypoints[{}].{}", i, key),
+                    [&] { reader.error(line, message); });
     };
     const std::string& name = entrypoint.recipe;
     if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end()) {
@@ -111,7 +209,7 @@ void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& con
       error("model_names", names->line,
             line == 0
                 ? fmt::format("\"{}\" is one of providers.models; expected another name", model)
-                : fmt::format("\"{}\" is taken since line {}", model, line));
+                : fmt::format("\"{}\" is already used on line {}", model, line));
     }
   }
 }
@@ -120,14 +218,9 @@ void check_recipes(Reader& reader, const yaml::Node& node, const Config& config)
   if (config.routing.decisions.empty()) return;
   for (size_t i = 0; i < config.recipes.size(); ++i) {
     if (config.recipes[i].name != kDefaultRecipe) continue;
-    reader.at_key("recipes", [&] {
-      reader.at_index(i, [&] {
-        reader.at_key("name", [&] {
-          reader.error(
-              node.find("recipes")->items[i].find("name")->line,
-              "\"default\" means the routing at the top of the file; expected another name");
-        });
-      });
+    reader.at_key(fmt::format("recipes[{}].name", i), [&] {
+      reader.error(node.find("recipes")->items[i].find("name")->line,
+                   "\"default\" is the routing at the top of the file; expected another name");
     });
   }
 }

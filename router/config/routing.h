@@ -1,5 +1,6 @@
 #pragma once
-// `routing` as structs: who answers what. A file has one at its top and one in each recipe.
+// `routing` as structs: which model answers which request. A file has one routing at its top and
+// one in each recipe.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace signalbox::config {
 
-/// What the router knows about a model beyond how to reach it.
+/// Properties of a model, for algorithms and for people.
 struct ModelCard {
   struct Lora {
     std::string name;
@@ -41,15 +42,15 @@ struct ModelRef {
   std::string reasoning_effort;  // "": providers.defaults
 };
 
-/// What differs for requests that meet a condition: how hard they are. An extension of ours.
+/// Settings for requests that meet a condition, such as a degree of difficulty. Signalbox only.
 struct DifficultyCase {
   Rule when;
-  std::optional<bool> use_reasoning;   // none: of the model, here and below
-  std::string reasoning_effort;        // "": of the model
-  std::optional<uint32_t> max_tokens;  // of the reply
+  std::optional<bool> use_reasoning;   // nullopt: the ModelRef's, here and below
+  std::string reasoning_effort;        // "": the ModelRef's
+  std::optional<uint32_t> max_tokens;  // greatest length of the reply
 };
 
-/// Models that are tried in turn under a name.
+/// Models to try in turn, under a name.
 struct CandidateIteration {
   struct Output {
     std::string type;
@@ -61,7 +62,7 @@ struct CandidateIteration {
   std::vector<Output> outputs;
 };
 
-/// What the reply must look like, for algorithms that choose among replies.
+/// The required form of a reply, for algorithms that choose among replies.
 struct OutputContract {
   struct Reference {
     std::string source;
@@ -80,7 +81,7 @@ struct OutputContract {
   std::vector<Step> postprocess;
 };
 
-/// How global.router.learning may change the decision.
+/// How global.router.learning may change a decision.
 struct Adaptations {
   struct Protection {
     std::string mode;
@@ -92,12 +93,12 @@ struct Adaptations {
   struct Adaptation {
     std::string mode;
   };
-  std::string mode;  // "": as the global settings say
+  std::string mode;  // "": the global setting
   Adaptation adaptation;
   Protection protection;
 };
 
-/// What a decision tells servers about keeping the conversation in their caches.
+/// Hints for servers about keeping the conversation in their caches.
 struct Emit {
   struct Retention {
     std::optional<bool> drop;
@@ -116,32 +117,31 @@ struct Decision : Plugins {
   int32_t tier = 0;  // 0: none
   std::string output_contract;
   std::optional<OutputContract> output_contract_spec;
-  Rule rules;  // an AND of nothing: always matches, with confidence 0
+  Rule rules;  // default: an empty AND, which always matches, with confidence 0
   std::vector<ModelRef> model_refs;
-  std::vector<DifficultyCase> difficulty;  // the first that matches holds
+  std::vector<DifficultyCase> difficulty;  // the first match applies
   Algorithm algorithm;
   Adaptations adaptations;
   std::vector<CandidateIteration> candidate_iterations;
   std::vector<Emit> emits;
-  /// Plugins the file gives this decision that are not built and would change what is sent or
-  /// refused (rag, ...). A request that meets such a decision is refused, never passed on
-  /// without them.
+  /// Plugins of this decision that are not built and without which a request must not be served
+  /// (rag, ...). Requests that reach the decision are refused.
   std::vector<std::string> missing_plugins;
   uint32_t line = 0;
 };
 
-/// The types of the plugins that the decision has.
+/// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
 
 struct Routing {
   enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;
-  /// With kFusion: from this confidence on a decision goes before all that have less, whatever they
-  /// rest on. Nothing: never.
+  /// With kFusion: a decision with at least this confidence precedes all that have less. nullopt:
+  /// no such precedence.
   std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
 
-  // signals, by the key of the file
+  // Signals, by their keys in the file.
   std::vector<KeywordSignal> keywords;
   std::vector<EmbeddingSignal> embeddings;
   std::vector<IntentSignal> intents;
@@ -168,10 +168,10 @@ struct Routing {
   std::vector<Decision> decisions;
 };
 
-/// What entrypoints call the routing at the top of the file.
+/// The name of the routing at the top of the file, for entrypoints.
 inline constexpr std::string_view kDefaultRecipe = "default";
 
-/// A routing of its own, which the model names of an entrypoint lead to.
+/// A further routing, which an entrypoint selects by its model names.
 struct Recipe {
   std::string name;
   std::string description;

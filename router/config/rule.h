@@ -1,5 +1,5 @@
 #pragma once
-// A decision's `rules` as structs: conditions on signals under AND, OR and NOT.
+// A decision's `rules` as structs: conditions on signals, combined by AND, OR and NOT.
 
 #include <cstdint>
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace signalbox::config {
 
-/// Bounds of a number; those that are absent do not bind.
+/// Bounds of a number; nullopt: no bound.
 struct Predicate {
   std::optional<double> gt, gte, lt, lte;
 };
 
-/// A node of the rules, as written. `type` and `name` for a leaf, `op` and `conditions` otherwise.
+/// A node of the rules as written: a leaf has `type` and `name`, others have `op` and `conditions`.
 struct Rule {
   enum class Operator { kLeaf, kAnd, kOr, kNot };
   enum class OnError { kDefault, kMatch, kNoMatch };
@@ -22,7 +22,7 @@ struct Rule {
   std::string name;
   std::vector<Rule> conditions;
   uint32_t line = 0;
-  std::string label = {};                   // of type classifier: the class that is meant
+  std::string label = {};                   // class that must match, for type classifier
   std::optional<Predicate> predicate = {};  // bounds of the signal's score
   OnError on_error = OnError::kDefault;
 };

@@ -1,4 +1,4 @@
-// Exact conversions: the whole scalar must be the value, nothing is rounded or cut in silence.
+// Exact conversions: the whole scalar must be the value; nothing is rounded or cut silently.
 
 #include "router/config/scalars.h"
 
@@ -19,7 +19,7 @@ std::optional<T> convert(std::string_view text) {
   return value;
 }
 
-// "42"; "42.0" and "4e3" as well, since programs write integers so.
+// "42", and "42.0" and "4e3" as well, because programs write integers like that.
 std::optional<int64_t> to_integer(std::string_view text) {
   if (const auto value = convert<int64_t>(text)) return value;
   const auto value = convert<double>(text);
@@ -43,7 +43,7 @@ std::optional<int64_t> to_bytes(std::string_view text) {
 }
 
 // "1m30s", "250ms", "1.5s".
-std::optional<std::chrono::milliseconds> to_duration(std::string_view text) {
+std::optional<int64_t> to_milliseconds(std::string_view text) {
   double total = 0;
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
@@ -62,7 +62,7 @@ std::optional<std::chrono::milliseconds> to_duration(std::string_view text) {
     total += *count * scale;
   }
   if (!(total < 1e15)) return std::nullopt;
-  return std::chrono::milliseconds(std::llround(total));
+  return std::llround(total);
 }
 
 // "999", "32K", "1.5m".
@@ -86,14 +86,14 @@ void report(Reader& reader, const yaml::Node& node, bool quoted, std::string_vie
   }
 }
 
-// What ends in a unit is no number in any notation, so quotes do not change what it is; JSON has
-// nothing but quotes for it.
+// Text with a unit is no number in any notation, so quotes do not change its type. JSON has to
+// quote it.
 bool has_unit(std::string_view text) {
   return !text.empty() && text.back() >= 'A' && text.back() <= 'z';
 }
 
-// The scalar as a T by way of `convert_text`, between bounds; quoted text without a unit is a
-// string and no number.
+// Converts the scalar by `convert_text` and checks its bounds. Quoted text without a unit is a
+// string, not a number.
 template <class T, class Convert>
 bool read_between(Reader& reader, const yaml::Node& node, std::string_view expected, T low, T high,
                   T& out, const Convert& convert_text) {
@@ -108,6 +108,20 @@ bool read_between(Reader& reader, const yaml::Node& node, std::string_view expec
   out = *value;
   return true;
 }
+
+// Runs read(name, value) for each entry.
+template <class Read>
+void for_each_entry(Reader& reader, const yaml::Node& node, std::string_view expected,
+                    const Read& read) {
+  if (node.kind == yaml::Kind::kNull) return;
+  if (node.kind != yaml::Kind::kMapping) return reader.expected(node, expected);
+  for (const yaml::Entry& entry : node.entries) {
+    reader.at_key(entry.key, [&] { read(entry.key, entry.value); });
+  }
+}
+
+constexpr double kNumberMax = 1e9;
+constexpr std::string_view kNumber = "a number";
 
 }  // namespace
 
@@ -131,7 +145,7 @@ void read_text(Reader& reader, const yaml::Node& node, std::string& out) {
 bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
   const auto scalar = reader.scalar(node, "true or false");
   if (!scalar) return false;
-  // YAML 1.1 has the other words as well, and files of that time use them.
+  // YAML 1.1 has the other words as well, and older files use them.
   const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
     return !scalar->quoted && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
       return ascii::iequals(scalar->text, word);
@@ -173,10 +187,9 @@ bool read_tokens(Reader& reader, const yaml::Node& node, std::string_view expect
   return value.has_value();
 }
 
-void read_duration(Reader& reader, const yaml::Node& node, std::string_view expected,
-                   std::chrono::milliseconds low, std::chrono::milliseconds high,
-                   std::chrono::milliseconds& out) {
-  read_between(reader, node, expected, low, high, out, to_duration);
+bool read_milliseconds(Reader& reader, const yaml::Node& node, std::string_view expected,
+                       int64_t low, int64_t high, int64_t& out) {
+  return read_between(reader, node, expected, low, high, out, to_milliseconds);
 }
 
 std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::string_view expected,
@@ -188,6 +201,55 @@ std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::s
   }
   reader.expected(node, expected);
   return std::nullopt;
+}
+
+void read_texts(Reader& reader, const yaml::Node& node, std::vector<std::string>& out) {
+  if (node.kind == yaml::Kind::kNull) return;
+  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of strings");
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    reader.at_index(i, [&] {
+      std::string item;
+      read_text(reader, node.items[i], item);
+      if (!item.empty()) out.push_back(std::move(item));
+    });
+  }
+}
+
+void read_numbers(Reader& reader, const yaml::Node& node, std::vector<double>& out) {
+  if (node.kind == yaml::Kind::kNull) return;
+  if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of numbers");
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    reader.at_index(i, [&] {
+      double item = 0;
+      if (read_number(reader, node.items[i], kNumber, -kNumberMax, kNumberMax, item))
+        out.push_back(item);
+    });
+  }
+}
+
+void read_text_map(Reader& reader, const yaml::Node& node,
+                   std::map<std::string, std::string>& out) {
+  for_each_entry(reader, node, "a mapping from names to strings",
+                 [&](const std::string& name, const yaml::Node& value) {
+                   if (value.kind == yaml::Kind::kNull) return;
+                   if (auto scalar = reader.scalar(value, "a string"))
+                     out[name] = std::move(scalar->text);
+                 });
+}
+
+void read_number_map(Reader& reader, const yaml::Node& node, std::map<std::string, double>& out) {
+  for_each_entry(reader, node, "a mapping from names to numbers",
+                 [&](const std::string& name, const yaml::Node& value) {
+                   read_number(reader, value, kNumber, -kNumberMax, kNumberMax, out[name]);
+                 });
+}
+
+void read_texts_map(Reader& reader, const yaml::Node& node,
+                    std::map<std::string, std::vector<std::string>>& out) {
+  for_each_entry(reader, node, "a mapping from names to lists of strings",
+                 [&](const std::string& name, const yaml::Node& value) {
+                   read_texts(reader, value, out[name]);
+                 });
 }
 
 }  // namespace signalbox::config

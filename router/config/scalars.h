@@ -1,7 +1,7 @@
 #pragma once
-// Scalars of the file as values. Each function reports what is wrong and leaves `out` alone then.
+// Values of the file as C++ values. A function that finds an error reports it and does not change
+// `out`.
 
-#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace signalbox::config {
 
-/// True for a value that asks for nothing: null, empty, or a mapping with `enabled: false` or
+/// True for a value that requests nothing: null, empty, or a mapping with `enabled: false` or
 /// `mode: disabled`.
 bool is_idle(const yaml::Node& node);
 
 /// A scalar that is not empty.
 void read_text(Reader& reader, const yaml::Node& node, std::string& out);
-/// A list of such; null is an empty list.
+/// A list of scalars that are not empty; null is an empty list.
 void read_texts(Reader& reader, const yaml::Node& node, std::vector<std::string>& out);
 bool read_boolean(Reader& reader, const yaml::Node& node, bool& out);
-/// Bounds are inclusive; `expected` says them in words.
+/// Bounds are inclusive; `expected` is the same in words.
 bool read_integer(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
                   int64_t high, int64_t& out);
 bool read_number(Reader& reader, const yaml::Node& node, std::string_view expected, double low,
@@ -30,9 +30,8 @@ bool read_number(Reader& reader, const yaml::Node& node, std::string_view expect
 bool read_bytes(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
                 int64_t high, int64_t& out);
 /// A number with ms, s, m or h behind it, or several: "1m30s"; quoted or not.
-void read_duration(Reader& reader, const yaml::Node& node, std::string_view expected,
-                   std::chrono::milliseconds low, std::chrono::milliseconds high,
-                   std::chrono::milliseconds& out);
+bool read_milliseconds(Reader& reader, const yaml::Node& node, std::string_view expected,
+                       int64_t low, int64_t high, int64_t& out);
 /// A number of tokens, in thousands with K and in millions with M behind it; quoted or not.
 bool read_tokens(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t& out);
 /// A list of numbers; null is an empty list.
@@ -42,8 +41,6 @@ void read_text_map(Reader& reader, const yaml::Node& node, std::map<std::string,
 void read_number_map(Reader& reader, const yaml::Node& node, std::map<std::string, double>& out);
 void read_texts_map(Reader& reader, const yaml::Node& node,
                     std::map<std::string, std::vector<std::string>>& out);
-/// Any node as JSON: plain scalars that are numbers, booleans or null become such.
-std::string to_json(const yaml::Node& node);
 /// The index of the word, upper and lower case alike.
 std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::string_view expected,
                                   const std::vector<std::string_view>& words);

@@ -1,67 +1,74 @@
 #pragma once
-// The sections of the file, one subject a source file, as tables of their keys.
+// The sections that more than one source file uses, by the file that contains their tables.
 
-#include "router/config/section.h"
+#include "router/config/table.h"
 
 namespace signalbox::config {
 
-const Section<Config>& root_section();          // root.cc
-const Section<Listener>& listener_section();    // listeners.cc
-const Section<Providers>& providers_section();  // providers.cc
-Value<Model> backends_value();                  // backends.cc
-const Section<Config>& global_section();        // global.cc
+// root.cc
+extern const Section kRoot;
+/// Gives a notice for a store of answers that a v0.3 file, `node`, switches on although no decision
+/// of it, `config`, has the plugin response_cache.
+void check_answers(Reader& reader, const yaml::Node& node, const Config& config);
+
+extern const Section kProviders;  // providers.cc
+
+// services.cc
+extern const Section kServices;
+
+// stores.cc
+extern const Section kRedis;
+extern const Section kPostgres;
+extern const Section kMilvusAddress;
+extern const Section kQdrant;
+extern const Section kStores;
+
+// catalog.cc
+extern const Section kCatalog;
+extern const Section kIntegrations;
 
 // routing.cc
-Value<Config> main_routing_value();
-const Section<Recipe>& recipe_section();
-const Section<Entrypoint>& entrypoint_section();
-/// That entrypoints lead to recipes of the file, by names that mean nothing else.
+extern const Section kRouting;
+extern const Section kRecipe;
+extern const Section kEntrypoint;
+extern const std::array<Choice, 3> kStrategies;
+/// Sets reader.routing while a routing is read, so that conditions find its signals.
+void read_routing(Reader& reader, const yaml::Node& node, Routing& out);
+/// Checks that each entrypoint leads to a recipe of the file, under a name that is not taken.
 void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config);
-/// That no recipe is called as the routing at the top of the file, if there is one.
+/// Checks that no recipe has the name of the routing at the top of the file, if there is one.
 void check_recipes(Reader& reader, const yaml::Node& node, const Config& config);
 
-const Section<Reliability>& reliability_section();  // reliability.cc
-const Section<Routing>& signals_section();          // signals.cc
-const Section<Projections>& projections_section();  // projections.cc
-const Section<Decision>& decision_section();        // decisions.cc
-Value<Decision> algorithm_value();                  // algorithms.cc
-Value<Decision> plugins_value();                    // plugins.cc
+// signals.cc
+extern const Section kSignals;
+extern const Section kPredicate;
+extern const Section kPrototypeScoring;
+/// Gives a notice for each type in the list at the node that neither rules nor our models find.
+void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
+                            std::vector<std::string>& types);
 
-// rules.cc
-/// Conditions on signals are checked against reader.routing.
-Value<Decision> rules_value();
-Value<DifficultyCase> when_value();
-Value<ComplexitySignal> composer_value();
-bool is_signal_type(std::string_view type);
+// decisions.cc
+extern const Section kRule;
+extern const Section kDecision;
 
-// signals_text.cc
-const Section<Predicate>& predicate_section();
-const Section<KeywordSignal>& keyword_section();
-const Section<LanguageSignal>& language_section();
-const Section<ContextSignal>& context_section();
-const Section<StructureSignal>& structure_section();
-const Section<ConversationSignal>& conversation_section();
-const Section<EventSignal>& event_section();
-const Section<MetadataSignal>& metadata_section();
-const Section<RoleBinding>& role_binding_section();
+// algorithms.cc
+extern const Section kAlgorithm;
+extern const Section kRouter;
 
-// signals_model.cc
-const Section<EmbeddingSignal>& embedding_section();
-const Section<IntentSignal>& intent_section();
-const Section<DomainSignal>& domain_section();
-const Section<ClassSignal>& class_section();
-const Section<ReaskSignal>& reask_section();
-const Section<PreferenceSignal>& preference_section();
-const Section<ComplexitySignal>& complexity_section();
-const Section<JailbreakSignal>& jailbreak_section();
-const Section<PiiSignal>& pii_section();
-const Section<KbSignal>& kb_section();
-const Section<ClassifierSignal>& classifier_section();
+// plugins.cc
+extern const Variant kPluginForms[15];
+void read_plugins(Reader& reader, const yaml::Node& node, Decision& out);
 
-/// `strategy`, which stands in two places.
-Value<Routing> strategy_value();  // root.cc
+// plugin_tables.cc
+extern const Section kToolFiltering;
+extern const Section kModalityDetection;
+extern const Section kMemoryReflection;
 
-/// Adds the listener of a file that names none.
-void add_default_listener(Config& config);
+/// A certificate needs its key, and a key its certificate.
+template <class Listening>
+void check_tls_pair(Reader& reader, const yaml::Node& node, Listening& listening) {
+  if (listening.tls_cert_path.empty() == listening.tls_key_path.empty()) return;
+  reader.error(node.line, "expected tls_cert_path and tls_key_path, found only one of them");
+}
 
 }  // namespace signalbox::config

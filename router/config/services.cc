@@ -1,74 +1,78 @@
-// `global.services`: what listens, and what is told about requests. `http` is ours: upstream leaves
-// these limits to a proxy.
+// `global.services`: ports, limits, identities, metrics and traces. `http` is Signalbox's; upstream
+// leaves these limits to a proxy.
 
-#include "router/config/global_tables.h"
-#include "router/config/service_tables.h"
-#include "router/config/tls_pair.h"
+#include "router/config/endpoint.h"
+#include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
 
 using namespace std::chrono_literals;
 
-const Section<HttpLimits>& http_section() {
-  using L = HttpLimits;
-  static const Section<L> section{{
-      optional("header_bytes_max", bytes(&L::header_bytes_max, 1024, 1 << 24),
-               "of a request's header"),
-      optional("body_bytes_max", bytes(&L::body_bytes_max, 1024, int64_t{1} << 30),
-               "of a request's body"),
-      optional("header_timeout", duration(&L::header_timeout, 1ms, 1h),
-               "from a header's first byte to its end"),
-      optional("body_timeout", duration(&L::body_timeout, 1ms, 1h), "for a body to arrive"),
-      optional("idle_timeout", duration(&L::idle_timeout, 1ms, 24h),
-               "between requests of one connection"),
-      optional("connect_timeout", duration(&L::connect_timeout, 1ms, 10min),
-               "to reach an upstream"),
-      optional("connections_max", integer(&L::connections_max, 1, 10'000'000), "clients at a time"),
-      optional("threads", integer(&L::threads, 0, 1024), "event loops; 0: one a processor"),
-      optional("reply_header_bytes_max", bytes(&L::reply_header_bytes_max, 1024, 1 << 24),
-               "of an upstream's reply"),
-      optional("upstream_idle_max", integer(&L::upstream_idle_max, 0, 100'000),
-               "kept connections to one upstream, an event loop"),
-      optional("upstream_idle_timeout", duration(&L::upstream_idle_timeout, 1ms, 24h),
-               "how long they are kept"),
-      optional("model_threads", integer(&L::model_threads, 0, 1024),
-               "that run the router's own models; 0: one a processor"),
-      optional("model_queue_max", integer(&L::model_queue_max, 1, 1'000'000),
-               "requests that wait for one; the next is decided without"),
-      optional("model_dtype",
-               choice(&L::model_dtype, {{"int8", ModelDtype::kI8},
-                                        {"bf16", ModelDtype::kBF16},
-                                        {"f32", ModelDtype::kF32}}),
-               "numbers that the router's own models compute with"),
-      optional("decision_timeout", duration(&L::decision_timeout, 1ms, 1h),
-               "for models to say what a request is; then it is decided on what is known"),
-      optional("guard_wait", duration(&L::guard_wait, 0ms, 1min),
-               "for what a stream has said to be checked, at its end; the rest is unchecked"),
-      optional("bodies_bytes_max", bytes(&L::bodies_bytes_max, 1024, int64_t{1} << 40),
-               "of all requests that are being answered; the next gets 429"),
-      optional("drain_timeout", duration(&L::drain_timeout, 0ms, 1h),
-               "for requests in flight when the daemon ends"),
-  }};
-  return section;
-}
+constexpr std::string_view kCertificate = "PEM file of the certificate and its chain, for TLS.";
+constexpr std::string_view kCertificateKey = "PEM file of the certificate's key.";
 
-const Section<Kubernetes>& kubernetes_section() {
-  using namespace std::chrono_literals;
-  using K = Kubernetes;
-  static const Section<K> section{{
-      optional("files", string(&K::files), "a folder of the resources, instead of a server"),
-      optional("server", string(&K::server), "URL of the API server; none: the pod's"),
-      optional("namespace", string(&K::namespace_name), "of the resources; none: the pod's"),
-      optional("service_account", string(&K::service_account),
-               "folder of token, ca.crt, namespace"),
-      optional("debounce", duration(&K::debounce, 0ms, 60s), "before changes are taken up"),
-      optional("wait_at_start", duration(&K::wait_at_start, 0ms, 600s),
-               "for resources before it is ready"),
-      optional("write_status", boolean(&K::write_status), "into the resources"),
-  }};
-  return section;
-}
+constexpr Choice kModelDtypes[] = {
+    {"int8", ModelDtype::kI8}, {"bf16", ModelDtype::kBF16}, {"f32", ModelDtype::kF32}};
+
+constexpr Key kHttpKeys[] = {
+    bytes(FIELD(HttpLimits, header_bytes_max), 1024, 1 << 24,
+          "Greatest size of a request's header. Default: 32KiB."),
+    bytes(FIELD(HttpLimits, body_bytes_max), 1024, int64_t{1} << 30,
+          "Greatest size of a request's body. Default: 32MiB."),
+    duration(FIELD(HttpLimits, header_timeout), 1ms, 1h,
+             "Time limit of a header, from its first byte to its end. Default: 10s."),
+    duration(FIELD(HttpLimits, body_timeout), 1ms, 1h,
+             "Time limit for a body to arrive. Default: 60s."),
+    duration(FIELD(HttpLimits, idle_timeout), 1ms, 24h,
+             "Time limit between two requests of a connection. Default: 75s."),
+    duration(FIELD(HttpLimits, connect_timeout), 1ms, 10min,
+             "Time limit of a connection to an upstream. Default: 3s."),
+    integer(FIELD(HttpLimits, connections_max), 1, 10'000'000,
+            "Client connections at a time. Default: 10000."),
+    integer(FIELD(HttpLimits, threads), 0, 1024, "Event loops. 0 (default): one per processor."),
+    bytes(FIELD(HttpLimits, reply_header_bytes_max), 1024, 1 << 24,
+          "Greatest size of the header of an upstream's reply. Default: 64KiB."),
+    integer(FIELD(HttpLimits, upstream_idle_max), 0, 100'000,
+            "Idle connections to keep to one upstream, per event loop. Default: 64."),
+    duration(FIELD(HttpLimits, upstream_idle_timeout), 1ms, 24h,
+             "Time for which to keep them. Default: 30s."),
+    integer(FIELD(HttpLimits, model_threads), 0, 1024,
+            "Threads for the router's own models. 0 (default): one per processor."),
+    integer(FIELD(HttpLimits, model_queue_max), 1, 1'000'000,
+            "Requests that may wait for such a thread; further ones are routed without models. "
+            "Default: 256."),
+    choice(FIELD(HttpLimits, model_dtype), kModelDtypes,
+           "Number format in which the router's own models compute. Default: `int8`."),
+    duration(
+        FIELD(HttpLimits, decision_timeout), 1ms, 1h,
+        "Time limit of the signals of models; after it a request is routed by the signals that "
+        "are known. Default: 10s."),
+    duration(FIELD(HttpLimits, guard_wait), 0ms, 1min,
+             "Time limit of the last checks of a streamed reply; after it the rest passes "
+             "unchecked. Default: 500ms."),
+    bytes(FIELD(HttpLimits, bodies_bytes_max), 1024, int64_t{1} << 40,
+          "Greatest size of the bodies of all requests in flight; further ones get 429. Default: "
+          "1GiB."),
+    duration(FIELD(HttpLimits, drain_timeout), 0ms, 1h,
+             "Time limit of requests in flight at shutdown. Default: 10s."),
+};
+constexpr Section kHttp{kHttpKeys};
+
+constexpr Key kKubernetesKeys[] = {
+    string(FIELD(Kubernetes, files), "Folder of the resources, instead of an API server."),
+    string(FIELD(Kubernetes, server), "URL of the API server. Default: the pod's."),
+    string(FIELD_AS("namespace", Kubernetes, namespace_name),
+           "Namespace of the resources. Default: the pod's."),
+    string(FIELD(Kubernetes, service_account), "Folder of `token`, `ca.crt` and `namespace`."),
+    duration(FIELD(Kubernetes, debounce), 0ms, 60s,
+             "Delay before changes are applied. Default: 500ms."),
+    duration(FIELD(Kubernetes, wait_at_start), 0ms, 600s,
+             "Longest wait for the first resources before the process is ready. Default: 5s."),
+    boolean(FIELD(Kubernetes, write_status),
+            "Report the outcome in the status of the resources. Default: true."),
+};
+constexpr Section kKubernetes{kKubernetesKeys};
 
 void check_ext_proc(Reader& reader, const yaml::Node& node, ExtProc& out) {
   check_tls_pair(reader, node, out);
@@ -76,187 +80,323 @@ void check_ext_proc(Reader& reader, const yaml::Node& node, ExtProc& out) {
     reader.error(node.line, "expected tls_cert_path beside tls_client_ca_path");
 }
 
-const Section<ExtProc>& ext_proc_section() {
-  using E = ExtProc;
-  static const Section<E> section{
-      {
-          optional("enabled", boolean(&E::enabled), "true listens for Envoy"),
-          optional("address", text(&E::address), "interface to bind"),
-          optional("port", integer(&E::port, 0, 65535), "TCP port of gRPC"),
-          optional("streams_max", integer(&E::streams_max, 1, 1'000'000), "requests at a time"),
-          optional("timeout", duration(&E::timeout, 1ms, 24h),
-                   "for a whole request, reply included"),
-          optional("tls_cert_path", text(&E::tls_cert_path),
-                   "a certificate and its chain, PEM: gRPC over TLS"),
-          optional("tls_key_path", text(&E::tls_key_path), "the certificate's key, PEM"),
-          optional("tls_client_ca_path", text(&E::tls_client_ca_path),
-                   "authorities, PEM: Envoy has to show a certificate that one of them signed"),
-      },
-      check_ext_proc};
-  return section;
+constexpr Key kExtProcKeys[] = {
+    boolean(FIELD(ExtProc, enabled), "Listen for Envoy. Default: false."),
+    text(FIELD(ExtProc, address), "Address of the interface to bind. Default: 127.0.0.1."),
+    integer(FIELD(ExtProc, port), 0, 65535, "TCP port of gRPC. Default: 50051."),
+    integer(FIELD(ExtProc, streams_max), 1, 1'000'000, "Requests at a time. Default: 10000."),
+    duration(FIELD(ExtProc, timeout), 1ms, 24h,
+             "Time limit of a whole request, including its reply. Default: 300s."),
+    text(FIELD(ExtProc, tls_cert_path), kCertificate),
+    text(FIELD(ExtProc, tls_key_path), kCertificateKey),
+    text(FIELD(ExtProc, tls_client_ca_path),
+         "PEM file of authorities; one of them must have signed Envoy's certificate."),
+};
+constexpr Section kExtProc{kExtProcKeys, checked<check_ext_proc>};
+
+using ManagementToken = ManagementApi::Token;
+
+constexpr Key kManagementTokenKeys[] = {
+    text(FIELD(ManagementToken, env), "Environment variable that contains the token.").required(),
+    text(FIELD(ManagementToken, role), "One of `roles`.").required(),
+};
+constexpr Section kManagementToken{kManagementTokenKeys};
+
+using ManagementAuth = ManagementApi::Auth;
+
+constexpr Key kManagementAuthKeys[] = {
+    word(FIELD(ManagementAuth, mode), "disabled bearer",
+         "Admit everybody (default), or clients with a token."),
+    list(FIELD(ManagementAuth, tokens), kManagementToken, "Tokens and their roles."),
+    texts_map(FIELD(ManagementAuth, roles), "Permissions of each role."),
+};
+constexpr Section kManagementAuth{kManagementAuthKeys};
+
+constexpr Key kManagementKeys[] = {
+    boolean(FIELD(ManagementApi, enabled), "false opens no management port. Default: true."),
+    text(FIELD(ManagementApi, bind_address),
+         "Address of the interface to bind. Default: 127.0.0.1."),
+    integer(FIELD(ManagementApi, port), 0, 65535,
+            "TCP port; 0 lets the system choose one. Default: 8080."),
+    boolean(FIELD(ManagementApi, remote_exposure), "Admit other machines. Default: false."),
+    texts(FIELD(ManagementApi, allowed_hosts),
+          "Host names that clients may use besides localhost and the address."),
+    text(FIELD(ManagementApi, tls_cert_path), kCertificate),
+    text(FIELD(ManagementApi, tls_key_path), kCertificateKey),
+    object(FIELD(ManagementApi, auth), kManagementAuth, "Authentication of clients."),
+};
+constexpr Section kManagement{kManagementKeys, checked<check_tls_pair<ManagementApi>>};
+
+using BatchRange = BatchClassification::Range;
+
+constexpr Key kBatchRangeKeys[] = {
+    count(FIELD(BatchRange, min), "Least number of texts."),
+    integer(FIELD(BatchRange, max), -1, 1'000'000'000, "Greatest number of texts. -1: no limit."),
+    string(FIELD(BatchRange, label), "Label in the metrics."),
+};
+constexpr Section kBatchRange{kBatchRangeKeys};
+
+using BatchMetrics = BatchClassification::Metrics;
+
+constexpr Key kBatchMetricsKeys[] = {
+    boolean(FIELD(BatchMetrics, enabled), "Measure batches."),
+    share(FIELD(BatchMetrics, sample_rate), "Share of the requests to measure."),
+    list(FIELD(BatchMetrics, batch_size_ranges), kBatchRange, "Ranges of sizes."),
+    numbers(FIELD(BatchMetrics, duration_buckets), "Buckets of durations, in seconds."),
+    numbers(FIELD(BatchMetrics, size_buckets), "Buckets of sizes, in texts."),
+    boolean(FIELD(BatchMetrics, detailed_goroutine_tracking), "Metrics of upstream's runtime."),
+    boolean(FIELD(BatchMetrics, high_resolution_timing), "Metrics of upstream's runtime."),
+};
+constexpr Section kBatchMetrics{kBatchMetricsKeys};
+
+constexpr std::string_view kOneBatch = "the model processes the texts of a batch together";
+
+constexpr Key kBatchKeys[] = {
+    count(FIELD(BatchClassification, max_batch_size),
+          "Greatest number of texts of a request. Default: 100."),
+    count(FIELD(BatchClassification, concurrency_threshold),
+          "Number of texts from which they are processed in parallel.")
+        .not_built(kOneBatch),
+    count(FIELD(BatchClassification, max_concurrency), "Texts at a time.").not_built(kOneBatch),
+    object(FIELD(BatchClassification, metrics), kBatchMetrics, "Metrics of batches.")
+        .not_built("batches are not measured"),
+};
+constexpr Section kBatch{kBatchKeys};
+
+constexpr Key kClassificationApiKeys[] = {
+    object(FIELD(ClassificationApi, batch_classification), kBatch,
+           "Classification of several texts in one request."),
+};
+constexpr Section kClassificationApi{kClassificationApiKeys};
+
+// Gives a notice for a store that is not in memory.
+template <class Service>
+void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
+  if (backend.empty() || backend == "memory") return;
+  reader.not_built(node.line, std::is_same_v<Service, ResponseApi> ? "responses are kept in memory"
+                                                                   : "records are kept in memory");
 }
 
-const Section<ManagementApi::Token>& token_section() {
-  using T = ManagementApi::Token;
-  static const Section<T> section{{
-      required("env", text(&T::env), "environment variable that holds the token"),
-      required("role", text(&T::role), "one of roles"),
-  }};
-  return section;
+constexpr Key kResponseApiKeys[] = {
+    boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
+    string(FIELD(ResponseApi, store_backend),
+           "Store of the responses. Only `memory` (default) is built.")
+        .then<note_store<ResponseApi>>(),
+    count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
+    count(FIELD(ResponseApi, max_responses), "Responses to keep."),
+    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`.")
+        .not_built("responses are kept in memory"),
+};
+constexpr Section kResponseApi{kResponseApiKeys};
+
+// --- observability ---
+
+constexpr Key kExporterKeys[] = {
+    string(FIELD(Observability::Exporter, type), "`otlp`."),
+    string(FIELD(Observability::Exporter, endpoint),
+           "Address of a collector that speaks HTTP, `host:port` or a URL."),
+    boolean(FIELD(Observability::Exporter, insecure), "Connect without TLS."),
+};
+constexpr Section kExporter{kExporterKeys};
+
+constexpr Key kSamplingKeys[] = {
+    string(FIELD(Observability::Sampling, type), "`always_on`, `always_off` or `probabilistic`."),
+    share(FIELD(Observability::Sampling, rate), "Share of the requests, for `probabilistic`."),
+};
+constexpr Section kSampling{kSamplingKeys};
+
+constexpr Key kResourceKeys[] = {
+    string(FIELD(Observability::Resource, service_name), "Attribute of every trace."),
+    string(FIELD(Observability::Resource, service_version), "Attribute of every trace."),
+    string(FIELD(Observability::Resource, deployment_environment), "Attribute of every trace."),
+};
+constexpr Section kResource{kResourceKeys};
+
+constexpr Key kTracingKeys[] = {
+    boolean(FIELD(Observability::Tracing, enabled), "Send traces. Default: true."),
+    string(FIELD(Observability::Tracing, provider), "`opentelemetry`.")
+        .no_effect("traces are sent in the format of OpenTelemetry")
+        .unless("opentelemetry"),
+    object(FIELD(Observability::Tracing, exporter), kExporter,
+           "Receiver of the traces. Without an endpoint no traces are sent."),
+    object(FIELD(Observability::Tracing, sampling), kSampling, "Requests to trace."),
+    object(FIELD(Observability::Tracing, resource), kResource, "Attributes of every trace."),
+};
+constexpr Section kTracing{kTracingKeys};
+
+using Windowed = Observability::WindowedMetrics;
+
+constexpr Key kWindowedKeys[] = {
+    boolean(FIELD(Windowed, enabled), "Compute rates over past windows."),
+    texts(FIELD(Windowed, time_windows), "Lengths of the windows, such as 1m, 5m and 1h."),
+    duration(FIELD(Windowed, update_interval), 0ms, 24h * 365, "Time between updates."),
+    boolean(FIELD(Windowed, model_metrics), "Compute them for each model."),
+    boolean(FIELD(Windowed, queue_depth_estimation), "Estimate the queue of each model."),
+    count(FIELD(Windowed, max_models), "Greatest number of models."),
+};
+constexpr Section kWindowed{kWindowedKeys};
+
+constexpr Key kMetricsKeys[] = {
+    boolean(FIELD(Observability::Metrics, enabled), "Serve /metrics. Default: true."),
+    text(FIELD(Observability::Metrics, bind_address),
+         "Address of the interface of the metrics port. Default: 127.0.0.1."),
+    integer(FIELD(Observability::Metrics, port), 0, 65535,
+            "Port for metrics only. Default: none; the management port serves them."),
+    object(FIELD(Observability::Metrics, windowed_metrics), kWindowed, "Rates over past windows.")
+        .not_built("readers of /metrics compute rates over any window"),
+};
+constexpr Section kMetrics{kMetricsKeys};
+
+constexpr Key kObservabilityKeys[] = {
+    object(FIELD(Observability, tracing), kTracing, "Traces of single requests."),
+    object(FIELD(Observability, metrics), kMetrics, "Metrics of all requests."),
+};
+constexpr Section kObservability{kObservabilityKeys};
+
+// --- identities and rate limits ---
+
+void check_identity(Reader& reader, const yaml::Node& node, Authz::Identity& identity) {
+  const auto check = [&](std::string_view key, const std::string& name) {
+    if (is_header_name(name)) return;
+    reader.at_key(key, [&] {
+      reader.error(node.find(key)->line,
+                   fmt::format("expected the name of a header, found \"{}\"", name));
+    });
+  };
+  check("user_id_header", identity.user_id_header);
+  check("user_groups_header", identity.user_groups_header);
 }
 
-const Section<ManagementApi::Auth>& management_auth_section() {
-  using A = ManagementApi::Auth;
-  static const Section<A> section{{
-      optional("mode", word(&A::mode, {"disabled", "bearer"}),
-               "who is let in: all, or those with a token"),
-      optional("tokens", list(&A::tokens, token_section), "who may ask"),
-      optional("roles", texts_map(&A::roles), "for what"),
-  }};
-  return section;
-}
+constexpr Key kIdentityKeys[] = {
+    string(FIELD(Authz::Identity, user_id_header),
+           "Header that names the user. Default: `x-authz-user-id`."),
+    string(FIELD(Authz::Identity, user_groups_header),
+           "Header that names the user's groups, with commas between them. Default: "
+           "`x-authz-user-groups`."),
+};
+constexpr Section kIdentityHeaders{kIdentityKeys, checked<check_identity>};
 
-const Section<ManagementApi>& management_section() {
-  using M = ManagementApi;
-  static const Section<M> section{
-      {
-          optional("enabled", boolean(&M::enabled), "false opens no management port"),
-          optional("bind_address", text(&M::bind_address), "interface to bind"),
-          optional("port", integer(&M::port, 0, 65535), "TCP port; 0 lets the system choose"),
-          optional("remote_exposure", boolean(&M::remote_exposure), "let other machines ask"),
-          optional("allowed_hosts", texts(&M::allowed_hosts),
-                   "names by which it may be asked besides localhost and its address"),
-          optional("tls_cert_path", text(&M::tls_cert_path),
-                   "a certificate and its chain, PEM: HTTPS instead of HTTP; ours"),
-          optional("tls_key_path", text(&M::tls_key_path), "the certificate's key, PEM; ours"),
-          optional("auth", object(&M::auth, management_auth_section), "who may ask"),
-      },
-      check_tls_pair<ManagementApi>};
-  return section;
-}
+constexpr Key kAuthzProviderKeys[] = {
+    text(FIELD(Authz::Provider, type), "`header-injection` and others.").required(),
+    text_map(FIELD(Authz::Provider, headers), "Headers, for `header-injection`."),
+};
+constexpr Section kAuthzProvider{kAuthzProviderKeys};
 
-const Section<BatchClassification::Range>& range_section() {
-  using R = BatchClassification::Range;
-  static const Section<R> section{{
-      optional("min", count(&R::min), "texts of a request"),
-      optional("max", integer(&R::max, -1, 1'000'000'000), "texts of a request; -1: any number"),
-      optional("label", string(&R::label), "in the metrics"),
-  }};
-  return section;
-}
+constexpr Key kAuthzKeys[] = {
+    boolean(FIELD(Authz, fail_open),
+            "Requests without an identity have no role (true, the default). false: they are "
+            "refused if a routing has role_bindings."),
+    object(FIELD(Authz, identity), kIdentityHeaders,
+           "Trusted headers, which a proxy in front sets."),
+    list(FIELD(Authz, providers), kAuthzProvider, "Sources of roles.")
+        .not_built("roles follow from the identity headers"),
+};
+constexpr Section kAuthz{kAuthzKeys};
 
-const Section<BatchClassification::Metrics>& batch_metrics_section() {
-  using M = BatchClassification::Metrics;
-  static const Section<M> section{{
-      optional("enabled", boolean(&M::enabled), "measure"),
-      optional("sample_rate", share(&M::sample_rate), "of the requests"),
-      optional("batch_size_ranges", list(&M::batch_size_ranges, range_section), "by size"),
-      optional("duration_buckets", numbers(&M::duration_buckets), "seconds"),
-      optional("size_buckets", numbers(&M::size_buckets), "texts"),
-      optional("detailed_goroutine_tracking", boolean(&M::detailed_goroutine_tracking),
-               "of upstream's runtime"),
-      optional("high_resolution_timing", boolean(&M::high_resolution_timing),
-               "of upstream's runtime"),
-  }};
-  return section;
-}
-
-const Section<BatchClassification>& batch_section() {
-  using B = BatchClassification;
-  static const Section<B> section{{
-      optional("max_batch_size", count(&B::max_batch_size), "texts of a request"),
-      optional("concurrency_threshold", count(&B::concurrency_threshold),
-               "from so many on in parallel")
-          .not_built("texts of a batch go through the model together"),
-      optional("max_concurrency", count(&B::max_concurrency), "texts at a time")
-          .not_built("texts of a batch go through the model together"),
-      optional("metrics", object(&B::metrics, batch_metrics_section), "of batches")
-          .not_built("batches are not measured"),
-  }};
-  return section;
-}
-
-const Section<ClassificationApi>& api_section() {
-  static const Section<ClassificationApi> section{{
-      optional("batch_classification",
-               object(&ClassificationApi::batch_classification, batch_section), "of several texts"),
-  }};
-  return section;
-}
-
-void check_response_api(Reader& reader, const yaml::Node& node, ResponseApi& out) {
-  if (out.store_backend.empty() || out.store_backend == "memory") return;
-  reader.at_key("store_backend", [&] {
-    reader.not_built(node.find("store_backend")->line, "responses are kept in memory");
+void check_limit_match(Reader& reader, const yaml::Node& node, RateLimit::Match& match) {
+  const Providers& providers = reader.config.providers;
+  if (match.model.empty() || providers.models.empty() || providers.find(match.model) != nullptr)
+    return;
+  std::vector<std::string_view> known;
+  for (const Model& each : providers.models) known.push_back(each.name);
+  reader.at_key("model", [&] {
+    reader.error(node.find("model")->line, fmt::format("unknown model \"{}\"{}", match.model,
+                                                       suggestion(match.model, known)));
   });
 }
 
-const Section<ResponseApi>& response_api_section() {
-  using R = ResponseApi;
-  static const Section<R> section{
-      {
-          optional("enabled", boolean(&R::enabled), "serve /v1/responses"),
-          optional("store_backend", string(&R::store_backend), "memory or redis"),
-          optional("ttl_seconds", count(&R::ttl_seconds), "how long a response is kept"),
-          optional("max_responses", count(&R::max_responses), "that are kept"),
-          optional("redis", object(&R::redis, redis_section), "of redis")
-              .not_built("responses are kept in memory"),
-      },
-      check_response_api};
-  return section;
+constexpr Key kLimitMatchKeys[] = {
+    string(FIELD(RateLimit::Match, user), "Requests of this user."),
+    string(FIELD(RateLimit::Match, group), "Requests of this group."),
+    string(FIELD(RateLimit::Match, model), "Requests for this model."),
+};
+constexpr Section kLimitMatch{kLimitMatchKeys, checked<check_limit_match>};
+
+constexpr Choice kLimitUnits[] = {{"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", 86400}};
+
+constexpr Key kLimitRuleKeys[] = {
+    string(FIELD(RateLimit::Rule, name), "Name of the rule in refusals."),
+    object(FIELD(RateLimit::Rule, match), kLimitMatch, "Requests that the rule limits."),
+    integer(FIELD(RateLimit::Rule, requests_per_unit), 0, int64_t{1} << 48,
+            "Requests of one user. 0: no limit."),
+    integer(FIELD(RateLimit::Rule, tokens_per_unit), 0, int64_t{1} << 48,
+            "Prompt and reply tokens of one user. 0: no limit."),
+    choice(FIELD(RateLimit::Rule, unit), kLimitUnits, "Unit of time. Default: `minute`."),
+};
+constexpr Section kLimitRule{kLimitRuleKeys};
+
+void check_limiter(Reader& reader, const yaml::Node& node, RateLimit::Provider& provider) {
+  if (provider.type != "envoy-ratelimit") return;
+  reader.at_key("type", [&] {
+    reader.not_built(node.find("type")->line, "envoy-ratelimit: this service is not called");
+  });
 }
 
-const Section<StartupStatus>& startup_status_section() {
-  using S = StartupStatus;
-  static const Section<S> section{{
-      optional("store_backend", string(&S::store_backend), "file or redis"),
-      optional("redis", object(&S::redis, redis_section), "of redis"),
-  }};
-  return section;
-}
+constexpr Key kLimiterKeys[] = {
+    word(FIELD(RateLimit::Provider, type), "local-limiter envoy-ratelimit",
+         "The router itself, or Envoy's service, which is not built.")
+        .required(),
+    string(FIELD(RateLimit::Provider, address), "Address, `host:port`, of `envoy-ratelimit`."),
+    string(FIELD(RateLimit::Provider, domain), "Domain, for `envoy-ratelimit`."),
+    list(FIELD(RateLimit::Provider, rules), kLimitRule, "Rules of `local-limiter`."),
+};
+constexpr Section kLimiter{kLimiterKeys, checked<check_limiter>};
 
-constexpr std::string_view kInMemory = "records are kept in memory";
+constexpr Key kRateLimitKeys[] = {
+    boolean(FIELD(RateLimit, fail_open),
+            "Admit requests if there are too many users to count. Default: false."),
+    list(FIELD(RateLimit, providers), kLimiter, "Limiters."),
+};
+constexpr Section kRateLimit{kRateLimitKeys};
 
-const Section<RouterReplay>& replay_section() {
-  using R = RouterReplay;
-  static const Section<R> section{{
-      optional("enabled", boolean(&R::enabled), "record what was decided"),
-      optional("store_backend", string(&R::store_backend),
-               "memory, redis, postgres, milvus or qdrant"),
-      optional("ttl_seconds", count(&R::ttl_seconds), "how long a record is kept"),
-      optional("max_records", integer(&R::max_records, 1, 1'000'000), "that are kept"),
-      optional("async_writes", boolean(&R::async_writes), "requests do not wait for it"),
-      optional("redis", object(&R::redis, redis_section), "of redis").not_built(kInMemory),
-      optional("postgres", object(&R::postgres, postgres_section), "of postgres")
-          .not_built(kInMemory),
-      optional("milvus", object(&R::milvus, milvus_address_section), "of milvus")
-          .not_built(kInMemory),
-      optional("qdrant", object(&R::qdrant, qdrant_section), "of qdrant").not_built(kInMemory),
-  }};
-  return section;
-}
+constexpr Key kStartupStatusKeys[] = {
+    string(FIELD(StartupStatus, store_backend), "`file` or `redis`."),
+    object(FIELD(StartupStatus, redis), kRedis, "The server, for `redis`."),
+};
+constexpr Section kStartupStatus{kStartupStatusKeys};
+
+constexpr std::string_view kRecordsInMemory = "records are kept in memory";
+
+constexpr Key kReplayKeys[] = {
+    boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
+    string(FIELD(RouterReplay, store_backend),
+           "Store of the records. Only `memory` (default) is built.")
+        .then<note_store<RouterReplay>>(),
+    count(FIELD(RouterReplay, ttl_seconds),
+          "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
+    integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),
+    boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
+        .no_effect("requests never wait for records")
+        .unless("true yes on"),
+    object(FIELD(RouterReplay, redis), kRedis, "The server, for `redis`.")
+        .not_built(kRecordsInMemory),
+    object(FIELD(RouterReplay, postgres), kPostgres, "The server, for `postgres`.")
+        .not_built(kRecordsInMemory),
+    object(FIELD(RouterReplay, milvus), kMilvusAddress, "The server, for `milvus`.")
+        .not_built(kRecordsInMemory),
+    object(FIELD(RouterReplay, qdrant), kQdrant, "The server, for `qdrant`.")
+        .not_built(kRecordsInMemory),
+};
+constexpr Section kReplay{kReplayKeys};
+
+constexpr Key kServicesKeys[] = {
+    object(FIELD(Config, http), kHttp, "Limits of the HTTP server and of the router's models."),
+    object(FIELD(Config, ext_proc), kExtProc, "Envoy's external processing."),
+    object(FIELD(Config, kubernetes), kKubernetes,
+           "Models and routes from Kubernetes, with `config_source: kubernetes`."),
+    object(FIELD_AS("management_api", Config, management), kManagement, "The management port."),
+    object(FIELD(Config, api), kClassificationApi, "Classification."),
+    object(FIELD(Config, response_api), kResponseApi, "/v1/responses."),
+    object(FIELD(Config, observability), kObservability, "Traces and metrics."),
+    object(FIELD(Config, authz), kAuthz, "Identities of clients."),
+    object(FIELD(Config, ratelimit), kRateLimit, "Rate limits."),
+    object(FIELD(Config, startup_status), kStartupStatus, "Start of upstream's components.")
+        .no_effect("the router is one process; /ready reports its state"),
+    object(FIELD(Config, router_replay), kReplay, "Records of requests."),
+};
 
 }  // namespace
 
-const Section<Config>& services_section() {
-  using C = Config;
-  static const Section<C> section{{
-      optional("http", object(&C::http, http_section), "limits of the HTTP server"),
-      optional("ext_proc", object(&C::ext_proc, ext_proc_section), "Envoy's external processing"),
-      optional("kubernetes", object(&C::kubernetes, kubernetes_section),
-               "models and routes, with config_source: kubernetes"),
-      optional("management_api", object(&C::management, management_section), "the management port"),
-      optional("api", object(&C::api, api_section), "classification"),
-      optional("response_api", object(&C::response_api, response_api_section), "/v1/responses"),
-      optional("observability", object(&C::observability, observability_section),
-               "traces and metrics"),
-      optional("authz", object(&C::authz, authz_section), "who asks"),
-      optional("ratelimit", object(&C::ratelimit, ratelimit_section), "how often"),
-      optional("startup_status", object(&C::startup_status, startup_status_section),
-               "of upstream's parts"),
-      optional("router_replay", object(&C::router_replay, replay_section), "records of requests"),
-  }};
-  return section;
-}
+constinit const Section kServices{kServicesKeys};
 
 }  // namespace signalbox::config

@@ -1,6 +1,6 @@
 #pragma once
-// `global.router`, `global.services` and `global.integrations` as structs, but for the limits of
-// the server and its listeners, which are in config.h.
+// `global.router`, `global.services` and `global.integrations` as structs, except for ports and
+// their limits, which are in listeners.h.
 
 #include <chrono>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct Learning {
     std::string strategy;
   };
   struct Identity {
-    std::map<std::string, std::string> headers;  // by what they identify: session, conversation
+    std::map<std::string, std::string> headers;  // by the identity in them: session, conversation
   };
   struct Tuning {
     uint32_t idle_timeout_seconds = 0;
@@ -87,7 +87,7 @@ struct RouterSettings {
   bool include_config_models_in_list = false;
   StreamedBody streamed_body;
   SkipProcessing skip_processing;
-  bool entropy_reasoning = false;  // the key is ours
+  bool entropy_reasoning = false;  // Signalbox only
   ModelSelection model_selection;
   Learning learning;
 };
@@ -97,7 +97,7 @@ struct RouterSettings {
 struct BatchClassification {
   struct Range {
     uint32_t min = 0;
-    int64_t max = 0;  // negative: no bound
+    int64_t max = 0;  // negative: no limit
     std::string label;
   };
   struct Metrics {
@@ -159,7 +159,8 @@ struct Observability {
   };
   struct Metrics {
     bool enabled = true;
-    // Ours: upstream takes a flag. Without a port the management API alone shows them.
+    // The address is Signalbox's; upstream takes a flag. Without a port only the management API has
+    // metrics.
     std::string bind_address = "127.0.0.1";
     std::optional<uint16_t> port;  // 0: the system picks one
     WindowedMetrics windowed_metrics;
@@ -177,7 +178,7 @@ struct Authz {
     std::string type;
     std::map<std::string, std::string> headers;
   };
-  bool fail_open = true;  // requests that name nobody pass, without a role
+  bool fail_open = true;  // requests without an identity pass, without a role
   Identity identity;
   std::vector<Provider> providers;
 };
@@ -191,7 +192,7 @@ struct RateLimit {
   struct Rule {
     std::string name;
     Match match;
-    uint64_t requests_per_unit = 0;  // 0: no bound
+    uint64_t requests_per_unit = 0;  // 0: no limit
     uint64_t tokens_per_unit = 0;
     std::chrono::seconds unit{60};
   };
@@ -214,7 +215,7 @@ struct RouterReplay {
   bool enabled = false;
   std::string store_backend;
   uint32_t ttl_seconds = 0;     // 0: as long as there is room
-  uint32_t max_records = 1000;  // ours
+  uint32_t max_records = 1000;  // Signalbox only
   bool async_writes = false;
   Redis redis;
   Postgres postgres;

@@ -1,21 +1,23 @@
 #pragma once
-// `routing.signals` as structs: what is looked for in a request. Each has a name, by which
-// conditions ask for it.
+// `routing.signals` as structs: what to find out about a request. Conditions refer to a signal by
+// its name.
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/config/rule.h"
 
 namespace signalbox::config {
 
-/// How the examples of a class become a few prototypes, and the similarities to them one score.
+/// How to reduce the examples of a class to a few prototypes, and the similarities to one score.
 struct PrototypeScoring {
   bool enabled = true;
   double cluster_similarity_threshold = 0.9;
-  uint32_t max_prototypes = 0;  // 0: no bound
+  uint32_t max_prototypes = 0;  // 0: no limit
   double best_weight = 0.75;
   uint32_t top_m = 2;
   double margin_threshold = 0;
@@ -35,7 +37,7 @@ struct KeywordSignal {
   double ngram_threshold = 0.4;
   uint32_t ngram_arity = 3;
   std::string description = {};
-  std::vector<std::string> patterns = {};  // RE2, counted like keywords; the key is ours
+  std::vector<std::string> patterns = {};  // RE2, counted like keywords; Signalbox only
 };
 
 struct EmbeddingSignal {
@@ -49,7 +51,7 @@ struct EmbeddingSignal {
   std::string description = {};
 };
 
-/// An extension of ours: the nearest examples of all intents vote.
+/// The nearest examples of all intents vote. Signalbox only.
 struct IntentSignal {
   std::string name;
   std::string description;
@@ -68,11 +70,11 @@ struct ModelScore {
 struct DomainSignal {
   std::string name;
   std::string description;
-  std::vector<std::string> mmlu_categories;  // classes of the classifier that it stands for
+  std::vector<std::string> mmlu_categories;  // classes of the classifier in this domain
   std::vector<ModelScore> model_scores;
 };
 
-/// A class that a classifier has under this very name: fact_check, user_feedbacks, modality.
+/// A class of a classifier, under the same name: for fact_check, user_feedbacks and modality.
 struct ClassSignal {
   std::string name;
   std::string description;
@@ -135,7 +137,7 @@ struct ComplexitySignal {
   double threshold = 0.1;
   Examples hard;
   Examples easy;
-  std::optional<Rule> composer;  // a condition on other signals that must hold
+  std::optional<Rule> composer;  // condition on other signals that must hold, too
 };
 
 struct RoleBinding {
@@ -146,7 +148,7 @@ struct RoleBinding {
   };
   std::string name;
   std::string description;
-  std::string role;  // what conditions on authz ask for
+  std::string role;  // name for conditions of type authz
   std::vector<Subject> subjects;
 };
 
@@ -155,16 +157,20 @@ struct JailbreakSignal {
   std::string name;
   std::string description;
   Method method = Method::kClassifier;
-  double threshold = 0;  // 0: that of prompt_guard
+  double threshold = 0;  // 0: the threshold of prompt_guard
   bool include_history = false;
   std::vector<std::string> jailbreak_patterns;
   std::vector<std::string> benign_patterns;
 };
 
+/// The types of personal data that rules find or our models are trained on, in upper case, sorted.
+/// A model of the user's own may find others, so an unknown type gives a notice, not an error.
+std::span<const std::string_view> known_pii_types();
+
 struct PiiSignal {
   std::string name;
   std::string description;
-  double threshold = 0;  // 0: that of the classifier
+  double threshold = 0;  // 0: the threshold of the classifier
   std::vector<std::string> pii_types_allowed;
   bool include_history = false;
 };
@@ -178,7 +184,7 @@ struct KbSignal {
   enum class Match { kBest, kThreshold };
   std::string name;
   std::string description;
-  std::string kb;  // of global.model_catalog.kbs
+  std::string kb;  // name in global.model_catalog.kbs
   Target target;
   Match match = Match::kBest;
 };
@@ -186,7 +192,7 @@ struct KbSignal {
 struct ConversationSignal {
   struct Source {
     std::string type;  // message, tool_definition, active_tool_loop, image_content, ...
-    std::string role;  // of message: user, developer, non_user, ...
+    std::string role;  // for message: user, developer, non_user, ...
   };
   struct Feature {
     enum class Type { kCount, kExists };

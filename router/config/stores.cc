@@ -1,213 +1,442 @@
-// `global.stores`: what is kept between requests.
+// `global.stores`: what is kept between requests, and the servers of stores and services.
 
-#include "router/config/global_tables.h"
-#include "router/config/plugin_tables.h"
-#include "router/config/routing.h"
+#include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
+
+using namespace std::chrono_literals;
+
+// --- servers ---
+
+constexpr std::string_view kPassword = "Password of the login.";
+constexpr std::string_view kAnyCertificate = "Accept any certificate of the server.";
+constexpr std::string_view kAuthorities = "PEM file of the authorities to trust.";
+constexpr std::string_view kConnections = "connections are opened as they are needed";
+constexpr std::string_view kOwnIndex = "similar requests are found by the index of each router";
+
+constexpr Key kRedisKeys[] = {
+    string(FIELD(Redis, address), "Address, `host:port`."),
+    string(FIELD(Redis, host), "Host, instead of `address`."),
+    integer(FIELD(Redis, port), 0, 65535, "Port of `host`. Default: 6379."),
+    string(FIELD(Redis, username), "Name of the login."),
+    string(FIELD(Redis, password), kPassword),
+    count(FIELD(Redis, db), "Number of the database. Default: 0.").also("database"),
+    string(FIELD(Redis, key_prefix), "Prefix of every key."),
+    boolean(FIELD(Redis, cluster_mode), "A cluster of several servers. Not built: refused."),
+    texts(FIELD(Redis, cluster_addresses), "Addresses of the cluster.")
+        .not_built("one server is used"),
+    count(FIELD(Redis, pool_size), "Greatest number of connections.").no_effect(kConnections),
+    count(FIELD(Redis, min_idle_conns), "Idle connections to keep.").no_effect(kConnections),
+    count(FIELD(Redis, max_retries), "Attempts of a command.")
+        .no_effect("a command that fails counts as a miss"),
+    count(FIELD(Redis, dial_timeout), "Time limit of a connection, in seconds."),
+    count(FIELD(Redis, read_timeout), "Time limit of a look-up, in seconds."),
+    count(FIELD(Redis, write_timeout), "Time limit of a write, in seconds."),
+    boolean(FIELD(Redis, use_tls), "Connect with TLS.").also("tls_enabled"),
+    boolean(FIELD(Redis, tls_skip_verify), kAnyCertificate),
+    string(FIELD(Redis, tls_cert_path), "PEM file of the router's certificate."),
+    string(FIELD(Redis, tls_key_path), "PEM file of the certificate's key."),
+    string(FIELD(Redis, tls_ca_path), kAuthorities),
+    string(FIELD(Redis, config_path), "File with these keys.")
+        .not_built("only the keys of this mapping are read"),
+    count(FIELD(Redis, ttl_seconds), "Lifetime of an entry, in seconds.")
+        .no_effect("the lifetime of the store holds"),
+    boolean(FIELD(Redis, enabled), "Use the server.")
+        .no_effect("the backend of the store selects the server")
+        .unless("true yes on"),
+};
+
+constexpr Key kPostgresKeys[] = {
+    string(FIELD(Postgres, host), "Host."),
+    integer(FIELD(Postgres, port), 0, 65535, "Port. Default: 5432."),
+    string(FIELD(Postgres, database), "Database."),
+    string(FIELD(Postgres, user), "Name of the login."),
+    string(FIELD(Postgres, password), kPassword),
+    string(FIELD(Postgres, ssl_mode), "`disable`, `require`, `verify-full` and others."),
+    count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
+        .no_effect(kConnections),
+    count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
+    count(FIELD(Postgres, conn_max_lifetime), "Lifetime of a connection, in seconds.")
+        .no_effect("connections are kept until they fail"),
+    string(FIELD(Postgres, table_name), "Table."),
+};
+
+constexpr Key kQdrantKeys[] = {
+    string(FIELD(Qdrant, host), "Host."),
+    integer(FIELD(Qdrant, port), 0, 65535, "gRPC port. Default: 6334."),
+    string(FIELD(Qdrant, api_key), "API key."),
+    boolean(FIELD(Qdrant, use_tls), "Connect with TLS."),
+    count(FIELD(Qdrant, connect_timeout), "Time limit of a connection, in seconds."),
+    string(FIELD(Qdrant, collection), "Collection."),
+    string(FIELD(Qdrant, collection_name), "Another name of `collection`."),
+    string(FIELD(Qdrant, collection_prefix), "Prefix of the collection's name."),
+    count(FIELD(Qdrant, dimension), "Numbers of an embedding."),
+};
+
+constexpr Key kValkeyKeys[] = {
+    string(FIELD(Valkey, host), "Host."),
+    integer(FIELD(Valkey, port), 0, 65535, "Port. Default: 6379."),
+    count(FIELD(Valkey, database), "Number of the database. Default: 0.").also("db"),
+    string(FIELD(Valkey, password), kPassword),
+    count(FIELD(Valkey, timeout), "Time limit of a look-up, in seconds."),
+    count(FIELD(Valkey, connect_timeout), "Time limit of a connection, in seconds."),
+    string(FIELD(Valkey, collection_prefix), "Prefix of every key."),
+    string(FIELD(Valkey, index_name), "Name of the search index.").no_effect(kOwnIndex),
+    count(FIELD(Valkey, dimension), "Numbers of an embedding.").no_effect(kOwnIndex),
+    string(FIELD(Valkey, metric_type), "`COSINE`, `L2` or `IP`.").no_effect(kOwnIndex),
+    count(FIELD(Valkey, index_m), "HNSW: neighbours of an entry.").no_effect(kOwnIndex),
+    count(FIELD(Valkey, index_ef_construction), "HNSW: candidates while an entry is added.")
+        .no_effect(kOwnIndex),
+    boolean(FIELD(Valkey, tls_enabled), "Connect with TLS."),
+    string(FIELD(Valkey, tls_ca_path), kAuthorities),
+    boolean(FIELD(Valkey, tls_insecure_skip_verify), kAnyCertificate),
+};
+constexpr Section kValkey{kValkeyKeys};
+
+constexpr Key kMilvusAddressKeys[] = {
+    string(FIELD(MilvusAddress, address), "Address, `host:port`."),
+    string(FIELD(MilvusAddress, username), "Name of the login."),
+    string(FIELD(MilvusAddress, password), kPassword),
+    string(FIELD(MilvusAddress, collection), "Collection."),
+    string(FIELD(MilvusAddress, collection_name), "Another name of `collection`."),
+    string(FIELD(MilvusAddress, consistency_level), "`Strong`, `Bounded` and others."),
+    count(FIELD(MilvusAddress, shard_num), "Shards of a new collection."),
+    count(FIELD(MilvusAddress, dimension), "Numbers of an embedding."),
+    count(FIELD(MilvusAddress, num_partitions), "Partitions of a new collection."),
+};
+
+constexpr Key kMilvusAuthKeys[] = {
+    boolean(FIELD(Milvus::Auth, enabled), "Log in."),
+    string(FIELD(Milvus::Auth, username), "Name of the login."),
+    string(FIELD(Milvus::Auth, password), kPassword),
+};
+constexpr Section kMilvusAuth{kMilvusAuthKeys};
+
+constexpr Key kMilvusTlsKeys[] = {
+    boolean(FIELD(Milvus::Tls, enabled), "Connect with TLS."),
+    string(FIELD(Milvus::Tls, cert_file),
+           "PEM file of the router's certificate. Not built: refused."),
+    string(FIELD(Milvus::Tls, key_file), "PEM file of the certificate's key.")
+        .not_built("the router shows no certificate"),
+    string(FIELD(Milvus::Tls, ca_file), kAuthorities),
+};
+constexpr Section kMilvusTls{kMilvusTlsKeys};
+
+constexpr Key kMilvusConnectionKeys[] = {
+    string(FIELD(Milvus::Connection, host), "Host."),
+    integer(FIELD(Milvus::Connection, port), 0, 65535, "Port. Default: 19530."),
+    string(FIELD(Milvus::Connection, database), "Database."),
+    count(FIELD(Milvus::Connection, timeout),
+          "Time limit of a write, in seconds, at most 5. A look-up has 100 ms."),
+    object(FIELD(Milvus::Connection, auth), kMilvusAuth, "Login."),
+    object(FIELD(Milvus::Connection, tls), kMilvusTls, "Encryption."),
+};
+constexpr Section kMilvusConnection{kMilvusConnectionKeys};
+
+constexpr Key kMilvusVectorKeys[] = {
+    string(FIELD(Milvus::VectorField, name), "Name of the field."),
+    count(FIELD(Milvus::VectorField, dimension), "Numbers of an embedding."),
+    string(FIELD(Milvus::VectorField, metric_type), "`COSINE`, `L2` or `IP`."),
+};
+constexpr Section kMilvusVector{kMilvusVectorKeys};
+
+constexpr Key kMilvusIndexParamsKeys[] = {
+    count(FIELD_AS("M", Milvus::IndexParams, m), "HNSW: neighbours of an entry."),
+    count(FIELD_AS("efConstruction", Milvus::IndexParams, ef_construction),
+          "HNSW: candidates while an entry is added."),
+};
+constexpr Section kMilvusIndexParams{kMilvusIndexParamsKeys};
+
+constexpr Key kMilvusIndexKeys[] = {
+    string(FIELD(Milvus::Index, type), "`HNSW` and others."),
+    object(FIELD(Milvus::Index, params), kMilvusIndexParams, "Parameters of the type."),
+};
+constexpr Section kMilvusIndex{kMilvusIndexKeys};
+
+constexpr Key kMilvusCollectionKeys[] = {
+    string(FIELD(Milvus::Collection, name), "Name of the collection."),
+    string(FIELD(Milvus::Collection, description), "Description of a new collection."),
+    object(FIELD(Milvus::Collection, vector_field), kMilvusVector, "Field of the embeddings.")
+        .not_built(kOwnIndex),
+    object(FIELD(Milvus::Collection, index), kMilvusIndex, "Index of the embeddings.")
+        .not_built(kOwnIndex),
+};
+constexpr Section kMilvusCollection{kMilvusCollectionKeys};
+
+constexpr Key kMilvusSearchParamsKeys[] = {
+    count(FIELD(Milvus::SearchParams, ef), "HNSW: candidates of a search."),
+};
+constexpr Section kMilvusSearchParams{kMilvusSearchParamsKeys};
+
+constexpr Key kMilvusSearchKeys[] = {
+    object(FIELD(Milvus::Search, params), kMilvusSearchParams, "Parameters of the index.")
+        .not_built(kOwnIndex),
+    count(FIELD(Milvus::Search, topk), "Results of a search.").not_built(kOwnIndex),
+    string(FIELD(Milvus::Search, consistency_level), "`Strong`, `Bounded` and others."),
+};
+constexpr Section kMilvusSearch{kMilvusSearchKeys};
+
+constexpr Key kMilvusPoolKeys[] = {
+    count(FIELD(Milvus::ConnectionPool, max_connections), "Greatest number of connections."),
+    count(FIELD(Milvus::ConnectionPool, max_idle_connections), "Idle connections to keep."),
+    count(FIELD(Milvus::ConnectionPool, acquire_timeout), "Longest wait for one, in seconds."),
+};
+constexpr Section kMilvusPool{kMilvusPoolKeys};
+
+constexpr Key kMilvusBatchKeys[] = {
+    count(FIELD(Milvus::Batch, insert_batch_size), "Entries of an insertion."),
+    count(FIELD(Milvus::Batch, timeout), "Time limit, in seconds."),
+};
+constexpr Section kMilvusBatch{kMilvusBatchKeys};
+
+constexpr Key kMilvusPerformanceKeys[] = {
+    object(FIELD(Milvus::Performance, connection_pool), kMilvusPool, "Connections."),
+    object(FIELD(Milvus::Performance, batch), kMilvusBatch, "Insertions."),
+};
+constexpr Section kMilvusPerformance{kMilvusPerformanceKeys};
+
+constexpr Key kMilvusTtlKeys[] = {
+    boolean(FIELD(Milvus::Ttl, enabled), "Delete old entries."),
+    string(FIELD(Milvus::Ttl, timestamp_field), "Field of the time of insertion."),
+    count(FIELD(Milvus::Ttl, cleanup_interval), "Time between deletions, in seconds."),
+};
+constexpr Section kMilvusTtl{kMilvusTtlKeys};
+
+constexpr Key kMilvusCompactionKeys[] = {
+    boolean(FIELD(Milvus::Compaction, enabled), "Compact the collection."),
+    count(FIELD(Milvus::Compaction, interval), "Time between compactions, in seconds."),
+};
+constexpr Section kMilvusCompaction{kMilvusCompactionKeys};
+
+constexpr Key kMilvusDataKeys[] = {
+    object(FIELD(Milvus::DataManagement, ttl), kMilvusTtl, "Lifetime of entries."),
+    object(FIELD(Milvus::DataManagement, compaction), kMilvusCompaction, "Compaction."),
+};
+constexpr Section kMilvusData{kMilvusDataKeys};
+
+constexpr Key kMilvusLoggingKeys[] = {
+    string(FIELD(Milvus::Logging, level), "Level of the client's log."),
+    boolean(FIELD(Milvus::Logging, enable_query_log), "Log queries."),
+    boolean(FIELD(Milvus::Logging, enable_metrics), "Count queries."),
+};
+constexpr Section kMilvusLogging{kMilvusLoggingKeys};
+
+constexpr Key kMilvusDevelopmentKeys[] = {
+    boolean(FIELD(Milvus::Development, drop_collection_on_startup), "Start with no entries.")
+        .not_built("the answers are kept"),
+    boolean(FIELD(Milvus::Development, auto_create_collection), "Create a missing collection."),
+    boolean(FIELD(Milvus::Development, verbose_errors), "Add details to error messages.")
+        .not_built("error messages always have all details"),
+};
+constexpr Section kMilvusDevelopment{kMilvusDevelopmentKeys};
+
+constexpr Key kMilvusKeys[] = {
+    object(FIELD(Milvus, connection), kMilvusConnection, "Connection to the server."),
+    object(FIELD(Milvus, collection), kMilvusCollection, "Collection of the entries."),
+    object(FIELD(Milvus, search), kMilvusSearch, "Searches."),
+    object(FIELD(Milvus, performance), kMilvusPerformance, "Settings of the client.")
+        .not_built(kConnections),
+    object(FIELD(Milvus, data_management), kMilvusData, "Deletion of old entries.")
+        .not_built("expired entries are deleted every minute"),
+    object(FIELD(Milvus, logging), kMilvusLogging, "Log of the client.")
+        .not_built("the router's own log settings hold"),
+    object(FIELD(Milvus, development), kMilvusDevelopment, "Settings for developers."),
+};
+constexpr Section kMilvus{kMilvusKeys};
+
+// --- stores ---
 
 bool keeps_in(std::string_view backend) {
   return backend == "memory" || backend == "redis" || backend == "valkey" ||
          backend == "postgres" || backend == "milvus";
 }
 
-Value<ResponseCacheStore> backend() {
-  const Value<ResponseCacheStore> name = string(&ResponseCacheStore::backend_type);
-  const auto read = [name](Reader& reader, const yaml::Node& node, ResponseCacheStore& into) {
-    name.read(reader, node, into);
-    if (keeps_in(into.backend_type)) return;
-    reader.not_built(node.line,
-                     fmt::format("{}: memory, redis, valkey, postgres and milvus are; every "
-                                 "request reaches its model",
-                                 into.backend_type));
-  };
-  return {name.expected, read, name.describe};
+void note_cache_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
+  if (keeps_in(backend)) return;
+  reader.not_built(node.line,
+                   fmt::format("{}: only memory, redis, valkey, postgres and milvus are; every "
+                               "request reaches its model",
+                               backend));
 }
 
-const Section<ResponseCacheStore>& response_cache_store_section() {
-  using C = ResponseCacheStore;
-  static const Section<C> section{{
-      optional("enabled", boolean(&C::enabled), "false asks a model every time"),
-      optional("backend_type", backend(),
-               "memory, redis, valkey, postgres (ours), milvus, qdrant or hybrid"),
-      optional("similarity_threshold", number(&C::similarity_threshold, -1, 1),
-               "least similarity of two requests with one answer"),
-      optional("max_entries", count(&C::max_entries), "of memory"),
-      optional("bytes_max", bytes(&C::bytes_max, 1024, int64_t{1} << 40), "of memory; ours"),
-      optional("snapshot_path", string(&C::snapshot_path),
-               "a file that keeps the answers of memory over a restart; ours"),
-      optional("ttl_seconds", count(&C::ttl_seconds), "how long an answer is kept"),
-      optional("eviction_policy", word(&C::eviction_policy, {"fifo", "lru", "lfu"}),
-               "which answer goes when there is no room"),
-      optional("embedding_model", string(&C::embedding_model), "that compares requests")
-          .not_built("the router's own embedding model compares them"),
-      optional("use_hnsw", boolean(&C::use_hnsw), "of memory: an index")
-          .not_built("there is one where it pays"),
-      optional("hnsw_m", count(&C::hnsw_m), "of the index").not_built("the index has its own"),
-      optional("hnsw_ef_construction", count(&C::hnsw_ef_construction), "of the index")
-          .not_built("the index has its own"),
-      optional("max_memory_entries", count(&C::max_memory_entries), "of hybrid")
-          .not_built("answers are kept in memory"),
-      optional("backend_config_path", string(&C::backend_config_path),
-               "a file with the keys of the backend")
-          .not_built("the keys stand here"),
-      optional("milvus", object(&C::milvus, milvus_section), "of milvus"),
-      optional("redis", object(&C::redis, redis_section), "of redis"),
-      optional("valkey", object(&C::valkey, valkey_section), "of valkey"),
-      optional("postgres", object(&C::postgres, postgres_section), "of postgres; ours"),
-      optional("qdrant", object(&C::qdrant, qdrant_section), "of qdrant")
-          .not_built("answers are kept in memory"),
-  }};
-  return section;
+constexpr Key kCacheStoreKeys[] = {
+    boolean(FIELD(ResponseCacheStore, enabled), "false calls a model every time. Default: true."),
+    string(FIELD(ResponseCacheStore, backend_type),
+           "`memory` (default), `redis`, `valkey`, `postgres` (Signalbox only), `milvus`, "
+           "`qdrant` or `hybrid`.")
+        .then<note_cache_backend>(),
+    number(FIELD(ResponseCacheStore, similarity_threshold), -1, 1,
+           "Least similarity of two requests that share an answer. Default: 0.8."),
+    count(FIELD(ResponseCacheStore, max_entries), "Answers to keep, for `memory`. Default: 1000."),
+    bytes(FIELD(ResponseCacheStore, bytes_max), 1024, int64_t{1} << 40,
+          "Greatest size of all answers, for `memory`. Default: 256MiB. Signalbox only."),
+    string(FIELD(ResponseCacheStore, snapshot_path),
+           "File that keeps the answers of `memory` over a restart. Signalbox only."),
+    count(FIELD(ResponseCacheStore, ttl_seconds),
+          "Lifetime of an answer, in seconds. Default: 3600."),
+    word(FIELD(ResponseCacheStore, eviction_policy), "fifo lru lfu",
+         "Answer to drop if there is no room: the oldest (default), the least recently or the "
+         "least frequently used."),
+    string(FIELD(ResponseCacheStore, embedding_model), "Model that compares requests.")
+        .not_built("the router's own embedding model compares them"),
+    boolean(FIELD(ResponseCacheStore, use_hnsw), "Use an index, for `memory`.")
+        .not_built("an index is used if it is faster"),
+    count(FIELD(ResponseCacheStore, hnsw_m), "HNSW: neighbours of an entry.")
+        .not_built("the index chooses its own parameters"),
+    count(FIELD(ResponseCacheStore, hnsw_ef_construction),
+          "HNSW: candidates while an entry is added.")
+        .not_built("the index chooses its own parameters"),
+    count(FIELD(ResponseCacheStore, max_memory_entries), "Answers in memory, for `hybrid`.")
+        .not_built("answers are kept in memory"),
+    string(FIELD(ResponseCacheStore, backend_config_path), "File with the keys of the backend.")
+        .not_built("only the keys of this file are read"),
+    object(FIELD(ResponseCacheStore, milvus), kMilvus, "The server, for `milvus`."),
+    object(FIELD(ResponseCacheStore, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(ResponseCacheStore, valkey), kValkey, "The server, for `valkey`."),
+    object(FIELD(ResponseCacheStore, postgres), kPostgres,
+           "The server, for `postgres`. Signalbox only."),
+    object(FIELD(ResponseCacheStore, qdrant), kQdrant, "The server, for `qdrant`.")
+        .not_built("answers are kept in memory"),
+};
+constexpr Section kCacheStore{kCacheStoreKeys};
+
+// A cache that is switched off needs no notices about keys without an effect.
+void read_cache_store(Reader& reader, const yaml::Node& node, ResponseCacheStore& store) {
+  const auto read = [&] { read_section(reader, node, kCacheStore, &store); };
+  is_idle(node) ? reader.in_not_built(read) : read();
 }
 
-// What a cache that is switched off lacks is nobody's loss.
-Value<Config> response_cache() {
-  const Value<Config> store = object(&Config::response_cache, response_cache_store_section);
-  const auto read = [store](Reader& reader, const yaml::Node& node, Config& into) {
-    if (is_idle(node)) return reader.in_not_built([&] { store.read(reader, node, into); });
-    store.read(reader, node, into);
-  };
-  return {store.expected, read, store.describe};
-}
+constexpr Key kMemoryQualityKeys[] = {
+    count(FIELD(MemoryStore::Quality, initial_strength_days), "Strength of a new memory, in days."),
+    number(FIELD(MemoryStore::Quality, prune_threshold), "Weaker memories are deleted."),
+    count(FIELD(MemoryStore::Quality, max_memories_per_user), "Memories to keep for each user."),
+};
+constexpr Section kMemoryQuality{kMemoryQualityKeys};
 
-const Section<MemoryStore::Quality>& quality_section() {
-  using Q = MemoryStore::Quality;
-  static const Section<Q> section{{
-      optional("initial_strength_days", count(&Q::initial_strength_days), "of a new memory"),
-      optional("prune_threshold", number(&Q::prune_threshold), "weaker ones go"),
-      optional("max_memories_per_user", count(&Q::max_memories_per_user), "that are kept"),
-  }};
-  return section;
-}
+constexpr Key kMemoryStoreKeys[] = {
+    boolean(FIELD(MemoryStore, enabled), "Remember facts about users."),
+    string(FIELD(MemoryStore, backend), "`milvus`, `qdrant` or `valkey`."),
+    boolean(FIELD(MemoryStore, auto_store), "Store new facts."),
+    texts(FIELD(MemoryStore, disabled_routes), "Decisions without memories."),
+    texts(FIELD(MemoryStore, disabled_models), "Models without memories."),
+    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`."),
+    object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`."),
+    object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`."),
+    object(FIELD(MemoryStore, redis_cache), kRedis, "Cache in front of the backend."),
+    string(FIELD(MemoryStore, embedding_model), "Model that compares memories."),
+    count(FIELD(MemoryStore, extraction_batch_size), "Turns to examine at a time."),
+    count(FIELD(MemoryStore, default_retrieval_limit), "Memories to add to a request."),
+    number(FIELD(MemoryStore, default_similarity_threshold), -1, 1,
+           "Least similarity to the request."),
+    boolean(FIELD(MemoryStore, hybrid_search), "Search by words, too."),
+    string(FIELD(MemoryStore, hybrid_mode), "How to combine the two searches."),
+    boolean(FIELD(MemoryStore, adaptive_threshold), "Adapt the threshold to the results."),
+    object(FIELD(MemoryStore, quality_scoring), kMemoryQuality, "Memories to keep."),
+    object(FIELD(MemoryStore, reflection), kMemoryReflection, "Selection of memories."),
+};
+constexpr Section kMemoryStore{kMemoryStoreKeys};
 
-const Section<MemoryStore>& memory_store_section() {
-  using M = MemoryStore;
-  static const Section<M> section{{
-      optional("enabled", boolean(&M::enabled), "remember what users say"),
-      optional("backend", string(&M::backend), "milvus, qdrant or valkey"),
-      optional("auto_store", boolean(&M::auto_store), "keep what is new"),
-      optional("disabled_routes", texts(&M::disabled_routes), "decisions that do without"),
-      optional("disabled_models", texts(&M::disabled_models), "models that do without"),
-      optional("valkey", object(&M::valkey, valkey_section), "of valkey"),
-      optional("milvus", object(&M::milvus, milvus_address_section), "of milvus"),
-      optional("qdrant", object(&M::qdrant, qdrant_section), "of qdrant"),
-      optional("redis_cache", object(&M::redis_cache, redis_section), "in front of the backend"),
-      optional("embedding_model", string(&M::embedding_model), "that compares memories"),
-      optional("extraction_batch_size", count(&M::extraction_batch_size), "turns at a time"),
-      optional("default_retrieval_limit", count(&M::default_retrieval_limit),
-               "memories that are added to a request"),
-      optional("default_similarity_threshold", number(&M::default_similarity_threshold, -1, 1),
-               "least similarity to the request"),
-      optional("hybrid_search", boolean(&M::hybrid_search), "by words as well"),
-      optional("hybrid_mode", string(&M::hybrid_mode), "how the two are joined"),
-      optional("adaptive_threshold", boolean(&M::adaptive_threshold), "by what is found"),
-      optional("quality_scoring", object(&M::quality_scoring, quality_section),
-               "which memories stay"),
-      optional("reflection", object(&M::reflection, memory_reflection_section),
-               "what of a memory comes back"),
-  }};
-  return section;
-}
+constexpr Key kVectorMemoryKeys[] = {
+    count(FIELD(VectorStore::Memory, max_entries_per_store), "Passages of each store."),
+};
+constexpr Section kVectorMemory{kVectorMemoryKeys};
 
-const Section<VectorStore::Memory>& vector_memory_section() {
-  static const Section<VectorStore::Memory> section{{
-      optional("max_entries_per_store", count(&VectorStore::Memory::max_entries_per_store),
-               "pieces of documents"),
-  }};
-  return section;
-}
+using LlamaStack = VectorStore::LlamaStack;
 
-const Section<VectorStore::LlamaStack>& llama_stack_section() {
-  using L = VectorStore::LlamaStack;
-  static const Section<L> section{{
-      optional("endpoint", string(&L::endpoint), "its URL"),
-      optional("auth_token", string(&L::auth_token), "of the login"),
-      optional("embedding_model", string(&L::embedding_model), "of its own"),
-      optional("request_timeout_seconds", count(&L::request_timeout_seconds), "for an answer"),
-      optional("search_type", string(&L::search_type), "vector, keyword or hybrid"),
-  }};
-  return section;
-}
+constexpr Key kLlamaStackKeys[] = {
+    string(FIELD(LlamaStack, endpoint), "URL of the server."),
+    string(FIELD(LlamaStack, auth_token), "Token of the login."),
+    string(FIELD(LlamaStack, embedding_model), "Embedding model of the server."),
+    count(FIELD(LlamaStack, request_timeout_seconds), "Time limit of a request, in seconds."),
+    string(FIELD(LlamaStack, search_type), "`vector`, `keyword` or `hybrid`."),
+};
+constexpr Section kLlamaStack{kLlamaStackKeys};
 
-const Section<VectorStore>& vector_store_section() {
-  using V = VectorStore;
-  static const Section<V> section{{
-      optional("enabled", boolean(&V::enabled), "store documents"),
-      optional("backend_type", string(&V::backend_type),
-               "memory, milvus, llama_stack, valkey or qdrant"),
-      optional("file_storage_dir", string(&V::file_storage_dir), "where files are"),
-      optional("max_file_size_mb", count(&V::max_file_size_mb), "of a file"),
-      optional("embedding_model", string(&V::embedding_model), "that compares documents"),
-      optional("embedding_dimension", count(&V::embedding_dimension), "of the embeddings"),
-      optional("ingestion_workers", count(&V::ingestion_workers), "threads that read files"),
-      optional("ingestion_drain_timeout_seconds", count(&V::ingestion_drain_timeout_seconds),
-               "for them at the end"),
-      optional("supported_formats", texts(&V::supported_formats), "endings of files"),
-      optional("milvus", object(&V::milvus, milvus_section), "of milvus"),
-      optional("memory", object(&V::memory, vector_memory_section), "of memory"),
-      optional("llama_stack", object(&V::llama_stack, llama_stack_section), "of llama_stack"),
-      optional("valkey", object(&V::valkey, valkey_section), "of valkey"),
-      optional("qdrant", object(&V::qdrant, qdrant_section), "of qdrant"),
-      optional("metadata_store", string(&V::metadata_store), "memory or postgres"),
-      optional("metadata_postgres", object(&V::metadata_postgres, postgres_section), "of postgres"),
-  }};
-  return section;
-}
+constexpr Key kVectorStoreKeys[] = {
+    boolean(FIELD(VectorStore, enabled), "Store documents."),
+    string(FIELD(VectorStore, backend_type),
+           "`memory`, `milvus`, `llama_stack`, `valkey` or `qdrant`."),
+    string(FIELD(VectorStore, file_storage_dir), "Folder of the files."),
+    count(FIELD(VectorStore, max_file_size_mb), "Greatest size of a file, in MB."),
+    string(FIELD(VectorStore, embedding_model), "Model that compares documents."),
+    count(FIELD(VectorStore, embedding_dimension), "Numbers of an embedding."),
+    count(FIELD(VectorStore, ingestion_workers), "Threads that read files."),
+    count(FIELD(VectorStore, ingestion_drain_timeout_seconds),
+          "Time limit of these threads at shutdown, in seconds."),
+    texts(FIELD(VectorStore, supported_formats), "Extensions of files."),
+    object(FIELD(VectorStore, milvus), kMilvus, "The server, for `milvus`."),
+    object(FIELD(VectorStore, memory), kVectorMemory, "Settings of `memory`."),
+    object(FIELD(VectorStore, llama_stack), kLlamaStack, "The server, for `llama_stack`."),
+    object(FIELD(VectorStore, valkey), kValkey, "The server, for `valkey`."),
+    object(FIELD(VectorStore, qdrant), kQdrant, "The server, for `qdrant`."),
+    string(FIELD(VectorStore, metadata_store), "`memory` or `postgres`."),
+    object(FIELD(VectorStore, metadata_postgres), kPostgres, "The server, for `postgres`."),
+};
+constexpr Section kVectorStore{kVectorStoreKeys};
 
-const Section<ContextStore>& context_store_section() {
-  using namespace std::chrono_literals;
-  using C = ContextStore;
-  constexpr int64_t kBytesMax = int64_t{1} << 50;
-  static const Section<C> section{{
-      optional("enabled", boolean(&C::enabled), "serve /v1/contexts and metadata.context_refs"),
-      optional("directory", string(&C::directory),
-               "where they are kept; none: in memory, until the process ends"),
-      optional("memory_bytes", bytes(&C::memory_bytes, 0, kBytesMax),
-               "of those in use; others are packed"),
-      optional("bytes_max", bytes(&C::bytes_max, 0, kBytesMax), "of all, before they are packed"),
-      optional("context_bytes_max", bytes(&C::context_bytes_max, 1, 1 << 30), "of one"),
-      optional("tenant_bytes_max", bytes(&C::tenant_bytes_max, 0, kBytesMax), "of a client's"),
-      optional("tenant_contexts_max", count(&C::tenant_contexts_max), "of a client"),
-      optional("tenant_pinned_bytes", bytes(&C::tenant_pinned_bytes, 0, kBytesMax),
-               "of those that a client pins; all clients together: half of memory_bytes"),
-      optional("refs_max", integer(&C::refs_max, 1, 1000), "that a request refers to"),
-      optional("compression", integer(&C::compression, 1, 19), "of Zstandard: fast to small"),
-      optional("idle", duration(&C::idle, 1s, 24h * 365), "without use, until one leaves memory"),
-      optional("ttl", duration(&C::ttl, 0ms, 24h * 3650),
-               "without use, until one is forgotten; 0s: never"),
-      optional("redis", object(&C::redis, redis_section), "that routers share them by"),
-      optional("local_bytes", bytes(&C::local_bytes, 0, kBytesMax),
-               "packed; what is over it is left to redis"),
-      optional("local_idle", duration(&C::local_idle, 0ms, 24h * 3650),
-               "without use, until one is left to redis; 0s: never"),
-  }};
-  return section;
-}
+constexpr int64_t kContextBytesMax = int64_t{1} << 50;
+
+constexpr Key kContextStoreKeys[] = {
+    boolean(FIELD(ContextStore, enabled),
+            "Serve /v1/contexts and `metadata.context_refs`. Default: true."),
+    string(FIELD(ContextStore, directory),
+           "Folder of the contexts. Default: they are kept in memory until the process ends."),
+    bytes(FIELD(ContextStore, memory_bytes), 0, kContextBytesMax,
+          "Greatest size of the contexts in use; others are compressed. Default: 256MiB."),
+    bytes(FIELD(ContextStore, bytes_max), 0, kContextBytesMax,
+          "Greatest size of all contexts, uncompressed. Default: 1GiB."),
+    bytes(FIELD(ContextStore, context_bytes_max), 1, 1 << 30,
+          "Greatest size of a context. Default: 16MiB."),
+    bytes(FIELD(ContextStore, tenant_bytes_max), 0, kContextBytesMax,
+          "Greatest size of all contexts of a client. Default: 256MiB."),
+    count(FIELD(ContextStore, tenant_contexts_max), "Contexts of a client. Default: 1000."),
+    bytes(FIELD(ContextStore, tenant_pinned_bytes), 0, kContextBytesMax,
+          "Greatest size of the contexts that a client pins; those of all clients may have half of "
+          "`memory_bytes`. Default: 32MiB."),
+    integer(FIELD(ContextStore, refs_max), 1, 1000,
+            "Contexts that one request may refer to. Default: 16."),
+    integer(FIELD(ContextStore, compression), 1, 19,
+            "Level of Zstandard, from fast to small. Default: 3."),
+    duration(FIELD(ContextStore, idle), 1s, 24h * 365,
+             "Time without use after which a context is compressed. Default: 600s."),
+    duration(FIELD(ContextStore, ttl), 0ms, 24h * 3650,
+             "Time without use after which a context is deleted. 0s: never. Default: 7 days."),
+    object(FIELD(ContextStore, redis), kRedis, "Server by which routers share contexts."),
+    bytes(FIELD(ContextStore, local_bytes), 0, kContextBytesMax,
+          "Greatest size of the compressed contexts here; further ones are only in Redis. "
+          "Default: 1GiB."),
+    duration(FIELD(ContextStore, local_idle), 0ms, 24h * 3650,
+             "Time without use after which a context is only in Redis. 0s: never. Default: 24h."),
+};
+constexpr Section kContextStore{kContextStoreKeys};
+
+constexpr Key kStoresKeys[] = {
+    object(FIELD(Config, response_cache), kCacheStore, "Answers.")
+        .also("semantic_cache")
+        .read_by<read_cache_store>(),
+    object(FIELD(Config, memory), kMemoryStore, "Memories of users.")
+        .not_built("nothing is remembered between requests"),
+    object(FIELD(Config, vector_store), kVectorStore, "Documents.")
+        .not_built("no documents are stored"),
+    object(FIELD(Config, contexts), kContextStore,
+           "Contexts that requests refer to. Signalbox only."),
+};
 
 }  // namespace
 
-const Section<Config>& stores_section() {
-  using C = Config;
-  static const Section<C> section{{
-      optional("response_cache", response_cache(), "answers").alias("semantic_cache"),
-      optional("memory", object(&C::memory, memory_store_section), "what users said")
-          .not_built("nothing is remembered between requests"),
-      optional("vector_store", object(&C::vector_store, vector_store_section), "documents")
-          .not_built("no documents are stored"),
-      optional("contexts", object(&C::contexts, context_store_section),
-               "messages that requests refer to"),
-  }};
-  return section;
+constinit const Section kRedis{kRedisKeys};
+constinit const Section kPostgres{kPostgresKeys};
+constinit const Section kQdrant{kQdrantKeys};
+constinit const Section kMilvusAddress{kMilvusAddressKeys};
+constinit const Section kStores{kStoresKeys};
+
+bool keeps_answers(const ResponseCacheStore& store) {
+  return store.enabled && keeps_in(store.backend_type);
 }
 
 bool keeps_answers(const ResponseCacheStore& store, const Decision& decision) {
   return decision.response_cache && decision.response_cache->enabled && keeps_answers(store);
-}
-
-bool keeps_answers(const ResponseCacheStore& store) {
-  return store.enabled && keeps_in(store.backend_type);
 }
 
 }  // namespace signalbox::config

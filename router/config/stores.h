@@ -1,5 +1,5 @@
 #pragma once
-// `global.stores` as structs, and the servers that stores and services keep their data on.
+// `global.stores` as structs, and the servers of stores and services.
 
 #include <chrono>
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace signalbox::config {
 
 struct Decision;
 
-// --- servers; files differ in which of the keys they use ---
+// --- servers; each store and service uses some of the keys ---
 
 struct Redis {
   std::string address;  // host:port
-  std::string host;     // instead of it
+  std::string host;     // instead of address
   uint16_t port = 0;
   std::string username;
   std::string password;
@@ -90,7 +90,7 @@ struct Valkey {
   bool operator==(const Valkey&) const = default;
 };
 
-/// Milvus as memories and recordings use it.
+/// Milvus, for memories and records.
 struct MilvusAddress {
   std::string address;
   std::string username;
@@ -103,7 +103,7 @@ struct MilvusAddress {
   uint32_t num_partitions = 0;
 };
 
-/// Milvus as caches and document stores use it.
+/// Milvus, for caches and document stores.
 struct Milvus {
   struct Auth {
     bool enabled = false;
@@ -204,7 +204,7 @@ struct ResponseCacheStore {
   double similarity_threshold = 0.8;
   uint32_t max_entries = 1000;
   uint64_t bytes_max = uint64_t{256} << 20;
-  std::string snapshot_path;  // "": nothing is kept from one process to the next
+  std::string snapshot_path;  // "": answers are lost when the process ends
   uint32_t ttl_seconds = 3600;
   std::string eviction_policy = "fifo";
   std::string embedding_model;
@@ -220,7 +220,8 @@ struct ResponseCacheStore {
   Qdrant qdrant;
 };
 
-/// Whether answers are kept at all, and those of a decision: what the store names is built.
+/// True if the store keeps answers at all, and those of a decision: it is enabled and its backend
+/// is built.
 bool keeps_answers(const ResponseCacheStore& store);
 bool keeps_answers(const ResponseCacheStore& store, const Decision& decision);
 
@@ -250,23 +251,24 @@ struct MemoryStore {
   MemoryReflection reflection;
 };
 
-/// Contexts that requests refer to. Ours.
+/// Contexts that requests refer to. Signalbox only.
 struct ContextStore {
   bool enabled = true;
   std::string directory;              // "": in memory only
-  uint64_t memory_bytes = 256 << 20;  // of those in use, unpacked
-  uint64_t bytes_max = 1 << 30;       // of all, unpacked
+  uint64_t memory_bytes = 256 << 20;  // contexts in use, uncompressed
+  uint64_t bytes_max = 1 << 30;       // all contexts, uncompressed
   uint64_t context_bytes_max = 16 << 20;
   uint64_t tenant_bytes_max = 256 << 20;
   uint32_t tenant_contexts_max = 1000;
   uint64_t tenant_pinned_bytes = 32 << 20;
-  uint32_t refs_max = 16;                            // of one request
-  uint32_t compression = 3;                          // of Zstandard
-  std::chrono::milliseconds idle{600'000};           // then it leaves memory
-  std::chrono::milliseconds ttl{604'800'000};        // then it is forgotten; 0: never
-  Redis redis;                                       // that routers share them by; no address: none
-  uint64_t local_bytes = 1 << 30;                    // packed; what is over it is left to Redis
-  std::chrono::milliseconds local_idle{86'400'000};  // then it is left to Redis; 0: never
+  uint32_t refs_max = 16;                      // per request
+  uint32_t compression = 3;                    // level of Zstandard
+  std::chrono::milliseconds idle{600'000};     // without use; then it leaves memory
+  std::chrono::milliseconds ttl{604'800'000};  // without use; then it is deleted; 0: never
+  Redis redis;                                 // shared by routers; without an address: none
+  uint64_t local_bytes = 1 << 30;              // compressed; further ones are only in Redis
+  std::chrono::milliseconds local_idle{
+      86'400'000};  // without use; then it is only in Redis; 0: never
 
   bool is_shared() const { return !redis.address.empty() || !redis.host.empty(); }
 };

@@ -1,11 +1,24 @@
 #pragma once
-// Building a file out of parts of another. A node keeps the line it came from, and what is made
-// anew takes the line of its cause: an error in the result is shown where the person can mend it.
+// Builds a file from parts of another, and converts trees from and to JSON. A node keeps its line,
+// and a new node takes the line of its cause, so an error in the result points to a line that the
+// author can correct.
 
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/yaml.h"
+
+namespace signalbox::config {
+
+/// All nodes are on line 1, since people do not look up lines of JSON. kInvalid if a key is given
+/// twice; `name` stands in front of the message.
+Result<yaml::Node> from_json(const json::Value& value, std::string_view name);
+
+/// Plain scalars that JSON has a type for become numbers, booleans and null; all others strings.
+std::string to_json(const yaml::Node& node);
+
+}  // namespace signalbox::config
 
 namespace signalbox::config::tree {
 
@@ -14,20 +27,21 @@ yaml::Node plain(std::string_view text, uint32_t line);
 yaml::Node mapping(uint32_t line);
 yaml::Node sequence(uint32_t line);
 
-/// Sets a key that is not there; false leaves one that is.
+/// Sets a key that is missing. Returns false, and changes nothing, if it is there.
 bool add(yaml::Node& mapping, std::string_view key, yaml::Node value);
-/// Copies `from`'s value of a key, if it has one, under `as`.
+/// Copies the value of a key of `from`, if it has one, to the key `as`.
 void copy(const yaml::Node& from, std::string_view key, yaml::Node& to, std::string_view as);
 void copy(const yaml::Node& from, std::string_view key, yaml::Node& to);
 
-/// The mapping at a dotted path, made where it is missing.
+/// The mapping at a dotted path; missing ones are created.
 yaml::Node& at_path(yaml::Node& root, std::string_view path, uint32_t line);
-/// Puts a value at a dotted path; false leaves what is there. Two mappings are joined.
+/// Puts a value at a dotted path. Mappings are joined; other values that are there stay, and the
+/// result is false.
 bool put(yaml::Node& root, std::string_view path, yaml::Node value);
 
 /// The scalar of a key, or "".
 std::string_view scalar(const yaml::Node& mapping, std::string_view key);
-/// Whether a key holds an unquoted true.
+/// True if a key holds a true.
 bool is_true(const yaml::Node& mapping, std::string_view key);
 
 }  // namespace signalbox::config::tree

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "router/config/headers.h"
+#include "router/config/endpoint.h"
 
 namespace signalbox::upstream {
 namespace {

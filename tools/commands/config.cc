@@ -9,7 +9,6 @@
 
 #include "base/counted.h"
 #include "router/config/load.h"
-#include "router/config/reference.h"
 #include "tools/command.h"
 #include "tools/options.h"
 

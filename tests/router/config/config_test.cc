@@ -10,7 +10,7 @@
 
 #include "base/yaml.h"
 #include "router/config/load.h"
-#include "router/config/pii_types.h"
+#include "router/config/reader.h"
 #include "router/safety/pii/rules.h"
 
 namespace signalbox::config {
@@ -356,6 +356,34 @@ TEST(Config, a_fallback_is_another_model) {
   }
 }
 
+// Each of these keys was once read and never used.
+TEST(Config, a_key_without_an_effect_gives_a_notice) {
+  const std::string modules = notices_of(R"(version: v0.3
+@providers
+routing:
+  decisions: [{name: d, algorithm: {type: automix, automix: {max_escalations: 3}}}]
+global:
+  model_catalog:
+    modules:
+      prompt_guard: {variant: http_chat, use_cpu: false}
+      classifier: {domain: {variant: mmbert32k, use_cpu: true}}
+      hallucination_mitigation: {detector: {backend: endpoint}}
+    embeddings: {semantic: {use_cpu: no, embedding_config: {backend: candle}}}
+)");
+  EXPECT_EQ(
+      modules,
+      "f.yaml:4: routing.decisions[0].algorithm.automix.max_escalations: not built yet; one "
+      "model is called, and its reply is not verified\n"
+      "f.yaml:8: global.model_catalog.modules.prompt_guard.use_cpu: has no effect; the router "
+      "runs its models on the processor\n"
+      "f.yaml:8: global.model_catalog.modules.prompt_guard.variant: not built yet; http_chat: "
+      "the router runs the model directory itself and calls no server\n"
+      "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector.backend: not "
+      "built yet; the model here is used, not the endpoint\n"
+      "f.yaml:11: global.model_catalog.embeddings.semantic.use_cpu: has no effect; the router "
+      "runs its models on the processor\n");
+}
+
 TEST(Config, a_missing_file_is_named) {
   const auto loaded = load("/nowhere/config.yaml");
   ASSERT_FALSE(loaded);
@@ -363,7 +391,7 @@ TEST(Config, a_missing_file_is_named) {
   EXPECT_EQ(loaded.error().message, "/nowhere/config.yaml: No such file or directory");
 }
 
-TEST(Config, a_cache_that_no_decision_uses_is_told) {
+TEST(Config, a_cache_that_no_decision_uses_gives_a_notice) {
   const auto with = [](std::string_view store, std::string_view plugins) {
     return notices_of(fmt::format(R"(version: v0.3
 providers: {{defaults: {{default_model: a}}, models: [{{name: a, backend_refs: [{{type: echo}}]}}]}}
@@ -374,15 +402,15 @@ global:
                                   plugins, store));
   };
   EXPECT_EQ(with("semantic_cache: {enabled: true}", ""),
-            "f.yaml:5: global.stores.semantic_cache: it keeps the answers of decisions with the "
-            "plugin response_cache, and none has it: every request reaches its model\n");
+            "f.yaml:5: global.stores.semantic_cache: has no effect; no decision has the plugin "
+            "response_cache, so every request reaches its model\n");
   EXPECT_EQ(with("response_cache: {enabled: true}", "{type: semantic-cache}"), "");
   EXPECT_EQ(with("response_cache: {enabled: false}", ""), "");
   EXPECT_EQ(with("response_cache: {max_entries: 7}", ""), "") << "nobody has asked for it";
 }
 
 TEST(Config, a_type_of_personal_data_that_neither_rules_nor_our_models_find_is_told) {
-  constexpr std::string_view kFound = " is found only by a model of your own that has this label";
+  constexpr std::string_view kOnly = "only a model of your own with this label finds ";
   const std::string known = fmt::format(" (known: {})", join(known_pii_types()));
   const auto with = [](std::string_view masked, std::string_view allowed, std::string_view seen) {
     return notices_of(fmt::format(R"(version: v0.3
@@ -401,18 +429,18 @@ routing:
   EXPECT_EQ(with("EMAIL_ADDRESS, person, Api_Key", "GPE, zip_code", "NRP"), "");
   EXPECT_EQ(with("EMAIL", "", ""),
             fmt::format("f.yaml:10: routing.decisions[0].plugins[0].configuration.types[0]: "
-                        "\"EMAIL\"{}{}\n",
-                        kFound, known));
+                        "{}\"EMAIL\"{}\n",
+                        kOnly, known));
   EXPECT_EQ(with("PERSON, email_adress", "", ""),
             fmt::format("f.yaml:10: routing.decisions[0].plugins[0].configuration.types[1]: "
-                        "\"email_adress\"{}; did you mean \"EMAIL_ADDRESS\"?\n",
-                        kFound));
+                        "{}\"email_adress\"; did you mean \"EMAIL_ADDRESS\"?\n",
+                        kOnly));
   EXPECT_EQ(with("", "PERSONS", "PHONE"),
             fmt::format("f.yaml:4: providers.models[0].pii_policy.pii_types_allowed[0]: "
-                        "\"PHONE\"{0}{1}\n"
-                        "f.yaml:6: routing.signals.pii[0].pii_types_allowed[0]: \"PERSONS\"{0}; "
+                        "{0}\"PHONE\"{1}\n"
+                        "f.yaml:6: routing.signals.pii[0].pii_types_allowed[0]: {0}\"PERSONS\"; "
                         "did you mean \"PERSON\"?\n",
-                        kFound, known));
+                        kOnly, known));
 }
 
 TEST(Config, knows_the_types_of_personal_data_that_rules_find_and_models_learn) {

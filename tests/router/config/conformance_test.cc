@@ -11,7 +11,6 @@
 #include "base/yaml.h"
 #include "base/yaml_writer.h"
 #include "router/config/load.h"
-#include "router/config/reference.h"
 #include "router/config/tree.h"
 
 namespace signalbox::config {

@@ -93,7 +93,7 @@ TEST(Migrate, loading_an_older_file_says_so) {
   ASSERT_TRUE(loaded) << loaded.error().message;
   ASSERT_FALSE(loaded->notices.empty());
   EXPECT_EQ(loaded->notices.front(),
-            "f.yaml:1: an older form of the file; `signalbox config migrate` prints it as v0.3");
+            "f.yaml:1: the file has an older form; `signalbox config migrate` prints it as v0.3");
 }
 
 }  // namespace

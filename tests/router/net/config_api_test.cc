@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "router/config/document.h"
-#include "router/config/secrets.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"

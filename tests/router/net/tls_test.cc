@@ -140,7 +140,7 @@ TEST_F(TlsTest, of_every_listener_needs_files_that_are_what_they_should_be) {
            {fmt::format("management_api: {{port: 0, {}}}", pair),
             "listener \"management\": " + other_key},
            {fmt::format("management_api: {{port: 0, tls_key_path: {}}}", path("localhost.key")),
-            "management_api: expected tls_cert_path and tls_key_path, found one of them"},
+            "management_api: expected tls_cert_path and tls_key_path, found only one of them"},
            {fmt::format("ext_proc: {{enabled: true, port: 0, {}}}{}", pair, off),
             "global.services.ext_proc: " + other_key},
            {fmt::format("ext_proc: {{enabled: true, port: 0, tls_cert_path: {}, tls_key_path: {}, "
