@@ -173,9 +173,8 @@ AdminReply remove_one(const http::Request& request, cache::ResponseCache& of) {
 
 }  // namespace
 
-std::vector<gateway::Route> cache_routes(const serving::CurrentState& current,
-                                         gateway::ThreadPool& pool,
-                                         const gateway::AnswerCache& of) {
+std::vector<http::Route> cache_routes(const serving::CurrentState& current, http::ThreadPool& pool,
+                                      const gateway::AnswerCache& of) {
   const std::string entries(kEntries), one = entries + '/';
   const auto route = [&](const char* method, const std::string& path, std::string_view permission,
                          AdminReply (*handler)(const http::Request&, cache::ResponseCache&)) {

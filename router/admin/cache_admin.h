@@ -12,8 +12,7 @@ namespace signalbox::admin {
 /// recipe, decision, model and older_than_seconds (DELETE without a filter requires all=true); GET
 /// and DELETE /api/v1/response-cache/entries/ID. The routes do not show requests or replies. All
 /// arguments must outlive the routes.
-std::vector<gateway::Route> cache_routes(const serving::CurrentState& current,
-                                         gateway::ThreadPool& pool,
-                                         const gateway::AnswerCache& cache);
+std::vector<http::Route> cache_routes(const serving::CurrentState& current, http::ThreadPool& pool,
+                                      const gateway::AnswerCache& cache);
 
 }  // namespace signalbox::admin

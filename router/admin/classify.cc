@@ -221,9 +221,9 @@ OrFailure<std::string> intent_of(const serving::ServingState& state, std::string
   return out.end_object().take();
 }
 
-std::vector<gateway::Route> classify_routes(const serving::CurrentState& current,
-                                            gateway::ThreadPool& pool) {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> classify_routes(const serving::CurrentState& current,
+                                         http::ThreadPool& pool) {
+  std::vector<http::Route> routes;
   const auto add = [&](std::string_view path, AdminHandler run) {
     routes.push_back(management_route("POST", fmt::format("/api/v1/{}", path), access::kClassify,
                                       current, pool, std::move(run)));

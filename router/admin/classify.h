@@ -8,8 +8,8 @@
 namespace signalbox::admin {
 
 /// `current` and `pool`, whose threads run the models, must outlive the routes.
-std::vector<gateway::Route> classify_routes(const serving::CurrentState& current,
-                                            gateway::ThreadPool& pool);
+std::vector<http::Route> classify_routes(const serving::CurrentState& current,
+                                         http::ThreadPool& pool);
 
 // The parts of the routes; each returns a JSON object. The combined and batch routes assemble
 // several.

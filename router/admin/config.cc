@@ -260,9 +260,9 @@ AdminReply status(const serving::ServingState& state, const Find& find) {
 
 }  // namespace
 
-std::vector<gateway::Route> config_routes(const serving::CurrentState& current,
-                                          gateway::ThreadPool& pool, Find find) {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> config_routes(const serving::CurrentState& current, http::ThreadPool& pool,
+                                       Find find) {
+  std::vector<http::Route> routes;
   const auto add = [&](std::string_view method, std::string_view path, std::string_view permission,
                        AdminHandler handler) {
     routes.push_back(management_route(std::string(method), std::string(path), permission, current,

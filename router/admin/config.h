@@ -9,8 +9,7 @@ namespace signalbox::admin {
 /// /config/router with validate, versions and rollback, and /config/{status,hash,schema}.
 /// `reloader` returns null while the daemon starts and if there is no file; otherwise its result
 /// must outlive the request.
-std::vector<gateway::Route> config_routes(const serving::CurrentState& current,
-                                          gateway::ThreadPool& pool,
-                                          std::function<serving::Reloader*()> reloader);
+std::vector<http::Route> config_routes(const serving::CurrentState& current, http::ThreadPool& pool,
+                                       std::function<serving::Reloader*()> reloader);
 
 }  // namespace signalbox::admin

@@ -179,7 +179,7 @@ ContextReply error_reply(const Error& error) {
 class ContextHandler {
  public:
   using Operation = Result<ContextReply> (*)(const ContextCall&);
-  ContextHandler(Store& store, const config::Config& config, gateway::ThreadPool& pool,
+  ContextHandler(Store& store, const config::Config& config, http::ThreadPool& pool,
                  Operation operation)
       : store_(store), config_(config), pool_(pool), operation_(operation) {}
 
@@ -200,14 +200,14 @@ class ContextHandler {
  private:
   Store& store_;
   const config::Config& config_;
-  gateway::ThreadPool& pool_;
+  http::ThreadPool& pool_;
   const Operation operation_;
 };
 
 }  // namespace
 
-std::vector<gateway::Route> context_routes(Store& store, const config::Config& config,
-                                           gateway::ThreadPool& pool) {
+std::vector<http::Route> context_routes(Store& store, const config::Config& config,
+                                        http::ThreadPool& pool) {
   const std::string all(kContextsPath), one = all + '/';
   const auto handler = [&](ContextHandler::Operation operation) {
     return ContextHandler(store, config, pool, operation);

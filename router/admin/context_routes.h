@@ -6,13 +6,13 @@
 
 #include "router/config/config.h"
 #include "router/contexts/store.h"
-#include "router/gateway/routes.h"
-#include "router/gateway/thread_pool.h"
+#include "router/http/routes.h"
+#include "router/http/thread_pool.h"
 
 namespace signalbox::admin {
 
 /// All arguments must outlive the routes. Each client sees only its own contexts: see owner_of().
-std::vector<gateway::Route> context_routes(contexts::Store& store, const config::Config& config,
-                                           gateway::ThreadPool& pool);
+std::vector<http::Route> context_routes(contexts::Store& store, const config::Config& config,
+                                        http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

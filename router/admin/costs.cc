@@ -91,8 +91,8 @@ void write_totals(json::Writer& out, const Lines& lines) {
 
 }  // namespace
 
-gateway::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
-                           gateway::ThreadPool& pool) {
+http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
+                        http::ThreadPool& pool) {
   return management_route("GET", "/api/v1/costs", "metrics.read", current, pool,
                           [&metrics, since = std::chrono::system_clock::now()](
                               const http::Request&, const serving::ServingState& state) {

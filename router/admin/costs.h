@@ -8,7 +8,7 @@
 namespace signalbox::admin {
 
 /// Requires the permission metrics.read. All arguments must outlive the route.
-gateway::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
-                           gateway::ThreadPool& pool);
+http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
+                        http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

@@ -256,7 +256,7 @@ std::string openai_error(const access::Failure& failure) {
 
 class OpenAiEmbeddings {
  public:
-  OpenAiEmbeddings(const serving::ServingState& state, gateway::ThreadPool& pool)
+  OpenAiEmbeddings(const serving::ServingState& state, http::ThreadPool& pool)
       : state_(state), pool_(pool) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
@@ -266,7 +266,7 @@ class OpenAiEmbeddings {
       outcome = openai(exchange.request, state_, {.stop = cancelled.get_token()});
     };
     const bool ran =
-        co_await gateway::run_within(pool_, exchange.interrupt, cancelled, std::move(run));
+        co_await http::run_within(pool_, exchange.interrupt, cancelled, std::move(run));
     if (exchange.interrupt.raised() && exchange.interrupt.why() == Code::kCancelled) {
       exchange.reply.abandon();
       co_return;
@@ -289,7 +289,7 @@ class OpenAiEmbeddings {
 
  private:
   const serving::ServingState& state_;
-  gateway::ThreadPool& pool_;
+  http::ThreadPool& pool_;
 };
 
 AdminReply answer_openai(const http::Request& request, const serving::ServingState& state) {
@@ -308,9 +308,9 @@ AdminHandler embeddings_handler(OrFailure<std::string> (*handler)(const http::Re
 
 }  // namespace
 
-std::vector<gateway::Route> embedding_routes(const serving::CurrentState& current,
-                                             gateway::ThreadPool& pool) {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
+                                          http::ThreadPool& pool) {
+  std::vector<http::Route> routes;
   const auto add = [&](std::string_view path, AdminHandler run) {
     routes.push_back(management_route("POST", std::string(path), access::kClassify, current, pool,
                                       std::move(run)));
@@ -322,8 +322,7 @@ std::vector<gateway::Route> embedding_routes(const serving::CurrentState& curren
   return routes;
 }
 
-gateway::Route openai_embeddings_route(const serving::ServingState& state,
-                                       gateway::ThreadPool& pool) {
+http::Route openai_embeddings_route(const serving::ServingState& state, http::ThreadPool& pool) {
   return {"POST", "/v1/embeddings", OpenAiEmbeddings(state, pool)};
 }
 

@@ -8,12 +8,11 @@ namespace signalbox::admin {
 
 /// The routes of the management listener, including /v1/embeddings. `current` and `pool`, whose
 /// threads run the model, must outlive the routes.
-std::vector<gateway::Route> embedding_routes(const serving::CurrentState& current,
-                                             gateway::ThreadPool& pool);
+std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
+                                          http::ThreadPool& pool);
 
 /// /v1/embeddings of the data plane, with errors in OpenAI's format. `state` and `pool` must
 /// outlive it.
-gateway::Route openai_embeddings_route(const serving::ServingState& state,
-                                       gateway::ThreadPool& pool);
+http::Route openai_embeddings_route(const serving::ServingState& state, http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

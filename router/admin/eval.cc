@@ -182,7 +182,7 @@ OrFailure<std::string> eval(const http::Request& request, const serving::Serving
 
 }  // namespace
 
-gateway::Route eval_route(const serving::CurrentState& current, gateway::ThreadPool& pool) {
+http::Route eval_route(const serving::CurrentState& current, http::ThreadPool& pool) {
   return management_route("POST", "/api/v1/eval", access::kClassify, current, pool,
                           [](const http::Request& request, const serving::ServingState& state) {
                             return answer_of(eval(request, state));

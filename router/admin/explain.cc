@@ -166,7 +166,7 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
 
 }  // namespace
 
-gateway::Route explain_route(const serving::CurrentState& current, gateway::ThreadPool& pool) {
+http::Route explain_route(const serving::CurrentState& current, http::ThreadPool& pool) {
   return management_route("POST", "/api/v1/explain", access::kClassify, current, pool,
                           [](const http::Request& request, const serving::ServingState& state) {
                             return answer_of(explain(request, state));

@@ -6,6 +6,6 @@
 namespace signalbox::admin {
 
 /// `current` and `pool`, whose threads run the models, must outlive the route.
-gateway::Route explain_route(const serving::CurrentState& current, gateway::ThreadPool& pool);
+http::Route explain_route(const serving::CurrentState& current, http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

@@ -17,13 +17,13 @@ http::Task<> send_ready(http::Exchange exchange, bool ready) {
 
 }  // namespace
 
-std::vector<gateway::Route> health_routes(const std::atomic<bool>& ready) {
+std::vector<http::Route> health_routes(const std::atomic<bool>& ready) {
   json::Writer health;
   health.begin_object()
       .member("status", "healthy")
       .member("version", SIGNALBOX_VERSION)
       .end_object();
-  return {{"GET", "/health", gateway::fixed_json(health.take())},
+  return {{"GET", "/health", http::fixed_json(health.take())},
           {"GET", "/ready",
            [&ready](http::Exchange exchange) { return send_ready(exchange, ready.load()); }}};
 }

@@ -4,11 +4,11 @@
 
 #include <atomic>
 
-#include "router/gateway/routes.h"
+#include "router/http/routes.h"
 
 namespace signalbox::admin {
 
 /// `ready` must outlive the routes.
-std::vector<gateway::Route> health_routes(const std::atomic<bool>& ready);
+std::vector<http::Route> health_routes(const std::atomic<bool>& ready);
 
 }  // namespace signalbox::admin

@@ -197,10 +197,10 @@ http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
 
 }  // namespace
 
-std::vector<gateway::Route> info_routes(const serving::CurrentState& current,
-                                        const std::atomic<bool>& ready, gateway::ThreadPool& pool,
-                                        observe::Metrics& metrics) {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> info_routes(const serving::CurrentState& current,
+                                     const std::atomic<bool>& ready, http::ThreadPool& pool,
+                                     observe::Metrics& metrics) {
+  std::vector<http::Route> routes;
   routes.push_back(management_route("GET", "/info/models", access::kConfigRead, current, pool,
                                     [&metrics](const auto&, const serving::ServingState& state) {
                                       return models(state, metrics);

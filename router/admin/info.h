@@ -10,8 +10,8 @@ namespace signalbox::admin {
 
 /// /startup-status is available at any time and requires no token. All arguments must outlive the
 /// routes.
-std::vector<gateway::Route> info_routes(const serving::CurrentState& current,
-                                        const std::atomic<bool>& ready, gateway::ThreadPool& pool,
-                                        observe::Metrics& metrics);
+std::vector<http::Route> info_routes(const serving::CurrentState& current,
+                                     const std::atomic<bool>& ready, http::ThreadPool& pool,
+                                     observe::Metrics& metrics);
 
 }  // namespace signalbox::admin

@@ -54,7 +54,7 @@ std::optional<access::Failure> refusal(const serving::ServingState* state,
 class ManagementHandler {
  public:
   ManagementHandler(std::string_view permission, const serving::CurrentState& current,
-                    gateway::ThreadPool& pool, AdminHandler handler)
+                    http::ThreadPool& pool, AdminHandler handler)
       : permission_(permission), current_(current), pool_(pool), handler_(std::move(handler)) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
@@ -82,7 +82,7 @@ class ManagementHandler {
 
   std::string_view permission_;
   const serving::CurrentState& current_;
-  gateway::ThreadPool& pool_;
+  http::ThreadPool& pool_;
   AdminHandler handler_;
 };
 
@@ -110,15 +110,15 @@ class StreamHandler {
 
 }  // namespace
 
-gateway::Route management_route(std::string method, std::string path, std::string_view permission,
-                                const serving::CurrentState& current, gateway::ThreadPool& pool,
-                                AdminHandler handler) {
+http::Route management_route(std::string method, std::string path, std::string_view permission,
+                             const serving::CurrentState& current, http::ThreadPool& pool,
+                             AdminHandler handler) {
   return {std::move(method), std::move(path),
           ManagementHandler(permission, current, pool, std::move(handler))};
 }
 
-gateway::Route management_stream(std::string method, std::string path, std::string_view permission,
-                                 const serving::CurrentState& current, AdminStream stream) {
+http::Route management_stream(std::string method, std::string path, std::string_view permission,
+                              const serving::CurrentState& current, AdminStream stream) {
   return {std::move(method), std::move(path),
           StreamHandler(permission, current, std::move(stream))};
 }

@@ -7,8 +7,8 @@
 
 #include "base/json.h"
 #include "router/access/failure.h"
-#include "router/gateway/routes.h"
-#include "router/gateway/thread_pool.h"
+#include "router/http/routes.h"
+#include "router/http/thread_pool.h"
 #include "router/serving/serving_state.h"
 
 namespace signalbox::admin {
@@ -32,15 +32,15 @@ using AdminHandler =
 
 /// A route that requires a permission. It replies with 401, 403, 503 while there is no state yet,
 /// 429 if the pool is full, or the handler's reply. `current` and `pool` must outlive it.
-gateway::Route management_route(std::string method, std::string path, std::string_view permission,
-                                const serving::CurrentState& current, gateway::ThreadPool& pool,
-                                AdminHandler handler);
+http::Route management_route(std::string method, std::string path, std::string_view permission,
+                             const serving::CurrentState& current, http::ThreadPool& pool,
+                             AdminHandler handler);
 
 /// Sends its reply itself, on the loop.
 using AdminStream = std::function<http::Task<>(http::Exchange exchange,
                                                std::shared_ptr<const serving::ServingState> state)>;
 /// The same for replies that a pool cannot produce, such as a stream.
-gateway::Route management_stream(std::string method, std::string path, std::string_view permission,
-                                 const serving::CurrentState& current, AdminStream stream);
+http::Route management_stream(std::string method, std::string path, std::string_view permission,
+                              const serving::CurrentState& current, AdminStream stream);
 
 }  // namespace signalbox::admin

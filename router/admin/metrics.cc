@@ -19,7 +19,7 @@ access::Failure switched_off() {
   return {404, "NOT_FOUND", "global.services.observability.metrics.enabled is false"};
 }
 
-http::Task<> send(http::Exchange exchange, const Scrape& scrape, gateway::ThreadPool& pool) {
+http::Task<> send(http::Exchange exchange, const Scrape& scrape, http::ThreadPool& pool) {
   std::string text;
   const bool enabled = scrape.enabled();
   std::function<void()> work = [&] { text = scrape.text(); };
@@ -144,8 +144,8 @@ std::string Scrape::text() const {
   return metrics_.text();
 }
 
-gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
-                             gateway::ThreadPool& pool) {
+http::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
+                          http::ThreadPool& pool) {
   return management_route(
       "GET", "/metrics", "metrics.read", current, pool,
       [&scrape](const http::Request&, const serving::ServingState&) {
@@ -154,8 +154,8 @@ gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& 
       });
 }
 
-http::Handler metrics_handler(const Scrape& scrape, gateway::ThreadPool& pool) {
-  return gateway::make_routes(
+http::Handler metrics_handler(const Scrape& scrape, http::ThreadPool& pool) {
+  return http::make_routes(
       {{"GET", "/metrics", [&](http::Exchange exchange) { return send(exchange, scrape, pool); }}},
       access::management_error_body);
 }

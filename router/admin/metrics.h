@@ -4,7 +4,7 @@
 #include "router/admin/management.h"
 #include "router/gateway/answer_cache.h"
 #include "router/gateway/contexts.h"
-#include "router/gateway/thread_pool.h"
+#include "router/http/thread_pool.h"
 #include "router/observe/metrics.h"
 #include "router/observe/replay.h"
 #include "router/serving/reloader.h"
@@ -18,7 +18,7 @@ class Scrape {
       std::function<const serving::Reloader*()>;  // null: the configuration does not change
   using ServerOf =
       std::function<const http::Server*()>;  // of the data plane; null: not started yet
-  using PoolOf = std::function<const gateway::ThreadPool&()>;  // that evaluates requests
+  using PoolOf = std::function<const http::ThreadPool&()>;  // that evaluates requests
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
@@ -55,9 +55,9 @@ class Scrape {
 };
 
 /// Requires the permission metrics.read. `scrape` must outlive the route.
-gateway::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
-                             gateway::ThreadPool& pool);
+http::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,
+                          http::ThreadPool& pool);
 /// Without access control: /metrics and nothing else.
-http::Handler metrics_handler(const Scrape& scrape, gateway::ThreadPool& pool);
+http::Handler metrics_handler(const Scrape& scrape, http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

@@ -79,13 +79,13 @@ Result<std::string> document_of(std::vector<ServedRoute> routes) {
 
 }  // namespace
 
-gateway::Route openapi_route(std::span<const gateway::Route> routes) {
+http::Route openapi_route(std::span<const http::Route> routes) {
   std::vector<ServedRoute> all{served_route("GET", std::string(kOpenapiPath))};
-  for (const gateway::Route& route : routes) all.push_back(served_route(route.method, route.path));
+  for (const http::Route& route : routes) all.push_back(served_route(route.method, route.path));
   auto document = document_of(std::move(all));
   if (!document) log::error("api", "{}", document.error().message);
   return {"GET", std::string(kOpenapiPath),
-          gateway::fixed_json(document ? *std::move(document) : "{}")};
+          http::fixed_json(document ? *std::move(document) : "{}")};
 }
 
 }  // namespace signalbox::admin

@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include "router/gateway/routes.h"
+#include "router/http/routes.h"
 
 namespace signalbox::admin {
 
 /// GET /openapi.json for the routes of a listener and itself, with their descriptions from
 /// openapi.yaml. A route without a description is listed with "x-undescribed": true.
-gateway::Route openapi_route(std::span<const gateway::Route> routes);
+http::Route openapi_route(std::span<const http::Route> routes);
 
 }  // namespace signalbox::admin

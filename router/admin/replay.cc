@@ -31,10 +31,10 @@ AdminReply one(const http::Request& request, observe::Replay& replay) {
 
 }  // namespace
 
-std::vector<gateway::Route> replay_routes(observe::Replay& replay,
-                                          const serving::CurrentState& current,
-                                          gateway::ThreadPool& pool) {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> replay_routes(observe::Replay& replay,
+                                       const serving::CurrentState& current,
+                                       http::ThreadPool& pool) {
+  std::vector<http::Route> routes;
   routes.push_back(management_route(
       "GET", std::string(kReplayPath), "replay.read", current, pool,
       [&replay](const http::Request& request, const auto&) { return list(request, replay); }));

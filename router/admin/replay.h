@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "router/admin/management.h"
-#include "router/gateway/thread_pool.h"
+#include "router/http/thread_pool.h"
 #include "router/observe/replay.h"
 
 namespace signalbox::admin {
 
 /// All arguments must outlive the routes.
-std::vector<gateway::Route> replay_routes(observe::Replay& replay,
-                                          const serving::CurrentState& current,
-                                          gateway::ThreadPool& pool);
+std::vector<http::Route> replay_routes(observe::Replay& replay,
+                                       const serving::CurrentState& current,
+                                       http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

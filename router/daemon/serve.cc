@@ -15,7 +15,7 @@
 #include "router/admin/config.h"
 #include "router/admin/context_routes.h"
 #include "router/admin/costs.h"
-#include "router/admin/dashboard.h"
+#include "router/admin/dashboard_routes.h"
 #include "router/admin/embeddings.h"
 #include "router/admin/eval.h"
 #include "router/admin/explain.h"
@@ -32,10 +32,10 @@
 #include "router/gateway/models.h"
 #include "router/gateway/pipeline.h"
 #include "router/gateway/responses.h"
-#include "router/gateway/routes.h"
-#include "router/gateway/thread_pool.h"
 #include "router/http/error_reply.h"
+#include "router/http/routes.h"
 #include "router/http/server.h"
+#include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
 #include "router/serving/reloader.h"
 
@@ -78,7 +78,7 @@ struct Daemon::Impl {
                       http::Handler handler);
   Result<std::unique_ptr<serving::ServingState>> make_state(config::Config config,
                                                             std::string text) const;
-  std::vector<gateway::Route> model_calls(
+  std::vector<http::Route> model_calls(
       const serving::ServingState& state, const upstream::ModelCaller& caller,
       std::chrono::milliseconds follow_max = gateway::kFollowMax) const;
   extproc::SessionHost make_session_host(const http::Request& request,
@@ -113,18 +113,18 @@ struct Daemon::Impl {
                              current,
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
-                             [this]() -> const gateway::ThreadPool& { return *compute; }};
+                             [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
   std::unique_ptr<extproc::Server> envoy;  // null: not configured
   // The queues of these pools may hold coroutines of the servers' loops.
-  std::unique_ptr<gateway::ThreadPool>
+  std::unique_ptr<http::ThreadPool>
       admin;  // for the management listener, because building a configuration takes seconds
-  std::unique_ptr<gateway::ThreadPool>
+  std::unique_ptr<http::ThreadPool>
       classification;  // for the classification API, so that chat requests do not wait for it
-  std::unique_ptr<gateway::ThreadPool>
+  std::unique_ptr<http::ThreadPool>
       storage;  // for contexts, so that evaluations do not wait for their servers
-  std::unique_ptr<gateway::ThreadPool> compute;
+  std::unique_ptr<http::ThreadPool> compute;
   std::unique_ptr<serving::Reloader> reloader;         // null: no file
   std::unique_ptr<kubernetes::Controller> controller;  // null: the file contains the routes
   std::atomic<serving::Reloader*> active_reloader{nullptr};
@@ -158,9 +158,9 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
-  std::vector<gateway::Route> routes = gateway::model_routes(state->config());
-  const auto add = [&routes](std::vector<gateway::Route> more) {
-    for (gateway::Route& route : more) routes.push_back(std::move(route));
+  std::vector<http::Route> routes = gateway::model_routes(state->config());
+  const auto add = [&routes](std::vector<http::Route> more) {
+    for (http::Route& route : more) routes.push_back(std::move(route));
   };
   add(model_calls(*state, state->backends));
   routes.push_back(admin::openai_embeddings_route(*state, *classification));
@@ -172,14 +172,14 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
-  state->handler = gateway::make_routes(std::move(routes), error_body());
+  state->handler = http::make_routes(std::move(routes), error_body());
   return state;
 }
 
 // The routes that call models' servers, in all APIs.
-std::vector<gateway::Route> Daemon::Impl::model_calls(const serving::ServingState& state,
-                                                      const upstream::ModelCaller& caller,
-                                                      std::chrono::milliseconds follow_max) const {
+std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& state,
+                                                   const upstream::ModelCaller& caller,
+                                                   std::chrono::milliseconds follow_max) const {
   const gateway::GatewayContext context{.router = *state.router,
                                         .backends = caller,
                                         .compute = *compute,
@@ -191,7 +191,7 @@ std::vector<gateway::Route> Daemon::Impl::model_calls(const serving::ServingStat
                                         .limiter = limiter,
                                         .guards = *state.guards,
                                         .follow_max = follow_max};
-  std::vector<gateway::Route> out{gateway::chat_route(context)};
+  std::vector<http::Route> out{gateway::chat_route(context)};
   const auto add = [&](const char* path, const dialects::Dialect& dialect) {
     out.push_back(gateway::dialect_route(path, dialect, context));
   };
@@ -211,7 +211,7 @@ extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& reques
                            state->config().router.clear_route_cache};
   const auto follow_max = std::min<std::chrono::milliseconds>(
       gateway::kFollowMax, state->config().http.decision_timeout);
-  for (gateway::Route& route : model_calls(*state, caller, follow_max)) {
+  for (http::Route& route : model_calls(*state, caller, follow_max)) {
     if (route.path == request.path() && route.method == request.method)
       out.handler = std::move(route.handler);
   }
@@ -220,9 +220,9 @@ extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& reques
 }
 
 http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {
-  std::vector<gateway::Route> routes = admin::health_routes(ready);
-  const auto add = [&](std::vector<gateway::Route> more) {
-    for (gateway::Route& route : more) routes.push_back(std::move(route));
+  std::vector<http::Route> routes = admin::health_routes(ready);
+  const auto add = [&](std::vector<http::Route> more) {
+    for (http::Route& route : more) routes.push_back(std::move(route));
   };
   add(admin::config_routes(current, *admin, [this] { return active_reloader.load(); }));
   add(admin::info_routes(current, ready, *admin, metrics));
@@ -243,7 +243,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
     return state ? state->hosts.admit(host) : initial_hosts.admit(host);
   };
   return access::only_for(admits,
-                          gateway::make_routes(std::move(routes), access::management_error_body));
+                          http::make_routes(std::move(routes), access::management_error_body));
 }
 
 // Opens the management API and the separate port for metrics.
@@ -314,11 +314,11 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
                                  Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
-  compute = std::make_unique<gateway::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
+  compute = std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
   classification =
-      std::make_unique<gateway::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
-  storage = std::make_unique<gateway::ThreadPool>(kStorageThreads, limits.model_queue_max);
-  admin = std::make_unique<gateway::ThreadPool>(kAdminThreads, kAdminQueueMax);
+      std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
+  storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
+  admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   server = std::make_unique<http::Server>(config.http, error_body());

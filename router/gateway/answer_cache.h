@@ -10,7 +10,7 @@
 #include "router/cache/memory_store.h"
 #include "router/cache/response_cache.h"
 #include "router/config/config.h"
-#include "router/gateway/single_flight.h"
+#include "router/http/single_flight.h"
 
 namespace signalbox::gateway {
 
@@ -34,13 +34,13 @@ class AnswerCache {
 
   /// Shared with the requests that use it.
   std::shared_ptr<cache::ResponseCache> answers() const;
-  SingleFlight& flights() { return flights_; }
+  http::SingleFlight& flights() { return flights_; }
 
  private:
   /// The store in memory and its file; null if answers lie elsewhere or have no file.
   std::pair<cache::MemoryStore*, std::filesystem::path> kept() const;
 
-  SingleFlight flights_;
+  http::SingleFlight flights_;
   mutable std::mutex mutex_;
   config::ResponseCacheStore configured_;
   std::shared_ptr<cache::ResponseCache> answers_;

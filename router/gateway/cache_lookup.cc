@@ -217,7 +217,7 @@ http::Task<std::unique_ptr<upstream::UpstreamReply>> CacheLookup::look_up(
     co_await find(interrupt);
     if (!hit_ && controls_.store) {
       std::string id = key_->id;
-      SingleFlight::Lead lead =
+      http::SingleFlight::Lead lead =
           co_await cache_.flights().enter(std::move(id), interrupt, follow_max_);
       lead_ = std::move(lead);
       // Others may have stored an answer meanwhile. A leader looks again only in a near store, so
@@ -249,7 +249,7 @@ http::Task<> CacheLookup::find(http::Interrupt& interrupt) {
     work();
   } else {
     std::stop_source given_up;
-    ran = co_await run_within(compute_, interrupt, given_up, std::move(work));
+    ran = co_await http::run_within(compute_, interrupt, given_up, std::move(work));
   }
   failed_ = failed_ || !ran || hit_.failed;
 }
@@ -271,7 +271,7 @@ http::Task<bool> CacheLookup::embed_and_find(routing::Evaluation& evaluation,
                                  controls_.max_age);
     failed_ = failed_ || hit_.failed;
   };
-  const bool ran = co_await run_within(compute_, interrupt, given_up, std::move(work));
+  const bool ran = co_await http::run_within(compute_, interrupt, given_up, std::move(work));
   co_return ran;
 }
 

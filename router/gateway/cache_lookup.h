@@ -78,7 +78,7 @@ class CacheLookup {
 
   AnswerCache& cache_;
   const std::shared_ptr<cache::ResponseCache> answers_;
-  ThreadPool& compute_;
+  http::ThreadPool& compute_;
   const config::Config& config_;
   const config::ResponseCachePlugin* const plugin_;  // null: none
   const routing::Plan& plan_;
@@ -88,7 +88,7 @@ class CacheLookup {
   std::vector<float> vector_;      // (dim) embedding of the question; empty if unknown
   cache::Hit hit_;
   bool failed_ = false;
-  SingleFlight::Lead lead_;
+  http::SingleFlight::Lead lead_;
 };
 
 }  // namespace signalbox::gateway

@@ -120,7 +120,7 @@ Result<void> Contexts::expand_now(contexts::Store& from, const std::string& tena
 
 http::Task<Result<void>> Contexts::expand(http::Exchange exchange, request::ChatRequest& chat,
                                           Held& held, const config::Config& config,
-                                          ThreadPool& pool) {
+                                          http::ThreadPool& pool) {
   contexts::Store* const from = store();
   if (from == nullptr)
     co_return fail(Code::kInvalid, "metadata.context_refs: this router stores no contexts");
@@ -128,7 +128,7 @@ http::Task<Result<void>> Contexts::expand(http::Exchange exchange, request::Chat
   Result<void> outcome;
   std::function<void()> work = [&] { outcome = expand_now(*from, tenant, chat, held, config); };
   std::stop_source given_up;  // never stopped, because the work is short
-  const bool ran = co_await run_within(pool, exchange.interrupt, given_up, std::move(work));
+  const bool ran = co_await http::run_within(pool, exchange.interrupt, given_up, std::move(work));
   if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
   if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting");
   co_return outcome;

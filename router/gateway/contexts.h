@@ -8,8 +8,8 @@
 #include "router/config/config.h"
 #include "router/contexts/pager.h"
 #include "router/contexts/store.h"
-#include "router/gateway/thread_pool.h"
 #include "router/http/server.h"
+#include "router/http/thread_pool.h"
 #include "router/request/chat_request.h"
 
 namespace signalbox::gateway {
@@ -49,7 +49,7 @@ class Contexts {
   /// client has not stored; kUpstream with both if the shared store does not answer; kTooLarge over
   /// http.body_bytes_max; kOverloaded, kCancelled, kDeadline, kIo.
   http::Task<Result<void>> expand(http::Exchange exchange, request::ChatRequest& chat, Held& held,
-                                  const config::Config& config, ThreadPool& pool);
+                                  const config::Config& config, http::ThreadPool& pool);
 
  private:
   Result<void> expand_now(contexts::Store& from, const std::string& tenant,

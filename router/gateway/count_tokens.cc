@@ -139,7 +139,7 @@ class CountTokens {
 
 }  // namespace
 
-Route count_tokens_route(const GatewayContext& context) {
+http::Route count_tokens_route(const GatewayContext& context) {
   return {"POST", std::string(kCountPath), CountTokens(context)};
 }
 

@@ -9,9 +9,9 @@
 #include "router/gateway/answer_cache.h"
 #include "router/gateway/contexts.h"
 #include "router/gateway/request_record.h"
-#include "router/gateway/thread_pool.h"
 #include "router/http/error_reply.h"
 #include "router/http/server.h"
+#include "router/http/thread_pool.h"
 #include "router/limits/rate_limiter.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
@@ -27,8 +27,8 @@ inline constexpr std::chrono::seconds kFollowMax{60};
 struct GatewayContext {
   const routing::Router& router;
   const upstream::ModelCaller& backends;
-  ThreadPool& compute;             // runs models
-  ThreadPool& storage;             // waits for disks and for servers that keep contexts
+  http::ThreadPool& compute;       // runs models
+  http::ThreadPool& storage;       // waits for disks and for servers that keep contexts
   selection::RuntimeStats& stats;  // latency and load of each model
   const Observer& observer;
   AnswerCache& cache;

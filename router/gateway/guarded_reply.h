@@ -9,8 +9,8 @@
 #include <string>
 
 #include "router/gateway/request_record.h"
-#include "router/gateway/thread_pool.h"
 #include "router/http/server.h"
+#include "router/http/thread_pool.h"
 #include "router/replies/guarded_body.h"
 #include "router/replies/guarded_stream.h"
 #include "router/replies/reply_guards.h"
@@ -20,7 +20,7 @@ namespace signalbox::gateway {
 
 /// The surroundings of one checked reply. All of them outlive it.
 struct GuardContext {
-  ThreadPool& compute;
+  http::ThreadPool& compute;
   http::Exchange exchange;
   RequestRecord& record;
   http::Headers& headers;                // of the reply to the client; warnings are added

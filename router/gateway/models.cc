@@ -37,7 +37,7 @@ http::Task<> send_one(http::Exchange exchange,
 
 }  // namespace
 
-std::vector<Route> model_routes(const config::Config& config) {
+std::vector<http::Route> model_routes(const config::Config& config) {
   const auto created = static_cast<int64_t>(std::time(nullptr));
   // Shared by the copies of the handler and the replies in progress.
   auto models = std::make_shared<std::map<std::string, std::string>>();
@@ -54,7 +54,7 @@ std::vector<Route> model_routes(const config::Config& config) {
   for (const config::Model& model : config.providers.models) add(model.name);
   list.end_array().end_object();
   auto one = [models](http::Exchange exchange) { return send_one(exchange, models); };
-  return {{"GET", "/v1/models", fixed_json(list.take())},
+  return {{"GET", "/v1/models", http::fixed_json(list.take())},
           {"GET", std::string(kOnePrefix), std::move(one)}};
 }
 

@@ -2,11 +2,11 @@
 // GET /v1/models and /v1/models/NAME: the names a client may ask for, in OpenAI's shape.
 
 #include "router/config/config.h"
-#include "router/gateway/routes.h"
+#include "router/http/routes.h"
 
 namespace signalbox::gateway {
 
 /// Automatic names ("auto") come first, then the configured models.
-std::vector<Route> model_routes(const config::Config& config);
+std::vector<http::Route> model_routes(const config::Config& config);
 
 }  // namespace signalbox::gateway

@@ -163,13 +163,13 @@ http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
   if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
 }
 
-Route chat_route(const GatewayContext& context) {
+http::Route chat_route(const GatewayContext& context) {
   return {"POST", std::string(dialects::kChatPath),
           Pipeline(context, ClientApi(dialects::kChatPath, nullptr))};
 }
 
-Route dialect_route(std::string_view path, const dialects::Dialect& dialect,
-                    const GatewayContext& context) {
+http::Route dialect_route(std::string_view path, const dialects::Dialect& dialect,
+                          const GatewayContext& context) {
   return {"POST", std::string(path), Pipeline(context, ClientApi(path, &dialect))};
 }
 

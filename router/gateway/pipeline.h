@@ -18,7 +18,7 @@
 #include "router/gateway/plan_request.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/reply_filters.h"
-#include "router/gateway/routes.h"
+#include "router/http/routes.h"
 
 namespace signalbox::gateway {
 
@@ -52,10 +52,10 @@ class Pipeline {
 };
 
 /// POST /v1/chat/completions.
-Route chat_route(const GatewayContext& context);
+http::Route chat_route(const GatewayContext& context);
 
 /// POST to `path`, which is static, in another API. The dialect outlives the route.
-Route dialect_route(std::string_view path, const dialects::Dialect& dialect,
-                    const GatewayContext& context);
+http::Route dialect_route(std::string_view path, const dialects::Dialect& dialect,
+                          const GatewayContext& context);
 
 }  // namespace signalbox::gateway

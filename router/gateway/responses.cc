@@ -68,7 +68,8 @@ class Stored {
 
 }  // namespace
 
-std::vector<Route> response_routes(dialects::ResponseStore& store, const config::Config& config) {
+std::vector<http::Route> response_routes(dialects::ResponseStore& store,
+                                         const config::Config& config) {
   return {{"GET", std::string(kPrefix), Stored(store, config, false)},
           {"DELETE", std::string(kPrefix), Stored(store, config, true)}};
 }

@@ -5,12 +5,13 @@
 
 #include "router/config/config.h"
 #include "router/dialects/response_store.h"
-#include "router/gateway/routes.h"
+#include "router/http/routes.h"
 
 namespace signalbox::gateway {
 
 /// Both arguments outlive the routes. A client sees only its own responses: see owner_of().
-std::vector<Route> response_routes(dialects::ResponseStore& store, const config::Config& config);
+std::vector<http::Route> response_routes(dialects::ResponseStore& store,
+                                         const config::Config& config);
 
 /// The limits of the store in a configuration.
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api);

@@ -28,7 +28,8 @@ http::Task<Result<Understanding>> understand(const RequestScope& scope,
     outcome = evaluation.run_needed({deadline, given_up.get_token()});
   };
   http::Interrupt& interrupt = scope.exchange.interrupt;
-  const bool ran = co_await run_within(scope.context.compute, interrupt, given_up, std::move(work));
+  const bool ran =
+      co_await http::run_within(scope.context.compute, interrupt, given_up, std::move(work));
   if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
   if (!ran) {
     outcome = fail(Code::kOverloaded, "too many requests are waiting to be understood");

@@ -28,7 +28,7 @@
 #include "router/config/load.h"
 #include "router/dialects/anthropic.h"
 #include "router/extproc/session.h"
-#include "router/gateway/chat.h"
+#include "router/gateway/pipeline.h"
 #include "router/http/error_reply.h"
 #include "tests/router/data_case.h"
 
@@ -175,7 +175,7 @@ class Play : public extproc::Channel {
     site_.find = [this](const http::Request& request, const upstream::ModelCaller& caller) {
       const GatewayContext services{*router_,   caller, compute_,  compute_, stats_,
                                     *observer_, cache_, contexts_, limiter_, *guards_};
-      Route route = request.path() == "/v1/messages"
+      http::Route route = request.path() == "/v1/messages"
                         ? dialect_route("/v1/messages", surface_, services)
                         : chat_route(services);
       return extproc::SessionHost{std::move(route.handler), destinations_.get(),
@@ -332,7 +332,7 @@ class Play : public extproc::Channel {
   std::unique_ptr<upstream::Destinations> destinations_;
   extproc::Site site_;
   http::asio::io_context io_{1};
-  ThreadPool compute_{1, 4};
+  http::ThreadPool compute_{1, 4};
   std::shared_ptr<extproc::Session> session_;
   std::deque<Told> said_;
   uint32_t field_ = 2;  // field number of values: value, raw_value

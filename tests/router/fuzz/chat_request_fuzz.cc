@@ -72,7 +72,8 @@ const routing::Router& router() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
   using namespace signalbox::routing;
-  const auto request = signalbox::request::ChatRequest::parse(std::string(reinterpret_cast<const char*>(data), size));
+  const auto request = signalbox::request::ChatRequest::parse(
+      std::string(reinterpret_cast<const char*>(data), size));
   if (!request) return 0;
   Evaluation evaluation = signalbox::request::router().evaluate(*request);
   SIGNALBOX_CHECK(evaluation.run_cheap());

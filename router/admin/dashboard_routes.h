@@ -15,12 +15,12 @@ namespace signalbox::admin {
 ///   GET  /api/v1/traffic      the steps of the history; requires metrics.read
 ///   POST /api/v1/chat         a chat completion request, answered like on the data plane;
 ///                             requires chat.invoke
-std::vector<gateway::Route> dashboard_routes(const observe::History& history,
-                                             const serving::CurrentState& current,
-                                             gateway::ThreadPool& pool);
+std::vector<http::Route> dashboard_routes(const observe::History& history,
+                                          const serving::CurrentState& current,
+                                          http::ThreadPool& pool);
 
 /// GET /, /app.js and the like, without permission, because a browser has no token when it loads
 /// them.
-std::vector<gateway::Route> dashboard_files();
+std::vector<http::Route> dashboard_files();
 
 }  // namespace signalbox::admin

@@ -12,7 +12,7 @@
 #include "router/http/interrupt.h"
 #include "router/http/io.h"
 
-namespace signalbox::gateway {
+namespace signalbox::http {
 
 /// Thread-safe. Waiters and the leader may run on different loops.
 class SingleFlight {
@@ -37,14 +37,13 @@ class SingleFlight {
 
   /// Returns the lead at once if nobody has it. Otherwise waits until the leader has ended, the
   /// patience has passed or the request is interrupted, and returns an empty one.
-  http::Task<Lead> enter(std::string id, http::Interrupt& interrupt,
-                         std::chrono::milliseconds patience);
+  Task<Lead> enter(std::string id, Interrupt& interrupt, std::chrono::milliseconds patience);
 
   /// Call after the loops have stopped and before they are destroyed: no waiter is woken any more.
   void close();
 
  private:
-  using Waiter = std::shared_ptr<http::Timer>;  // shared with the coroutine that waits for it
+  using Waiter = std::shared_ptr<Timer>;  // shared with the coroutine that waits for it
   void end(const std::string& id);
 
   std::mutex mutex_;
@@ -52,4 +51,4 @@ class SingleFlight {
   bool closed_ = false;
 };
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::http

@@ -1,16 +1,16 @@
 // A coroutine on another loop is woken by setting its timer to the past.
 
-#include "router/gateway/single_flight.h"
+#include "router/http/single_flight.h"
 
 #include <boost/asio/post.hpp>
 #include <utility>
 
-namespace signalbox::gateway {
+namespace signalbox::http {
 namespace {
 
 // This also ends a wait that has not begun yet.
-void wake(http::Timer& timer) {
-  timer.expires_at(http::Clock::time_point::min());
+void wake(Timer& timer) {
+  timer.expires_at(Clock::time_point::min());
 }
 
 }  // namespace
@@ -27,10 +27,10 @@ void SingleFlight::Lead::end() {
   if (flights_ != nullptr) std::exchange(flights_, nullptr)->end(id_);
 }
 
-http::Task<SingleFlight::Lead> SingleFlight::enter(std::string id, http::Interrupt& interrupt,
-                                                   std::chrono::milliseconds patience) {
-  const http::Executor executor = co_await http::asio::this_coro::executor;
-  auto timer = std::make_shared<http::Timer>(executor, patience);
+Task<SingleFlight::Lead> SingleFlight::enter(std::string id, Interrupt& interrupt,
+                                             std::chrono::milliseconds patience) {
+  const Executor executor = co_await asio::this_coro::executor;
+  auto timer = std::make_shared<Timer>(executor, patience);
   bool leads = false;
   {
     const std::lock_guard lock(mutex_);
@@ -40,8 +40,8 @@ http::Task<SingleFlight::Lead> SingleFlight::enter(std::string id, http::Interru
   }
   if (leads) co_return Lead(this, std::move(id));
   std::function<void()> give_up = [timer] { wake(*timer); };
-  const http::Interrupt::Scope scope(interrupt, std::move(give_up));
-  co_await timer->async_wait(http::kAwait);
+  const Interrupt::Scope scope(interrupt, std::move(give_up));
+  co_await timer->async_wait(kAwait);
   co_return Lead();
 }
 
@@ -55,8 +55,8 @@ void SingleFlight::end(const std::string& id) {
     flights_.erase(flight);
   }
   for (Waiter& waiter : waiters) {
-    const http::Executor executor = waiter->get_executor();
-    http::asio::post(executor, [waiter = std::move(waiter)] { wake(*waiter); });
+    const Executor executor = waiter->get_executor();
+    asio::post(executor, [waiter = std::move(waiter)] { wake(*waiter); });
   }
 }
 
@@ -67,4 +67,4 @@ void SingleFlight::close() {
   flights_.swap(flights);
 }
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::http

@@ -1,11 +1,11 @@
 // A linear search over a dozen routes is faster than a hash table.
 
-#include "router/gateway/routes.h"
+#include "router/http/routes.h"
 
 #include <memory>
 #include <utility>
 
-namespace signalbox::gateway {
+namespace signalbox::http {
 namespace {
 
 bool matches(const Route& route, std::string_view path) {
@@ -32,10 +32,9 @@ std::string methods_of(const std::vector<Route>& routes, std::string_view path) 
   return out.empty() ? out : out.append(", OPTIONS");
 }
 
-http::Task<> nowhere(http::Exchange exchange, std::string allow,
-                     const http::ErrorBody& error_body) {
-  const http::Request& request = exchange.request;
-  http::Headers fields;
+Task<> nowhere(Exchange exchange, std::string allow, const ErrorBody& error_body) {
+  const Request& request = exchange.request;
+  Headers fields;
   if (!allow.empty()) fields.add("Allow", allow);
   if (!allow.empty() && request.method == "OPTIONS") {
     co_await exchange.reply.send(204, fields, {});
@@ -50,22 +49,22 @@ http::Task<> nowhere(http::Exchange exchange, std::string allow,
   co_await exchange.reply.send(status, fields, body);
 }
 
-http::Task<> send_json(http::Exchange exchange, std::shared_ptr<const std::string> body) {
-  http::Headers fields;
+Task<> send_json(Exchange exchange, std::shared_ptr<const std::string> body) {
+  Headers fields;
   fields.add("Content-Type", "application/json");
   co_await exchange.reply.send(200, fields, *body);
 }
 
 }  // namespace
 
-http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body) {
+Handler make_routes(std::vector<Route> routes, ErrorBody error_body) {
   struct Table {
     std::vector<Route> routes;
-    http::ErrorBody error_body;
+    ErrorBody error_body;
   };
   // Shared by the copies of the std::function.
   auto table = std::make_shared<const Table>(Table{std::move(routes), std::move(error_body)});
-  return [table](http::Exchange exchange) {
+  return [table](Exchange exchange) {
     const std::string_view path = exchange.request.path();
     for (const Route& route : table->routes) {
       if (matches(route, path) && accepts(route, exchange.request.method))
@@ -75,10 +74,10 @@ http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body)
   };
 }
 
-http::Handler fixed_json(std::string body) {
+Handler fixed_json(std::string body) {
   // Shared by the copies of the std::function and the replies in progress.
   auto shared = std::make_shared<const std::string>(std::move(body));
-  return [shared](http::Exchange exchange) { return send_json(exchange, shared); };
+  return [shared](Exchange exchange) { return send_json(exchange, shared); };
 }
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::http

@@ -1,7 +1,7 @@
 // A page may contact only this listener and run only its own script. Text in a prompt or a
 // configuration can therefore neither load nor send anything.
 
-#include "router/admin/dashboard.h"
+#include "router/admin/dashboard_routes.h"
 
 #include "base/json_writer.h"
 #include "router/admin/dashboard/files.h"
@@ -71,10 +71,10 @@ http::Task<> send_chat(http::Exchange exchange,
 
 }  // namespace
 
-std::vector<gateway::Route> dashboard_routes(const observe::History& history,
-                                             const serving::CurrentState& current,
-                                             gateway::ThreadPool& pool) {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> dashboard_routes(const observe::History& history,
+                                          const serving::CurrentState& current,
+                                          http::ThreadPool& pool) {
+  std::vector<http::Route> routes;
   routes.push_back(
       management_route("GET", "/api/v1/access", access::kAnyone, current, pool, access));
   routes.push_back(management_route(
@@ -84,8 +84,8 @@ std::vector<gateway::Route> dashboard_routes(const observe::History& history,
   return routes;
 }
 
-std::vector<gateway::Route> dashboard_files() {
-  std::vector<gateway::Route> routes;
+std::vector<http::Route> dashboard_files() {
+  std::vector<http::Route> routes;
   for (const char* path : {"/", "/app.js", "/app.css", "/icon.svg", "/licenses.txt"}) {
     if (const auto file = dashboard::file(path))
       routes.push_back({"GET", path, [file = *file](http::Exchange exchange) {

@@ -13,7 +13,7 @@
 #include "router/http/interrupt.h"
 #include "router/http/io.h"
 
-namespace signalbox::gateway {
+namespace signalbox::http {
 
 /// Thread-safe. Must be destroyed after the event loops have stopped and before they are destroyed.
 class ThreadPool {
@@ -28,7 +28,7 @@ class ThreadPool {
 
   /// Runs `work` on a thread of the pool while the calling coroutine waits. Returns false if the
   /// queue is full and the work has not run.
-  http::Task<bool> run(std::function<void()> work);
+  Task<bool> run(std::function<void()> work);
 
   /// The number of pieces of work that wait.
   size_t waiting() const;
@@ -47,7 +47,7 @@ class ThreadPool {
 /// Runs `work` on the pool. If the client goes or its time is up meanwhile, `given_up` is stopped,
 /// so that the work can end early; the call still waits for it. Work that has not begun by then is
 /// skipped. Returns false like ThreadPool::run().
-http::Task<bool> run_within(ThreadPool& pool, http::Interrupt& interrupt,
-                            std::stop_source& given_up, std::function<void()> work);
+Task<bool> run_within(ThreadPool& pool, Interrupt& interrupt, std::stop_source& given_up,
+                      std::function<void()> work);
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::http

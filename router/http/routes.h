@@ -7,19 +7,19 @@
 
 #include "router/http/server.h"
 
-namespace signalbox::gateway {
+namespace signalbox::http {
 
 struct Route {
   std::string method;  // GET answers HEAD too
   std::string path;    // whole, or a prefix that ends in '/'; "/" is whole
-  http::Handler handler;
+  Handler handler;
 };
 
 /// A handler that dispatches to the routes. Unknown paths get 404, wrong methods 405 with Allow,
 /// OPTIONS 204 with Allow. `error_body` writes the bodies of the first two.
-http::Handler make_routes(std::vector<Route> routes, http::ErrorBody error_body);
+Handler make_routes(std::vector<Route> routes, ErrorBody error_body);
 
 /// A handler that always answers 200 with this JSON.
-http::Handler fixed_json(std::string body);
+Handler fixed_json(std::string body);
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::http

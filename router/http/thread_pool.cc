@@ -1,13 +1,13 @@
 // A queue, a lock and threads.
 
-#include "router/gateway/thread_pool.h"
+#include "router/http/thread_pool.h"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <memory>
 #include <utility>
 
-namespace signalbox::gateway {
+namespace signalbox::http {
 namespace {
 
 /// Starts the work of ThreadPool::run; a named type because a lambda with captures inside co_await
@@ -15,15 +15,15 @@ namespace {
 struct Start {
   template <class Handler>
   void operator()(Handler&& handler, ThreadPool* compute, std::function<void()> work) const {
-    auto executor = http::asio::get_associated_executor(handler);
+    auto executor = asio::get_associated_executor(handler);
     // std::function copies its target, but the handler of a coroutine can only be moved.
     auto resume = std::make_shared<std::decay_t<Handler>>(std::forward<Handler>(handler));
     auto job = [work = std::move(work), resume, executor] {
       work();
-      http::asio::post(executor, [resume] { std::move (*resume)(true); });
+      asio::post(executor, [resume] { std::move (*resume)(true); });
     };
     if (compute->submit(std::move(job))) return;
-    http::asio::post(executor, [resume] { std::move (*resume)(false); });
+    asio::post(executor, [resume] { std::move (*resume)(false); });
   }
 };
 
@@ -60,15 +60,15 @@ size_t ThreadPool::waiting() const {
   return queue_.size();
 }
 
-http::Task<bool> ThreadPool::run(std::function<void()> work) {
-  return http::asio::async_initiate<const http::asio::use_awaitable_t<http::Executor>, void(bool)>(
-      Start{}, http::asio::use_awaitable_t<http::Executor>{}, this, std::move(work));
+Task<bool> ThreadPool::run(std::function<void()> work) {
+  return asio::async_initiate<const asio::use_awaitable_t<Executor>, void(bool)>(
+      Start{}, asio::use_awaitable_t<Executor>{}, this, std::move(work));
 }
 
-http::Task<bool> run_within(ThreadPool& pool, http::Interrupt& interrupt,
-                            std::stop_source& given_up, std::function<void()> work) {
+Task<bool> run_within(ThreadPool& pool, Interrupt& interrupt, std::stop_source& given_up,
+                      std::function<void()> work) {
   std::function<void()> give_up = [&given_up] { given_up.request_stop(); };
-  const http::Interrupt::Scope scope(interrupt, std::move(give_up));
+  const Interrupt::Scope scope(interrupt, std::move(give_up));
   std::function<void()> wanted = [&given_up, &work] {
     if (!given_up.stop_requested()) work();
   };
@@ -90,4 +90,4 @@ void ThreadPool::loop() {
   }
 }
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::http
