@@ -155,7 +155,7 @@ TEST(Conformance, the_reference_lands_in_the_structs) {
 
 // --- the schema ---
 
-// What a JSON Schema of this subset says about a tree; enough of the standard for ours.
+// Checks a tree against a JSON Schema, as far as our schema uses the standard.
 class Validator {
  public:
   explicit Validator(const json::Document& document) : root_(document.root()) {}
