@@ -1,6 +1,6 @@
 #pragma once
-// The dashboard's files, compiled in as the folder dist holds them; router/dashboard/build makes
-// that folder of the sources beside it.
+// The dashboard's files, compiled in as the folder dist holds them; the sources beside it make
+// that folder.
 
 #include <optional>
 #include <string_view>

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "router/dialects/events.h"
-#include "tests/router/surfaces/case.h"
+#include "tests/router/dialects/case.h"
 
 namespace {
 

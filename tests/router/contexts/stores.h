@@ -10,7 +10,7 @@
 #include "router/contexts/disk_level.h"
 #include "router/contexts/packed_level.h"
 #include "router/contexts/store.h"
-#include "tests/router/context/folder.h"
+#include "tests/router/contexts/folder.h"
 
 namespace signalbox::contexts {
 

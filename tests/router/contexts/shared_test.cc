@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "router/contexts/pager.h"
-#include "tests/router/context/shared_site.h"
+#include "tests/router/contexts/shared_site.h"
 
 namespace signalbox::contexts {
 namespace {

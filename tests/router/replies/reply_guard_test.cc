@@ -20,7 +20,7 @@
 namespace signalbox::replies {
 namespace {
 
-constexpr std::string_view kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/guard/";
+constexpr std::string_view kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/replies/";
 
 std::string text_of(const json::Value& row, std::string_view key) {
   const auto value = row.find(key);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "router/contexts/pager.h"
-#include "tests/router/context/stores.h"
+#include "tests/router/contexts/stores.h"
 
 namespace signalbox::contexts {
 namespace {

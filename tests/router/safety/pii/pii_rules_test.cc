@@ -16,12 +16,12 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "tests/router/guard/marked_text.h"
+#include "tests/router/safety/pii/marked_text.h"
 
 namespace signalbox::pii {
 namespace {
 
-const std::filesystem::path kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/guard";
+const std::filesystem::path kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/safety/pii";
 const std::filesystem::path kShared = SIGNALBOX_SOURCE_DIR "/../shared/data";
 
 TEST(PiiRules, FindWhatIsMarkedAndNothingElse) {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "router/contexts/redis_level.h"
-#include "tests/router/context/stores.h"
+#include "tests/router/contexts/stores.h"
 #include "tests/router/redis_process.h"
 
 namespace signalbox::contexts {

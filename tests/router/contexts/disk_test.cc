@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "tests/router/context/stores.h"
+#include "tests/router/contexts/stores.h"
 
 namespace signalbox::contexts {
 namespace {

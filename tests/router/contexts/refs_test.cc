@@ -42,7 +42,7 @@ Result<std::string> expanded(
 }
 
 TEST(Refs, lines_of_refs_jsonl) {
-  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/router/context/refs.jsonl");
+  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/router/contexts/refs.jsonl");
   size_t lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {
     const auto row = json::Document::parse(line);

@@ -7,14 +7,14 @@
 
 #include "base/json.h"
 #include "router/dialects/events.h"
-#include "tests/router/surfaces/case.h"
+#include "tests/router/dialects/case.h"
 
 namespace signalbox::dialects::test {
 namespace {
 
 std::vector<json::Document> rows(const std::string& name) {
   std::vector<json::Document> out;
-  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR "/tests/router/surfaces/cases/") + name);
+  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR "/tests/router/dialects/cases/") + name);
   for (std::string line; std::getline(file, line);) {
     auto row = json::Document::parse(line);
     EXPECT_TRUE(row) << name << ": " << line;
