@@ -13,7 +13,7 @@
 #include <set>
 
 #include "router/vector_index/index.h"
-#include "tests/router/cache/vectors.h"
+#include "tests/router/vector_index/vectors.h"
 
 namespace signalbox::vector_index {
 namespace {
@@ -160,6 +160,6 @@ int main(int argc, char** argv) {
   argc = static_cast<int>(end - argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  signalbox::cache::add_benchmarks(with_million);
+  signalbox::vector_index::add_benchmarks(with_million);
   benchmark::RunSpecifiedBenchmarks();
 }

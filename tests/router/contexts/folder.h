@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace signalbox::context {
+namespace signalbox::contexts {
 
 class Folder {
  public:
@@ -37,4 +37,4 @@ class Folder {
   std::filesystem::path path_;
 };
 
-}  // namespace signalbox::context
+}  // namespace signalbox::contexts

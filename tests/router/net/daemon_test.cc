@@ -61,7 +61,7 @@ constexpr std::string_view kEmbeddings = R"(
 )";
 
 /// Embeds a text as (1, 0) if it contains "number" or "one", otherwise as (0, 1); fails on "fail".
-class test::FakeEmbedder final : public engine::TextEmbedder {
+class NumberEmbedder final : public engine::TextEmbedder {
  public:
   int32_t dim() const override { return 2; }
   int32_t tokens_max() const override { return 512; }
@@ -79,7 +79,7 @@ class test::FakeEmbedder final : public engine::TextEmbedder {
 };
 
 Result<models::Models> open_fake(const config::Config&) {
-  return models::Models{.embedder = std::make_unique<const test::FakeEmbedder>()};
+  return models::Models{.embedder = std::make_unique<const NumberEmbedder>()};
 }
 
 config::Config configuration(uint16_t upstream_port = 9, bool embeddings = false) {

@@ -128,7 +128,7 @@ TEST(ObjectEditor, agrees_with_a_rebuilt_object_on_random_input) {
 
     std::vector<Edit> edits;
     editor.finish(edits);
-    const std::string result = apply(source, std::move(edits));
+    const std::string result = splice::apply(source, std::move(edits));
     const auto edited = json::Document::parse(result);
     ASSERT_TRUE(edited) << source << " -> " << result << ": " << edited.error().message;
     std::vector<std::pair<std::string, std::string>> actual;

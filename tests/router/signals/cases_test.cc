@@ -104,12 +104,12 @@ void run(const json::Value& row) {
     EXPECT_NE(told.find(words->text()), std::string::npos) << told;
   }
   if (const auto decision = row.find("decision")) {
-    EXPECT_EQ(replies::name_of(evaluation), decision->text());
+    EXPECT_EQ(name_of(evaluation), decision->text());
   }
   // Evaluating only the needed signals must give the same result.
   Evaluation lazy = (*router)->evaluate(*request, headers_of(row));
   if (!lazy.run_cheap()) static_cast<void>(lazy.run_needed());
-  EXPECT_EQ(replies::name_of(lazy), replies::name_of(evaluation))
+  EXPECT_EQ(name_of(lazy), name_of(evaluation))
       << "when only what is needed is computed";
 }
 

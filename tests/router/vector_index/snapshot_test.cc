@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "router/vector_index/index.h"
-#include "tests/router/cache/vectors.h"
+#include "tests/router/vector_index/vectors.h"
 
 namespace signalbox::vector_index {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace signalbox::cache {
+namespace signalbox::vector_index {
 
 using Vector = std::vector<float>;  // (dim), unit length
 
@@ -76,4 +76,4 @@ class Vectors {
   std::vector<Vector> axes_;
 };
 
-}  // namespace signalbox::cache
+}  // namespace signalbox::vector_index
