@@ -166,6 +166,26 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
 
 Backends::~Backends() = default;
 
+namespace {
+
+/// The call of one attempt. Backends ignore needs_reply, which is for proxies.
+Call attempt_of(const Call& call, http::Interrupt& interrupt, Stage& stage) {
+  return {.target = call.target,
+          .headers = call.headers,
+          .added = call.added,
+          .request_id = call.request_id,
+          .body = call.body,
+          .interrupt = interrupt,
+          .prompt = call.prompt,
+          .decided = call.decided,
+          .method = call.method,
+          .stage = &stage,
+          .traceparent = call.traceparent,
+          .drops_tracestate = call.drops_tracestate};
+}
+
+}  // namespace
+
 http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& call) const {
   const auto found = pools_.find(model.name);
   SIGNALBOX_CHECK(found != pools_.end());
@@ -197,18 +217,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
                                            settings.reply_timeout);
     }
     Stage stage = Stage::kConnecting;
-    const Call attempt{.target = call.target,
-                       .headers = call.headers,
-                       .added = call.added,
-                       .request_id = call.request_id,
-                       .body = call.body,
-                       .interrupt = limit ? limit->interrupt() : call.interrupt,
-                       .prompt = call.prompt,
-                       .decided = call.decided,
-                       .method = call.method,
-                       .stage = &stage,
-                       .traceparent = call.traceparent,
-                       .drops_tracestate = call.drops_tracestate};
+    const Call attempt = attempt_of(call, limit ? limit->interrupt() : call.interrupt, stage);
     out.answer = co_await pool.backends[*worker]->call(attempt);
     if (limit) limit->lift();
     tried.push_back(*worker);

@@ -412,7 +412,7 @@ TEST(ModelPath, a_path_to_an_adapter_or_its_head_opens_the_whole_model) {
               testing::HasSubstr("is already an adapter"));
   set_trunk("../nowhere");
   EXPECT_THAT(TextModel::open(directory / "tone").error().message,
-              testing::HasSubstr("looked for it in"));
+              testing::HasSubstr("searched: "));
 }
 
 // For any bytes of an adapter, opening it ends with a model or an error.

@@ -250,7 +250,9 @@ Problems check_functions(const File& file) {
     const bool opens = line[0] != '}' && line[0] != '#' && line[0] != '/' &&
                        !line.starts_with("namespace") && !line.starts_with("struct") &&
                        !line.starts_with("class") && !line.starts_with("enum");
-    begin = opens ? i : lines.size();
+    // A constructor's list of initialisers is data.
+    const bool lists = i + 1 < lines.size() && lines[i + 1].starts_with("    : ");
+    begin = opens && !lists ? i : lines.size();
   }
   return problems;
 }

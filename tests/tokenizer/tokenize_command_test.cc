@@ -90,14 +90,14 @@ TEST(TokenizeCommand, too_many_windows_are_an_error) {
   const Outcome outcome =
       tokenize(kSmall + "--max-tokens 2000 --stride 1999", "{\"text\": \"" + text + "\"}\n");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.err, "signalbox: line 1: over 4194304 tokens in all windows\n");
+  EXPECT_EQ(outcome.err, "signalbox: line 1: more than 4194304 tokens in all windows\n");
 }
 
 TEST(TokenizeCommand, a_row_over_the_limit_is_an_error) {
   const Outcome outcome =
       tokenize(kSmall, "{\"text\": \"a\"}\n{\"text\": \"" + std::string(64 << 20, 'a') + "\"}\n");
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.err, "signalbox: line 2: over 67108864 bytes\n");
+  EXPECT_EQ(outcome.err, "signalbox: line 2: longer than 67108864 bytes\n");
 }
 
 TEST(TokenizeCommand, a_full_disk_is_an_error) {

@@ -350,7 +350,7 @@ TEST_F(UnreadStore, what_cannot_be_read_at_the_moment_stays_owed_and_is_told_onc
   const std::string log = page(5);
   EXPECT_EQ(store_.stats().owed, 1U);
   EXPECT_EQ(told(log, key_.id), 1U) << log;
-  EXPECT_EQ(told(log, "it is tried again: bad sector"), 1U) << log;
+  EXPECT_EQ(told(log, "the router will try again: bad sector"), 1U) << log;
   error_.reset();
   EXPECT_EQ(page(1), "");
   EXPECT_EQ(store_.stats().owed, 0U);
@@ -361,7 +361,7 @@ TEST_F(UnreadStore, what_was_damaged_before_it_was_put_there_is_told_once) {
   error_ = Code::kCorrupt;
   const std::string log = page(5);
   EXPECT_EQ(store_.stats().owed, 0U);
-  EXPECT_EQ(told(log, "it was damaged here: bad sector"), 1U) << log;
+  EXPECT_EQ(told(log, "because it is damaged here: bad sector"), 1U) << log;
   // The message is not repeated after the shared level was away.
   server_.is_away = true;
   EXPECT_FALSE(store_.follow(kNoWait, kNow));

@@ -208,7 +208,7 @@ TEST(Contexts, are_found_through_other_apis_too) {
       fmt::format(R"({{"model":"auto","prompt":"x","metadata":{{"context_refs":"{}"}}}})", id));
   EXPECT_EQ(refused.status, 400);
   EXPECT_EQ(error_message(refused.body),
-            "metadata.context_refs: not understood here, only in chats");
+            "metadata.context_refs: this API does not support it; use chat completions");
 }
 
 TEST(Contexts, of_others_are_not_there) {
@@ -401,10 +401,11 @@ TEST_P(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
   EXPECT_EQ(other.chat("[]", "x").status, 200);
   const Reply refused = other.chat(list_of({id}), "x");
   EXPECT_EQ(refused.status, 502) << refused.body;
-  EXPECT_EQ(error_message(refused.body),
-            fmt::format("metadata.context_refs[0]: context {}: where routers share contexts nobody "
-                        "answers at the moment",
-                        id));
+  EXPECT_EQ(
+      error_message(refused.body),
+      fmt::format("metadata.context_refs[0]: context {}: the shared level does not respond at "
+                  "the moment",
+                  id));
   EXPECT_EQ(one.remove("/v1/contexts/" + id).status, 502);
   const Reply made = one.send("/v1/contexts", fmt::format(R"({{"messages":[{}]}})", contract(3)));
   EXPECT_TRUE(made.body.ends_with(R"("durable":false,"shared":false})")) << made.body;

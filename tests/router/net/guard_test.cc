@@ -427,7 +427,8 @@ TEST(Guard, without_a_model_attempts_are_not_looked_for_and_it_says_so) {
   EXPECT_EQ(other.read_reply().status, 403);
   bool noticed = false;
   for (const std::string& notice : daemon->notices())
-    noticed = noticed || notice.find("looked at for attempts") != std::string::npos;
+    noticed = noticed ||
+              notice.find("checked for attempts to override instructions") != std::string::npos;
   EXPECT_TRUE(noticed);
 }
 

@@ -199,10 +199,11 @@ TEST(HttpServer, says_which_listener_found_its_port_taken) {
   listener.port = site.port;
   const auto port = second.listen(listener, echo_handler);
   ASSERT_FALSE(port);
-  EXPECT_EQ(port.error().message,
-            fmt::format("listener \"http\" 127.0.0.1:{}: Address already in use; end what listens "
-                        "there, or configure another port",
-                        site.port));
+  EXPECT_EQ(
+      port.error().message,
+      fmt::format("listener \"http\" 127.0.0.1:{}: Address already in use; stop the process that "
+                  "listens there, or configure another port",
+                  site.port));
   listener.address = "example.com";
   EXPECT_EQ(second.listen(listener, echo_handler).error().message,
             "listener \"http\": address: expected an IP address, found \"example.com\"");

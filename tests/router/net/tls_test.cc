@@ -115,8 +115,9 @@ TEST_F(TlsTest, names_the_file_that_is_not_there) {
   const auto none =
       start(", tls_cert_path: /nowhere/cert.pem, tls_key_path: /nowhere/key.pem", "type: echo");
   ASSERT_FALSE(none);
-  EXPECT_NE(none.error().message.find("listener \"http\": /nowhere/cert.pem: no certificate"),
-            std::string::npos)
+  EXPECT_NE(
+      none.error().message.find("listener \"http\": /nowhere/cert.pem: cannot read a certificate"),
+      std::string::npos)
       << none.error().message;
   const auto half = start(fmt::format(", tls_cert_path: {}", path("localhost.pem")), "type: echo");
   ASSERT_FALSE(half);
@@ -134,7 +135,7 @@ TEST_F(TlsTest, of_every_listener_needs_files_that_are_what_they_should_be) {
   };
   const std::string pair = fmt::format("tls_cert_path: {}, tls_key_path: {}", path("localhost.pem"),
                                        path("elsewhere.key"));
-  const std::string other_key = path("elsewhere.key") + ": no key of the certificate can be read";
+  const std::string other_key = path("elsewhere.key") + ": cannot read the certificate's key";
   const std::string off = ", management_api: {enabled: false}";
   for (const auto& [services, wanted] : std::vector<std::pair<std::string, std::string>>{
            {fmt::format("management_api: {{port: 0, {}}}", pair),
@@ -147,7 +148,7 @@ TEST_F(TlsTest, of_every_listener_needs_files_that_are_what_they_should_be) {
                         "tls_client_ca_path: {}}}{}",
                         path("localhost.pem"), path("localhost.key"), path("localhost.key"), off),
             "global.services.ext_proc: " + path("localhost.key") +
-                ": no certificates of authorities can be read"},
+                ": cannot read the CA certificates"},
            {fmt::format("ext_proc: {{enabled: true, port: 0, tls_client_ca_path: {}}}{}",
                         path("ca.pem"), off),
             "expected tls_cert_path beside tls_client_ca_path"},
