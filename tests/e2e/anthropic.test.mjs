@@ -267,7 +267,7 @@ test("errors are Anthropic's", async () => {
   upstream.answer = () => ({ status: 429, body: { error: { message: "slow down", type: "rate_limit_error" } } });
   await refused(asked("x"), 429, "rate_limit_error", /^slow down$/);
   upstream.answer = () => ({ body: "{" });
-  await refused(asked("x"), 502, "api_error", /no JSON/);
+  await refused(asked("x"), 502, "api_error", /not valid JSON/);
 });
 
 test("a stream that breaks ends in an error event", async () => {
@@ -278,7 +278,7 @@ test("a stream that breaks ends in an error event", async () => {
       return true;
     });
   };
-  await broken({ events: [...streamed([{ content: "Hi" }], null).events, "data: {\n\n"] }, /no JSON/);
+  await broken({ events: [...streamed([{ content: "Hi" }], null).events, "data: {\n\n"] }, /not valid JSON/);
   await broken(streamed([{ content: "Hi" }], null), /before the reply was complete/);
   await broken({ ...streamed([{ content: "Hi" }], null), dies: true }, /./);
   await broken({ events: [...streamed([{ content: "Hi" }], null).events, { error: { message: "out of memory" } }] }, /out of memory/);

@@ -319,7 +319,7 @@ test("messages out of turn end the stream and say why", async () => {
   assert.equal((await wrong({ request_headers: head({ ":method": "GET" }) })).code, INVALID_ARGUMENT);
   const unprepared = await wrong({ request_headers: head(kHead) }, { response_headers: head({ ":status": "200" }) });
   assert.equal(unprepared.code, FAILED_PRECONDITION);
-  assert.match(unprepared.details, /request_body_mode has to be BUFFERED/);
+  assert.match(unprepared.details, /request_body_mode must be BUFFERED/);
   assert.equal((await wrong({ request_headers: head(kHead), observability_mode: true })).code, FAILED_PRECONDITION);
 });
 
