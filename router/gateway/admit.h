@@ -18,7 +18,7 @@ limits::Requester requester_of(const config::Authz::Identity& identity,
 std::optional<limits::RateRefusal> admit(const RequestScope& scope,
                                          const limits::Requester& requester);
 
-/// Counts the request against the limits that name the model, which `requester` takes note of.
+/// Counts the request against the limits that name the model, and sets `requester.model` to it.
 std::optional<limits::RateRefusal> admit_to_model(const RequestScope& scope, std::string_view model,
                                                   limits::Requester& requester);
 

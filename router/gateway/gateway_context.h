@@ -61,7 +61,7 @@ class ClientApi {
   http::ErrorShape shape_;
 };
 
-/// One request on its way through the stages. Lives in the frame of Pipeline::run().
+/// One request on its way through the stages. Lives in the frame of Pipeline::operator().
 struct RequestScope {
   const GatewayContext& context;
   const ClientApi& api;

@@ -1,5 +1,5 @@
 // The stages in order. Each stage either hands its result to the next one or has answered the
-// client; the record publishes what happened when it is destroyed.
+// client. The destructor of the record publishes what happened.
 
 #include "router/gateway/pipeline.h"
 
@@ -94,7 +94,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
       context_.guards.watched_reply(plan, journey.request.chat);
 
   // --- look up ---
-  // The answer of a substitute is not what will be answered once the model is well again.
+  // Do not cache the answer of a substitute: the planned model will answer again once it recovers.
   const bool caches = server->is_chat && journey.attempts.failed.empty();
   CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
                     server->target);

@@ -1,6 +1,7 @@
 #pragma once
 // The way of a request through the gateway. Every API in front (chat completions, completions,
-// messages, responses) and Envoy's ext_proc take it; `route` and `explain` take its middle.
+// messages, responses) and Envoy's ext_proc take it; `route` and `explain` only
+// understand and plan.
 //
 //   read         bytes -> ParsedRequest         read_request.h
 //   admit        who asks, and may they now     admit.h

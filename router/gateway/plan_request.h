@@ -19,7 +19,7 @@ routing::RuntimeConditions runtime_conditions(const selection::RuntimeStats& sta
                                               std::span<const std::string_view> failed = {});
 
 /// Records what was understood and plans. Errors: those of Evaluation::plan(), and kOverloaded for
-/// a request that would be refused by policy although nobody had time to look at it.
+/// a request that the plan would answer without a model, although it was never evaluated.
 Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding);

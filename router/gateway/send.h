@@ -27,11 +27,11 @@ struct ServerRequest {
 /// kUnsupported if the model's server cannot serve the client's API; the translator's errors.
 Result<ServerRequest> make_server_request(const RequestScope& scope, const routing::Plan& plan);
 
-/// Adds x-vsr-client-protocol and x-vsr-upstream-protocol if the two differ from OpenAI's.
+/// Adds x-vsr-client-protocol and x-vsr-upstream-protocol unless both sides speak OpenAI's API.
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);
 
-/// One call to the servers of a plan's model. Lives until the reply is gone, because the call looks
-/// at its members; everything given lives longer.
+/// One call to the servers of a plan's model. Lives until the reply is gone, because the call refers
+/// to its members. All arguments outlive it.
 class ServerCall {
  public:
   /// Records that the request is sent. `decided` are the decision headers, which a router behind us
@@ -43,13 +43,13 @@ class ServerCall {
   ServerCall(const ServerCall&) = delete;
   ServerCall& operator=(const ServerCall&) = delete;
 
-  /// Returns once a reply begins, or there is none.
+  /// Returns when a reply begins or the call has failed.
   http::Task<upstream::CallOutcome> send() const;
 
  private:
   const GatewayContext& context_;
   const config::Model& model_;
-  plugins::UpstreamHeaders changed_;  // of the headers, if something in them changes
+  plugins::UpstreamHeaders changed_;  // the changed headers, if any change
   const http::Headers& client_;       // the client's, perhaps changed
   std::vector<std::string_view> prompt_;
   const std::string_view body_;
