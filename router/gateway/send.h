@@ -30,8 +30,8 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const routi
 /// Adds x-vsr-client-protocol and x-vsr-upstream-protocol unless both sides speak OpenAI's API.
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);
 
-/// One call to the servers of a plan's model. Lives until the reply is gone, because the call refers
-/// to its members. All arguments outlive it.
+/// One call to the servers of a plan's model. Lives until the reply is gone, because the call
+/// refers to its members. All arguments outlive it.
 class ServerCall {
  public:
   /// Records that the request is sent. `decided` are the decision headers, which a router behind us

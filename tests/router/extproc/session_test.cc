@@ -176,8 +176,8 @@ class Play : public extproc::Channel {
       const GatewayContext services{*router_,   caller, compute_,  compute_, stats_,
                                     *observer_, cache_, contexts_, limiter_, *guards_};
       http::Route route = request.path() == "/v1/messages"
-                        ? dialect_route("/v1/messages", surface_, services)
-                        : chat_route(services);
+                              ? dialect_route("/v1/messages", surface_, services)
+                              : chat_route(services);
       return extproc::SessionHost{std::move(route.handler), destinations_.get(),
                                   router_->config().router.clear_route_cache};
     };

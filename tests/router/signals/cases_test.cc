@@ -109,8 +109,7 @@ void run(const json::Value& row) {
   // Evaluating only the needed signals must give the same result.
   Evaluation lazy = (*router)->evaluate(*request, headers_of(row));
   if (!lazy.run_cheap()) static_cast<void>(lazy.run_needed());
-  EXPECT_EQ(name_of(lazy), name_of(evaluation))
-      << "when only what is needed is computed";
+  EXPECT_EQ(name_of(lazy), name_of(evaluation)) << "when only what is needed is computed";
 }
 
 TEST(Signals, read_requests_as_the_cases_say) {
