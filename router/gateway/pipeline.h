@@ -1,6 +1,6 @@
 #pragma once
 // The way of a request through the gateway. Every API in front (chat completions, completions,
-// messages, responses) and Envoy's ext_proc take it; `route` and `explain` only
+// messages, responses) and Envoy's ext_proc take it. `route` and `explain` check who asks,
 // understand and plan.
 //
 //   read         bytes -> ParsedRequest         read_request.h
