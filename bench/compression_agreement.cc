@@ -108,7 +108,7 @@ std::unique_ptr<const routing::Router> make_router(const std::string& path, bool
   config::Config config = std::move(loaded->config);
   config.modules.prompt_compression.enabled = compresses;
   if (models.classifiers.empty() && models.embedder == nullptr) {
-    auto opened = models::open_models(config, models::MissingModels::kRefuse,
+    auto opened = models::open_models(config, models::MissingModels{.stand_in = false},
                                       models::open_directly(config.http));
     if (!opened) give_up(opened.error());
     models = *std::move(opened);

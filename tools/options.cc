@@ -115,7 +115,7 @@ Result<std::optional<config::MissingModels>> missing_models(const cxxopts::Parse
   using config::MissingModels;
   if (parsed.count("missing-models") == 0) return std::nullopt;
   const auto& value = parsed["missing-models"].as<std::string>();
-  if (value == "fail") return MissingModels::kFail;
+  if (value == "fail" || value == "refuse") return MissingModels::kFail;
   if (value == "stand-in") return MissingModels::kStandIn;
   if (value == "ignore") return MissingModels::kIgnore;
   return fail(Code::kInvalid, "--missing-models: expected fail, stand-in or ignore, found \"{}\"",

@@ -39,6 +39,10 @@ struct EmbeddingModel {
   uint32_t target_layer = 0;      // 0: the last
   PrototypeScoring prototype_scoring = {};
   std::optional<EmbeddingEndpoint> endpoint = {};
+  /// A similarity that signals compare with thresholds is 1 - scale * (1 - cosine). nullopt: 1.
+  std::optional<double> distance_scale = {};
+
+  double scale() const { return distance_scale.value_or(1); }
 };
 
 /// The reaction to a classifier whose directory does not exist: an error if a decision depends on

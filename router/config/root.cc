@@ -77,6 +77,20 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
   });
 }
 
+// The thresholds of a file that does not name our embedding model were chosen for upstream's, whose
+// similarities are higher: docs/signals.md describes how the scale was found.
+constexpr double kForeignDistanceScale = 0.65;
+
+void scale_similarities(const yaml::Node& root, Config& config) {
+  const yaml::Node* node = &root;
+  for (const char* key :
+       {"global", "model_catalog", "embeddings", "semantic", "minilm_model_path"}) {
+    if (node != nullptr) node = node->find(key);
+  }
+  if (node == nullptr && !config.embedding_model.distance_scale)
+    config.embedding_model.distance_scale = kForeignDistanceScale;
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
@@ -84,6 +98,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   check_strangers(reader, node, config);
+  scale_similarities(node, config);
   if (config.listeners.empty()) config.listeners.push_back({.name = "http-8801", .port = 8801});
 }
 

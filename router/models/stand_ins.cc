@@ -17,6 +17,7 @@ struct Head {
   std::string_view task;
   std::string_view directory;  // below the directory of all models
   std::string_view labels;     // in the form of plain_label(), with spaces around each
+  double threshold = 0;        // see stand_in_threshold()
 };
 
 // Labels of the token heads are not listed: no signal names them.
@@ -24,7 +25,8 @@ constexpr Head kHeads[] = {
     {"domain", "signals/domain",
      " biology business chemistry computer_science economics engineering health history law math "
      "other philosophy physics psychology "},
-    {"fact_check", "signals/fact-check", " needs_fact_check no_fact_check_needed "},
+    // At 0.95 the head finds questions with one right answer, and leaves explanations out.
+    {"fact_check", "signals/fact-check", " needs_fact_check no_fact_check_needed ", 0.95},
     {"user_feedback", "signals/feedback",
      " satisfied need_clarification wrong_answer want_different "},
     {"modality", "signals/modality", " ar diffusion both "},
@@ -120,6 +122,11 @@ std::string find_stand_in(std::string_view task, const std::string& missing,
     if (is_present(directory)) return directory.string();
   }
   return "";
+}
+
+double stand_in_threshold(std::string_view task) {
+  const auto head = std::ranges::find(kHeads, task, &Head::task);
+  return head == std::end(kHeads) ? 0 : head->threshold;
 }
 
 std::string present_or_stand_in(std::string_view task, const std::string& directory) {

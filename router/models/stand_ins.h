@@ -22,6 +22,10 @@ std::string_view find_task(std::string_view directory);
 std::string find_stand_in(std::string_view task, const std::string& missing,
                           std::span<const std::string> labels = {});
 
+/// Returns the least probability of a class of our head for a task if it stands in for another
+/// model, whose threshold would mean something else; 0: the configured threshold.
+double stand_in_threshold(std::string_view task);
+
 /// Returns `directory` if it exists or has no stand-in, otherwise the stand-in.
 std::string present_or_stand_in(std::string_view task, const std::string& directory);
 

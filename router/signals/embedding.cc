@@ -31,8 +31,9 @@ class EmbeddedExamples : public EmbeddingSignals {
       begin += count;
       const bool mean = signal.aggregation == Aggregation::kMean;
       means_.push_back(mean ? mean_of(rows, dim) : std::vector<float>{});
-      banks_.emplace_back(mean ? std::span<const std::string>{} : signal.candidates, rows,
-                          model_.prototype_scoring);
+      config::PrototypeScoring scoring = model_.prototype_scoring;
+      scoring.distance_scale = model_.scale();
+      banks_.emplace_back(mean ? std::span<const std::string>{} : signal.candidates, rows, scoring);
     }
     return {};
   }
@@ -54,7 +55,7 @@ class EmbeddedExamples : public EmbeddingSignals {
                   inputs.embedding(inputs.digest(type(), text)));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       if (!means_[i].empty()) {
-        out[i].score = cosine(query, means_[i]);
+        out[i].score = similarity(cosine(query, means_[i]), model_.scale());
         continue;
       }
       const PrototypeBank::Score score = banks_[i].score(query);

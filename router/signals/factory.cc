@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "router/models/stand_ins.h"
 #include "router/signals/embedding.h"
 #include "router/signals/keyword.h"
 #include "router/signals/knowledge_base.h"
@@ -65,8 +66,9 @@ class Factory {
     SIGNALBOX_TRY_VOID(domains());
     SIGNALBOX_TRY_VOID(fact_check());
     SIGNALBOX_TRY_VOID(user_feedback());
-    SIGNALBOX_TRY_VOID(
-        add_embedded("reask", r.reasks, [&](const auto&) { return reask_signals(r.reasks); }));
+    SIGNALBOX_TRY_VOID(add_embedded("reask", r.reasks, [&](const auto&) {
+      return reask_signals(r.reasks, config_.embedding_model.scale());
+    }));
     SIGNALBOX_TRY_VOID(preferences());
     SIGNALBOX_TRY_VOID(add(r.language, [&] { return language_signals(r.language); }));
     SIGNALBOX_TRY_VOID(add(r.context, [&] { return context_signals(r.context); }));
@@ -120,8 +122,15 @@ class Factory {
                                    "preferences by a language model are not supported");
       if (models_.embedder == nullptr)
         return unavailable_signals("preference", names, std::string(kNoEmbedder));
-      return preference_signals(routing_.preferences, model.prototype_scoring, *models_.embedder);
+      return preference_signals(routing_.preferences, scaled(model.prototype_scoring),
+                                *models_.embedder);
     });
+  }
+
+  // Margins between two similarities (complexity, jailbreak patterns) are not scaled.
+  config::PrototypeScoring scaled(config::PrototypeScoring scoring) const {
+    scoring.distance_scale = config_.embedding_model.scale();
+    return scoring;
   }
 
   Result<void> complexity() {
@@ -161,6 +170,7 @@ class Factory {
       config::KnowledgeBase kb;
       kb.name = name;
       if (declared != config_.kbs.end()) kb = *declared;
+      kb.prototype_scoring = scaled(kb.prototype_scoring);
       auto manifest = knowledge::find_manifest(kb, folder);
       if (!manifest && manifest.error().code == Code::kNotFound) continue;
       if (!manifest) return tl::unexpected<Error>(std::move(manifest).error());
@@ -190,6 +200,8 @@ class Factory {
     SIGNALBOX_TRY(ModelChoice choice,
                   choose_classifier(models::classifier_directory(config_, task.type),
                                     engine::HeadKind::kSequence, mapping));
+    if (!choice.stand_in.empty() && models::stand_in_threshold(task.type) > 0)
+      task.threshold = models::stand_in_threshold(task.type);
     types_.push_back(class_signals(std::move(task), std::move(choice)));
     return {};
   }

@@ -50,6 +50,7 @@ Result<std::vector<float>> embed_all(const engine::TextEmbedder& embedder,
 
 PrototypeBank::PrototypeBank(std::span<const std::string> texts, std::span<const float> vectors,
                              const config::PrototypeScoring& scoring) {
+  distance_scale_ = scoring.distance_scale;
   if (texts.empty()) return;
   dim_ = vectors.size() / texts.size();
   if (scoring.enabled) {
@@ -89,7 +90,8 @@ PrototypeBank::Score PrototypeBank::score(std::span<const float> query) const {
   if (texts_.empty()) return out;
   std::vector<double> similarities(texts_.size());
   for (size_t i = 0; i < texts_.size(); ++i)
-    similarities[i] = cosine(query, std::span(vectors_).subspan(i * dim_, dim_));
+    similarities[i] =
+        similarity(cosine(query, std::span(vectors_).subspan(i * dim_, dim_)), distance_scale_);
   const auto best = std::max_element(similarities.begin(), similarities.end());
   out.best = *best;
   out.nearest = texts_[static_cast<size_t>(best - similarities.begin())];

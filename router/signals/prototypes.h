@@ -19,6 +19,11 @@ Result<std::vector<float>> embed_all(const engine::TextEmbedder& embedder,
 /// Returns the cosine of two L2-normalised vectors.
 double cosine(std::span<const float> a, std::span<const float> b);
 
+/// Returns the similarity that is compared with a threshold.
+inline double similarity(double cosine, double distance_scale) {
+  return 1 - distance_scale * (1 - cosine);
+}
+
 /// Immutable and thread-safe.
 class PrototypeBank {
  public:
@@ -32,7 +37,8 @@ class PrototypeBank {
   /// paraphrases do not count as the best two. If there are too many prototypes, those that
   /// represent the most examples remain. The score of a text is best_weight * best + (1 -
   /// best_weight) * mean of the top_m best, 0 in an empty bank. If `enabled` is false, every
-  /// example is a prototype and the score is the best similarity. `texts` must outlive the bank;
+  /// example is a prototype and the score is the best similarity. Similarities are scaled by
+  /// distance_scale. `texts` must outlive the bank;
   /// `vectors` is (texts, dim).
   PrototypeBank(std::span<const std::string> texts, std::span<const float> vectors,
                 const config::PrototypeScoring& scoring);
@@ -44,6 +50,7 @@ class PrototypeBank {
   std::vector<std::string_view> texts_;  // (prototypes)
   std::vector<float> vectors_;           // (prototypes, dim)
   double best_weight_ = 1;
+  double distance_scale_ = 1;
   size_t top_m_ = 1;
 };
 

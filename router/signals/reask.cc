@@ -10,7 +10,8 @@ namespace {
 
 class ReaskSignals : public NamedSignals<config::ReaskSignal> {
  public:
-  using NamedSignals::NamedSignals;
+  ReaskSignals(const std::vector<config::ReaskSignal>& signals, double distance_scale)
+      : NamedSignals(signals), distance_scale_(distance_scale) {}
   std::string_view type() const override { return "reask"; }
   Needs needs() const override { return Needs::kEmbedder; }
   Wording wording() const override { return {"least similarity", ""}; }
@@ -32,7 +33,7 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
       for (size_t turn = 1; turn <= lookback; ++turn) {
         SIGNALBOX_TRY(const std::span<const float> current, embedding(inputs, turns.front()));
         SIGNALBOX_TRY(const std::span<const float> earlier, embedding(inputs, turns[turn]));
-        least = std::min(least, cosine(current, earlier));
+        least = std::min(least, similarity(cosine(current, earlier), distance_scale_));
       }
       out[i].score = least;
       out[i].matched = least >= signals_[i].threshold;
@@ -42,6 +43,8 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
   }
 
  private:
+  double distance_scale_;
+
   Result<std::span<const float>> embedding(Inputs& inputs, std::string_view text) const {
     return inputs.embedding(inputs.digest(type(), text));
   }
@@ -49,8 +52,9 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
 
 }  // namespace
 
-SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals) {
-  return std::make_unique<ReaskSignals>(signals);
+SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals,
+                               double distance_scale) {
+  return std::make_unique<ReaskSignals>(signals, distance_scale);
 }
 
 }  // namespace signalbox::signals

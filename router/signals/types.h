@@ -80,7 +80,8 @@ SignalTypeResult complexity_signals(const std::vector<config::ComplexitySignal>&
 
 /// The user's last message is similar to each of the lookback_turns messages before it. Score: the
 /// least similarity.
-SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals);
+SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals,
+                               double distance_scale);
 
 /// The preference with the nearest examples (or description, if it has no examples) matches from
 /// its threshold (0.5) up. Upstream can also query a language model, which is not supported here.

@@ -58,7 +58,7 @@ class DefaultConfigModels : public testing::Test {
       *directory = (kRoot / *directory).string();
       if (!std::filesystem::exists(*directory)) GTEST_SKIP() << *directory << " is not pulled";
     }
-    auto models = open_models(config, MissingModels::kRefuse, open_directly(config.http));
+    auto models = open_models(config, {.stand_in = false}, open_directly(config.http));
     ASSERT_TRUE(models) << models.error().message;
     auto router = routing::Router::create(std::move(config), *std::move(models));
     ASSERT_TRUE(router) << router.error().message;

@@ -36,6 +36,9 @@ global: {{model_catalog: {}}}
   return std::move(loaded->config);
 }
 
+constexpr MissingModels kRefuse{.stand_in = false, .refuse = true};
+constexpr MissingModels kLeaveOut{.stand_in = false, .refuse = false};
+
 Result<ModelCache::Model> open_fake(const std::string&) {
   return std::make_shared<const test::FakeClassifier>(
       std::vector<std::string>{"jailbreak", "benign"}, engine::HeadKind::kSequence, false);
@@ -43,7 +46,7 @@ Result<ModelCache::Model> open_fake(const std::string&) {
 
 /// Returns the reason why the configuration is refused, or "".
 std::string refusal(const config::Config& config) {
-  const auto models = open_models(config, MissingModels::kRefuse, open_fake);
+  const auto models = open_models(config, kRefuse, open_fake);
   if (models) return "";
   EXPECT_EQ(models.error().code, Code::kInvalid);
   return models.error().message;
@@ -63,7 +66,8 @@ TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
       "\"/gone/guard\", but decisions depend on jailbreak signals; `signalbox models pull` "
-      "downloads the router's own models; --missing-models ignore serves without them");
+      "downloads the router's own models, which can stand in for others; --missing-models "
+      "ignore serves without them");
 }
 
 TEST(Models, the_default_directories_are_configured_too) {
@@ -73,8 +77,8 @@ TEST(Models, the_default_directories_are_configured_too) {
                         "name: p}, {type: domain, name: law}]}]}")))
                 .find("global.model_catalog.system.domain_classifier: there is no model at "
                       "\"models/mmbert32k-intent-classifier-merged\", but decisions depend on "
-                      "domain signals; `signalbox models pull` downloads the router's own models; "
-                      "--missing-models ignore serves without them\n"
+                      "domain signals; `signalbox models pull` downloads the router's own models, "
+                      "which can stand in for others; --missing-models ignore serves without them\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
       << "both are told at once";
@@ -115,7 +119,7 @@ TEST(Models, embedding_signals_insist_on_theirs) {
                     "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}");
   EXPECT_NE(refusal(config).find("minilm_model_path: there is no model at \"/gone/embedder\""),
             std::string::npos);
-  EXPECT_FALSE(open_models(config, MissingModels::kLeaveOut, open_directly(config.http)));
+  EXPECT_FALSE(open_models(config, kLeaveOut, open_directly(config.http)));
 }
 
 TEST(Models, what_no_decision_rests_on_may_be_missing) {
@@ -142,9 +146,61 @@ TEST(Models, recipes_are_looked_at_too) {
 
 TEST(Models, those_who_serve_nobody_may_leave_them_out) {
   const auto config = configuration(deciding_on(kGuard, kAsked));
-  const auto models = open_models(config, MissingModels::kLeaveOut, open_fake);
+  const auto models = open_models(config, kLeaveOut, open_fake);
   ASSERT_TRUE(models) << models.error().message;
   EXPECT_TRUE(models->classifiers.empty());
+}
+
+/// A folder with heads of ours that are empty; removed at the end.
+class OwnHeads {
+ public:
+  OwnHeads() {
+    for (const char* head : {"signals/domain", "signals/fact-check", "attacks/jailbreak"})
+      fs::create_directories(folder_ / head);
+  }
+  ~OwnHeads() { fs::remove_all(folder_); }
+  std::string path(std::string_view name) const { return (folder_ / name).string(); }
+
+ private:
+  fs::path folder_ = fs::temp_directory_path() / fmt::format("signalbox_heads_{}", ::getpid());
+};
+
+TEST(Models, our_head_for_the_task_stands_in_for_a_missing_one) {
+  const OwnHeads heads;
+  const std::string missing = heads.path("mmbert32k-jailbreak-detector-merged");
+  const auto config = configuration(deciding_on(kGuard, kAsked),
+                                    fmt::format("{{system: {{prompt_guard: {}}}}}", missing));
+  for (const bool refuse : {false, true}) {
+    const auto models = open_models(config, {.stand_in = true, .refuse = refuse}, open_fake);
+    ASSERT_TRUE(models) << models.error().message;
+    EXPECT_TRUE(models->classifiers.contains(missing));
+    EXPECT_EQ(models->answering(missing), heads.path("attacks/jailbreak"));
+    ASSERT_EQ(models->notices.size(), 1U) << "one line for each";
+    EXPECT_EQ(models->notices[0],
+              fmt::format("test.yaml: global.model_catalog.system.prompt_guard: there is no model "
+                          "at \"{}\"; {} stands in for it",
+                          missing, heads.path("attacks/jailbreak")));
+  }
+  EXPECT_NE(refusal(config), "") << "--missing-models fail";
+  const auto without = open_models(config, kLeaveOut, open_fake);
+  ASSERT_TRUE(without);
+  EXPECT_TRUE(without->classifiers.empty()) << "--missing-models ignore";
+}
+
+TEST(Models, a_classifier_signal_has_a_stand_in_only_with_its_labels) {
+  const OwnHeads heads;
+  const auto models_of = [&](std::string_view name, std::string_view labels) {
+    const auto config = configuration(deciding_on(
+        fmt::format("{{classifiers: [{{name: c, type: local, model_path: {}, labels: {}}}]}}",
+                    heads.path(name), labels),
+        "{type: classifier, name: c, label: x}"));
+    return open_models(config, {.stand_in = true, .refuse = false}, open_fake);
+  };
+  EXPECT_EQ(models_of("my-intent-classifier", "[math, Computer-Science]")->stand_ins.size(), 1U);
+  EXPECT_EQ(models_of("prompt-guard-86m", "[BENIGN, INJECTION]")->stand_ins.size(), 1U)
+      << "labels of the same meaning";
+  EXPECT_TRUE(models_of("my-intent-classifier", "[refund, complaint]")->stand_ins.empty());
+  EXPECT_TRUE(models_of("tone", "[math]")->stand_ins.empty()) << "nothing shows its task";
 }
 
 TEST(Models, directories_that_are_there_are_opened) {
@@ -153,7 +209,7 @@ TEST(Models, directories_that_are_there_are_opened) {
   const auto config =
       configuration(deciding_on(kGuard, kAsked),
                     fmt::format("{{system: {{prompt_guard: {}}}}}", folder.string()));
-  const auto models = open_models(config, MissingModels::kRefuse, open_fake);
+  const auto models = open_models(config, kRefuse, open_fake);
   fs::remove(folder);
   ASSERT_TRUE(models) << models.error().message;
   EXPECT_TRUE(models->classifiers.contains(folder.string()));
@@ -168,7 +224,7 @@ TEST(Models, one_that_is_broken_is_told_by_the_key_that_names_it) {
   const auto open = [](const std::string&) -> Result<ModelCache::Model> {
     return fail(Code::kCorrupt, "model.safetensors: 0 bytes");
   };
-  const auto models = open_models(config, MissingModels::kRefuse, open);
+  const auto models = open_models(config, kRefuse, open);
   fs::remove(folder);
   ASSERT_FALSE(models);
   EXPECT_EQ(models.error().code, Code::kCorrupt);

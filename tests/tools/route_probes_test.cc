@@ -139,5 +139,34 @@ TEST(RouteProbes, the_accuracy_recipe_passes_completely) {
   EXPECT_EQ(report.variants.passed, 13U) << probe_report_text(report);
 }
 
+// With the router's own models, which stand in for those that the recipes name.
+TEST(RouteProbes, recipes_decide_as_their_probes_expect) {
+  const fs::path root = SIGNALBOX_SOURCE_DIR;
+  for (const char* model : {"models/minilm", "models/signals", "models/attacks"}) {
+    if (!fs::exists(root / model)) GTEST_SKIP() << model << " is not pulled";
+  }
+  if (!fs::exists(kShared)) GTEST_SKIP() << kShared << " does not exist";
+  for (const char* recipe : {"accuracy", "balance", "privacy"}) {
+    auto loaded = config::load(kShared / recipe / "config.yaml");
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    config::Config& config = loaded->config;
+    config::SystemModels& system = config.system_models;
+    for (std::string* directory :
+         {&config.embedding_model.path, &system.domain_classifier, &system.prompt_guard,
+          &system.pii_classifier, &system.fact_check_classifier, &system.feedback_detector})
+      *directory = (root / *directory).string();
+    auto models = models::open_models(config, {}, models::open_directly(config.http));
+    ASSERT_TRUE(models) << models.error().message;
+    const auto probes =
+        load_probes(kShared / recipe / "probes.yaml", config.auto_model_names.front());
+    ASSERT_TRUE(probes) << probes.error().message;
+    const auto router = routing::Router::create(std::move(config), *std::move(models));
+    ASSERT_TRUE(router) << router.error().message;
+    const auto report = run_probes(**router, *probes);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->failures.empty()) << recipe << ": " << probe_report_text(*report);
+  }
+}
+
 }  // namespace
 }  // namespace signalbox::tools

@@ -131,11 +131,16 @@ Value Derived::test(const Test& test, std::span<const Fact> facts,
 void Derived::limit_embeddings(std::span<const Fact> facts, std::span<Value> values) const {
   if (embeddings_max_ == 0 || embeddings_.size() <= embeddings_max_) return;
   std::vector<uint32_t> matches;
+  bool is_settled = true;
   for (const uint32_t number : embeddings_) {
-    if (!values[number].is_settled()) return;
-    if (values[number].is_match()) matches.push_back(number);
+    is_settled = is_settled && values[number].is_settled();
+    if (values[number].can_match()) matches.push_back(number);
   }
   if (matches.size() <= embeddings_max_) return;
+  if (!is_settled) {
+    for (const uint32_t number : matches) values[number] = Value::unknown();
+    return;
+  }
   const auto rank = [&](uint32_t number) {
     return facts[number].matched ? values[number].confidence_low : 0;
   };

@@ -95,13 +95,21 @@ TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
   Random random(3);
   size_t early = 0;
   for (int round = 0; round < 4000; ++round) {
-    const config::Routing routing = random_routing(random);
-    const auto derived = Derived::create(routing, kSignals, [](auto, std::string_view name) {
-      for (uint32_t i = 0; i < kSignals; ++i) {
-        if (name == signal_name(i)) return i;
-      }
-      return kNoSignal;
-    });
+    config::Routing routing = random_routing(random);
+    for (uint32_t i = 0; i < kSignals; ++i) {
+      config::EmbeddingSignal embedding;
+      embedding.name = signal_name(i);
+      if (random.coin()) routing.embeddings.push_back(std::move(embedding));
+    }
+    const auto derived = Derived::create(
+        routing, kSignals,
+        [](auto, std::string_view name) {
+          for (uint32_t i = 0; i < kSignals; ++i) {
+            if (name == signal_name(i)) return i;
+          }
+          return kNoSignal;
+        },
+        random.below(3));
     ASSERT_TRUE(derived) << derived.error().message;
     const std::vector<Fact> facts = random_facts(random);
     std::vector<Fact> partial = facts;

@@ -117,7 +117,7 @@ TEST_F(Reload, keeps_serving_when_the_file_is_wrong_or_gone) {
 TEST_F(Reload, refuses_a_guard_whose_model_is_missing) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   const auto daemon = follow(file, [](const config::Config& config) {
-    return models::open_models(config, models::MissingModels::kRefuse,
+    return models::open_models(config, models::MissingModels{.stand_in = false},
                                models::open_directly(config.http));
   });
   std::string guarded = configuration("two", upstream_.port());

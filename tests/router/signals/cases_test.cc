@@ -5,7 +5,8 @@
 //    "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?, "raw": true?}}?,
 //    "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?, "refused": ...?, "failed": ...?,
-//    "words": part of the text for people?}
+//    "words": part of the text for people?,
+//    "foreign": true if the thresholds are those of another embedding model?}
 //
 // Numbers may differ by 1e-4. "DATA" stands for a directory of test files.
 
@@ -73,6 +74,7 @@ std::string name_of(const Evaluation& evaluation) {
 
 void run(const json::Value& row) {
   auto loaded = config::parse(configuration(row), "case.yaml");
+  if (loaded && !row.find("foreign")) loaded->config.embedding_model.distance_scale = 1;
   const auto refused = row.find("refused");
   Result<std::unique_ptr<const Router>> router =
       loaded ? Router::create(std::move(loaded->config), models_of(row))

@@ -71,18 +71,17 @@ TEST(Embedding, near_identical_candidates_are_one_prototype) {
   EXPECT_NEAR(out.readings[0].score, 0.75 * 1 + 0.25 * (1 + cosine(90)) / 2, 1e-6);
 }
 
-TEST(Embedding, keeps_the_top_k_of_those_over_their_threshold) {
-  const std::vector<config::EmbeddingSignal> signals{{"a", 0.9, {"30"}, Aggregation::kMax},
-                                                     {"b", 0.5, {"40"}, Aggregation::kMax},
-                                                     {"c", 0.5, {"50"}, Aggregation::kMax}};
-  const auto matched = [&](int32_t top_k) {
-    const Outcome out = evaluate(signals, {.top_k = top_k}, "0");
-    return std::vector<bool>{out.readings[0].matched, out.readings[1].matched,
-                             out.readings[2].matched};
-  };
-  EXPECT_EQ(matched(1), (std::vector<bool>{false, true, false}));
-  EXPECT_EQ(matched(2), (std::vector<bool>{false, true, true}));
-  EXPECT_EQ(matched(0), (std::vector<bool>{false, true, true}));
+TEST(Embedding, scales_distances_for_thresholds_of_another_model) {
+  const std::vector<config::EmbeddingSignal> signals{{"a", 0.7, {"60"}, Aggregation::kMax},
+                                                     {"mean", 0.7, {"60"}, Aggregation::kMean}};
+  const config::EmbeddingModel raw{.soft_matching = false};
+  config::EmbeddingModel scaled = raw;
+  scaled.distance_scale = 0.5;
+  EXPECT_FALSE(evaluate(signals, raw, "0").readings[0].matched);
+  for (const Reading& reading : evaluate(signals, scaled, "0").readings) {
+    EXPECT_NEAR(reading.score, 0.75, 1e-6);
+    EXPECT_TRUE(reading.matched);
+  }
 }
 
 TEST(Embedding, soft_matching_helps_only_when_nothing_matches) {
@@ -93,7 +92,9 @@ TEST(Embedding, soft_matching_helps_only_when_nothing_matches) {
   const Outcome out = evaluate(signals, soft, "-30");
   EXPECT_FALSE(out.readings[0].matched);
   EXPECT_TRUE(out.readings[1].matched);
-  EXPECT_FALSE(evaluate(signals, {.soft_threshold = 0.5}, "-30").readings[1].matched);
+  EXPECT_FALSE(evaluate(signals, {.soft_threshold = 0.5, .soft_matching = false}, "-30")
+                   .readings[1]
+                   .matched);
   EXPECT_FALSE(evaluate(signals, soft, "180").readings[1].matched);
 }
 

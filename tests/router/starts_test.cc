@@ -1,0 +1,205 @@
+// A file that `signalbox config check` accepts must start: check compiles it without models, the
+// daemon with them.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "base/yaml.h"
+#include "base/yaml_writer.h"
+#include "router/config/load.h"
+#include "router/config/tree.h"
+#include "router/replies/reply_guards.h"
+#include "router/routing/router.h"
+#include "tests/router/fake_classifier.h"
+#include "tests/router/fake_embedder.h"
+
+namespace signalbox::routing {
+namespace {
+
+namespace fs = std::filesystem;
+namespace tree = config::tree;
+
+const fs::path kFiles = fs::path(SIGNALBOX_SOURCE_DIR) / "../shared/conformance";
+
+// Compiles the file as the daemon does. Returns the error, or "".
+std::string compile(const config::Config& config, models::Models models) {
+  auto router = Router::create(config, std::move(models));
+  if (!router) return router.error().message;
+  auto guards = replies::ReplyGuards::create((*router)->config(), (*router)->models());
+  return guards ? "" : guards.error().message;
+}
+
+models::Models with_embedder() {
+  models::Models out;
+  out.embedder = std::make_shared<const test::FakeEmbedder>();
+  return out;
+}
+
+// --- upstream's files ---
+
+std::vector<fs::path> yaml_files() {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::recursive_directory_iterator(kFiles)) {
+    const fs::path& path = entry.path();
+    if (path.extension() == ".yaml" && path.filename() != "probes.yaml") out.push_back(path);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// A fragment becomes a whole file: the reference with the fragment in place of its own part.
+yaml::Node whole_file(const fs::path& path, const yaml::Node& reference) {
+  yaml::Node root = *yaml::load(path);
+  if (root.find("version") != nullptr) return root;
+  yaml::Node out = reference;
+  if (root.find("algorithm") == nullptr && root.find("plugin") == nullptr) {
+    for (yaml::Entry& entry : root.entries) tree::put(out, entry.key, entry.value);
+    return out;
+  }
+  yaml::Node decision = tree::mapping(1);
+  tree::add(decision, "name", tree::text("the fragment", 1));
+  tree::copy(root, "algorithm", decision);
+  if (const yaml::Node* plugin = root.find("plugin")) {
+    yaml::Node plugins = tree::sequence(1);
+    plugins.items.push_back(*plugin);
+    tree::add(decision, "plugins", std::move(plugins));
+  }
+  yaml::Node& decisions = tree::at_path(out, "routing.decisions", 1);
+  decisions.items.push_back(std::move(decision));
+  return out;
+}
+
+TEST(Starts, every_file_of_upstream) {
+  if (!fs::exists(kFiles)) GTEST_SKIP() << kFiles << " does not exist";
+  const yaml::Node reference = *yaml::load(kFiles / "reference-config.yaml");
+  size_t files = 0;
+  for (const fs::path& path : yaml_files()) {
+    const auto loaded =
+        config::parse(yaml::write(whole_file(path, reference)), (kFiles / "x.yaml").string());
+    ASSERT_TRUE(loaded) << path << ": " << loaded.error().message;
+    EXPECT_EQ(compile(loaded->config, {}), "") << path;
+    EXPECT_EQ(compile(loaded->config, with_embedder()), "") << path;
+    ++files;
+  }
+  EXPECT_GT(files, 30U);
+}
+
+// --- random files ---
+
+class Writer {
+ public:
+  explicit Writer(uint32_t seed) : random_(seed) {}
+
+  std::string file() {
+    std::string signals, decisions;
+    for (const auto& [key, forms] : kSignals) {
+      if (one_of(2) == 0) continue;
+      signals += fmt::format("    {}:\n", key);
+      signals += fmt::format("      - {}\n", forms[one_of(forms.size())]);
+    }
+    for (size_t d = 0; d < 3; ++d)
+      decisions += fmt::format("    - {{name: d{}, rules: {}, modelRefs: [{{model: m}}{}]{}}}\n", d,
+                               rule(2), one_of(2) == 0 ? ", {model: n}" : "", pick(kAlgorithms));
+    return fmt::format(
+        "version: v0.3\nproviders:\n  defaults: {{default_model: m}}\n  models:\n"
+        "    - {{name: m, backend_refs: [{{type: echo}}]}}\n"
+        "    - {{name: n, backend_refs: [{{type: echo}}]}}\n"
+        "routing:\n  signals:\n{}  projections: {}\n  decisions:\n{}",
+        signals.empty() ? "    keywords: []\n" : signals, pick(kProjections), decisions);
+  }
+
+ private:
+  size_t one_of(size_t count) { return random_() % count; }
+  template <class List>
+  const std::string& pick(const List& list) {
+    return list[one_of(list.size())];
+  }
+  std::string rule(int depth) {
+    if (depth == 0 || one_of(3) == 0) return fmt::format("{{{}}}", pick(kConditions));
+    const size_t op = one_of(3);
+    std::string conditions = rule(depth - 1);
+    if (op < 2) conditions += ", " + rule(depth - 1);
+    return fmt::format("{{operator: {}, conditions: [{}]}}",
+                       op == 0   ? "AND"
+                       : op == 1 ? "OR"
+                                 : "NOT",
+                       conditions);
+  }
+
+  using Strings = std::vector<std::string>;
+  inline static const std::vector<std::pair<std::string, Strings>> kSignals{
+      {"keywords",
+       {"{name: s, keywords: [a]}", "{name: s, patterns: ['a(b']}",
+        "{name: s, method: bm25, keywords: [a, b]}", "{name: s}"}},
+      {"embeddings",
+       {"{name: s, threshold: 0.5, candidates: [a]}",
+        "{name: s, threshold: 0.5, candidates: [a], aggregation_method: mean}"}},
+      {"structure",
+       {"{name: s, feature: {type: exists, source: {type: regex, pattern: '(?=a)'}}}",
+        "{name: s, feature: {type: count, source: {type: keyword_set, keywords: [a]}}}",
+        "{name: s, feature: {type: sequence, source: {type: sequence, sequences: [[a, b]]}}}",
+        "{name: s, feature: {type: density, source: {type: regex, pattern: '[?]'}}}"}},
+      {"conversation",
+       {"{name: s, feature: {type: exists, source: {type: assistant_tool_cycle}}}",
+        "{name: s, feature: {type: exists, source: {type: mood}}}",
+        "{name: s, feature: {type: count, source: {type: message, role: user}}}"}},
+      {"kb",
+       {"{name: s, kb: privacy_kb, target: {kind: group, value: private}}",
+        "{name: s, kb: none, target: {kind: label, value: x}, match: threshold}"}},
+      {"fact_check", {"{name: needs_fact_check}", "{name: s}"}},
+      {"domains", {"{name: math}", "{name: s, mmlu_categories: [law, history]}"}},
+      {"language", {"{name: s}", "{name: en, threshold: 0.5}"}},
+      {"reasks", {"{name: s, lookback_turns: 2}"}},
+      {"preferences", {"{name: s, examples: [a, b]}", "{name: s}"}},
+      {"jailbreak", {"{name: s}", "{name: s, method: contrastive, jailbreak_patterns: [a]}"}},
+      {"events", {"{name: s, severities: [high]}"}},
+      {"complexity",
+       {"{name: s, hard: {candidates: [a]}, easy: {candidates: [b]}}",
+        "{name: s, composer: {operator: AND, conditions: [{type: projection, name: o}]}}",
+        "{name: s, composer: {type: keyword, name: s}}"}},
+  };
+  inline static const Strings kConditions{
+      "type: keyword, name: s",           "type: embedding, name: s",  "type: structure, name: s",
+      "type: conversation, name: s",      "type: kb, name: s",         "type: domain, name: math",
+      "type: fact_check, name: s",        "type: language, name: en",  "type: reask, name: s",
+      "type: complexity, name: 's:hard'", "type: projection, name: o", "type: jailbreak, name: s"};
+  inline static const Strings kProjections{
+      "{}",
+      "{scores: [{name: a, inputs: [{type: keyword, name: s}]}], mappings: [{name: m, source: a, "
+      "outputs: [{name: o, gte: 0.5}]}]}",
+      "{scores: [{name: a, inputs: [{type: projection, name: b}]}, {name: b, inputs: [{type: "
+      "projection, name: a}]}], mappings: [{name: m, source: a, outputs: [{name: o, gte: 0}]}]}",
+      "{scores: [{name: a, inputs: [{type: kb_metric, kb: mmlu_kb, metric: escalate_vs_keep}]}], "
+      "mappings: [{name: m, source: a, outputs: [{name: o, lt: 0}]}]}",
+      "{partitions: [{name: p, members: [s, math], default: s}]}"};
+  inline static const Strings kAlgorithms{"",
+                                          ", algorithm: {type: static}",
+                                          ", algorithm: {type: router_dc}",
+                                          ", algorithm: {type: fusion}",
+                                          ", algorithm: {type: knn}",
+                                          ", algorithm: {type: automix}",
+                                          ", algorithm: {type: multi_factor}"};
+
+  std::mt19937 random_;
+};
+
+TEST(Starts, whatever_check_accepts) {
+  size_t accepted = 0, refused = 0;
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    const std::string text = Writer(seed).file();
+    const auto loaded = config::parse(text, "random.yaml");
+    if (!loaded || !compile(loaded->config, {}).empty()) {
+      ++refused;
+      continue;
+    }
+    ++accepted;
+    ASSERT_EQ(compile(loaded->config, with_embedder()), "") << text;
+  }
+  EXPECT_GT(accepted, 40U);
+  EXPECT_GT(refused, 40U);
+}
+
+}  // namespace
+}  // namespace signalbox::routing
