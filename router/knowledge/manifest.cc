@@ -132,9 +132,11 @@ std::vector<fs::path> places(const config::KnowledgeBase& config, const fs::path
     add(fs::path(models) / config.source.path / file);
     add(fs::path(models) / config.source.path);
   }
-  for (const char* models : {"kbs", "models"}) {
-    add(fs::path(models) / (config.name + ".yaml"));
-    add(fs::path(models) / config.name / file);
+  for (const fs::path& root : {base, fs::path()}) {
+    for (const char* models : {"kbs", "models"}) {
+      out.push_back(root / models / (config.name + ".yaml"));
+      out.push_back(root / models / config.name / file);
+    }
   }
   return out;
 }

@@ -190,10 +190,9 @@ TEST(Models, our_head_for_the_task_stands_in_for_a_missing_one) {
 TEST(Models, a_classifier_signal_has_a_stand_in_only_with_its_labels) {
   const OwnHeads heads;
   const auto models_of = [&](std::string_view name, std::string_view labels) {
-    const auto config = configuration(deciding_on(
-        fmt::format("{{classifiers: [{{name: c, type: local, model_path: {}, labels: {}}}]}}",
-                    heads.path(name), labels),
-        "{type: classifier, name: c, label: x}"));
+    const auto config = configuration(fmt::format(
+        "{{signals: {{classifiers: [{{name: c, type: local, model_path: {}, labels: {}}}]}}}}",
+        heads.path(name), labels));
     return open_models(config, {.stand_in = true, .refuse = false}, open_fake);
   };
   EXPECT_EQ(models_of("my-intent-classifier", "[math, Computer-Science]")->stand_ins.size(), 1U);

@@ -95,9 +95,9 @@ class Writer {
   std::string file() {
     std::string signals, decisions;
     for (const auto& [key, forms] : kSignals) {
-      if (one_of(2) == 0) continue;
+      if (one_of(16) == 0) continue;
       signals += fmt::format("    {}:\n", key);
-      signals += fmt::format("      - {}\n", forms[one_of(forms.size())]);
+      signals += fmt::format("      - {}\n", forms[one_of(8) == 0 ? one_of(forms.size()) : 0]);
     }
     for (size_t d = 0; d < 3; ++d)
       decisions += fmt::format("    - {{name: d{}, rules: {}, modelRefs: [{{model: m}}{}]{}}}\n", d,
@@ -137,8 +137,8 @@ class Writer {
        {"{name: s, threshold: 0.5, candidates: [a]}",
         "{name: s, threshold: 0.5, candidates: [a], aggregation_method: mean}"}},
       {"structure",
-       {"{name: s, feature: {type: exists, source: {type: regex, pattern: '(?=a)'}}}",
-        "{name: s, feature: {type: count, source: {type: keyword_set, keywords: [a]}}}",
+       {"{name: s, feature: {type: count, source: {type: keyword_set, keywords: [a]}}}",
+        "{name: s, feature: {type: exists, source: {type: regex, pattern: '(?=a)'}}}",
         "{name: s, feature: {type: sequence, source: {type: sequence, sequences: [[a, b]]}}}",
         "{name: s, feature: {type: density, source: {type: regex, pattern: '[?]'}}}"}},
       {"conversation",
@@ -160,11 +160,18 @@ class Writer {
         "{name: s, composer: {operator: AND, conditions: [{type: projection, name: o}]}}",
         "{name: s, composer: {type: keyword, name: s}}"}},
   };
-  inline static const Strings kConditions{
-      "type: keyword, name: s",           "type: embedding, name: s",  "type: structure, name: s",
-      "type: conversation, name: s",      "type: kb, name: s",         "type: domain, name: math",
-      "type: fact_check, name: s",        "type: language, name: en",  "type: reask, name: s",
-      "type: complexity, name: 's:hard'", "type: projection, name: o", "type: jailbreak, name: s"};
+  inline static const Strings kConditions{"type: keyword, name: s",
+                                          "type: embedding, name: s",
+                                          "type: structure, name: s",
+                                          "type: conversation, name: s",
+                                          "type: kb, name: s",
+                                          "type: domain, name: math",
+                                          "type: fact_check, name: needs_fact_check",
+                                          "type: language, name: s",
+                                          "type: reask, name: s",
+                                          "type: complexity, name: 's:hard'",
+                                          "type: projection, name: o",
+                                          "type: jailbreak, name: s"};
   inline static const Strings kProjections{
       "{}",
       "{scores: [{name: a, inputs: [{type: keyword, name: s}]}], mappings: [{name: m, source: a, "

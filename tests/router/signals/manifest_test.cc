@@ -41,14 +41,21 @@ TEST(Manifest, the_built_in_ones_are_whole) {
 
 class Folder {
  public:
-  Folder() { fs::create_directories(path_ / "kbs/privacy_kb"); }
-  ~Folder() { fs::remove_all(path_); }
+  Folder() {
+    fs::create_directories(path_ / "kbs/privacy_kb");
+    fs::current_path(path_);  // away from the kbs of the tree
+  }
+  ~Folder() {
+    fs::current_path(before_);
+    fs::remove_all(path_);
+  }
   const fs::path& path() const { return path_; }
   void write(std::string_view name, std::string_view text) const {
     ASSERT_TRUE(write_file(path_ / name, text));
   }
 
  private:
+  fs::path before_ = fs::current_path();
   fs::path path_ = fs::temp_directory_path() / fmt::format("signalbox_kb_{}", ::getpid());
 };
 
