@@ -11,6 +11,7 @@
 #include "engine/served_model.h"
 #include "router/routing/selection/factory.h"
 #include "router/routing/selection/pii_policy.h"
+#include "weights/manifest_places.h"
 
 namespace signalbox::models {
 namespace {
@@ -161,11 +162,12 @@ class MissingModelList {
   explicit MissingModelList(const std::string& source) : source_(source) {}
 
   void add(const ModelNeed& need) {
+    std::string command = weights::pull_command(need.directory);
+    if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
     const std::string line = fmt::format(
-        "{}: {}: there is no model at \"{}\", but decisions depend on {}; "
-        "`signalbox models pull` downloads the router's own models; --missing-models ignore serves "
-        "without them",
-        source_, need.key, need.directory, need.what);
+        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`, or "
+        "serve without it with --missing-models ignore",
+        source_, need.key, need.directory, need.what, command);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;
   }
@@ -331,12 +333,13 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
     if (need.is_required && missing == MissingModels::kRefuse) absent.add(need);
   };
   const std::string& path = config.embedding_model.path;
+  const std::string place = weights::installed_directory(path);
   for (const config::Routing* routing : config::routings_of(config)) {
     const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
     if (models.embedder == nullptr && compares) {
       const bool always_required = !routing->embeddings.empty();
-      if (is_there(path) || (always_required && missing == MissingModels::kLeaveOut)) {
-        SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, path));
+      if (is_there(place) || (always_required && missing == MissingModels::kLeaveOut)) {
+        SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, place));
       } else {
         report_missing({path, std::string(kEmbedderKey), "similarities of meaning",
                         always_required || depends_on_embedder(config, *routing)});
@@ -344,8 +347,9 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {
       if (models.classifiers.contains(need.directory)) continue;
-      if (is_there(need.directory)) {
-        SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, need.directory));
+      const std::string found = weights::installed_directory(need.directory);
+      if (is_there(found)) {
+        SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, found));
       } else {
         report_missing(need);
       }

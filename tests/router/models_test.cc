@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "router/config/load.h"
 #include "tests/router/fake_classifier.h"
@@ -62,8 +63,27 @@ TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
   EXPECT_EQ(
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
-      "\"/gone/guard\", but decisions depend on jailbreak signals; `signalbox models pull` "
-      "downloads the router's own models; --missing-models ignore serves without them");
+      "\"/gone/guard\", but decisions depend on jailbreak signals; fetch it with `signalbox models "
+      "pull hf:OWNER/NAME`, or serve without it with --missing-models ignore");
+}
+
+// "prompt-guard" is upstream's name for the repository jailbreak_classifier_modernbert-base_model.
+TEST(Models, a_model_is_also_found_where_pull_puts_it) {
+  const auto root = fs::path(testing::TempDir()) / "pulled_models";
+  const std::string named =
+      fmt::format("{{system: {{prompt_guard: {}/prompt-guard}}}}", root.string());
+  const auto config = configuration(deciding_on(kGuard, kAsked), named);
+  EXPECT_NE(refusal(config).find(fmt::format(
+                "fetch it with `signalbox models pull "
+                "hf:llm-semantic-router/jailbreak_classifier_modernbert-base_model --to {}`",
+                root.string())),
+            std::string::npos)
+      << refusal(config);
+  const auto pulled = root / "jailbreak_classifier_modernbert-base_model";
+  fs::create_directories(pulled);
+  std::ofstream(pulled / "config.json") << "{}";
+  EXPECT_EQ(refusal(config), "");
+  fs::remove_all(root);
 }
 
 TEST(Models, the_default_directories_are_configured_too) {
@@ -73,8 +93,9 @@ TEST(Models, the_default_directories_are_configured_too) {
                         "name: p}, {type: domain, name: law}]}]}")))
                 .find("global.model_catalog.system.domain_classifier: there is no model at "
                       "\"models/mmbert32k-intent-classifier-merged\", but decisions depend on "
-                      "domain signals; `signalbox models pull` downloads the router's own models; "
-                      "--missing-models ignore serves without them\n"
+                      "domain signals; fetch it with `signalbox models pull hf:llm-semantic-router/"
+                      "mmbert32k-intent-classifier-merged`, or serve without it with "
+                      "--missing-models ignore\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
       << "both are told at once";
