@@ -17,6 +17,9 @@ PeakLoop loop_of([[maybe_unused]] std::string_view tier, [[maybe_unused]] Factor
   // The tiers after avx512 add products of narrower numbers and have the same width in single
   // precision.
   if (tier != "base") return factors == Factors::kI8 ? peak_loop_i8_vnni : peak_loop_avx512;
+#elif defined(__aarch64__)
+  if (tier == "neon" && factors == Factors::kI8) return peak_loop_i8_neon;
+  if (tier != "base" && factors == Factors::kI8) return peak_loop_i8_i8mm;
 #endif
   return peak_loop_base;
 }
