@@ -11,6 +11,7 @@ void install_base(Table& table);
 void install_avx2(Table& table);
 void install_avx512(Table& table);
 void install_vnni(Table& table);
+void install_amx(Table& table);
 
 // arm64.
 void install_neon(Table& table);

@@ -21,6 +21,7 @@ for object in "$@"; do
     *tier_avx2*) own=avx2 ;;
     *tier_avx512*) own=avx512 ;;
     *tier_vnni*) own=vnni ;;
+    *tier_amx*) own=amx ;;
     *tier_neon* | *tier_i8mm* | *tier_arm_bf16*)
       report "$object" "instructions of the tier outside signalbox::kernels::arm" "$("$objdump" --disassemble --demangle \
         --no-show-raw-insn "$object" | awk '/^[0-9a-f]+ </ { name = $0 }
