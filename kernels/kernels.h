@@ -1,7 +1,7 @@
 #pragma once
 // The table of numerical operations. Entries take pointers and sizes, never allocate or throw, and
-// do not depend on any model. Each tier (base, avx2, avx512, vnni, bf16) overwrites entries with
-// faster equivalents. kernels/ref defines the exact results in double precision.
+// do not depend on any model. Each tier (dispatch.cc lists them by processor) overwrites entries
+// with faster equivalents. kernels/ref defines the exact results in double precision.
 //
 // All matrices are row-major and dense. Pointers need no alignment. Inputs and outputs must not
 // overlap unless the entry is marked "in place". A row's result does not depend on other rows, so a

@@ -36,7 +36,7 @@ struct ProductBF16 {
   using Format = BF16;
   using X = float;
   using Sum = float;
-  static constexpr int64_t kRows = kLanes<Arch> == 16 ? 12 : 4;
+  static constexpr int64_t kRows = kRegisters<Arch> == 32 ? 12 : 4;
   static constexpr int64_t kPasses = kPanelColumns / kPanel<Arch>;
 
   template <bool kAdds>

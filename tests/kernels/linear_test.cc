@@ -137,7 +137,7 @@ TEST_P(Linears, in_bfloat16) {
   for (const LinearCase& at : kLinearCases) {
     const auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
     auto narrow_x = x, narrow_w = w;
-    if (GetParam() == "bf16") {
+    if (GetParam() == "bf16" || GetParam() == "amx") {
       for (float& v : narrow_x) v = rounded_to_bf16(v);
     }
     for (float& v : narrow_w) v = rounded_to_bf16(v);
