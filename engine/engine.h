@@ -197,10 +197,15 @@ class TextModel : public TextEmbedder {
     return answer(inputs);
   }
 
-  /// Runs one sequence of ids through the trunk and all heads. kInvalid for an id or adapter out of
-  /// range, or more than tokens_max() ids.
-  virtual Result<States> states(std::span<const int32_t> ids,
-                                int32_t adapter = kNoAdapter) const = 0;
+  /// Runs one sequence of ids through the trunk and all heads. `types` are the segments of the ids,
+  /// or empty for all zeros. kInvalid for an id, type or adapter out of range, another number of
+  /// types than ids, or more than tokens_max() ids; a network without learned positions accepts
+  /// more.
+  virtual Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                                int32_t adapter) const = 0;
+  Result<States> states(std::span<const int32_t> ids, int32_t adapter = kNoAdapter) const {
+    return states(ids, {}, adapter);
+  }
 
   /// Returns the number of tokens that embed() and answer() use for an input, 1 to tokens_max(),
   /// without running the model. kInvalid for an input without tokens or an unknown adapter.

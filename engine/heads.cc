@@ -13,20 +13,26 @@
 namespace signalbox::engine {
 namespace {
 
-enum class Family : uint8_t { kBert, kRoberta, kModernBert, kAny };
+// The model types whose heads an architecture belongs to. kAny is for our own heads.
+enum class Family : uint8_t { kBert, kRoberta, kDistilBert, kElectra, kAlbert, kModernBert, kAny };
+
+struct ModelType {
+  std::string_view name;
+  Family family;
+};
+
+constexpr std::array kModelTypes = {ModelType{"bert", Family::kBert},
+                                    ModelType{"roberta", Family::kRoberta},
+                                    ModelType{"xlm-roberta", Family::kRoberta},
+                                    ModelType{"distilbert", Family::kDistilBert},
+                                    ModelType{"electra", Family::kElectra},
+                                    ModelType{"albert", Family::kAlbert},
+                                    ModelType{"modernbert", Family::kModernBert}};
 
 bool fits(Family family, std::string_view model_type) {
-  switch (family) {
-    case Family::kBert:
-      return model_type == "bert";
-    case Family::kRoberta:
-      return model_type == "roberta" || model_type == "xlm-roberta";
-    case Family::kModernBert:
-      return model_type == "modernbert";
-    case Family::kAny:
-      return true;
-  }
-  return false;
+  if (family == Family::kAny) return true;
+  const auto found = std::ranges::find(kModelTypes, model_type, &ModelType::name);
+  return found != kModelTypes.end() && found->family == family;
 }
 
 struct Architecture {
@@ -49,6 +55,20 @@ constexpr std::array kArchitectures = {
     Architecture{"XLMRobertaForMaskedLM", Family::kRoberta, {}},
     Architecture{"XLMRobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
     Architecture{"XLMRobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
+    Architecture{"DistilBertModel", Family::kDistilBert, {}},
+    Architecture{"DistilBertForMaskedLM", Family::kDistilBert, {}},
+    Architecture{"DistilBertForSequenceClassification", Family::kDistilBert, HeadKind::kSequence},
+    Architecture{"DistilBertForTokenClassification", Family::kDistilBert, HeadKind::kTokens},
+    Architecture{"ElectraModel", Family::kElectra, {}},
+    Architecture{"ElectraForMaskedLM", Family::kElectra, {}},
+    Architecture{"ElectraForPreTraining", Family::kElectra, {}},
+    Architecture{"ElectraForSequenceClassification", Family::kElectra, HeadKind::kSequence},
+    Architecture{"ElectraForTokenClassification", Family::kElectra, HeadKind::kTokens},
+    Architecture{"AlbertModel", Family::kAlbert, {}},
+    Architecture{"AlbertForMaskedLM", Family::kAlbert, {}},
+    Architecture{"AlbertForPreTraining", Family::kAlbert, {}},
+    Architecture{"AlbertForSequenceClassification", Family::kAlbert, HeadKind::kSequence},
+    Architecture{"AlbertForTokenClassification", Family::kAlbert, HeadKind::kTokens},
     Architecture{"ModernBertModel", Family::kModernBert, {}},
     Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
     Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
@@ -57,6 +77,22 @@ constexpr std::array kArchitectures = {
     Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
     Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
 };
+
+// A sequence head reads the first token through a dense layer and a fixed activation. The
+// classifier of some families is then the second of two layers with a common name.
+struct SequenceHead {
+  Family family;
+  std::string_view dense;  // of a bare encoder, or with a prefix
+  Activation activation;
+  std::string_view classifier;
+};
+
+constexpr std::array kSequenceHeads = {
+    SequenceHead{Family::kBert, "pooler.dense", Activation::kTanh, "classifier"},
+    SequenceHead{Family::kAlbert, "pooler", Activation::kTanh, "classifier"},
+    SequenceHead{Family::kDistilBert, "pre_classifier", Activation::kRelu, "classifier"},
+    SequenceHead{Family::kElectra, "classifier.dense", Activation::kGelu, "classifier.out_proj"},
+    SequenceHead{Family::kRoberta, "classifier.dense", Activation::kTanh, "classifier.out_proj"}};
 
 // Returns the head for PEFT's task_type, or null for another task.
 const Architecture* architecture_for(std::string_view task, std::string_view model_type) {
@@ -103,18 +139,13 @@ class HeadReader {
       SIGNALBOX_TRY_VOID(read_own_pooling());
       SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
       if (reader_.rows("dense.weight") > 0) {
-        SIGNALBOX_TRY(head_.activation_, read_activation());
+        SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
         head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
       }
     } else if (known->family == Family::kModernBert) {
       SIGNALBOX_TRY_VOID(read_prediction_head());
     } else if (known->head == HeadKind::kSequence) {
-      const bool roberta = known->family == Family::kRoberta;
-      const char* pooler = reader_.rows("pooler.dense.weight") > 0
-                               ? "pooler.dense"  // name in a bare BERT
-                               : "bert.pooler.dense";
-      read_tanh(roberta ? "classifier.dense" : pooler);
-      if (roberta) classifier = "classifier.out_proj";
+      classifier = read_sequence_head(known->family);
     }
     SIGNALBOX_TRY_VOID(read_classifier(classifier));
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
@@ -166,22 +197,10 @@ class HeadReader {
     return {};
   }
 
-  Result<Head::Activation> read_activation() {
-    SIGNALBOX_TRY(const std::string name, root_.string("classifier_activation", "gelu"));
-    using Activation = Head::Activation;
-    constexpr std::array<std::pair<std::string_view, Activation>, 3> kKnown{
-        {{"gelu", Activation::kGelu}, {"relu", Activation::kRelu}, {"tanh", Activation::kTanh}}};
-    for (const auto& [known, activation] : kKnown) {
-      if (name == known) return activation;
-    }
-    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: gelu, relu, tanh)",
-                root_.where("classifier_activation"), name);
-  }
-
   // ModernBERT's head: dense layer, activation and norm on the pooled vector or on each token.
   Result<void> read_prediction_head() {
     SIGNALBOX_TRY(head_.pooling_, read_pooling("cls"));
-    SIGNALBOX_TRY(head_.activation_, read_activation());
+    SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
     SIGNALBOX_TRY(const bool dense_bias, root_.boolean("classifier_bias", false));
     SIGNALBOX_TRY(const bool norm_bias, root_.boolean("norm_bias", false));
     SIGNALBOX_TRY(const double eps, root_.number("norm_eps", 0, 1, 1e-5));
@@ -191,11 +210,17 @@ class HeadReader {
     return {};
   }
 
-  // BERT's pooler and its RoBERTa equivalent: the first token's state through a dense layer and
-  // tanh.
-  void read_tanh(const std::string& name) {
-    head_.activation_ = Head::Activation::kTanh;
-    head_.dense_ = reader_.linear(name, trunk_.hidden, trunk_.hidden, true);
+  // Returns the name of the classifier. BERT and ALBERT have the dense layer in the encoder, so it
+  // may have the encoder's prefix.
+  std::string read_sequence_head(Family family) {
+    const SequenceHead& form = *std::ranges::find(kSequenceHeads, family, &SequenceHead::family);
+    std::string dense(form.dense);
+    if (reader_.rows(dense + ".weight") == 0 && family == Family::kBert) dense = "bert." + dense;
+    if (reader_.rows(dense + ".weight") == 0 && family == Family::kAlbert)
+      dense = "albert." + dense;
+    head_.activation_ = form.activation;
+    head_.dense_ = reader_.linear(dense, trunk_.hidden, trunk_.hidden, true);
+    return std::string(form.classifier);
   }
 
   Result<void> read_classifier(const std::string& name) {
@@ -290,21 +315,6 @@ void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_
   std::copy_n(x + row * hidden, hidden, out);
 }
 
-void Head::activate(int32_t rows, float* y) const {
-  const int64_t n = int64_t{rows} * dense_->out();
-  switch (activation_) {
-    case Activation::kGelu:
-      kernels_->gelu(n, y);
-      return;
-    case Activation::kTanh:
-      kernels_->tanh(n, y);
-      return;
-    case Activation::kRelu:
-      kernels_->relu(n, y);
-      return;
-  }
-}
-
 std::vector<float> Head::logits(const Batch& batch, const float* x) const {
   if (info_.kind == HeadKind::kTokens) return network(batch.tokens(), x);
   const std::vector<float> rows = pooled(batch, x);  // (parts, hidden)
@@ -368,7 +378,7 @@ std::vector<float> Head::network(int32_t rows, const float* x) const {
     const float* from = x + begin * hidden;  // (count, hidden)
     if (dense_) {
       dense_->apply(*kernels_, count, from, kernels::Finish::kStore, operands, dense.data());
-      activate(count, dense.data());
+      activate(*kernels_, activation_, int64_t{count} * hidden, dense.data());
       if (norm_) norm_->apply(*kernels_, count, norm_eps_, dense.data(), dense.data());
       from = dense.data();
     }

@@ -107,8 +107,9 @@ class ServedModel : public TextModel, public HasMemory {
     return out;
   }
 
-  Result<States> states(std::span<const int32_t> ids, int32_t adapter) const override {
-    return model_->states(ids, adapter);
+  Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                        int32_t adapter) const override {
+    return model_->states(ids, types, adapter);
   }
   Result<int32_t> tokens(const Input& input) const override { return model_->tokens(input); }
   Result<bool> is_cut(const Input& input) const override { return model_->is_cut(input); }

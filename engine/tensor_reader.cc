@@ -210,12 +210,12 @@ int64_t rows_of(const weights::SafeTensors& file, std::string_view name) {
   return found->shape[0];
 }
 
-std::string prefix_of(const weights::SafeTensors& file, std::initializer_list<const char*> prefixes,
+std::string prefix_of(const weights::SafeTensors& file, const std::vector<const char*>& prefixes,
                       std::string_view name) {
   for (const char* prefix : prefixes) {
     if (rows_of(file, fmt::format("{}{}", prefix, name)) > 0) return prefix;
   }
-  return *(prefixes.end() - 1);
+  return prefixes.back();
 }
 
 }  // namespace signalbox::engine

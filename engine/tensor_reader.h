@@ -130,7 +130,7 @@ int64_t rows_of(const weights::SafeTensors& file, std::string_view name);
 
 /// Returns the first of `prefixes` with which `name` exists. If there is none, returns the last, so
 /// that the error names it.
-std::string prefix_of(const weights::SafeTensors& file, std::initializer_list<const char*> prefixes,
+std::string prefix_of(const weights::SafeTensors& file, const std::vector<const char*>& prefixes,
                       std::string_view name);
 
 }  // namespace signalbox::engine

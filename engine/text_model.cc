@@ -142,20 +142,14 @@ class Model final : public TextModel, public HasMemory {
     return out;
   }
 
-  Result<States> states(std::span<const int32_t> ids, int32_t adapter) const override {
+  using TextModel::states;
+  Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                        int32_t adapter) const override {
     SIGNALBOX_TRY(const Adapter* chosen, find_adapter(adapter));
-    if (static_cast<int64_t>(ids.size()) > tokens_max()) {
-      return fail(Code::kInvalid, "{} ids, the model takes at most {}", ids.size(), tokens_max());
-    }
-    for (const int32_t id : ids) {
-      if (id < 0 || id >= shape_.vocabulary) {
-        return fail(Code::kInvalid, "id {} is outside the vocabulary of {}", id, shape_.vocabulary);
-      }
-    }
+    SIGNALBOX_TRY_VOID(check_ids(ids, types));
     States out;
-    if (ids.empty()) return fail(Code::kInvalid, "no ids, expected at least one");
     const auto scratch = pool_.borrow();
-    scratch->batch.add(ids, {}, chosen);
+    scratch->batch.add(ids, types, chosen);
     encode(*scratch, shape_.layers);
     const float* x = scratch->x.data();
     out.last_hidden_state.assign(x, x + ids.size() * shape_.hidden);
@@ -204,6 +198,29 @@ class Model final : public TextModel, public HasMemory {
   }
 
  private:
+  Result<void> check_ids(std::span<const int32_t> ids, std::span<const uint8_t> types) const {
+    const int32_t ids_max = std::max(tokens_max(), shape_.ids_max);
+    if (static_cast<int64_t>(ids.size()) > ids_max) {
+      return fail(Code::kInvalid, "{} ids, the model takes at most {}", ids.size(), ids_max);
+    }
+    if (ids.empty()) return fail(Code::kInvalid, "no ids, expected at least one");
+    if (!types.empty() && types.size() != ids.size()) {
+      return fail(Code::kInvalid, "{} types for {} ids, expected as many", types.size(),
+                  ids.size());
+    }
+    for (const int32_t id : ids) {
+      if (id < 0 || id >= shape_.vocabulary) {
+        return fail(Code::kInvalid, "id {} is outside the vocabulary of {}", id, shape_.vocabulary);
+      }
+    }
+    for (const uint8_t type : types) {
+      if (type < shape_.types) continue;
+      return fail(Code::kInvalid, "type {} of an id, the model has {} segment type{}", type,
+                  shape_.types, shape_.types == 1 ? "" : "s");
+    }
+    return {};
+  }
+
   Result<void> need_tokenizer() const {
     if (parts_.tokenizer != nullptr) return {};
     return fail(Code::kNotFound,

@@ -22,6 +22,7 @@ struct TrunkShape {
   int32_t vocabulary = 0;
   int32_t types = 1;       // number of segment types
   int32_t tokens_max = 0;  // per sequence
+  int32_t ids_max = 0;     // for single runs of ids, if a network has no positions that end; or 0
   int32_t layers = 0;
   int32_t hidden = 0;
   int32_t heads = 0;  // attention heads; hidden is a multiple
@@ -74,6 +75,20 @@ struct TrunkOptions {
     return wide ? kernels::Format::kBF16 : format;
   }
 };
+
+/// Starts to read a trunk's weights, whose names begin with `prefix`.
+TensorReader read_weights(const weights::SafeTensors& file, const TrunkOptions& options,
+                          std::string prefix);
+
+/// The memory that a trunk's layers point into, unless the file holds them packed.
+struct WeightsMemory {
+  Arena arena;
+  uint64_t bytes = 0;  // of all weights
+};
+
+/// Ends the reading: returns the memory, and hands out what the options request. Errors: the first
+/// of the reader.
+Result<WeightsMemory> finish_weights(TensorReader& reader, const TrunkOptions& options);
 
 /// Returns the number of pairs (i, j) of a sequence's tokens with |i - j| <= window.
 double attended_pairs(int32_t tokens, int32_t window);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace signalbox::kernels::ref {
 
@@ -23,6 +24,15 @@ Vector linear(int32_t rows, int32_t in, int32_t out, const float* x, const float
 Vector gelu(const Vector& x) {
   Vector y(x.size());
   for (size_t i = 0; i < y.size(); ++i) y[i] = 0.5 * x[i] * (1 + std::erf(x[i] / std::sqrt(2.0)));
+  return y;
+}
+
+Vector gelu_tanh(const Vector& x) {
+  Vector y(x.size());
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double inner = x[i] + 0.044715 * x[i] * x[i] * x[i];
+    y[i] = 0.5 * x[i] * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * inner));
+  }
   return y;
 }
 

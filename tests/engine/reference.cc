@@ -267,11 +267,15 @@ class Network {
     const bool roberta = c_.text("model_type", "") == "roberta";
     const int64_t first = roberta ? c_.integer("pad_token_id", 1) + 1 : 0;
     Vector x(tokens_ * hidden_);
+    int64_t counted = 0;  // tokens before this one that are not RoBERTa's padding
     for (int64_t t = 0; t < tokens_; ++t) {
+      const bool padding = roberta && ids_[t] == first - 1;
+      const int64_t position = padding ? first - 1 : first + counted;
+      counted += padding ? 0 : 1;
       for (int64_t i = 0; i < hidden_; ++i) {
         x[t * hidden_ + i] =
             double{at(prefix_ + "embeddings.word_embeddings.weight")[ids_[t] * hidden_ + i]} +
-            at(prefix_ + "embeddings.position_embeddings.weight")[(first + t) * hidden_ + i] +
+            at(prefix_ + "embeddings.position_embeddings.weight")[position * hidden_ + i] +
             at(prefix_ + "embeddings.token_type_embeddings.weight")[i];
       }
     }

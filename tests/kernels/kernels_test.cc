@@ -176,9 +176,11 @@ TEST_P(Kernels, activations) {
   for (const auto& [rows, cols] : kMatrixCases) {
     auto x = normal(rows * cols, 25);
     for (float& v : x) v *= 5;
-    Guarded<float> tangent(x), positive(x), gelu(x);
+    Guarded<float> tangent(x), positive(x), gelu(x), with_tanh(x);
     table_->gelu(rows * cols, gelu.data());
     EXPECT_LE(largest_error(ref::gelu(widened(x)), gelu), kElementwiseBound) << cols;
+    table_->gelu_tanh(rows * cols, with_tanh.data());
+    EXPECT_LE(largest_error(ref::gelu_tanh(widened(x)), with_tanh), kElementwiseBound) << cols;
     table_->tanh(rows * cols, tangent.data());
     table_->relu(rows * cols, positive.data());
     for (size_t i = 0; i < x.size(); ++i) {

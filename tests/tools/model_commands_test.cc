@@ -108,6 +108,17 @@ TEST(RunCommand, names_a_bad_row) {
       {"{\"ids\": 3}", "signalbox: line 1: ids: expected an array of integers\n"},
       {"{\"ids\": []}", "signalbox: line 1: no ids, expected at least one\n"},
       {"{}", "signalbox: line 1: text: missing\n"},
+      {"{\"ids\": [5], \"types\": [0]}",
+       "signalbox: line 1: types: unknown member (known: ids, type_ids, text)\n"},
+      {"{\"ids\": [5], \"text\": \"a\"}", "signalbox: line 1: text: not together with ids\n"},
+      {"{\"text\": \"a\", \"type_ids\": [0]}",
+       "signalbox: line 1: type_ids: only together with ids\n"},
+      {"{\"ids\": [5], \"type_ids\": [0, 0]}",
+       "signalbox: line 1: 2 types for 1 ids, expected as many\n"},
+      {"{\"ids\": [5], \"type_ids\": [1]}",
+       "signalbox: line 1: type 1 of an id, the model has 1 segment type\n"},
+      {"{\"ids\": [5], \"type_ids\": [-1]}",
+       "signalbox: line 1: type_ids[0]: expected a segment type from 0 to 255, found -1\n"},
   };
   for (const auto& [input, message] : cases) {
     const Outcome outcome = run("run", random, input);
