@@ -100,6 +100,8 @@ constexpr Key kListenerKeys[] = {
 constexpr Section kListener{kListenerKeys, checked<check_tls_pair<Listener>>};
 
 constexpr Key kGlobalKeys[] = {
+    object(FIELD_AS("api", Config, apis), kClientApis,
+           "Requests of one API for servers of another. Signalbox only."),
     object(same<Config>("router"), kRouter, "The router itself."),
     object(same<Config>("services"), kServices, "Ports and services of the process."),
     object(same<Config>("stores"), kStores, "What is kept between requests."),
