@@ -26,6 +26,7 @@ extern const Command kConvertCommand;
 extern const Command kEmbedCommand;
 extern const Command kEvalCommand;
 extern const Command kFitCommand;
+extern const Command kKbCommand;
 extern const Command kModelsCommand;
 extern const Command kRouteCommand;
 extern const Command kRunCommand;

@@ -103,6 +103,26 @@ Result<engine::OpenOptions> pass_options(const cxxopts::ParseResult& parsed) {
   return out;
 }
 
+void add_missing_models(cxxopts::Options& options) {
+  options.add_options()(
+      "missing-models",
+      "reaction to classifiers that are not on the machine, instead of the configuration's: fail; "
+      "stand-in: our own head for the same task answers; or ignore: conditions on their signals, "
+      "including guards, never match",
+      cxxopts::value<std::string>(), "REACTION");
+}
+
+Result<std::optional<config::MissingModels>> missing_models(const cxxopts::ParseResult& parsed) {
+  using config::MissingModels;
+  if (parsed.count("missing-models") == 0) return std::nullopt;
+  const auto& value = parsed["missing-models"].as<std::string>();
+  if (value == "fail") return MissingModels::kFail;
+  if (value == "stand-in") return MissingModels::kStandIn;
+  if (value == "ignore") return MissingModels::kIgnore;
+  return fail(Code::kInvalid, "--missing-models: expected fail, stand-in or ignore, found \"{}\"",
+              value);
+}
+
 Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed) {
   ModelChoice out;
   if (parsed.count("model") != 0) out.model = parsed["model"].as<std::string>();

@@ -7,9 +7,11 @@
 #include <initializer_list>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/engine.h"
+#include "router/config/catalog.h"
 
 namespace signalbox::tools {
 
@@ -34,6 +36,11 @@ Result<engine::OpenOptions> pass_options(const cxxopts::ParseResult& parsed);
 /// Adds the options of every command that runs a model: --model, --dtype, --threads, --head and
 /// --adapter.
 void add_model_options(cxxopts::Options& options);
+
+/// Adds --missing-models, which overrides the configuration's key missing_models; and returns the
+/// reaction that the option or the configuration requests. Errors are usage errors.
+void add_missing_models(cxxopts::Options& options);
+Result<std::optional<config::MissingModels>> missing_models(const cxxopts::ParseResult& parsed);
 
 /// Parses the value of --dtype or of a similar option.
 Result<engine::Precision> parse_dtype(std::string_view name, std::string_view option = "--dtype");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <list>
 
+#include "router/models/stand_ins.h"
 #include "router/signals/compression.h"
 #include "router/signals/factory.h"
 #include "router/signals/text_classes.h"
@@ -129,7 +130,7 @@ OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::s
   const Purpose* purpose = std::find_if(std::begin(kPurposes), std::end(kPurposes),
                                         [&](const Purpose& each) { return each.type == type; });
   SIGNALBOX_CHECK(purpose != std::end(kPurposes));
-  const std::string directory = models::classifier_directory(state.config(), type);
+  std::string directory = models::classifier_directory(state.config(), type);
   const auto unavailable = [](std::string_view code, std::string message) {
     return tl::unexpected<access::Failure>(access::Failure{503, code, std::move(message)});
   };
@@ -140,10 +141,14 @@ OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::s
   }
   Classifier classifier;
   classifier.type = purpose->type;
-  const auto& used = state.router->models().classifiers;
+  const models::Models& models = state.router->models();
+  const auto& used = models.classifiers;
   if (const auto found = used.find(directory); found != used.end()) {
     classifier.model = found->second;
+    directory = models.answering(directory);
   } else {
+    if (state.config().missing_models == config::MissingModels::kStandIn)
+      directory = models::present_or_stand_in(type, directory);
     auto opened = state.shelf.get(directory);
     if (!opened) {
       return unavailable("MODEL_NOT_AVAILABLE", fmt::format("the {} classifier: {} (see {})", type,

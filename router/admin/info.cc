@@ -130,7 +130,7 @@ std::vector<ListedModel> list_models(const serving::ServingState& state,
     const std::string directory = models::classifier_directory(state.config(), type);
     if (directory.empty()) continue;
     const auto found = models.classifiers.find(directory);
-    all.push_back({fmt::format("{}_classifier", type), type, directory,
+    all.push_back({fmt::format("{}_classifier", type), type, models.answering(directory),
                    found == models.classifiers.end() ? nullptr : found->second});
   }
   for (size_t i = 0; i < all.size(); ++i) {

@@ -15,11 +15,12 @@ constexpr std::string_view kOneModel = "the model of minilm_model_path is used";
 
 constexpr Key kEmbeddingConfigKeys[] = {
     integer(FIELD(EmbeddingModel, top_k), 0, 1'000'000,
-            "Embedding signals that may match a request. 0: all over their threshold. Default: 1."),
+            "Embedding signals that may match a request, after partitions. 0: all over their "
+            "threshold. Default: 1."),
     number(FIELD_AS("min_score_threshold", EmbeddingModel, soft_threshold), -1, 1,
            "Least similarity of soft matching. Default: 0.5."),
     boolean(FIELD_AS("enable_soft_matching", EmbeddingModel, soft_matching),
-            "If no signal reaches its threshold, accept `min_score_threshold`."),
+            "If no signal reaches its threshold, accept `min_score_threshold`. Default: true."),
     string(FIELD(EmbeddingModel, backend), "Runtime of the model, in upstream.")
         .no_effect("the router runs the model of minilm_model_path itself")
         .unless("candle onnx openvino"),
@@ -331,9 +332,18 @@ constexpr Key kKnowledgeBaseKeys[] = {
 };
 constexpr Section kKnowledgeBase{kKnowledgeBaseKeys};
 
+constexpr Choice kMissingModels[] = {{"fail", MissingModels::kFail},
+                                     {"stand-in", MissingModels::kStandIn},
+                                     {"ignore", MissingModels::kIgnore}};
+
 constexpr Key kCatalogKeys[] = {
     object(same<Config>("embeddings"), kEmbeddings, "Models that embed texts."),
     object(FIELD_AS("system", Config, system_models), kSystemModels, "Models by their task."),
+    choice(
+        FIELD(Config, missing_models), kMissingModels,
+        "Reaction to a classifier whose directory does not exist: an error if a decision depends "
+        "on it; the router's own head for the same task in its place (default), and the error "
+        "if there is none; or none. --missing-models overrides it. Signalbox only."),
     object(FIELD(Config, modules), kModules, "Settings of each task."),
     list(FIELD_AS("external", Config, external_models), kExternalModel, "Models on other servers.")
         .not_built("these servers are not called"),

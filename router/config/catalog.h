@@ -24,8 +24,8 @@ struct EmbeddingEndpoint {
 struct EmbeddingModel {
   std::string path = "models/minilm";  // a model directory
   double soft_threshold = 0.5;         // min_score_threshold
-  bool soft_matching = false;          // enable_soft_matching
-  int32_t top_k = 1;                   // 0: every signal over its threshold matches
+  bool soft_matching = true;           // enable_soft_matching
+  uint32_t top_k = 1;                  // 0: every signal over its threshold matches
   std::string mmbert_model_path = {};
   std::string bert_model_path = {};
   std::string qwen3_model_path = {};
@@ -40,6 +40,10 @@ struct EmbeddingModel {
   PrototypeScoring prototype_scoring = {};
   std::optional<EmbeddingEndpoint> endpoint = {};
 };
+
+/// The reaction to a classifier whose directory does not exist: an error if a decision depends on
+/// it; a head of ours for the same task, and the error only if there is none; or none at all.
+enum class MissingModels : uint8_t { kFail, kStandIn, kIgnore };
 
 /// Model directories by task; modules name one by `model_ref`. The defaults are upstream's.
 struct SystemModels {
@@ -89,7 +93,7 @@ struct KnowledgeBase {
   };
   std::string name;
   Source source;
-  double threshold = 0;
+  double threshold = 0;  // 0: the manifest's; empty containers below, too
   PrototypeScoring prototype_scoring;
   std::map<std::string, double> label_thresholds;
   std::map<std::string, std::vector<std::string>> groups;

@@ -52,6 +52,7 @@ struct Config {
   // global.model_catalog
   EmbeddingModel embedding_model;
   SystemModels system_models;
+  MissingModels missing_models = MissingModels::kStandIn;
   std::vector<ExternalModel> external_models;
   std::vector<KnowledgeBase> kbs;
   Modules modules;

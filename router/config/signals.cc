@@ -173,14 +173,25 @@ constexpr Section kStructure{kStructureKeys};
 using ConversationSource = ConversationSignal::Source;
 using ConversationFeature = ConversationSignal::Feature;
 
+constexpr Choice kConversationSources[] = {
+    {"message", ConversationSource::Type::kMessage},
+    {"tool_definition", ConversationSource::Type::kToolDefinition},
+    {"tool_choice_required", ConversationSource::Type::kToolChoiceRequired},
+    {"tool_choice_none", ConversationSource::Type::kToolChoiceNone},
+    {"assistant_tool_call", ConversationSource::Type::kToolCall},
+    {"assistant_tool_cycle", ConversationSource::Type::kToolResult},
+    {"tool_result", ConversationSource::Type::kToolResult},
+    {"active_tool_loop", ConversationSource::Type::kToolLoop},
+    {"flow_tool_state", ConversationSource::Type::kFlowState},
+    {"image_content", ConversationSource::Type::kImage},
+};
+
 constexpr Key kConversationSourceKeys[] = {
-    text(FIELD(ConversationSource, type),
-         "Part of the request: `message`, `tool_definition`, `active_tool_loop`, `image_content` "
-         "and others; see docs/signals.md.")
+    choice(FIELD(ConversationSource, type), kConversationSources,
+           "Part of the request; see docs/signals.md.")
         .required(),
-    string(FIELD(ConversationSource, role),
-           "Author of the messages, for type `message`: `user`, `developer`, `non_user` and "
-           "others."),
+    word(FIELD(ConversationSource, role), "user assistant system developer tool non_user any all",
+         "Author of the messages, for type `message`. Default: anyone."),
 };
 constexpr Section kConversationSource{kConversationSourceKeys};
 

@@ -191,8 +191,19 @@ struct KbSignal {
 
 struct ConversationSignal {
   struct Source {
-    std::string type;  // message, tool_definition, active_tool_loop, image_content, ...
-    std::string role;  // for message: user, developer, non_user, ...
+    enum class Type {
+      kMessage,
+      kToolDefinition,
+      kToolChoiceRequired,
+      kToolChoiceNone,
+      kToolCall,
+      kToolResult,
+      kToolLoop,
+      kFlowState,
+      kImage,
+    };
+    Type type = Type::kMessage;
+    std::string role;  // for kMessage: user, developer, non_user, ...
   };
   struct Feature {
     enum class Type { kCount, kExists };

@@ -9,6 +9,7 @@
 
 #include "engine/model_path.h"
 #include "engine/served_model.h"
+#include "router/models/stand_ins.h"
 #include "router/routing/selection/factory.h"
 #include "router/routing/selection/pii_policy.h"
 #include "weights/manifest_places.h"
@@ -165,8 +166,10 @@ class MissingModelList {
     std::string command = weights::pull_command(need.directory);
     if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
     const std::string line = fmt::format(
-        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`, or "
-        "serve without it with --missing-models ignore",
+        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`. "
+        "`signalbox models pull` without a name fetches the router's own models, which can stand "
+        "in "
+        "for others; --missing-models ignore serves without them",
         source_, need.key, need.directory, need.what, command);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;
@@ -238,14 +241,19 @@ bool needs_embedder(const config::Routing& r) {
 std::vector<ModelNeed> classifier_needs(const config::Config& config,
                                         const config::Routing& routing) {
   std::vector<ModelNeed> out;
-  const auto add = [&](ConfiguredDirectory place, std::string_view type, bool declared,
+  const auto add = [&](std::string_view task, std::string_view signals, bool declared,
                        bool is_required) {
+    ConfiguredDirectory place = classifier_of(config, task);
     if (place.directory.empty() || !(declared || is_required)) return;
-    out.push_back({std::move(place.directory), std::move(place.key),
-                   fmt::format("{} signals", type), is_required});
+    out.push_back({std::move(place.directory),
+                   std::move(place.key),
+                   fmt::format("{} signals", signals),
+                   std::string(task),
+                   {},
+                   is_required});
   };
   const auto add_type = [&](std::string_view type, bool declared) {
-    add(classifier_of(config, type), type, declared, asks_for(routing, type));
+    add(type, type, declared, asks_for(routing, type));
   };
   add_type("domain", !routing.domains.empty());
   add_type("fact_check", !routing.fact_check.empty());
@@ -266,7 +274,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
         any_condition(routing, [&](std::string_view type, std::string_view name) {
           return type == "jailbreak" && name == signal.name;
         });
-    add(classifier_of(config, "jailbreak"), "jailbreak", true, is_required);
+    add("jailbreak", "jailbreak", true, is_required);
   }
   // Without these models, replies are checked only for numbers and similar facts.
   for (const config::Decision& decision : decisions) {
@@ -274,15 +282,14 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     if (!plugin || !plugin->enabled) continue;
     const config::HallucinationDetector& detector =
         config.modules.hallucination_mitigation.detector;
-    add(classifier_of(config, "hallucination"), "hallucination", true, false);
-    if (plugin->use_nli || detector.enable_nli_filtering)
-      add(classifier_of(config, "nli"), "hallucination", true, false);
+    add("hallucination", "hallucination", true, false);
+    if (plugin->use_nli || detector.enable_nli_filtering) add("nli", "hallucination", true, false);
   }
   for (const config::Decision& decision : decisions) {
     const auto& plugin = decision.response_jailbreak;
     if (!plugin || !plugin->enabled) continue;
     const bool counts = plugin->action != config::ResponseJailbreakPlugin::Action::kNone;
-    add(classifier_of(config, "jailbreak"), "response_jailbreak", true, counts);
+    add("jailbreak", "response_jailbreak", true, counts);
   }
   for (const config::ClassifierSignal& signal : routing.classifiers) {
     if (signal.type != config::ClassifierSignal::Type::kLocal) continue;
@@ -291,8 +298,10 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
         any_condition(routing, [&](std::string_view type, std::string_view name) {
           return type == "classifier" && name.starts_with(labels);
         });
-    add({signal.model_path, fmt::format("model_path of the classifier signal \"{}\"", signal.name)},
-        "classifier", true, is_required);
+    out.push_back({signal.model_path,
+                   fmt::format("model_path of the classifier signal \"{}\"", signal.name),
+                   "classifier signals", std::string(find_task(signal.model_path)), signal.labels,
+                   is_required});
   }
   return out;
 }
@@ -307,7 +316,19 @@ OpenModel open_directly(const config::HttpLimits& limits) {
       };
 }
 
-Result<Models> open_models(const config::Config& config, MissingModels missing,
+MissingModels MissingModels::of(config::MissingModels choice, bool serves) {
+  switch (choice) {
+    case config::MissingModels::kFail:
+      return {.stand_in = false, .refuse = true};
+    case config::MissingModels::kStandIn:
+      return {.stand_in = true, .refuse = serves};
+    case config::MissingModels::kIgnore:
+      return {.stand_in = false, .refuse = false};
+  }
+  return {};
+}
+
+Result<Models> open_models(const config::Config& config, const MissingModels& missing,
                            const OpenModel& open) {
   Models models;
   // The heads of an adapter share one model.
@@ -330,7 +351,7 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
   };
   MissingModelList absent(config.source);
   const auto report_missing = [&](const ModelNeed& need) {
-    if (need.is_required && missing == MissingModels::kRefuse) absent.add(need);
+    if (need.is_required && missing.refuse) absent.add(need);
   };
   const std::string& path = config.embedding_model.path;
   const std::string place = weights::installed_directory(path);
@@ -338,21 +359,35 @@ Result<Models> open_models(const config::Config& config, MissingModels missing,
     const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
     if (models.embedder == nullptr && compares) {
       const bool always_required = !routing->embeddings.empty();
-      if (is_there(place) || (always_required && missing == MissingModels::kLeaveOut)) {
+      if (is_there(place) || (always_required && !missing.refuse)) {
         SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, place));
       } else {
-        report_missing({path, std::string(kEmbedderKey), "similarities of meaning",
+        report_missing({path,
+                        std::string(kEmbedderKey),
+                        "similarities of meaning",
+                        "",
+                        {},
                         always_required || depends_on_embedder(config, *routing)});
       }
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {
       if (models.classifiers.contains(need.directory)) continue;
       const std::string found = weights::installed_directory(need.directory);
-      if (is_there(found)) {
-        SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, found));
-      } else {
+      const bool is_found = is_there(found);
+      const std::string directory = is_found ? found
+                                    : missing.stand_in
+                                        ? find_stand_in(need.task, need.directory, need.labels)
+                                        : "";
+      if (directory.empty()) {
         report_missing(need);
+        continue;
       }
+      SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, directory));
+      if (is_found) continue;
+      models.stand_ins[need.directory] = directory;
+      models.notices.push_back(
+          fmt::format("{}: {}: there is no model at \"{}\"; {} stands in for it", config.source,
+                      need.key, need.directory, directory));
     }
   }
   SIGNALBOX_TRY_VOID(absent.result());

@@ -19,8 +19,18 @@ struct Models {
   std::shared_ptr<const engine::TextEmbedder> embedder = {};
   /// By the directory that the configuration names.
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
+  /// The directories of ours that stand in for missing ones, by the missing one.
+  std::map<std::string, std::string, std::less<>> stand_ins = {};
+  /// One line for each stand-in, for the operator.
+  std::vector<std::string> notices = {};
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.
   ModelCache::Open open = {};
+
+  /// The directory of the model that answers for a configured one: a stand-in, or `directory`.
+  const std::string& answering(const std::string& directory) const {
+    const auto found = stand_ins.find(directory);
+    return found == stand_ins.end() ? directory : found->second;
+  }
 };
 
 /// Returns whether a condition or a projection of the routing uses signals of the type.
@@ -47,6 +57,8 @@ struct ModelNeed {
   std::string directory;
   std::string key;   // the configuration key that names the directory
   std::string what;  // such as "pii signals"
+  std::string task;  // such as "pii"; "" if the name of the directory does not show it
+  std::vector<std::string> labels = {};  // classes that the configuration names
   // A condition, a score or an algorithm depends on it; otherwise it is only declared.
   bool is_required = false;
 };
@@ -63,15 +75,22 @@ using OpenModels = std::function<Result<Models>(const config::Config& config)>;
 /// of engine::TextModel.
 OpenModel open_directly(const config::HttpLimits& limits);
 
-/// Selects the reaction to a missing directory of a model that decisions depend on. The
-/// daemon refuses to start, because a guard without its model would admit everything.
-enum class MissingModels : uint8_t { kRefuse, kLeaveOut };
+/// The reaction to the missing directory of a classifier.
+struct MissingModels {
+  bool stand_in = true;  // our own head for the same task answers instead, if it is there
+  bool refuse = true;    // otherwise it is an error if a decision depends on the classifier
+
+  /// The reaction that a configuration or an option requests. The daemon refuses to start without a
+  /// model, because a guard without it would admit everything. A command that serves nobody
+  /// (`serves` is false) refuses only if kFail is requested.
+  static MissingModels of(config::MissingModels choice, bool serves);
+};
 
 /// Opens the models that all routings of the configuration need, each once. A missing directory
-/// that no decision depends on is skipped in either case, and the router logs it; embedding signals
-/// always need their model. Returns the errors of `open`; kInvalid with one line per missing
-/// directory, which names its key.
-Result<Models> open_models(const config::Config& config, MissingModels missing,
+/// that no decision depends on is skipped, and the router reports it; embedding signals always need
+/// their model. Returns the errors of `open`; kInvalid with one line per missing directory, which
+/// names its key.
+Result<Models> open_models(const config::Config& config, const MissingModels& missing,
                            const OpenModel& open);
 
 /// Opens models for a process that serves many requests at once. Each model has its own threads

@@ -54,7 +54,7 @@ Result<grounding::Model> model_of(const config::Config& config, const models::Mo
   const auto found = models.classifiers.find(directory);
   if (found == models.classifiers.end()) return grounding::Model{};
   SIGNALBOX_TRY(const signals::ModelChoice choice,
-                signals::choose_head(*found->second, directory, kind, ""));
+                signals::choose_head(*found->second, models.answering(directory), kind, ""));
   return grounding::Model{found->second, choice.head};
 }
 
@@ -126,8 +126,8 @@ Result<void> ReplyGuards::add_judge(const models::Models& models) {
   const auto found = models.classifiers.find(directory);
   if (found == models.classifiers.end()) return {};
   SIGNALBOX_TRY(const signals::ModelChoice choice,
-                signals::choose_head(*found->second, directory, engine::HeadKind::kSequence,
-                                     guard.mapping_path));
+                signals::choose_head(*found->second, models.answering(directory),
+                                     engine::HeadKind::kSequence, guard.mapping_path));
   judge_.head = choice.head;
   judge_.positive = signals::find_jailbreak_labels(guard, choice.labels);
   judge_.threshold = guard.threshold > 0 ? guard.threshold : signals::kJailbreakThreshold;

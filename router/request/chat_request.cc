@@ -77,6 +77,16 @@ Result<void> read_content(const std::optional<Value>& content, const std::string
   return {};
 }
 
+ToolChoice tool_choice_of(const std::optional<Value>& choice) {
+  if (!choice || choice->is_null()) return ToolChoice::kAuto;
+  if (choice->is_object()) return ToolChoice::kRequired;  // names a tool
+  if (!choice->is_string()) return ToolChoice::kAuto;
+  const std::string_view word = choice->text();
+  return word == "required" ? ToolChoice::kRequired
+         : word == "none"   ? ToolChoice::kNone
+                            : ToolChoice::kAuto;
+}
+
 uint32_t count_items(const std::optional<Value>& list) {
   uint32_t count = 0;
   if (!list) return count;
@@ -205,6 +215,7 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
     request.tools = count_items(tools);
     request.tools_bytes = static_cast<uint32_t>(tools->raw().size());
   }
+  request.tool_choice = tool_choice_of(root.find("tool_choice"));
   for (const json::Member& member : root.members()) {
     const std::optional<Place> place = place_of(member.key);
     if (!place) continue;

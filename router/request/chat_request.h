@@ -26,6 +26,9 @@ struct ChatMessage {
   std::string aside = {};
 };
 
+/// The client's `tool_choice`: the model chooses, must call a tool, or must not.
+enum class ToolChoice : uint8_t { kAuto, kRequired, kNone };
+
 /// Move-only. The views stay valid after a move; a json::Value would not, so none is stored.
 struct ChatRequest {
   json::Document document;  // owns the body
@@ -34,6 +37,7 @@ struct ChatRequest {
   std::vector<ChatMessage> messages;
   uint32_t tools = 0;        // number of tools that the client offers
   uint32_t tools_bytes = 0;  // size of the tool definitions
+  ToolChoice tool_choice = ToolChoice::kAuto;
   // Text outside the messages: prediction, suffix, and documents and variables of the template.
   std::string attached;
   // Text of tools, functions, the reply's schema and the template: names, descriptions, and

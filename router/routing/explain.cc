@@ -95,6 +95,7 @@ class Explainer {
             out_.member("threshold", *threshold);
           write_similarity(type, i);
           write_evidence(type, i);
+          if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
         }
       }
       out_.end_object();
@@ -259,10 +260,14 @@ class Explainer {
     std::string out;
     if (!wording.score.empty())
       out = fmt::format("{} {}", wording.score, format_value(type.readings[signal].score));
-    if (found.empty()) return out;
-    if (!out.empty()) out += ", ";
-    if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
-    return out + found;
+    if (!found.empty()) {
+      if (!out.empty()) out += ", ";
+      if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
+      out += found;
+    }
+    if (!type.signals->stand_in().empty())
+      out += fmt::format("{}by the stand-in {}", out.empty() ? "" : ", ", type.signals->stand_in());
+    return out;
   }
 
   std::string describe_evidence(uint32_t number) const {

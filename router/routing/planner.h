@@ -79,6 +79,7 @@ class Planner {
 
   /// If models have failed already, the plan uses another one: first the other models of the
   /// decision, then the fallback_models of the failed ones. Errors: kUpstream if none is left;
+  /// kInvalid if the card of every model shows that it cannot serve the request;
   /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin or
   /// an algorithm that is not built; kOverloaded if its algorithm finds every model out of bounds.
   Result<Plan> plan(const PlanInputs& inputs) const;
@@ -110,6 +111,7 @@ class Planner {
                     ModelResults& results) const;
   bool remove_failed(std::span<const std::string_view> failed, Candidates& candidates) const;
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
+  Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
   Result<selection::Candidate> choose(const PlanInputs& inputs, const Candidates& left,
                                       Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,

@@ -11,6 +11,7 @@
 #include "router/plugins/system_prompt/system_prompt.h"
 #include "router/plugins/tools/tools.h"
 #include "router/routing/planner.h"
+#include "router/routing/selection/abilities.h"
 #include "router/routing/selection/pii_policy.h"
 #include "router/splice/edit.h"
 #include "router/splice/object_editor.h"
@@ -64,6 +65,29 @@ std::string effort_of(const json::Value& root) {
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+uint64_t count_at(const json::Value& root, std::string_view key) {
+  const auto found = root.find(key);
+  const auto value = found ? found->integer() : Result<int64_t>(0);
+  return value && *value > 0 ? static_cast<uint64_t>(*value) : 0;
+}
+
+selection::Demands demands_of(const request::ChatRequest& request) {
+  selection::Demands out;
+  out.prompt_bytes = request.tools_bytes;
+  for (const request::ChatMessage& message : request.messages) {
+    out.prompt_bytes += message.text.size();
+    out.images = out.images || message.images > 0;
+  }
+  const json::Value root = request.document.root();
+  out.reply_tokens =
+      std::max(count_at(root, "max_tokens"), count_at(root, "max_completion_tokens"));
+  out.tools = request.tools > 0 && request.tool_choice != request::ToolChoice::kNone;
+  const auto effort = root.find("reasoning_effort");
+  out.reasoning =
+      effort && effort->is_string() && effort->text() != "none" && effort->text() != "minimal";
   return out;
 }
 
@@ -123,6 +147,31 @@ void Planner::remove_restricted(const ModelResults& results, Candidates& candida
                      : "the search for personal data failed, and no model of the request's route "
                        "may see every type";
   plan.guarded.pii_types = std::move(denied);
+}
+
+// Removes models that cannot serve the request by their cards. If only uncertain reasons speak
+// against some of them and no other is left, these stay.
+Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates,
+                                    Plan& plan) const {
+  const selection::Demands demands = demands_of(inputs.signal_inputs.request());
+  Candidates able, doubtful;
+  std::vector<Plan::LeftOut> left_out;
+  std::string reasons;
+  for (const selection::Candidate& each : candidates) {
+    selection::Inability found = find_inability(each, demands, routing_.model_cards);
+    if (found.why.empty()) {
+      able.push_back(each);
+      continue;
+    }
+    if (!found.is_certain) doubtful.push_back(each);
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", each.model->name, found.why);
+    left_out.push_back({each.model->name, std::move(found.why)});
+  }
+  if (able.empty() && doubtful.empty())
+    return fail(Code::kInvalid, "no model of the request's route can serve it ({})", reasons);
+  if (!able.empty()) plan.left_out.insert(plan.left_out.end(), left_out.begin(), left_out.end());
+  candidates = able.empty() ? std::move(doubtful) : std::move(able);
+  return {};
 }
 
 Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Candidates& left,
@@ -304,6 +353,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   }
   remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
+  if (!plan.bypassed) SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
   if (is_fallback) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   const config::ModelRef& ref = *choice.ref;

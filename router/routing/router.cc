@@ -20,6 +20,7 @@ struct Router::Impl {
   std::vector<std::string> notices;
 
   Result<void> compile() {
+    notices = models.notices;
     SIGNALBOX_TRY_VOID(add(config::kDefaultRecipe, config.routing));
     for (const config::Recipe& recipe : config.recipes)
       SIGNALBOX_TRY_VOID(add(recipe.name, recipe.routing));

@@ -106,7 +106,8 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
   }
   SIGNALBOX_TRY(derived_,
                 decision::Derived::create(
-                    routing_, signals_, [this](auto type, auto name) { return find(type, name); }));
+                    routing_, signals_, [this](auto type, auto name) { return find(type, name); },
+                    config.embedding_model.top_k));
   const auto blocking = blocking_leaves(routing_);
   const auto number_of = [&](const config::Rule& leaf) {
     const bool blocks = std::find(blocking.begin(), blocking.end(), &leaf) != blocking.end();

@@ -5,37 +5,30 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "router/models/stand_ins.h"
 #include "router/signals/types.h"
 
 namespace signalbox::signals {
 namespace {
 
-// Normalizes a label: lower case, words joined by spaces, and the short names of older models
-// replaced by the current ones.
-std::string normalize_label(std::string_view label) {
-  std::string out;
-  for (const char c : label) {
-    const bool joins = c == '-' || c == '_';
-    out.push_back(joins ? ' ' : ascii::lower(c));
-  }
-  if (out == "sat") return "satisfied";
-  if (out == "fact check needed") return "needs fact check";
-  return out;
-}
-
 class ClassSignals : public SignalType {
  public:
   ClassSignals(ClassTask task, ModelChoice classifier)
       : task_(std::move(task)), classifier_(std::move(classifier)) {
-    for (const ClassTask::Signal& signal : task_.signals) {
-      std::vector<size_t>& classes = classes_.emplace_back();
+    const auto find = [this](const std::vector<std::string>& classes, const auto& name_of) {
+      std::vector<size_t> out;
       for (size_t i = 0; i < classifier_.labels.size(); ++i) {
-        const std::string label = normalize_label(classifier_.labels[i]);
-        const bool is_named =
-            std::any_of(signal.classes.begin(), signal.classes.end(),
-                        [&](const auto& each) { return normalize_label(each) == label; });
-        if (is_named) classes.push_back(i);
+        const std::string label = name_of(classifier_.labels[i]);
+        if (std::ranges::any_of(classes, [&](const auto& each) { return name_of(each) == label; }))
+          out.push_back(i);
       }
+      return out;
+    };
+    for (const ClassTask::Signal& signal : task_.signals) {
+      std::vector<size_t> exact =
+          find(signal.classes, [](const std::string& name) { return ascii::snake_case(name); });
+      classes_.push_back(exact.empty() ? find(signal.classes, models::plain_label)
+                                       : std::move(exact));
     }
   }
 
@@ -44,6 +37,7 @@ class ClassSignals : public SignalType {
   size_t size() const override { return task_.signals.size(); }
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }
+  std::string_view stand_in() const override { return classifier_.stand_in; }
   std::optional<double> threshold(size_t) const override {
     return task_.threshold > 0 ? std::optional(task_.threshold) : std::nullopt;
   }
@@ -53,12 +47,15 @@ class ClassSignals : public SignalType {
            (task_.needs_answer && !has_answer(request));
   }
   std::string_view unavailable(size_t signal) const override {
+    // A signal without classes never matches, which is certain without a model.
+    if (task_.signals[signal].classes.empty()) return "";
     if (!classifier_.why.empty()) return classifier_.why;
     return classes_[signal].empty() ? "the classifier has no such class" : "";
   }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
+    if (classifier_.model == nullptr) return {};
     const std::string_view text = inputs.digest(type(), inputs.request().user_text());
     SIGNALBOX_TRY(const auto head_scores, inputs.classes(*classifier_.model, text));
     const std::vector<float>& scores = head_scores[classifier_.head];

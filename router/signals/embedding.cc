@@ -74,22 +74,15 @@ class EmbeddedExamples : public EmbeddingSignals {
     return mean;
   }
 
-  // Applies the thresholds, then soft matching, then top_k.
+  // If no signal reaches its own threshold, soft matching accepts all that reach the shared one.
   void choose(std::span<Reading> out) const {
-    std::vector<uint32_t> ranked;
+    bool is_any_hard = false;
+    for (uint32_t i = 0; i < signals_.size(); ++i)
+      is_any_hard = is_any_hard || out[i].score >= signals_[i].threshold;
+    if (!is_any_hard && !model_.soft_matching) return;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      if (out[i].score >= signals_[i].threshold) ranked.push_back(i);
-    }
-    if (ranked.empty() && model_.soft_matching) {
-      for (uint32_t i = 0; i < signals_.size(); ++i) {
-        if (out[i].score >= model_.soft_threshold) ranked.push_back(i);
-      }
-    }
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [&](uint32_t a, uint32_t b) { return out[a].score > out[b].score; });
-    const auto top_k = static_cast<size_t>(model_.top_k);
-    if (top_k != 0 && ranked.size() > top_k) ranked.resize(top_k);
-    for (const uint32_t i : ranked) {
+      const double least = is_any_hard ? signals_[i].threshold : model_.soft_threshold;
+      if (out[i].score < least) continue;
       out[i].matched = true;
       out[i].confidence = std::clamp(out[i].score, 0.0, 1.0);
     }

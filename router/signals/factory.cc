@@ -56,7 +56,9 @@ class Factory {
   Result<SignalTypes> make() {
     const config::Routing& r = routing_;
     SIGNALBOX_TRY_VOID(add(r.keywords, [&] { return KeywordSignals::create(r.keywords); }));
-    SIGNALBOX_TRY_VOID(add(r.embeddings, [&] { return embeddings(); }));
+    SIGNALBOX_TRY_VOID(add_embedded("embedding", r.embeddings, [&](const auto& embedder) {
+      return EmbeddingSignals::create(r.embeddings, config_.embedding_model, embedder);
+    }));
     SIGNALBOX_TRY_VOID(add_embedded("intent", r.intents, [&](const auto& embedder) {
       return intent_signals(r.intents, embedder);
     }));
@@ -109,16 +111,6 @@ class Factory {
     });
   }
 
-  SignalTypeResult embeddings() const {
-    if (models_.embedder == nullptr) {
-      return fail(Code::kInvalid,
-                  "{}: embedding signals are configured, but there is no embedding model",
-                  config_.source);
-    }
-    return EmbeddingSignals::create(routing_.embeddings, config_.embedding_model,
-                                    *models_.embedder);
-  }
-
   Result<void> preferences() {
     const config::PreferenceModel& model = config_.modules.classifier.preference;
     return add(routing_.preferences, [&]() -> SignalTypeResult {
@@ -147,16 +139,33 @@ class Factory {
     });
   }
 
+  // The names of the knowledge bases that signals and scores use.
+  std::set<std::string> used_knowledge_bases() const {
+    std::set<std::string> out;
+    for (const config::KbSignal& signal : routing_.kb) out.insert(signal.kb);
+    for (const config::Score& score : routing_.projections.scores) {
+      for (const config::ScoreInput& input : score.inputs) {
+        if (input.type == "kb_metric") out.insert(input.kb);
+      }
+    }
+    return out;
+  }
+
+  // A knowledge base that is not declared may still be found by its name.
   Result<void> knowledge_bases() {
-    if (routing_.kb.empty() && !models::asks_for(routing_, "kb_metric")) return {};
     std::vector<std::shared_ptr<const KnowledgeBase>> bases;
-    const std::string base = std::filesystem::path(config_.source).parent_path().string();
-    for (const config::KnowledgeBase& kb : config_.kbs) {
+    const auto folder = std::filesystem::path(config_.source).parent_path();
+    for (const std::string& name : used_knowledge_bases()) {
       if (models_.embedder == nullptr) break;
-      auto opened = KnowledgeBase::open(kb, base, *models_.embedder);
-      if (!opened && opened.error().code == Code::kNotFound) continue;
-      if (!opened) return tl::unexpected<Error>(std::move(opened).error());
-      bases.push_back(*std::move(opened));
+      const auto declared = std::ranges::find(config_.kbs, name, &config::KnowledgeBase::name);
+      config::KnowledgeBase kb;
+      kb.name = name;
+      if (declared != config_.kbs.end()) kb = *declared;
+      auto manifest = knowledge::find_manifest(kb, folder);
+      if (!manifest && manifest.error().code == Code::kNotFound) continue;
+      if (!manifest) return tl::unexpected<Error>(std::move(manifest).error());
+      SIGNALBOX_TRY(auto base, KnowledgeBase::create(kb, *std::move(manifest), *models_.embedder));
+      bases.push_back(std::move(base));
     }
     if (!routing_.kb.empty()) types_.push_back(kb_signals(routing_.kb, bases));
     if (!bases.empty()) types_.push_back(kb_metrics(bases));
@@ -171,7 +180,10 @@ class Factory {
     const auto found = models_.classifiers.find(directory);
     if (found == models_.classifiers.end())
       return ModelChoice{.why = fmt::format("there is no model at {}", directory)};
-    return choose_head(*found->second, directory, kind, mapping);
+    const std::string& answering = models_.answering(directory);
+    SIGNALBOX_TRY(ModelChoice choice, choose_head(*found->second, answering, kind, mapping));
+    if (answering != directory) choice.stand_in = answering;
+    return choice;
   }
 
   Result<void> add_classes(ClassTask task, const std::string& mapping) {
@@ -193,7 +205,7 @@ class Factory {
     const config::ClassifierModel& model = config_.modules.classifier.domain;
     ClassTask task{.type = "domain", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.5;
-    task.fallback = model.fallback_category.empty() ? "other" : model.fallback_category;
+    task.fallback = model.fallback_category;
     for (const config::DomainSignal& signal : routing_.domains) {
       ClassTask::Signal made{signal.name, signal.mmlu_categories};
       made.classes.push_back(signal.name);
@@ -215,6 +227,7 @@ class Factory {
     task.fallback = "no_fact_check_needed";
     add_class(task, "needs_fact_check");
     add_class(task, "no_fact_check_needed");
+    add_names(task, routing_.fact_check);
     return add_classes(std::move(task), model.mapping_path);
   }
 
@@ -227,6 +240,7 @@ class Factory {
     for (const std::string_view name :
          {"satisfied", "need_clarification", "wrong_answer", "want_different"})
       add_class(task, name);
+    add_names(task, routing_.user_feedbacks);
     return add_classes(std::move(task), model.mapping_path);
   }
 
@@ -238,10 +252,17 @@ class Factory {
                        !detection.prompt_prefixes.empty();
     const bool classifies = models_.classifiers.contains(directory);
     if (detection.enabled && words && !classifies && detection.method != "classifier")
-      return add(kModalities, [&] { return modality_signals(kModalities, detection); });
+      return add(kModalities, [&] {
+        std::vector<std::string> names = kModalities;
+        for (const config::ClassSignal& signal : routing_.modality) {
+          if (std::ranges::find(names, signal.name) == names.end()) names.push_back(signal.name);
+        }
+        return modality_signals(std::move(names), detection);
+      });
     ClassTask task{.type = "modality", .signals = {}};
     if (detection.confidence_threshold > 0) task.threshold = detection.confidence_threshold;
     for (const std::string& name : kModalities) add_class(task, name);
+    add_names(task, routing_.modality);
     return add_classes(std::move(task), "");
   }
 
@@ -249,6 +270,16 @@ class Factory {
     const bool known = std::any_of(task.signals.begin(), task.signals.end(),
                                    [&](const auto& signal) { return signal.name == name; });
     if (!known) task.signals.push_back({std::string(name), {std::string(name)}});
+  }
+
+  // A declared name that is no class of the task never matches, as in upstream, which compares the
+  // name with the class.
+  static void add_names(ClassTask& task, const std::vector<config::ClassSignal>& declared) {
+    for (const config::ClassSignal& signal : declared) {
+      if (std::ranges::find(task.signals, signal.name, &ClassTask::Signal::name) ==
+          task.signals.end())
+        task.signals.push_back({signal.name, {}});
+    }
   }
 
   Result<void> jailbreak() {

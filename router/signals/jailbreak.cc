@@ -60,6 +60,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return Needs::kEmbedder;
   }
   Wording wording() const override { return {"score", "nearest"}; }
+  std::string_view stand_in() const override { return classifier_.stand_in; }
   std::optional<double> threshold(size_t signal) const override {
     if (signals_[signal].method == JailbreakMethod::kHybrid) return {};
     return signals_[signal].method == JailbreakMethod::kContrastive ? margin_threshold(signal)

@@ -27,7 +27,7 @@ class KnowledgeSignals : public NamedSignals<config::KbSignal> {
   Wording wording() const override { return {"score", "nearest"}; }
   std::string_view unavailable(size_t signal) const override {
     return find_base(bases_, signals_[signal].kb) == nullptr
-               ? "its knowledge base is not in global.model_catalog.kbs, or its manifest is missing"
+               ? "there is no embedding model, or its knowledge base has no manifest"
                : "";
   }
 

@@ -3,62 +3,27 @@
 #include "router/signals/knowledge_base.h"
 
 #include <algorithm>
-#include <filesystem>
-
-#include "base/json.h"
-#include "base/mapped_file.h"
 
 namespace signalbox::signals {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kBestScore = "best_score";
 constexpr std::string_view kBestMatchedScore = "best_matched_score";
 
 }  // namespace
 
-Result<std::unique_ptr<const KnowledgeBase>> KnowledgeBase::open(
-    const config::KnowledgeBase& config, const std::string& base,
+Result<std::unique_ptr<const KnowledgeBase>> KnowledgeBase::create(
+    const config::KnowledgeBase& config, knowledge::Manifest manifest,
     const engine::TextEmbedder& embedder) {
-  const std::string manifest =
-      config.source.manifest.empty() ? "labels.json" : config.source.manifest;
-  fs::path path = fs::path(base) / config.source.path / manifest;
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) path = fs::path(config.source.path) / manifest;
-  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  if (file.size() > kManifestBytesMax) {
-    return fail(Code::kTooLarge, "{}: {} bytes, at most {} are read", path.string(), file.size(),
-                kManifestBytesMax);
+  auto made =
+      std::unique_ptr<KnowledgeBase>(new KnowledgeBase(knowledge::complete(config, manifest)));
+  for (knowledge::Label& label : manifest.labels) {
+    made->labels_.push_back(std::move(label.name));
+    made->examples_.push_back(std::move(label.examples));
   }
-  auto document = json::Document::parse(std::string(file.text()));
-  if (!document) return fail_in(path.string(), std::move(document).error());
-  const auto labels = document->root().find("labels");
-  if (!labels || !labels->is_object())
-    return fail(Code::kInvalid, "{}: labels: expected an object", path.string());
-
-  auto made = std::unique_ptr<KnowledgeBase>(new KnowledgeBase(config));
-  for (const json::Member& label : labels->members()) {
-    const auto exemplars = label.value.find("exemplars");
-    std::vector<std::string> texts;
-    if (exemplars) {
-      for (const json::Value& text : exemplars->items()) {
-        if (!text.is_string()) {
-          return fail(Code::kInvalid, "{}: labels.{}.exemplars: expected strings", path.string(),
-                      label.key);
-        }
-        texts.emplace_back(text.text());
-      }
-    }
-    if (texts.empty()) continue;
-    made->labels_.emplace_back(label.key);
-    made->examples_.push_back(std::move(texts));
-  }
-  if (made->labels_.empty())
-    return fail(Code::kInvalid, "{}: labels: expected one with exemplars", path.string());
   std::vector<const std::vector<std::string>*> examples;
   for (const auto& each : made->examples_) examples.push_back(&each);
-  SIGNALBOX_TRY(made->banks_, build_banks(embedder, examples, config.prototype_scoring));
+  SIGNALBOX_TRY(made->banks_, build_banks(embedder, examples, made->config_.prototype_scoring));
   return made;
 }
 

@@ -1,28 +1,23 @@
 #pragma once
-// A knowledge base: labels with examples, read from a manifest, and groups of labels.
+// A knowledge base in use: the examples of its labels as vectors, and groups of labels.
 
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "router/config/catalog.h"
+#include "router/knowledge/manifest.h"
 #include "router/signals/prototypes.h"
 
 namespace signalbox::signals {
 
-/// Immutable and thread-safe. The configuration must outlive it.
+/// Immutable and thread-safe.
 class KnowledgeBase {
  public:
-  static constexpr size_t kManifestBytesMax = size_t{16} << 20;
-
-  /// Reads {"labels": {LABEL: {"exemplars": [TEXT, ...]}}} from the source's path and manifest
-  /// (default labels.json). The path is relative to `base` if the file exists there, otherwise to
-  /// the working directory. Errors name the file: kNotFound, kIo, kTooLarge, kInvalid; also the
-  /// embedder's errors.
-  static Result<std::unique_ptr<const KnowledgeBase>> open(const config::KnowledgeBase& config,
-                                                           const std::string& base,
-                                                           const engine::TextEmbedder& embedder);
+  /// Embeds the examples of a manifest. Returns the embedder's errors.
+  static Result<std::unique_ptr<const KnowledgeBase>> create(const config::KnowledgeBase& config,
+                                                             knowledge::Manifest manifest,
+                                                             const engine::TextEmbedder& embedder);
 
   struct Reading {
     std::map<std::string_view, PrototypeBank::Score> labels;
@@ -43,9 +38,9 @@ class KnowledgeBase {
   const config::KnowledgeBase& config() const { return config_; }
 
  private:
-  explicit KnowledgeBase(const config::KnowledgeBase& config) : config_(config) {}
+  explicit KnowledgeBase(config::KnowledgeBase config) : config_(std::move(config)) {}
 
-  const config::KnowledgeBase& config_;
+  const config::KnowledgeBase config_;  // completed from the manifest
   std::vector<std::string> labels_;
   std::vector<std::vector<std::string>> examples_;  // (labels)
   std::vector<PrototypeBank> banks_;                // (labels)

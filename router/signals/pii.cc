@@ -22,6 +22,7 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
                 ? ""
                 : fmt::format("{}; types without a rule, such as names and places, are not found",
                               classifier.why)),
+        stand_in_(classifier.stand_in),
         finder_(std::move(classifier)) {
     for (const config::PiiSignal& signal : signals) {
       std::vector<std::string>& allowed = allowed_.emplace_back();
@@ -33,6 +34,7 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
   std::string_view type() const override { return "pii"; }
   Needs needs() const override { return Needs::kClassifier; }
   Wording wording() const override { return {"score", "found"}; }
+  std::string_view stand_in() const override { return stand_in_; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = signals_[signal].threshold;
     return own > 0 ? own : threshold_;
@@ -73,6 +75,7 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
  private:
   double threshold_;
   std::string lacks_;
+  std::string stand_in_;
   PiiFinder finder_;
   std::vector<std::vector<std::string>> allowed_;  // (signals)
 };

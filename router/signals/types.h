@@ -51,8 +51,8 @@ SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& s
 /// 0.5.
 SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals);
 
-/// Counts messages by role, tools, tool calls and images. Without a predicate, a count of at least
-/// one matches. kInvalid for an unknown source.
+/// Counts messages by role, tools, tool calls, their results and images. Without a predicate, and
+/// for the feature `exists`, a count of at least one matches.
 SignalTypeResult conversation_signals(const std::vector<config::ConversationSignal>& signals);
 
 /// Event words in the user's last message: types, codes, severities (critical, high, medium, low),
@@ -111,7 +111,8 @@ struct ModelChoice {
   const engine::TextModel* model = nullptr;
   size_t head = 0;
   std::vector<std::string> labels = {};
-  std::string why = {};  // "" if there is a model
+  std::string why = {};       // "" if there is a model
+  std::string stand_in = {};  // the model's directory if it stands in for the configured one
 };
 
 /// Signals that stand for classes of one sequence classifier.

@@ -9,11 +9,22 @@
 
 #include "base/counted.h"
 #include "router/config/load.h"
+#include "router/replies/reply_guards.h"
+#include "router/routing/router.h"
 #include "tools/command.h"
+#include "tools/jsonl.h"
 #include "tools/options.h"
 
 namespace signalbox::tools {
 namespace {
+
+// Compiles the file as the daemon does, only without models, so that a file that passes also
+// starts.
+Result<void> compile(const config::Config& config) {
+  SIGNALBOX_TRY(const auto router, routing::Router::create(config, {}));
+  SIGNALBOX_TRY(const auto guards, replies::ReplyGuards::create(router->config(), {}));
+  return {};
+}
 
 int check(const std::string& path, bool strict) {
   const config::Inspection inspection = config::inspect(path, {.strict = strict});
@@ -22,6 +33,7 @@ int check(const std::string& path, bool strict) {
     std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
   }
+  if (const auto done = compile(*inspection.config); !done) return report(done.error());
   const std::string found = fmt::format(
       "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
       counted(inspection.config->routing.decisions.size(), "decision"),

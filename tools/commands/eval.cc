@@ -43,7 +43,7 @@ bool is_in(std::span<const std::string_view> names, std::string_view name) {
 // Returns whether an option applies to the task (null: route).
 bool applies(std::string_view option, const EvalTask* task) {
   constexpr std::string_view kEvery[] = {"task", "json"};
-  constexpr std::string_view kRoute[] = {"config", "probes", "embedder"};
+  constexpr std::string_view kRoute[] = {"config", "probes", "embedder", "missing-models"};
   constexpr std::string_view kLabels[] = {"positive", "false-positives", "label-field", "svg"};
   constexpr std::string_view kAnswers[] = {"map", "threshold"};
   if (is_in(kEvery, option)) return true;
@@ -72,13 +72,15 @@ Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
 
 // --- a configuration ---
 
-Result<ProbeReport> run_probes(const ParseResult& parsed) {
+Result<ProbeReport> run_probes(const ParseResult& parsed,
+                               std::optional<config::MissingModels> missing) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(text_option(parsed, "config")));
   if (const std::string embedder = text_option(parsed, "embedder"); !embedder.empty())
     loaded.config.embedding_model.path = model_directory(embedder).string();
-  // No client is served here, so unavailable models are left out and reported.
   SIGNALBOX_TRY(models::Models models,
-                models::open_models(loaded.config, models::MissingModels::kLeaveOut,
+                models::open_models(loaded.config,
+                                    models::MissingModels::of(
+                                        missing.value_or(loaded.config.missing_models), false),
                                     models::open_directly(loaded.config.http)));
   const std::vector<std::string>& names = loaded.config.auto_model_names;
   const std::string model = names.empty() ? "auto" : names.front();
@@ -95,7 +97,9 @@ int eval_route(const ParseResult& parsed) {
   for (const char* name : {"config", "probes"}) {
     if (parsed.count(name) == 0) return usage_error(fmt::format("--{} is missing", name));
   }
-  const auto done = run_probes(parsed);
+  const auto missing = missing_models(parsed);
+  if (!missing) return usage_error(missing.error().message);
+  const auto done = run_probes(parsed, *missing);
   if (!done) return report(done.error());
   const std::string text =
       parsed.count("json") != 0 ? probe_report_json(*done) + "\n" : probe_report_text(*done);
@@ -235,6 +239,7 @@ int eval_command(int argc, char** argv) {
   add("config", "configuration file (route)", text, "FILE");
   add("probes", "YAML file of probes (route)", text, "FILE");
   add("embedder", "embedding model that replaces the configuration's (route)", text, "DIR");
+  add_missing_models(options);
   add("data", "labelled lines; LABEL=FILE gives all lines that label; repeatable", list, "FILE");
   add("text-field", "name of the member with the text", text, "NAME");
   add("pair-field", "name of the member with the second text", text, "NAME");

@@ -19,12 +19,14 @@ struct Choices {
   bool explain = false;  // text for people instead of JSON
 };
 
-Result<std::unique_ptr<const routing::Router>> open_router(const std::string& path) {
+Result<std::unique_ptr<const routing::Router>> open_router(
+    const std::string& path, std::optional<config::MissingModels> missing) {
   SIGNALBOX_TRY(config::Loaded loaded, config::load(path));
   for (const std::string& notice : loaded.notices) std::fprintf(stderr, "%s\n", notice.c_str());
-  // No client is served here, so unavailable models are left out and reported.
   SIGNALBOX_TRY(models::Models models,
-                models::open_models(loaded.config, models::MissingModels::kLeaveOut,
+                models::open_models(loaded.config,
+                                    models::MissingModels::of(
+                                        missing.value_or(loaded.config.missing_models), false),
                                     models::open_directly(loaded.config.http)));
   auto router = routing::Router::create(std::move(loaded.config), std::move(models));
   if (!router) return router;
@@ -121,8 +123,9 @@ Result<std::string> route(const routing::Router& router, const Choices& choices,
   return choices.explain ? explanation_text(evaluation, plan) : json_of(evaluation, plan);
 }
 
-int route_all(const std::string& path, const Choices& choices) {
-  const auto router = open_router(path);
+int route_all(const std::string& path, std::optional<config::MissingModels> missing,
+              const Choices& choices) {
+  const auto router = open_router(path, missing);
   if (!router) return report(router.error());
   const auto done =
       for_each_row([&](const json::Value& row) { return route(**router, choices, row); });
@@ -137,8 +140,14 @@ int route_command(int argc, char** argv) {
   options.add_options()("config", "configuration file", cxxopts::value<std::string>())(
       "all", "compute every signal, whether needed or not")(
       "explain", "write text for people instead of JSON");
+  add_missing_models(options);
   return with_options(options, argc, argv, {"config"}, [](const cxxopts::ParseResult& parsed) {
-    return route_all(parsed["config"].as<std::string>(),
+    const auto missing = missing_models(parsed);
+    if (!missing) {
+      std::fprintf(stderr, "signalbox route: %s\n", missing.error().message.c_str());
+      return kExitUsage;
+    }
+    return route_all(parsed["config"].as<std::string>(), *missing,
                      {.all = parsed.count("all") > 0, .explain = parsed.count("explain") > 0});
   });
 }

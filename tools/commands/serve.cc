@@ -53,7 +53,7 @@ class Signals {
   sigset_t set_{};
 };
 
-int serve(const std::filesystem::path& file, models::MissingModels missing) {
+int serve(const std::filesystem::path& file, std::optional<config::MissingModels> missing) {
   const auto begin = std::chrono::steady_clock::now();
   const Signals signals;
   log::write_behind();
@@ -69,7 +69,8 @@ int serve(const std::filesystem::path& file, models::MissingModels missing) {
       std::make_shared<models::ModelCache>(models::open_served(inspection.config->http));
   const auto open = [cache, missing](const config::Config& config) {
     return models::open_models(
-        config, missing, [cache](const std::string& directory) { return cache->get(directory); });
+        config, models::MissingModels::of(missing.value_or(config.missing_models), true),
+        [cache](const std::string& directory) { return cache->get(directory); });
   };
   auto daemon =
       daemon::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
@@ -97,10 +98,7 @@ int serve_command(int argc, char** argv) {
   // In a source checkout, the default configuration is used. Elsewhere there is no default.
   if (std::filesystem::exists(kDefaultConfig, ignored)) config->default_value(kDefaultConfig);
   options.add_options()("config", "configuration file", std::move(config));
-  options.add_options()("missing-models",
-                        "refuse, or ignore: serve even if decisions depend on missing models; "
-                        "conditions on their signals, including guards, then never match",
-                        cxxopts::value<std::string>()->default_value("refuse"));
+  add_missing_models(options);
   options.add_options()("log-level", "debug, info, warn or error",
                         cxxopts::value<std::string>()->default_value("info"));
   options.add_options()(
@@ -123,16 +121,12 @@ int serve_command(int argc, char** argv) {
       std::fprintf(stderr, "signalbox serve: --log-format: %s\n", format.error().message.c_str());
       return kExitUsage;
     }
-    const auto& missing = parsed["missing-models"].as<std::string>();
-    if (missing != "refuse" && missing != "ignore") {
-      std::fprintf(stderr,
-                   "signalbox serve: --missing-models: expected refuse or ignore, found \"%s\"\n",
-                   missing.c_str());
+    const auto missing = missing_models(parsed);
+    if (!missing) {
+      std::fprintf(stderr, "signalbox serve: %s\n", missing.error().message.c_str());
       return kExitUsage;
     }
-    return serve(parsed["config"].as<std::string>(), missing == "ignore"
-                                                         ? models::MissingModels::kLeaveOut
-                                                         : models::MissingModels::kRefuse);
+    return serve(parsed["config"].as<std::string>(), *missing);
   });
 }
 

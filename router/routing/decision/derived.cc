@@ -3,6 +3,7 @@
 #include "router/routing/decision/derived.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace signalbox::decision {
 namespace {
@@ -26,9 +27,11 @@ std::string signal_name(const config::Rule& leaf) {
 
 }  // namespace
 
-Result<Derived> Derived::create(const config::Routing& routing, uint32_t computed, Find find) {
+Result<Derived> Derived::create(const config::Routing& routing, uint32_t computed, Find find,
+                                uint32_t embeddings_max) {
   Derived out;
   out.computed_ = computed;
+  out.embeddings_max_ = embeddings_max;
   out.find_ = std::move(find);
   SIGNALBOX_TRY(out.projections_, Projections::create(routing.projections, out.find_, computed));
   out.first_test_ = computed + out.projections_.outputs();
@@ -36,6 +39,13 @@ Result<Derived> Derived::create(const config::Routing& routing, uint32_t compute
   out.projections_.for_each_dependency(
       [&](uint32_t number, uint32_t on) { out.depends_on_[number].push_back(on); });
   SIGNALBOX_TRY_VOID(out.add_gates(routing));
+  std::vector<std::string_view> names;
+  for (const config::EmbeddingSignal& signal : routing.embeddings) names.push_back(signal.name);
+  std::ranges::sort(names);
+  for (const std::string_view name : names) {
+    const uint32_t number = out.find_("embedding", name);
+    if (number != kNoSignal) out.embeddings_.push_back(number);
+  }
   return out;
 }
 
@@ -116,10 +126,28 @@ Value Derived::test(const Test& test, std::span<const Fact> facts,
   return Value::known(holds(*predicate, fact.score), std::clamp(fact.score, 0.0, 1.0));
 }
 
+// Keeps the matches of the highest confidence, of equal ones the first by name. A member that a
+// partition has added without a match of its own ranks last.
+void Derived::limit_embeddings(std::span<const Fact> facts, std::span<Value> values) const {
+  if (embeddings_max_ == 0 || embeddings_.size() <= embeddings_max_) return;
+  std::vector<uint32_t> matches;
+  for (const uint32_t number : embeddings_) {
+    if (!values[number].is_settled()) return;
+    if (values[number].is_match()) matches.push_back(number);
+  }
+  if (matches.size() <= embeddings_max_) return;
+  const auto rank = [&](uint32_t number) {
+    return facts[number].matched ? values[number].confidence_low : 0;
+  };
+  std::ranges::stable_sort(matches, std::greater<>(), rank);
+  for (size_t i = embeddings_max_; i < matches.size(); ++i)
+    values[matches[i]] = Value::known(false, 0);
+}
+
 void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
                        std::vector<Value>& scratch, std::span<Bounds> scores) const {
   for (uint32_t i = 0; i < computed_; ++i) values[i] = facts[i].value();
-  projections_.resolve_partitions(facts, values);
+  projections_.resolve_partitions(values);
   if (!gates_.empty()) {
     scratch.resize(gate_rules_.nodes().size());
     gate_rules_.evaluate(values, scratch);
@@ -130,6 +158,7 @@ void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
       }
     }
   }
+  limit_embeddings(facts, values);
   projections_.evaluate(facts, values, scores);
   for (uint32_t i = 0; i < tests_.size(); ++i)
     values[first_test_ + i] = test(tests_[i], facts, values);

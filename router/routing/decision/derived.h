@@ -13,9 +13,11 @@ namespace signalbox::decision {
 /// Compiled with the rules of a routing; immutable and thread-safe afterwards.
 class Derived {
  public:
-  /// Signals with numbers below `computed` are computed, and `find` finds them. kUnsupported if a
-  /// complexity signal has a condition on a projection. `routing` must outlive the result.
-  static Result<Derived> create(const config::Routing& routing, uint32_t computed, Find find);
+  /// Signals with numbers below `computed` are computed, and `find` finds them. At most
+  /// `embeddings_max` embedding signals stay matches (0: all). kUnsupported if a complexity signal
+  /// has a condition on a projection. `routing` must outlive the result.
+  static Result<Derived> create(const config::Routing& routing, uint32_t computed, Find find,
+                                uint32_t embeddings_max = 0);
 
   /// The number of the value that a leaf tests. A leaf with a predicate or on_error gets a number
   /// of its own, so number every leaf before the first evaluate(). `on_failure` is the default if
@@ -58,6 +60,7 @@ class Derived {
   };
 
   Result<void> add_gates(const config::Routing& routing);
+  void limit_embeddings(std::span<const Fact> facts, std::span<Value> values) const;
   Value test_open(const Test& test, std::span<const Fact> facts, const Value& value) const;
   Value test(const Test& test, std::span<const Fact> facts, std::span<const Value> values) const;
 
@@ -65,6 +68,8 @@ class Derived {
   Projections projections_;
   Rules gate_rules_;
   std::vector<Gate> gates_;
+  std::vector<uint32_t> embeddings_;  // the embedding signals, sorted by name
+  uint32_t embeddings_max_ = 0;
   std::vector<Test> tests_;
   std::vector<std::vector<uint32_t>> depends_on_;  // by number, without the tests
   uint32_t computed_ = 0;

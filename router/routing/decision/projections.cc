@@ -195,7 +195,7 @@ void Projections::evaluate(std::span<const Fact> facts, std::span<Value> values,
   }
 }
 
-void Projections::resolve_partitions(std::span<const Fact> facts, std::span<Value> values) const {
+void Projections::resolve_partitions(std::span<Value> values) const {
   for (const Partition& partition : partitions_) {
     const auto& members = partition.members;
     const bool settled = std::all_of(members.begin(), members.end(),
@@ -207,17 +207,20 @@ void Projections::resolve_partitions(std::span<const Fact> facts, std::span<Valu
       continue;
     }
     uint32_t winner = kNoSignal;
+    size_t matches = 0;
     for (const uint32_t n : members) {
       if (!values[n].is_match()) continue;
+      ++matches;
       if (winner == kNoSignal || values[n].confidence_low > values[winner].confidence_low)
         winner = n;
     }
     if (winner == kNoSignal) {
       const uint32_t fallback = partition.fallback;
       if (fallback == kNoSignal || is_unavailable(values[fallback])) continue;
-      values[fallback] = Value::known(true, std::clamp(facts[fallback].score, 0.0, 1.0));
+      values[fallback] = Value::known(true, 1);
       continue;
     }
+    if (matches == 1) continue;
     double share = values[winner].confidence_low;
     if (partition.config->semantics == config::Partition::Semantics::kSoftmaxExclusive) {
       const double t = partition.config->temperature > 0 ? partition.config->temperature : 1;
