@@ -312,6 +312,7 @@ Result<void> MessagesReader::add_block(const Value& block, const std::string& pa
   }
   if (holds(kProviderBlocks, type)) {
     losses_.drop(fmt::format("messages.{}", type), block);
+    if (type == "container_upload") losses_.refuse(no_equivalent(path + ".type"));  // a file
     return {};
   }
   messages_.add_part(std::string(block.raw()));
