@@ -153,8 +153,9 @@ HttpReply parse_header_dump(std::string_view dump) {
     if (line.starts_with("HTTP/")) {
       out = {};
       const std::string_view status = trim(line.substr(std::min(line.find(' '), line.size())));
-      std::from_chars(status.data(), status.data() + std::min<size_t>(status.size(), 3),
-                      out.status);
+      uint16_t number = 0;  // unsigned, because "-02" is not a status
+      std::from_chars(status.data(), status.data() + std::min<size_t>(status.size(), 3), number);
+      out.status = number;
       continue;
     }
     const size_t colon = line.find(':');
