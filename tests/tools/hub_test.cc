@@ -79,7 +79,8 @@ TEST(HubReplies, the_last_header_block_counts) {
   EXPECT_EQ(reply.header("location"), "https://a/b");
   EXPECT_EQ(reply.header("x-linked-size"), "12");
   EXPECT_EQ(reply.header("etag"), "");
-  for (const char* dump : {"", "HTTP/", "HTTP/1.1", "HTTP/1.1 \r\n", "HTTP/1.1 abc\r\n", ":\r\n"}) {
+  for (const char* dump : {"", "HTTP/", "HTTP/1.1", "HTTP/1.1 \r\n", "HTTP/1.1 abc\r\n",
+                           "HTTP/1.1 -02\r\n", ":\r\n"}) {
     EXPECT_EQ(parse_header_dump(dump).status, 0) << dump;
   }
 }

@@ -37,6 +37,11 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Where a reply goes before it becomes a part of the file `to`.
+fs::path body_of(const fs::path& to) {
+  return fs::path(to) += ".body";
+}
+
 bool is_worth_retrying(int status) {
   return status == 0 || status == 408 || status == 429 || (status >= 500 && status != 501);
 }
@@ -98,6 +103,19 @@ Result<void> keep(const HttpReply& reply, const fs::path& body, uint64_t resumed
   }
   fs::remove(body, error);
   return {};
+}
+
+// Takes over what a killed pull has fetched. Its curl may still run and write to the body, so the
+// bytes are copied, never moved.
+void adopt(const fs::path& body, const fs::path& to) {
+  const HttpReply reply = take_unfinished_reply(body);
+  std::error_code ignored;
+  if (reply.status == 200 && size_of_file(body) > size_of_file(to)) {
+    fs::copy_file(body, to, fs::copy_options::overwrite_existing, ignored);
+  } else if (reply.status == 206) {
+    static_cast<void>(keep(reply, body, size_of_file(to), to));  // without it, less is resumed
+  }
+  fs::remove(body, ignored);
 }
 
 // A header of the hub's that contradicts the metadata ends the download before it begins.
@@ -254,7 +272,7 @@ Result<bool> HubClient::transfer(std::string_view id, std::string_view commit,
   HttpRequest request;
   request.url = fmt::format("{}/{}/resolve/{}/{}", settings_.endpoint, escape_url(id, true), commit,
                             escape_url(file.path, true));
-  request.out = fs::path(to) += ".body";
+  request.out = body_of(to);
   std::error_code ignored;
   bool resumed = false;
   Attempts attempts(settings_);
@@ -290,6 +308,7 @@ Result<void> HubClient::fetch(std::string_view id, std::string_view commit,
                               const std::function<void(uint64_t)>& progress) const {
   const bool has_digest = !file.sha256.empty() || !file.git_sha.empty();
   std::error_code ignored;
+  adopt(body_of(to), to);
   // Bytes that no digest could prove wrong are not continued.
   if (!has_digest || size_of_file(to) > file.bytes) fs::remove(to, ignored);
   for (bool last = false;; last = true) {

@@ -52,6 +52,10 @@ std::string problem_of(const fs::path& messages) {
   return out;
 }
 
+fs::path headers_of(const fs::path& out) {
+  return fs::path(out) += ".headers";
+}
+
 // The options that are not secret.
 std::vector<std::string> arguments(const HttpRequest& request, const fs::path& headers,
                                    const fs::path& messages) {
@@ -149,8 +153,9 @@ HttpReply parse_header_dump(std::string_view dump) {
     if (line.starts_with("HTTP/")) {
       out = {};
       const std::string_view status = trim(line.substr(std::min(line.find(' '), line.size())));
-      std::from_chars(status.data(), status.data() + std::min<size_t>(status.size(), 3),
-                      out.status);
+      uint16_t number = 0;  // unsigned, because "-02" is not a status
+      std::from_chars(status.data(), status.data() + std::min<size_t>(status.size(), 3), number);
+      out.status = number;
       continue;
     }
     const size_t colon = line.find(':');
@@ -160,8 +165,15 @@ HttpReply parse_header_dump(std::string_view dump) {
   return out;
 }
 
+HttpReply take_unfinished_reply(const fs::path& out) {
+  const auto dump = read_file(headers_of(out), kHeaderBytesMax);
+  std::error_code ignored;
+  fs::remove(headers_of(out), ignored);
+  return dump ? parse_header_dump(*dump) : HttpReply();
+}
+
 Result<HttpReply> http_get(const HttpRequest& request) {
-  const fs::path headers = fs::path(request.out) += ".headers";
+  const fs::path headers = headers_of(request.out);
   const fs::path messages = fs::path(request.out) += ".messages";
   std::error_code ignored;
   for (const fs::path& path : {request.out, headers, messages}) fs::remove(path, ignored);

@@ -47,6 +47,11 @@ std::string escape_url(std::string_view text, bool keep_slashes);
 /// reply. The token and the URL are passed through a pipe, so that other users cannot see them.
 Result<HttpReply> http_get(const HttpRequest& request);
 
+/// Returns the headers of a request to `out` whose process was killed before it could read them;
+/// status 0 if there is none. Its body is in `out` as far as it came, and may still grow. Removes
+/// the headers.
+HttpReply take_unfinished_reply(const std::filesystem::path& out);
+
 /// The bytes of a file; 0 if there is none.
 uint64_t size_of_file(const std::filesystem::path& path);
 
