@@ -166,10 +166,10 @@ class MissingModelList {
     std::string command = weights::pull_command(need.directory);
     if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
     const std::string line = fmt::format(
-        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`. "
-        "`signalbox models pull` without a name fetches the router's own models, which can stand "
-        "in "
-        "for others; --missing-models ignore serves without them",
+        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`, "
+        "fetch "
+        "models that stand in with `signalbox models pull`, or serve without it with "
+        "--missing-models ignore",
         source_, need.key, need.directory, need.what, command);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;

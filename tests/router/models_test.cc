@@ -64,7 +64,8 @@ TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
       "\"/gone/guard\", but decisions depend on jailbreak signals; fetch it with `signalbox models "
-      "pull hf:OWNER/NAME`, or serve without it with --missing-models ignore");
+      "pull hf:OWNER/NAME`, fetch models that stand in with `signalbox models pull`, or serve "
+      "without it with --missing-models ignore");
 }
 
 // "prompt-guard" is upstream's name for the repository jailbreak_classifier_modernbert-base_model.
@@ -94,8 +95,8 @@ TEST(Models, the_default_directories_are_configured_too) {
                 .find("global.model_catalog.system.domain_classifier: there is no model at "
                       "\"models/mmbert32k-intent-classifier-merged\", but decisions depend on "
                       "domain signals; fetch it with `signalbox models pull hf:llm-semantic-router/"
-                      "mmbert32k-intent-classifier-merged`, or serve without it with "
-                      "--missing-models ignore\n"
+                      "mmbert32k-intent-classifier-merged`, fetch models that stand in with "
+                      "`signalbox models pull`, or serve without it with --missing-models ignore\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
       << "both are told at once";
