@@ -46,9 +46,9 @@ class TextEmbedder {
   }
 };
 
-/// How a text's hidden states become one vector: their mean, the first token's, or the last
-/// token's.
-enum class Pooling : uint8_t { kMean, kFirst, kLast };
+/// How a text's hidden states become one vector: their mean, the first token's, the last token's,
+/// or the largest value of each dimension.
+enum class Pooling : uint8_t { kMean, kFirst, kLast, kMax };
 
 /// For inputs that run without an adapter.
 inline constexpr int32_t kNoAdapter = -1;
@@ -161,7 +161,7 @@ class TextModel : public TextEmbedder {
   static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& path,
                                                        const OpenOptions& options = {});
 
-  /// Width of the hidden states; equal to dim().
+  /// Width of the hidden states; equal to dim() unless dense layers follow the pooling.
   virtual int32_t hidden() const = 0;
   virtual int32_t layers() const = 0;
   /// All ids are below this.

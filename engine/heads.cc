@@ -13,7 +13,7 @@
 namespace signalbox::engine {
 namespace {
 
-enum class Family : uint8_t { kBert, kRoberta, kModernBert, kAny };
+enum class Family : uint8_t { kBert, kRoberta, kModernBert, kQwen3, kGemma3, kAny };
 
 bool fits(Family family, std::string_view model_type) {
   switch (family) {
@@ -23,6 +23,10 @@ bool fits(Family family, std::string_view model_type) {
       return model_type == "roberta" || model_type == "xlm-roberta";
     case Family::kModernBert:
       return model_type == "modernbert";
+    case Family::kQwen3:
+      return model_type == "qwen3";
+    case Family::kGemma3:
+      return model_type == "gemma3_text";
     case Family::kAny:
       return true;
   }
@@ -53,6 +57,13 @@ constexpr std::array kArchitectures = {
     Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
     Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
     Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
+    Architecture{"Qwen3Model", Family::kQwen3, {}},
+    Architecture{"Qwen3ForCausalLM", Family::kQwen3, {}},
+    Architecture{"Qwen3ForSequenceClassification", Family::kQwen3, HeadKind::kSequence},
+    Architecture{"Qwen3ForTokenClassification", Family::kQwen3, HeadKind::kTokens},
+    Architecture{"Gemma3TextModel", Family::kGemma3, {}},
+    Architecture{"Gemma3ForCausalLM", Family::kGemma3, {}},
+    Architecture{"Gemma3TextForSequenceClassification", Family::kGemma3, HeadKind::kSequence},
     // Our own architectures, written by `signalbox fit`: only a classifier.
     Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
     Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
@@ -99,7 +110,11 @@ class HeadReader {
     head_.info_.name = (directory_ / "").parent_path().filename().string();
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
-    if (known->family == Family::kAny) {
+    const bool decoder = known->family == Family::kQwen3 || known->family == Family::kGemma3;
+    if (decoder) {  // a matrix over the last token or over each token
+      classifier = "score";
+      head_.pooling_ = Pooling::kLast;
+    } else if (known->family == Family::kAny) {
       SIGNALBOX_TRY_VOID(read_own_pooling());
       SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
       if (reader_.rows("dense.weight") > 0) {
@@ -116,7 +131,8 @@ class HeadReader {
       read_tanh(roberta ? "classifier.dense" : pooler);
       if (roberta) classifier = "classifier.out_proj";
     }
-    SIGNALBOX_TRY_VOID(read_classifier(classifier));
+    const bool bias = !decoder || known->head == HeadKind::kTokens;
+    SIGNALBOX_TRY_VOID(read_classifier(classifier, bias));
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     head_.arena_ = reader_.take_arena();
     return std::move(head_);
@@ -198,7 +214,7 @@ class HeadReader {
     head_.dense_ = reader_.linear(name, trunk_.hidden, trunk_.hidden, true);
   }
 
-  Result<void> read_classifier(const std::string& name) {
+  Result<void> read_classifier(const std::string& name, bool bias) {
     SIGNALBOX_TRY(int32_t classes, root_.integer("num_labels", 1, 1 << 16, 2));
     const int64_t rows = reader_.rows(name + ".weight");
     if (rows > 1 << 16) {
@@ -210,7 +226,7 @@ class HeadReader {
       return fail(Code::kUnsupported, "{}: \"strongest_part\" takes two classes at least",
                   root_.where("classifier_pooling"));
     }
-    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, true);
+    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, bias);
     if (!reader_.status()) return reader_.status();
     SIGNALBOX_TRY(head_.info_.labels, label_names(name, classes));
     return read_scores(classes);
@@ -286,8 +302,12 @@ void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_
     kernels.mean_rows(tokens, hidden, x, out);
     return;
   }
-  const int64_t row = pooling == Pooling::kFirst ? 0 : tokens - 1;
+  const int64_t row = pooling == Pooling::kLast ? tokens - 1 : 0;
   std::copy_n(x + row * hidden, hidden, out);
+  if (pooling != Pooling::kMax) return;
+  for (int64_t at = hidden; at < int64_t{tokens} * hidden; at += hidden) {
+    for (int32_t i = 0; i < hidden; ++i) out[i] = std::max(out[i], x[at + i]);
+  }
 }
 
 void Head::activate(int32_t rows, float* y) const {

@@ -81,23 +81,8 @@ class ModernBert final : public Trunk {
       }
       float* qkv = s.qkv.data() + begin * 3 * hidden;  // (rows, 3, hidden)
       multiply(w.qkv, kernels_, s.batch, begin, rows, x, kernels::Finish::kStore, b, qkv);
-      turn(rope, s.batch, begin, rows, qkv);
+      rotate(kernels_, shape(), rope, s.batch, begin, rows, qkv);
     });
-  }
-
-  // Rotates the queries and keys of rows [begin, begin + rows) by their positions in their texts.
-  void turn(const RopeTables& rope, const Batch& batch, int64_t begin, int32_t rows,
-            float* qkv) const {
-    const int64_t end = begin + rows;
-    for (int64_t row = begin; row < end;) {
-      const int32_t sequence = batch.sequence_of(static_cast<int32_t>(row));
-      const int64_t first = batch.begin(sequence);
-      const int64_t last = std::min<int64_t>(end, first + batch.length(sequence));
-      kernels_.rope(static_cast<int32_t>(last - row), config_.heads, config_.head_dim(),
-                    rope.of[sequence] + (row - first) * config_.head_dim(),
-                    qkv + (row - begin) * 3 * config_.hidden);
-      row = last;
-    }
   }
 
   void feed_forward(const ModernBertLayerWeights& w, Scratch& s, Workers& workers) const {

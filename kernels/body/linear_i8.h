@@ -27,7 +27,7 @@ void dequantize_row(const Panel<I8>& panel, const int32_t* sums, float scale, fl
 template <class Arch, class Product>
 void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, const void* packed,
                const Epilogue& epilogue, float* y) {
-  const bool gated = epilogue.finish == Finish::kGeglu;
+  const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
   sweep_panels<Product>(
       shape.rows, shape.in, panels_of(shape.out, gated), q, packed,

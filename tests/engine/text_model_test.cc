@@ -182,7 +182,8 @@ TEST(TextModel, refuses_unsupported_values_by_name) {
     const char *from, *to, *message;
   } cases[] = {
       {R"("model_type":"bert")", R"("model_type":"gpt2")",
-       R"(model_type: "gpt2" is not supported (supported: bert, modernbert, roberta, xlm-roberta))"},
+       R"(model_type: "gpt2" is not supported (supported: bert, gemma3_text, modernbert, qwen3, roberta, )"
+       R"(xlm-roberta))"},
       {R"("hidden_act":"gelu")", R"("hidden_act":"relu")",
        R"(hidden_act: "relu" is not supported (supported: "gelu"))"},
       {R"("model_type":"bert")", R"("model_type":"bert","position_embedding_type":"relative_key")",

@@ -26,7 +26,8 @@ Result<engine::Pooling> parse_pooling(std::string_view name) {
   if (name == "mean") return engine::Pooling::kMean;
   if (name == "cls") return engine::Pooling::kFirst;
   if (name == "last") return engine::Pooling::kLast;
-  return fail(Code::kInvalid, "--pooling: expected mean, cls or last, found \"{}\"", name);
+  if (name == "max") return engine::Pooling::kMax;
+  return fail(Code::kInvalid, "--pooling: expected mean, cls, last or max, found \"{}\"", name);
 }
 
 // Returns a count of at least one, or 0 if the option is absent.
@@ -56,7 +57,10 @@ int embed_command(int argc, char** argv) {
   add("dim", "keep the first N numbers, for models trained for this (matryoshka)",
       cxxopts::value<int32_t>(), "N");
   add("layers", "stop after N layers of the network", cxxopts::value<int32_t>(), "N");
-  add("pooling", "mean, cls or last; default: the model's own setting, or mean",
+  add("pooling",
+      "mean, cls, last or max; default: the model's own setting; without one, last for causal "
+      "models "
+      "and mean for others",
       cxxopts::value<std::string>(), "HOW");
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
