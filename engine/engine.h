@@ -86,6 +86,7 @@ struct Input {
   int32_t adapter = kNoAdapter;  // index into OpenOptions::adapters
   /// Use kPair for models that judge every word of an answer (`pair`) by a context (`text`).
   Marked marked = Marked::kText;
+  bool raw = false;  // leave the scores of sequence heads as logits
 };
 
 /// A span marked by a token head.

@@ -347,7 +347,8 @@ class Model final : public TextModel, public HasMemory {
                    std::span<float> logits, Answer& answer) const {
     const Head& head = parts_.heads[h];
     const auto classes = static_cast<size_t>(head.classes());
-    for (size_t at = 0; at < logits.size(); at += classes)
+    const bool raw = input.raw && head.info().kind == HeadKind::kSequence;
+    for (size_t at = 0; at < logits.size() && !raw; at += classes)
       head.to_scores(logits.subspan(at, classes));
     if (head.info().kind == HeadKind::kSequence) {
       answer.scores.assign(logits.begin(), logits.end());

@@ -27,6 +27,7 @@ extern const Command kEmbedCommand;
 extern const Command kEvalCommand;
 extern const Command kFitCommand;
 extern const Command kModelsCommand;
+extern const Command kRerankCommand;
 extern const Command kRouteCommand;
 extern const Command kRunCommand;
 extern const Command kServeCommand;

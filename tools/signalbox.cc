@@ -13,9 +13,9 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kBenchCommand, &kCheckAnswerCommand, &kClassifyCommand, &kConfigCommand,   &kConvertCommand,
-    &kEmbedCommand, &kEvalCommand,        &kFitCommand,      &kModelsCommand,   &kRouteCommand,
-    &kRunCommand,   &kServeCommand,       &kTagCommand,      &kTokenizeCommand,
+    &kBenchCommand, &kCheckAnswerCommand, &kClassifyCommand, &kConfigCommand, &kConvertCommand,
+    &kEmbedCommand, &kEvalCommand,        &kFitCommand,      &kModelsCommand, &kRerankCommand,
+    &kRouteCommand, &kRunCommand,         &kServeCommand,    &kTagCommand,    &kTokenizeCommand,
 };
 
 int help() {

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/base64.h"
-#include "router/http/error_reply.h"
+#include "router/admin/client_route.h"
 
 namespace signalbox::admin {
 namespace {
@@ -215,7 +215,7 @@ void write_vector(json::Writer& out, const std::vector<float>& vector, bool as_b
 }
 
 OrFailure<std::string> openai(const http::Request& request, const serving::ServingState& state,
-                              const engine::Patience& patience = {}) {
+                              const engine::Patience& patience) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const json::Value root = document.root();
   SIGNALBOX_OR_FAIL(const auto texts, inputs_of(root));
@@ -248,56 +248,6 @@ OrFailure<std::string> openai(const http::Request& request, const serving::Servi
   return out.end_object().end_object().take();
 }
 
-std::string openai_error(const access::Failure& failure) {
-  if (failure.status == 400) return http::error_body(Error{Code::kInvalid, failure.message});
-  if (failure.status == 404) return http::error_body(Error{Code::kNotFound, failure.message});
-  return http::error_body(failure.status, failure.message);
-}
-
-class OpenAiEmbeddings {
- public:
-  OpenAiEmbeddings(const serving::ServingState& state, http::ThreadPool& pool)
-      : state_(state), pool_(pool) {}
-
-  http::Task<> operator()(http::Exchange exchange) const {
-    OrFailure<std::string> outcome;
-    std::stop_source cancelled;
-    std::function<void()> run = [&] {
-      outcome = openai(exchange.request, state_, {.stop = cancelled.get_token()});
-    };
-    const bool ran =
-        co_await http::run_within(pool_, exchange.interrupt, cancelled, std::move(run));
-    if (exchange.interrupt.raised() && exchange.interrupt.why() == Code::kCancelled) {
-      exchange.reply.abandon();
-      co_return;
-    }
-    if (exchange.interrupt.raised()) {
-      http::Headers none;
-      const Error late = exchange.interrupt.error();
-      co_await http::send_error(exchange.reply, std::move(none), late);
-      co_return;
-    }
-    if (!ran)
-      outcome =
-          tl::unexpected<access::Failure>(access::Failure{429, "OVERLOADED", "too many requests"});
-    http::Headers fields;
-    fields.add("Content-Type", "application/json");
-    if (!ran) fields.add("Retry-After", "1");
-    const std::string body = outcome ? *outcome : openai_error(outcome.error());
-    co_await exchange.reply.send(outcome ? 200 : outcome.error().status, fields, body);
-  }
-
- private:
-  const serving::ServingState& state_;
-  http::ThreadPool& pool_;
-};
-
-AdminReply answer_openai(const http::Request& request, const serving::ServingState& state) {
-  const auto outcome = openai(request, state);
-  return outcome ? AdminReply{200, *outcome}
-                 : AdminReply{outcome.error().status, openai_error(outcome.error())};
-}
-
 AdminHandler embeddings_handler(OrFailure<std::string> (*handler)(const http::Request&,
                                                                   const serving::ServingState&)) {
   return [handler](const http::Request& request, const serving::ServingState& state) {
@@ -318,12 +268,14 @@ std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
   add("/api/v1/embeddings", embeddings_handler(embeddings));
   add("/api/v1/similarity", embeddings_handler(similarity));
   add("/api/v1/similarity/batch", embeddings_handler(similarities));
-  add("/v1/embeddings", answer_openai);
+  add("/v1/embeddings", [](const http::Request& request, const serving::ServingState& state) {
+    return answer_client(request, state, openai);
+  });
   return routes;
 }
 
 http::Route openai_embeddings_route(const serving::ServingState& state, http::ThreadPool& pool) {
-  return {"POST", "/v1/embeddings", OpenAiEmbeddings(state, pool)};
+  return client_route("/v1/embeddings", state, pool, openai);
 }
 
 }  // namespace signalbox::admin

@@ -84,6 +84,9 @@ constexpr Key kSystemModelsKeys[] = {
            "Directory of the NLI model: whether one sentence follows from another."),
     string(FIELD(SystemModels, feedback_detector),
            "Directory of the model that finds the user's opinion of an answer."),
+    string(FIELD(SystemModels, reranker),
+           "Directory of the cross-encoder with one label behind `/v1/rerank` and `/rerank`. "
+           "Default: none."),
 };
 constexpr Section kSystemModels{kSystemModelsKeys};
 

@@ -50,6 +50,7 @@ struct SystemModels {
   std::string hallucination_detector = "models/mom-halugate-detector";
   std::string hallucination_explainer = "models/mom-halugate-explainer";
   std::string feedback_detector = "models/mmbert32k-feedback-detector-merged";
+  std::string reranker = {};  // of the rerank API; this project's own key
 };
 
 /// A model on another server that classifies or guards.
