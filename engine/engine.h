@@ -22,10 +22,14 @@
 
 namespace signalbox::engine {
 
+class TextModel;
+
 /// Embeds texts. Implementations are immutable and thread-safe.
 class TextEmbedder {
  public:
   virtual ~TextEmbedder() = default;
+  /// Returns the model that embeds, or nullptr if it is not a TextModel of this process.
+  virtual const TextModel* text_model() const { return nullptr; }
   /// Length of one embedding.
   virtual int32_t dim() const = 0;
   /// The maximum number of tokens of one input, including special tokens.
@@ -161,6 +165,8 @@ class TextModel : public TextEmbedder {
   /// option).
   static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& path,
                                                        const OpenOptions& options = {});
+
+  const TextModel* text_model() const final { return this; }
 
   /// Width of the hidden states; equal to dim() unless dense layers follow the pooling.
   virtual int32_t hidden() const = 0;

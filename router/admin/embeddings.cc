@@ -10,6 +10,7 @@
 
 #include "base/base64.h"
 #include "router/admin/client_route.h"
+#include "router/models/shaped_embedder.h"
 
 namespace signalbox::admin {
 namespace {
@@ -25,15 +26,21 @@ struct Embedder {
   std::shared_ptr<const engine::TextEmbedder> model;
   const engine::TextModel* text_model = nullptr;  // the same model, if it is a TextModel
   std::string name;
+
+  /// Numbers of a whole embedding.
+  int32_t width() const { return text_model != nullptr ? text_model->dim() : model->dim(); }
 };
 
 OrFailure<Embedder> find_embedder(const serving::ServingState& state) {
-  const std::string& path = state.config().embedding_model.path;
+  const config::EmbeddingModel& config = state.config().embedding_model;
+  const std::string& path = config.is_remote() ? config.endpoint->model : config.path;
   Embedder embedder;
   embedder.name = std::filesystem::path(path).filename().string();
   embedder.model = state.router->models().embedder;
   if (!embedder.model) {
-    auto opened = state.shelf.get(path);
+    auto opened = config.is_remote() ? Result<models::ModelCache::Model>(fail(
+                                           Code::kNotFound, "its server did not answer at start"))
+                                     : state.shelf.get(path);
     if (!opened) {
       return tl::unexpected<access::Failure>(
           access::Failure{503, "MODEL_NOT_AVAILABLE",
@@ -41,9 +48,9 @@ OrFailure<Embedder> find_embedder(const serving::ServingState& state) {
                                       "global.model_catalog.embeddings.semantic)",
                                       opened.error().message)});
     }
-    embedder.model = *std::move(opened);
+    embedder.model = models::shape_embedder(config, *std::move(opened));
   }
-  embedder.text_model = dynamic_cast<const engine::TextModel*>(embedder.model.get());
+  embedder.text_model = embedder.model->text_model();
   return embedder;
 }
 
@@ -59,17 +66,21 @@ OrFailure<void> check_name(const Embedder& embedder, const json::Value& root) {
                                   json::quote_briefly(name), embedder.name)});
 }
 
-OrFailure<engine::EmbedOptions> embed_options(const Embedder& embedder, const json::Value& root,
+// Returns the options of the request; those that it lacks are the configuration's.
+OrFailure<engine::EmbedOptions> embed_options(const serving::ServingState& state,
+                                              const Embedder& embedder, const json::Value& root,
                                               std::string_view dimension_key) {
   SIGNALBOX_OR_FAIL(const int64_t dim, count_member(root, dimension_key, kDimensionMax));
   SIGNALBOX_OR_FAIL(const int64_t layers, count_member(root, "target_layer", kLayersMax));
-  if (dim > embedder.model->dim())
-    return invalid(fmt::format("{}: the model has {}", dimension_key, embedder.model->dim()));
+  if (dim > embedder.width())
+    return invalid(fmt::format("{}: the model has {}", dimension_key, embedder.width()));
   if (layers > 0 && (embedder.text_model == nullptr || layers > embedder.text_model->layers()))
     return invalid("target_layer: the model has fewer layers");
   engine::EmbedOptions options;
-  options.dim = static_cast<int32_t>(dim);
-  options.layers = static_cast<int32_t>(layers);
+  if (embedder.text_model != nullptr)
+    options = models::embed_options(state.config().embedding_model, *embedder.text_model);
+  if (dim > 0) options.dim = static_cast<int32_t>(dim);
+  if (layers > 0) options.layers = static_cast<int32_t>(layers);
   return options;
 }
 
@@ -78,7 +89,7 @@ OrFailure<std::vector<std::vector<float>>> embed(const Embedder& embedder,
                                                  std::span<const std::string_view> texts,
                                                  const engine::EmbedOptions& options,
                                                  const engine::Patience& patience = {}) {
-  const auto whole = static_cast<size_t>(embedder.model->dim());
+  const auto whole = static_cast<size_t>(embedder.width());
   const size_t dim = options.dim > 0 ? static_cast<size_t>(options.dim) : whole;
   const bool plain = options == engine::EmbedOptions{} || embedder.text_model == nullptr;
   std::vector<std::vector<float>> all;
@@ -121,7 +132,7 @@ OrFailure<std::string> embeddings(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimension"));
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   const double each = watch.ms() / static_cast<double>(texts.size());
   json::Writer out;
@@ -147,7 +158,7 @@ OrFailure<std::string> similarity(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimension"));
   const std::string_view texts[] = {one, other};
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   json::Writer out;
@@ -167,7 +178,7 @@ OrFailure<std::string> similarities(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimension"));
   texts.push_back(query);
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   texts.pop_back();
@@ -229,7 +240,7 @@ OrFailure<std::string> openai(const http::Request& request, const serving::Servi
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimensions"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimensions"));
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options, patience));
   int64_t tokens = 0;
   for (const std::string_view text : texts) {

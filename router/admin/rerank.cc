@@ -31,7 +31,7 @@ OrFailure<Reranker> find_reranker(const serving::ServingState& state) {
   const std::string& path = state.config().system_models.reranker;
   if (path.empty()) {
     return no_reranker(
-        "MODEL_NOT_CONFIGURED",
+        "CLASSIFIER_NOT_CONFIGURED",
         fmt::format("no reranker is configured; set {} to the directory of one", kRerankerKey));
   }
   Reranker out{.name = (std::filesystem::path(path) / "").parent_path().filename().string()};

@@ -22,10 +22,11 @@ struct EmbeddingEndpoint {
 };
 
 struct EmbeddingModel {
-  std::string path = "models/minilm";  // a model directory
-  double soft_threshold = 0.5;         // min_score_threshold
-  bool soft_matching = false;          // enable_soft_matching
-  int32_t top_k = 1;                   // 0: every signal over its threshold matches
+  std::string path = "models/minilm";          // directory of the model that embeds
+  std::string path_key = "minilm_model_path";  // the key that names it
+  double soft_threshold = 0.5;                 // min_score_threshold
+  bool soft_matching = false;                  // enable_soft_matching
+  int32_t top_k = 1;                           // 0: every signal over its threshold matches
   std::string mmbert_model_path = {};
   std::string bert_model_path = {};
   std::string qwen3_model_path = {};
@@ -39,6 +40,12 @@ struct EmbeddingModel {
   uint32_t target_layer = 0;      // 0: the last
   PrototypeScoring prototype_scoring = {};
   std::optional<EmbeddingEndpoint> endpoint = {};
+
+  /// Returns whether a server embeds the texts; `backend` may select a model here instead.
+  bool is_remote() const {
+    const bool is_here = backend == "candle" || backend == "onnx" || backend == "openvino";
+    return endpoint && !endpoint->base_url.empty() && !is_here;
+  }
 };
 
 /// Model directories by task; modules name one by `model_ref`. The defaults are upstream's.
