@@ -26,18 +26,7 @@ void Block::project(const Linear& layer, const float* from) const {
 }
 
 void Block::rotate(const RopeTables& rope) const {
-  const Batch& batch = pass_.scratch.batch;
-  const TrunkShape& shape = pass_.shape;
-  const int64_t end = begin_ + rows_;
-  for (int64_t row = begin_; row < end;) {
-    const int32_t sequence = batch.sequence_of(static_cast<int32_t>(row));
-    const int64_t first = batch.begin(sequence);
-    const int64_t last = std::min<int64_t>(end, first + batch.length(sequence));
-    pass_.kernels.rope(static_cast<int32_t>(last - row), shape.heads, shape.head_dim(),
-                       rope.of[sequence] + (row - first) * shape.head_dim(),
-                       qkv() + (row - begin_) * 3 * shape.hidden);
-    row = last;
-  }
+  engine::rotate(pass_.kernels, pass_.shape, rope, pass_.scratch.batch, begin_, rows_, qkv());
 }
 
 void Block::add(const Linear& layer, const float* from) const {

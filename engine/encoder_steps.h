@@ -47,10 +47,10 @@ class Block {
   BlockScratch& scratch() const { return scratch_; }
   /// The residual stream, (rows, hidden).
   float* x() const { return pass_.scratch.x.data() + begin_ * pass_.shape.hidden; }
-  /// Queries, keys and values, (rows, 3, hidden).
-  float* qkv() const { return pass_.scratch.qkv.data() + begin_ * 3 * pass_.shape.hidden; }
-  /// The output of attention, (rows, hidden).
-  const float* mixed() const { return pass_.scratch.mixed.data() + begin_ * pass_.shape.hidden; }
+  /// Queries, keys and values, (rows, shape.qkv()).
+  float* qkv() const { return pass_.scratch.qkv.data() + begin_ * pass_.shape.qkv(); }
+  /// The output of attention, (rows, shape.mixed()).
+  const float* mixed() const { return pass_.scratch.mixed.data() + begin_ * pass_.shape.mixed(); }
 
   /// x = norm(x).
   void normalize(const Norm& norm) const;

@@ -14,97 +14,104 @@ namespace signalbox::engine {
 namespace {
 
 // The model types whose heads an architecture belongs to. kAny is for our own heads.
-enum class HeadFamily : uint8_t {
+enum class Family : uint8_t {
   kBert,
   kRoberta,
   kDistilBert,
   kElectra,
   kAlbert,
   kModernBert,
+  kQwen3,
+  kGemma3,
   kAny
 };
 
 struct ModelType {
   std::string_view name;
-  HeadFamily family;
+  Family family;
 };
 
-constexpr std::array kModelTypes = {ModelType{"bert", HeadFamily::kBert},
-                                    ModelType{"roberta", HeadFamily::kRoberta},
-                                    ModelType{"xlm-roberta", HeadFamily::kRoberta},
-                                    ModelType{"distilbert", HeadFamily::kDistilBert},
-                                    ModelType{"electra", HeadFamily::kElectra},
-                                    ModelType{"albert", HeadFamily::kAlbert},
-                                    ModelType{"modernbert", HeadFamily::kModernBert}};
+constexpr std::array kModelTypes = {ModelType{"bert", Family::kBert},
+                                    ModelType{"roberta", Family::kRoberta},
+                                    ModelType{"xlm-roberta", Family::kRoberta},
+                                    ModelType{"distilbert", Family::kDistilBert},
+                                    ModelType{"electra", Family::kElectra},
+                                    ModelType{"albert", Family::kAlbert},
+                                    ModelType{"modernbert", Family::kModernBert},
+                                    ModelType{"qwen3", Family::kQwen3},
+                                    ModelType{"gemma3_text", Family::kGemma3}};
 
-bool fits(HeadFamily family, std::string_view model_type) {
-  if (family == HeadFamily::kAny) return true;
+bool fits(Family family, std::string_view model_type) {
+  if (family == Family::kAny) return true;
   const auto found = std::ranges::find(kModelTypes, model_type, &ModelType::name);
   return found != kModelTypes.end() && found->family == family;
 }
 
 struct Architecture {
   std::string_view name;
-  HeadFamily family;
+  Family family;
   std::optional<HeadKind> head;  // nullopt: a bare encoder, or one with a language model's head
 };
 
 constexpr std::array kArchitectures = {
-    Architecture{"BertModel", HeadFamily::kBert, {}},
-    Architecture{"BertForMaskedLM", HeadFamily::kBert, {}},
-    Architecture{"BertForPreTraining", HeadFamily::kBert, {}},
-    Architecture{"BertForSequenceClassification", HeadFamily::kBert, HeadKind::kSequence},
-    Architecture{"BertForTokenClassification", HeadFamily::kBert, HeadKind::kTokens},
-    Architecture{"RobertaModel", HeadFamily::kRoberta, {}},
-    Architecture{"RobertaForMaskedLM", HeadFamily::kRoberta, {}},
-    Architecture{"RobertaForSequenceClassification", HeadFamily::kRoberta, HeadKind::kSequence},
-    Architecture{"RobertaForTokenClassification", HeadFamily::kRoberta, HeadKind::kTokens},
-    Architecture{"XLMRobertaModel", HeadFamily::kRoberta, {}},
-    Architecture{"XLMRobertaForMaskedLM", HeadFamily::kRoberta, {}},
-    Architecture{"XLMRobertaForSequenceClassification", HeadFamily::kRoberta, HeadKind::kSequence},
-    Architecture{"XLMRobertaForTokenClassification", HeadFamily::kRoberta, HeadKind::kTokens},
-    Architecture{"DistilBertModel", HeadFamily::kDistilBert, {}},
-    Architecture{"DistilBertForMaskedLM", HeadFamily::kDistilBert, {}},
-    Architecture{"DistilBertForSequenceClassification", HeadFamily::kDistilBert,
-                 HeadKind::kSequence},
-    Architecture{"DistilBertForTokenClassification", HeadFamily::kDistilBert, HeadKind::kTokens},
-    Architecture{"ElectraModel", HeadFamily::kElectra, {}},
-    Architecture{"ElectraForMaskedLM", HeadFamily::kElectra, {}},
-    Architecture{"ElectraForPreTraining", HeadFamily::kElectra, {}},
-    Architecture{"ElectraForSequenceClassification", HeadFamily::kElectra, HeadKind::kSequence},
-    Architecture{"ElectraForTokenClassification", HeadFamily::kElectra, HeadKind::kTokens},
-    Architecture{"AlbertModel", HeadFamily::kAlbert, {}},
-    Architecture{"AlbertForMaskedLM", HeadFamily::kAlbert, {}},
-    Architecture{"AlbertForPreTraining", HeadFamily::kAlbert, {}},
-    Architecture{"AlbertForSequenceClassification", HeadFamily::kAlbert, HeadKind::kSequence},
-    Architecture{"AlbertForTokenClassification", HeadFamily::kAlbert, HeadKind::kTokens},
-    Architecture{"ModernBertModel", HeadFamily::kModernBert, {}},
-    Architecture{"ModernBertForMaskedLM", HeadFamily::kModernBert, {}},
-    Architecture{"ModernBertForSequenceClassification", HeadFamily::kModernBert,
-                 HeadKind::kSequence},
-    Architecture{"ModernBertForTokenClassification", HeadFamily::kModernBert, HeadKind::kTokens},
+    Architecture{"BertModel", Family::kBert, {}},
+    Architecture{"BertForMaskedLM", Family::kBert, {}},
+    Architecture{"BertForPreTraining", Family::kBert, {}},
+    Architecture{"BertForSequenceClassification", Family::kBert, HeadKind::kSequence},
+    Architecture{"BertForTokenClassification", Family::kBert, HeadKind::kTokens},
+    Architecture{"RobertaModel", Family::kRoberta, {}},
+    Architecture{"RobertaForMaskedLM", Family::kRoberta, {}},
+    Architecture{"RobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
+    Architecture{"RobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
+    Architecture{"XLMRobertaModel", Family::kRoberta, {}},
+    Architecture{"XLMRobertaForMaskedLM", Family::kRoberta, {}},
+    Architecture{"XLMRobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
+    Architecture{"XLMRobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
+    Architecture{"DistilBertModel", Family::kDistilBert, {}},
+    Architecture{"DistilBertForMaskedLM", Family::kDistilBert, {}},
+    Architecture{"DistilBertForSequenceClassification", Family::kDistilBert, HeadKind::kSequence},
+    Architecture{"DistilBertForTokenClassification", Family::kDistilBert, HeadKind::kTokens},
+    Architecture{"ElectraModel", Family::kElectra, {}},
+    Architecture{"ElectraForMaskedLM", Family::kElectra, {}},
+    Architecture{"ElectraForPreTraining", Family::kElectra, {}},
+    Architecture{"ElectraForSequenceClassification", Family::kElectra, HeadKind::kSequence},
+    Architecture{"ElectraForTokenClassification", Family::kElectra, HeadKind::kTokens},
+    Architecture{"AlbertModel", Family::kAlbert, {}},
+    Architecture{"AlbertForMaskedLM", Family::kAlbert, {}},
+    Architecture{"AlbertForPreTraining", Family::kAlbert, {}},
+    Architecture{"AlbertForSequenceClassification", Family::kAlbert, HeadKind::kSequence},
+    Architecture{"AlbertForTokenClassification", Family::kAlbert, HeadKind::kTokens},
+    Architecture{"ModernBertModel", Family::kModernBert, {}},
+    Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
+    Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
+    Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
+    Architecture{"Qwen3Model", Family::kQwen3, {}},
+    Architecture{"Qwen3ForCausalLM", Family::kQwen3, {}},
+    Architecture{"Qwen3ForSequenceClassification", Family::kQwen3, HeadKind::kSequence},
+    Architecture{"Qwen3ForTokenClassification", Family::kQwen3, HeadKind::kTokens},
+    Architecture{"Gemma3TextModel", Family::kGemma3, {}},
+    Architecture{"Gemma3ForCausalLM", Family::kGemma3, {}},
+    Architecture{"Gemma3TextForSequenceClassification", Family::kGemma3, HeadKind::kSequence},
     // Our own architectures, written by `signalbox fit`: only a classifier.
-    Architecture{"LinearForSequenceClassification", HeadFamily::kAny, HeadKind::kSequence},
-    Architecture{"LinearForTokenClassification", HeadFamily::kAny, HeadKind::kTokens},
+    Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
+    Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
 };
 
 // A sequence head reads the first token through a dense layer and a fixed activation. The
 // classifier of some families is then the second of two layers with a common name.
 struct SequenceHead {
-  HeadFamily family;
+  Family family;
   std::string_view dense;  // of a bare encoder, or with a prefix
   Activation activation;
   std::string_view classifier;
 };
 
 constexpr std::array kSequenceHeads = {
-    SequenceHead{HeadFamily::kBert, "pooler.dense", Activation::kTanh, "classifier"},
-    SequenceHead{HeadFamily::kAlbert, "pooler", Activation::kTanh, "classifier"},
-    SequenceHead{HeadFamily::kDistilBert, "pre_classifier", Activation::kRelu, "classifier"},
-    SequenceHead{HeadFamily::kElectra, "classifier.dense", Activation::kGelu,
-                 "classifier.out_proj"},
-    SequenceHead{HeadFamily::kRoberta, "classifier.dense", Activation::kTanh,
-                 "classifier.out_proj"}};
+    SequenceHead{Family::kBert, "pooler.dense", Activation::kTanh, "classifier"},
+    SequenceHead{Family::kAlbert, "pooler", Activation::kTanh, "classifier"},
+    SequenceHead{Family::kDistilBert, "pre_classifier", Activation::kRelu, "classifier"},
+    SequenceHead{Family::kElectra, "classifier.dense", Activation::kGelu, "classifier.out_proj"},
+    SequenceHead{Family::kRoberta, "classifier.dense", Activation::kTanh, "classifier.out_proj"}};
 
 // Returns the head for PEFT's task_type, or null for another task.
 const Architecture* architecture_for(std::string_view task, std::string_view model_type) {
@@ -147,19 +154,24 @@ class HeadReader {
     head_.info_.name = (directory_ / "").parent_path().filename().string();
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
-    if (known->family == HeadFamily::kAny) {
+    const bool decoder = known->family == Family::kQwen3 || known->family == Family::kGemma3;
+    if (decoder) {  // a matrix over the last token or over each token
+      classifier = "score";
+      head_.pooling_ = Pooling::kLast;
+    } else if (known->family == Family::kAny) {
       SIGNALBOX_TRY_VOID(read_own_pooling());
       SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
       if (reader_.rows("dense.weight") > 0) {
         SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
         head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
       }
-    } else if (known->family == HeadFamily::kModernBert) {
+    } else if (known->family == Family::kModernBert) {
       SIGNALBOX_TRY_VOID(read_prediction_head());
     } else if (known->head == HeadKind::kSequence) {
       classifier = read_sequence_head(known->family);
     }
-    SIGNALBOX_TRY_VOID(read_classifier(classifier));
+    const bool bias = !decoder || known->head == HeadKind::kTokens;
+    SIGNALBOX_TRY_VOID(read_classifier(classifier, bias));
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     head_.arena_ = reader_.take_arena();
     return std::move(head_);
@@ -224,19 +236,18 @@ class HeadReader {
 
   // Returns the name of the classifier. BERT and ALBERT have the dense layer in the encoder, so it
   // may have the encoder's prefix.
-  std::string read_sequence_head(HeadFamily family) {
+  std::string read_sequence_head(Family family) {
     const SequenceHead& form = *std::ranges::find(kSequenceHeads, family, &SequenceHead::family);
     std::string dense(form.dense);
-    if (reader_.rows(dense + ".weight") == 0 && family == HeadFamily::kBert)
-      dense = "bert." + dense;
-    if (reader_.rows(dense + ".weight") == 0 && family == HeadFamily::kAlbert)
+    if (reader_.rows(dense + ".weight") == 0 && family == Family::kBert) dense = "bert." + dense;
+    if (reader_.rows(dense + ".weight") == 0 && family == Family::kAlbert)
       dense = "albert." + dense;
     head_.activation_ = form.activation;
     head_.dense_ = reader_.linear(dense, trunk_.hidden, trunk_.hidden, true);
     return std::string(form.classifier);
   }
 
-  Result<void> read_classifier(const std::string& name) {
+  Result<void> read_classifier(const std::string& name, bool bias) {
     SIGNALBOX_TRY(int32_t classes, root_.integer("num_labels", 1, 1 << 16, 2));
     const int64_t rows = reader_.rows(name + ".weight");
     if (rows > 1 << 16) {
@@ -248,7 +259,7 @@ class HeadReader {
       return fail(Code::kUnsupported, "{}: \"strongest_part\" takes two classes at least",
                   root_.where("classifier_pooling"));
     }
-    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, true);
+    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, bias);
     if (!reader_.status()) return reader_.status();
     SIGNALBOX_TRY(head_.info_.labels, label_names(name, classes));
     return read_scores(classes);
@@ -324,8 +335,12 @@ void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_
     kernels.mean_rows(tokens, hidden, x, out);
     return;
   }
-  const int64_t row = pooling == Pooling::kFirst ? 0 : tokens - 1;
+  const int64_t row = pooling == Pooling::kLast ? tokens - 1 : 0;
   std::copy_n(x + row * hidden, hidden, out);
+  if (pooling != Pooling::kMax) return;
+  for (int64_t at = hidden; at < int64_t{tokens} * hidden; at += hidden) {
+    for (int32_t i = 0; i < hidden; ++i) out[i] = std::max(out[i], x[at + i]);
+  }
 }
 
 std::vector<float> Head::logits(const Batch& batch, const float* x) const {

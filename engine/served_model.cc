@@ -135,7 +135,7 @@ Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> 
 }
 
 std::optional<SchedulerLoad> load_of(const TextEmbedder& model) {
-  const auto* served = dynamic_cast<const ServedModel*>(&model);
+  const auto* served = dynamic_cast<const ServedModel*>(model.text_model());
   return served == nullptr ? std::nullopt : std::optional(served->load());
 }
 

@@ -21,6 +21,7 @@ void install(Table& table) {
   table.tanh = tanh<Arch>;
   table.relu = relu<Arch>;
   table.layer_norm = layer_norm<Arch>;
+  table.rms_norm = rms_norm<Arch>;
   table.rope = rope<Arch>;
   table.attention = attention<Arch>;
   table.mean_rows = mean_rows<Arch>;

@@ -33,7 +33,7 @@ inline constexpr bool kSumsAreShifted = !requires {
 template <class Arch, class Product>
 void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, const void* packed,
                const Epilogue& epilogue, float* y) {
-  const bool gated = epilogue.finish == Finish::kGeglu;
+  const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
   sweep_panels<Product>(shape.rows, shape.in, panels_of(shape.out, gated), q, packed,
                         [&](int64_t p, int64_t top, int64_t rows, const int32_t* sums) {

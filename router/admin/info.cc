@@ -97,7 +97,7 @@ struct ListedModel {
 };
 
 void write_loaded(json::Writer& out, const ListedModel& listed) {
-  const auto* model = dynamic_cast<const engine::TextModel*>(listed.model.get());
+  const engine::TextModel* model = listed.model ? listed.model->text_model() : nullptr;
   if (model == nullptr) return;
   if (const uint64_t bytes = engine::memory_bytes_of(*model); bytes != 0)
     out.member("memory_bytes", static_cast<int64_t>(bytes));
