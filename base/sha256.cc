@@ -7,20 +7,38 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <initializer_list>
 
 #include "base/error.h"
 
 namespace signalbox {
+namespace {
 
-std::string sha256_hex(std::string_view bytes) {
+std::string digest_hex(const EVP_MD* kind, std::initializer_list<std::string_view> parts) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  SIGNALBOX_CHECK(
-      EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1);
+  EVP_MD_CTX* const context = EVP_MD_CTX_new();
+  SIGNALBOX_CHECK(context != nullptr && EVP_DigestInit_ex(context, kind, nullptr) == 1);
+  for (const std::string_view part : parts) {
+    SIGNALBOX_CHECK(EVP_DigestUpdate(context, part.data(), part.size()) == 1);
+  }
+  SIGNALBOX_CHECK(EVP_DigestFinal_ex(context, digest.data(), &size) == 1);
+  EVP_MD_CTX_free(context);
   std::string hex;
   hex.reserve(2 * size);
   for (unsigned int i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
   return hex;
+}
+
+}  // namespace
+
+std::string sha256_hex(std::string_view bytes) {
+  return digest_hex(EVP_sha256(), {bytes});
+}
+
+std::string git_blob_hex(std::string_view bytes) {
+  const std::string header = fmt::format("blob {}", bytes.size());
+  return digest_hex(EVP_sha1(), {header, std::string_view("\0", 1), bytes});
 }
 
 }  // namespace signalbox

@@ -9,6 +9,10 @@ target_compile_options(signalbox_flags INTERFACE
 # g++ starts garbage collection at 400 MB instead of 128. This saves a tenth of the time for less than 200 MB per file.
 target_compile_options(signalbox_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=400000>)
 target_compile_definitions(signalbox_flags INTERFACE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  # char is unsigned on arm64. With this option a comparison or conversion means the same on every processor.
+  target_compile_options(signalbox_flags INTERFACE -fsigned-char)
+endif()
 if(SIGNALBOX_FUZZ)
   target_compile_options(signalbox_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
@@ -44,24 +48,39 @@ function(spare_coroutines name)
   endforeach()
 endfunction()
 
+# Static, or shared where many test programs would otherwise each link the whole tree.
+set(SIGNALBOX_ROOM_KIND STATIC)
+if(SIGNALBOX_SHARED_ROOMS)
+  set(SIGNALBOX_ROOM_KIND SHARED)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
+
 # signalbox_library(name [COMPUTES] SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one with
-# its own dependency. COMPUTES: optimised even under sanitizers. Other libraries are not, because compiling them takes
-# longer than running them.
+# its own dependency. COMPUTES: its loops take a measurable share of a request, so it gets one more level of
+# optimisation than the rest: -O2 instead of -O1 in a release, -O1 instead of -O0 under sanitizers.
 function(signalbox_library name)
   cmake_parse_arguments(arg "COMPUTES" "PRECOMPILED" "SOURCES;LINKS" ${ARGN})
-  add_library(${name} STATIC ${arg_SOURCES})
+  add_library(${name} ${SIGNALBOX_ROOM_KIND} ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE signalbox_flags)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
-  if(NOT arg_PRECOMPILED)
+  optimise(${name} "${arg_COMPUTES}")
+  if(arg_COMPUTES AND NOT arg_PRECOMPILED STREQUAL "none")
+    set(arg_PRECOMPILED precompiled_computes)
+  elseif(NOT arg_PRECOMPILED)
     set(arg_PRECOMPILED precompiled_std)
-  endif()
-  if(arg_COMPUTES AND SIGNALBOX_SANITIZE)
-    target_compile_options(${name} PRIVATE -O1)
-    set(arg_PRECOMPILED own)
   endif()
   spare_coroutines(${name} ${arg_SOURCES})
   precompiled(${name} ${arg_PRECOMPILED})
   unity(${name})
+endfunction()
+
+# optimise(name computes): the level of optimisation of a library, see above.
+function(optimise name computes)
+  if(NOT computes)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  elseif(SIGNALBOX_SANITIZE)
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
 endfunction()
 
 # Most tests are compiled with little or no optimisation, because they run briefly and are compiled often. With
@@ -119,7 +138,7 @@ function(spare_oracle source)
   endif()
 endfunction()
 
-# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): under the asan preset a libFuzzer target. Its ctest
+# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): under the fuzz preset a libFuzzer target. Its ctest
 # entry runs it for SIGNALBOX_FUZZ_SECONDS starting from the corpus. New inputs stay in the build tree and are used
 # again in the next run. Under every other preset a program that replays the corpus, run by ctest.
 set(SIGNALBOX_FUZZ_SECONDS 2 CACHE STRING "How long ctest runs each fuzz target")

@@ -33,19 +33,18 @@ std::vector<float> stack_down(const std::vector<const LoraLayer*>& parts, int64_
 
 // Combines the second matrices: each part's is at the rows of its outputs and the columns of its
 // rank, with zeros elsewhere: (out, rank).
-std::vector<float> stack_up(const std::vector<const LoraLayer*>& parts, int64_t rank, int64_t out,
-                            const kernels::Table& kernels) {
-  std::vector<float> all(out * rank), own;
-  const int64_t rows = out / static_cast<int64_t>(parts.size());  // rows of one part
-  int64_t column = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
+std::vector<float> stack_up(const std::vector<const LoraLayer*>& parts, int64_t rank,
+                            const LinearSpec& spec, const kernels::Table& kernels) {
+  std::vector<float> all(spec.out * rank), own;
+  int64_t row = 0, column = 0;
+  for (size_t i = 0; i < parts.size(); row += spec.rows_of(i), ++i) {
     if (parts[i] == nullptr) continue;
+    const int64_t rows = spec.rows_of(i);
     const int64_t width = parts[i]->rank();
     own.resize(rows * width);
     widen(parts[i]->b, 0, kernels, own);
     for (int64_t r = 0; r < rows; ++r) {
-      std::copy_n(own.begin() + r * width, width,
-                  all.begin() + (static_cast<int64_t>(i) * rows + r) * rank + column);
+      std::copy_n(own.begin() + r * width, width, all.begin() + (row + r) * rank + column);
     }
     column += width;
   }
@@ -61,16 +60,15 @@ Result<Adapter> Adapter::open(weights::LoraUse& use, std::span<const LinearSpec>
   for (const LinearSpec& spec : linears) {
     const auto parts = parts_of(spec, use);
     int32_t rank = 0;
-    for (const LoraLayer* part : parts) {
-      if (part == nullptr) continue;
-      const auto count = static_cast<int32_t>(parts.size());
-      SIGNALBOX_TRY_VOID(use.adapter().check(*part, spec.out / count, spec.in));
-      rank += static_cast<int32_t>(part->rank());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] == nullptr) continue;
+      SIGNALBOX_TRY_VOID(use.adapter().check(*parts[i], spec.rows_of(i), spec.in));
+      rank += static_cast<int32_t>(parts[i]->rank());
     }
     out.pairs_.emplace_back();
     if (rank == 0) continue;
     const auto down = stack_down(parts, rank, spec.in, kernels);
-    const auto up = stack_up(parts, rank, spec.out, kernels);
+    const auto up = stack_up(parts, rank, spec, kernels);
     const auto packed_down = out.arena_.take(packed_linear_bytes(kFormat, spec.in, rank));
     const auto packed_up =
         out.arena_.take(packed_linear_bytes(kFormat, rank, spec.out, spec.gated));

@@ -1,11 +1,11 @@
 #pragma once
-// The forward pass of BERT and RoBERTa.
+// The forward pass of BERT and of the encoders that are built like it.
 
 #include "engine/trunk.h"
 
 namespace signalbox::engine {
 
-/// open_trunk() for model_type bert, roberta and xlm-roberta.
+/// open_trunk() for the families of bert_config.h.
 Result<std::unique_ptr<const Trunk>> open_bert(const weights::HfConfig& config,
                                                const weights::SafeTensors& file,
                                                const TrunkOptions& options);

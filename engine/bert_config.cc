@@ -1,52 +1,109 @@
-// Reads config.json into a BertConfig.
+// Chooses the reader of a family, and reads what the families share.
 
 #include "engine/bert_config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/read_options.h"
 
 namespace signalbox::engine {
 namespace {
 
-// Requires that a key is `only`, its single supported value, or missing.
-Result<void> require(const weights::HfObject& config, std::string_view key, std::string_view only) {
-  SIGNALBOX_TRY(const std::string value, config.string(key, only));
-  if (value == only) return {};
-  return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: \"{}\")",
-              config.where(key), value, only);
+struct Family {
+  std::string_view model_type;
+  Result<BertConfig> (*read)(const weights::HfObject& config);
+};
+
+constexpr std::array kFamilies = {Family{"bert", read_bert},
+                                  Family{"roberta", read_roberta},
+                                  Family{"xlm-roberta", read_xlm_roberta},
+                                  Family{"distilbert", read_distilbert},
+                                  Family{"electra", read_electra},
+                                  Family{"albert", read_albert}};
+
+}  // namespace
+
+void BertConfig::number_layers(int32_t count, std::string_view path) {
+  for (int32_t layer = 0; layer < count; ++layer) {
+    order.push_back(layer);
+    names.layers.push_back(fmt::format("{}{}.", path, layer));
+  }
 }
 
-Result<void> refuse(const weights::HfObject& config, std::string_view key) {
-  SIGNALBOX_TRY(const bool value, config.boolean(key, false));
-  if (!value) return {};
-  return fail(Code::kUnsupported, "{}: true is not supported (encoders only)", config.where(key));
+bool is_bert_family(std::string_view model_type) {
+  return std::ranges::find(kFamilies, model_type, &Family::model_type) != kFamilies.end();
+}
+
+Result<BertConfig> read_bert_config(const weights::HfConfig& file) {
+  const weights::HfObject config = file.root();
+  SIGNALBOX_TRY(const std::string type, config.string("model_type", ""));
+  const auto family = std::ranges::find(kFamilies, type, &Family::model_type);
+  if (family == kFamilies.end()) {
+    return fail(Code::kUnsupported, "{}: \"{}\" is not supported", config.where("model_type"),
+                type);
+  }
+  return family->read(config);
+}
+
+Result<BertConfig> read_bert_options(const weights::HfObject& config,
+                                     const BertDefaults& defaults) {
+  SIGNALBOX_TRY_VOID(require(config, "position_embedding_type", "absolute"));
+  SIGNALBOX_TRY_VOID(refuse(config, "is_decoder"));
+  SIGNALBOX_TRY_VOID(refuse(config, "add_cross_attention"));
+  BertConfig out;
+  SIGNALBOX_TRY(out.activation, read_activation(config, "hidden_act", defaults.activation));
+  SIGNALBOX_TRY(out.vocabulary, config.integer("vocab_size", 1, 1 << 22, defaults.vocabulary));
+  SIGNALBOX_TRY(out.positions, config.integer("max_position_embeddings", 2, 1 << 17, 512));
+  if (defaults.types > 0) {
+    SIGNALBOX_TRY(out.types, config.integer("type_vocab_size", 1, 64, defaults.types));
+  }
+  SIGNALBOX_TRY(out.hidden, config.integer("hidden_size", 1, 1 << 14, defaults.hidden));
+  SIGNALBOX_TRY(out.heads, config.integer("num_attention_heads", 1, 256, defaults.heads));
+  SIGNALBOX_TRY(out.intermediate,
+                config.integer("intermediate_size", 1, 1 << 16, defaults.intermediate));
+  SIGNALBOX_TRY(out.norm_eps, read_eps(config, "layer_norm_eps", defaults.norm_eps));
+  SIGNALBOX_TRY_VOID(
+      check_heads(config, "hidden_size", out.hidden, "num_attention_heads", out.heads));
+  out.embedding = out.hidden;
+  out.tokens_max = out.positions;
+  return out;
+}
+
+Result<void> read_roberta_positions(const weights::HfObject& config, BertConfig& bert) {
+  SIGNALBOX_TRY(bert.padding, config.integer("pad_token_id", 0, bert.positions - 2, 1));
+  bert.first_position = bert.padding + 1;
+  bert.tokens_max = bert.positions - bert.first_position;
+  return {};
+}
+
+Result<BertConfig> read_bert(const weights::HfObject& config) {
+  SIGNALBOX_TRY(BertConfig out, read_bert_options(config, {}));
+  SIGNALBOX_TRY(const int32_t layers, config.integer("num_hidden_layers", 1, 256, 12));
+  out.number_layers(layers, "encoder.layer.");
+  out.names.prefixes = {"bert.", ""};
+  return out;
+}
+
+namespace {
+
+Result<BertConfig> read_roberta_like(const weights::HfObject& config, int32_t vocabulary) {
+  SIGNALBOX_TRY(BertConfig out, read_bert_options(config, {.vocabulary = vocabulary}));
+  SIGNALBOX_TRY_VOID(read_roberta_positions(config, out));
+  SIGNALBOX_TRY(const int32_t layers, config.integer("num_hidden_layers", 1, 256, 12));
+  out.number_layers(layers, "encoder.layer.");
+  out.names.prefixes = {"roberta.", ""};
+  return out;
 }
 
 }  // namespace
 
-Result<BertConfig> read_bert_config(const weights::HfConfig& file) {
-  const weights::HfObject config = file.root();
-  SIGNALBOX_TRY_VOID(require(config, "hidden_act", "gelu"));
-  SIGNALBOX_TRY_VOID(require(config, "position_embedding_type", "absolute"));
-  SIGNALBOX_TRY_VOID(refuse(config, "is_decoder"));
-  SIGNALBOX_TRY_VOID(refuse(config, "add_cross_attention"));
-  SIGNALBOX_TRY(const std::string type, config.string("model_type", "bert"));
-  BertConfig out;
-  SIGNALBOX_TRY(out.vocabulary, config.integer("vocab_size", 1, 1 << 22));
-  SIGNALBOX_TRY(out.positions, config.integer("max_position_embeddings", 2, 1 << 17));
-  SIGNALBOX_TRY(out.types, config.integer("type_vocab_size", 1, 64));
-  SIGNALBOX_TRY(out.layers, config.integer("num_hidden_layers", 1, 256));
-  SIGNALBOX_TRY(out.hidden, config.integer("hidden_size", 1, 1 << 14));
-  SIGNALBOX_TRY(out.heads, config.integer("num_attention_heads", 1, 256));
-  SIGNALBOX_TRY(out.intermediate, config.integer("intermediate_size", 1, 1 << 16));
-  SIGNALBOX_TRY(const double eps, config.number("layer_norm_eps", 0, 1));
-  out.norm_eps = static_cast<float>(eps);
-  if (type != "bert") {  // RoBERTa's positions begin after the padding's
-    SIGNALBOX_TRY(const int32_t pad, config.integer("pad_token_id", 0, out.positions - 2, 1));
-    out.first_position = pad + 1;
-  }
-  if (out.hidden % out.heads != 0) {
-    return fail(Code::kCorrupt, "{}: hidden_size {} is not a multiple of num_attention_heads {}",
-                file.name(), out.hidden, out.heads);
-  }
-  return out;
+Result<BertConfig> read_roberta(const weights::HfObject& config) {
+  return read_roberta_like(config, 50265);
+}
+
+Result<BertConfig> read_xlm_roberta(const weights::HfObject& config) {
+  return read_roberta_like(config, 30522);
 }
 
 }  // namespace signalbox::engine

@@ -1,4 +1,4 @@
-// Maps the tensor names of a Hugging Face BertModel to fields.
+// Reads the tensors that the config names.
 
 #include "engine/bert_weights.h"
 
@@ -9,21 +9,41 @@
 namespace signalbox::engine {
 namespace {
 
-constexpr const char* kWordTable = "embeddings.word_embeddings.weight";
+Embeddings read_embeddings(TensorReader& reader, const BertConfig& config) {
+  const BertNames& names = config.names;
+  const int64_t width = config.embedding;
+  Embeddings out;
+  out.tokens = reader.table(names.tokens, {config.vocabulary, width});
+  if (config.positions > 0) out.positions = reader.read(names.positions, {config.positions, width});
+  if (config.types > 0) out.types = reader.read(names.types, {config.types, width});
+  out.norm = reader.norm(names.embedding_norm, config.embedding, true);
+  if (!names.projection.empty()) {
+    out.projection = reader.linear(names.projection, config.embedding, config.hidden, true);
+  }
+  out.width = config.embedding;
+  out.first_position = config.first_position;
+  out.padding = config.padding;
+  return out;
+}
 
-BertLayerWeights read_layer(TensorReader& reader, const BertConfig& config, int32_t layer) {
+BertLayerWeights read_layer(TensorReader& reader, const BertConfig& config, const std::string& at) {
+  const BertNames& names = config.names;
   const int32_t h = config.hidden;
   const int32_t m = config.intermediate;
-  const std::string at = fmt::format("encoder.layer.{}.", layer);
-  const std::string self = at + "attention.self.";
+  const bool gated = config.gate.has_value();
+  const auto paths = [&](const std::vector<std::string>& parts) {
+    std::vector<std::string> out;
+    for (const std::string& part : parts) out.push_back(at + part);
+    return out;
+  };
   BertLayerWeights w;
-  w.qkv = reader.linear(
-      {{self + "query", self + "key", self + "value"}, self + "query_key_value", h, 3 * h, true});
-  w.attention_out = reader.linear(at + "attention.output.dense", h, h, true);
-  w.attention_norm = reader.norm(at + "attention.output.LayerNorm", h, true);
-  w.up = reader.linear(at + "intermediate.dense", h, m, true);
-  w.down = reader.linear(at + "output.dense", m, h, true);
-  w.output_norm = reader.norm(at + "output.LayerNorm", h, true);
+  w.qkv = reader.linear({paths(names.qkv), at + names.packed_qkv, h, 3 * h, config.attention_bias});
+  w.attention_out = reader.linear(at + names.attention_out, h, h, config.attention_bias);
+  w.attention_norm = reader.norm(at + names.attention_norm, h, true);
+  w.up = reader.linear(
+      {paths(names.up), at + names.packed_up, h, gated ? 2 * m : m, config.up_bias, gated});
+  w.down = reader.linear(at + names.down, m, h, config.down_bias);
+  w.output_norm = reader.norm(at + names.output_norm, h, true);
   return w;
 }
 
@@ -31,24 +51,15 @@ BertLayerWeights read_layer(TensorReader& reader, const BertConfig& config, int3
 
 Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const BertConfig& config,
                                       const TrunkOptions& options) {
-  const int64_t h = config.hidden;
-  TensorReader reader(file, options.kernels, prefix_of(file, {"bert.", "roberta.", ""}, kWordTable),
-                      options.format, options.merge);
-  if (options.packed != nullptr) reader.record();
+  const BertNames& names = config.names;
+  TensorReader reader = read_weights(file, options, prefix_of(file, names.prefixes, names.tokens));
   BertWeights out;
-  out.tokens = reader.table(kWordTable, {config.vocabulary, h});
-  out.positions = reader.read("embeddings.position_embeddings.weight", {config.positions, h});
-  out.types = reader.read("embeddings.token_type_embeddings.weight", {config.types, h});
-  out.norm = reader.norm("embeddings.LayerNorm", config.hidden, true);
-  for (int32_t layer = 0; layer < config.layers && reader.status(); ++layer) {
-    reader.set_format(options.format_of(layer));
-    out.layers.push_back(read_layer(reader, config, layer));
+  out.embeddings = read_embeddings(reader, config);
+  for (size_t layer = 0; layer < names.layers.size() && reader.status(); ++layer) {
+    reader.set_format(options.format_of(static_cast<int32_t>(layer)));
+    out.layers.push_back(read_layer(reader, config, names.layers[layer]));
   }
-  if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
-  out.arena = reader.take_arena();
-  out.bytes = reader.held_bytes();
-  if (options.packed != nullptr) *options.packed = reader.take_packed();
-  if (options.linears != nullptr) *options.linears = reader.take_linears();
+  SIGNALBOX_TRY(out.memory, finish_weights(reader, options));
   return out;
 }
 

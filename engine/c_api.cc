@@ -63,6 +63,7 @@ static_assert(static_cast<int>(engine::Scores::kRaw) == SIGNALBOX_RAW);
 static_assert(static_cast<int>(engine::Pooling::kMean) + 1 == SIGNALBOX_POOL_MEAN);
 static_assert(static_cast<int>(engine::Pooling::kFirst) + 1 == SIGNALBOX_POOL_FIRST);
 static_assert(static_cast<int>(engine::Pooling::kLast) + 1 == SIGNALBOX_POOL_LAST);
+static_assert(static_cast<int>(engine::Pooling::kMax) + 1 == SIGNALBOX_POOL_MAX);
 
 // Runs code that can return an error or throw, and keeps the message.
 template <class Body>
@@ -131,7 +132,7 @@ Result<engine::OpenOptions> read(const signalbox_options* options) {
 Result<engine::EmbedOptions> read(const signalbox_embed_options* options) {
   engine::EmbedOptions out;
   if (options == nullptr) return out;
-  SIGNALBOX_TRY_VOID(check_choice("pooling", options->pooling, SIGNALBOX_POOL_LAST));
+  SIGNALBOX_TRY_VOID(check_choice("pooling", options->pooling, SIGNALBOX_POOL_MAX));
   out.layers = options->layers;
   out.dim = options->dim;
   SIGNALBOX_TRY(out.adapter, adapter_of("adapter", options->adapter));

@@ -22,10 +22,14 @@
 
 namespace signalbox::engine {
 
+class TextModel;
+
 /// Embeds texts. Implementations are immutable and thread-safe.
 class TextEmbedder {
  public:
   virtual ~TextEmbedder() = default;
+  /// Returns the model that embeds, or nullptr if it is not a TextModel of this process.
+  virtual const TextModel* text_model() const { return nullptr; }
   /// Length of one embedding.
   virtual int32_t dim() const = 0;
   /// The maximum number of tokens of one input, including special tokens.
@@ -46,9 +50,9 @@ class TextEmbedder {
   }
 };
 
-/// How a text's hidden states become one vector: their mean, the first token's, or the last
-/// token's.
-enum class Pooling : uint8_t { kMean, kFirst, kLast };
+/// How a text's hidden states become one vector: their mean, the first token's, the last token's,
+/// or the largest value of each dimension.
+enum class Pooling : uint8_t { kMean, kFirst, kLast, kMax };
 
 /// For inputs that run without an adapter.
 inline constexpr int32_t kNoAdapter = -1;
@@ -86,6 +90,7 @@ struct Input {
   int32_t adapter = kNoAdapter;  // index into OpenOptions::adapters
   /// Use kPair for models that judge every word of an answer (`pair`) by a context (`text`).
   Marked marked = Marked::kText;
+  bool raw = false;  // leave the scores of sequence heads as logits
 };
 
 /// A span marked by a token head.
@@ -161,7 +166,9 @@ class TextModel : public TextEmbedder {
   static Result<std::unique_ptr<const TextModel>> open(const std::filesystem::path& path,
                                                        const OpenOptions& options = {});
 
-  /// Width of the hidden states; equal to dim().
+  const TextModel* text_model() const final { return this; }
+
+  /// Width of the hidden states; equal to dim() unless dense layers follow the pooling.
   virtual int32_t hidden() const = 0;
   virtual int32_t layers() const = 0;
   /// All ids are below this.
@@ -197,10 +204,15 @@ class TextModel : public TextEmbedder {
     return answer(inputs);
   }
 
-  /// Runs one sequence of ids through the trunk and all heads. kInvalid for an id or adapter out of
-  /// range, or more than tokens_max() ids.
-  virtual Result<States> states(std::span<const int32_t> ids,
-                                int32_t adapter = kNoAdapter) const = 0;
+  /// Runs one sequence of ids through the trunk and all heads. `types` are the segments of the ids,
+  /// or empty for all zeros. kInvalid for an id, type or adapter out of range, another number of
+  /// types than ids, or more than tokens_max() ids; a network without learned positions accepts
+  /// more.
+  virtual Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                                int32_t adapter) const = 0;
+  Result<States> states(std::span<const int32_t> ids, int32_t adapter = kNoAdapter) const {
+    return states(ids, {}, adapter);
+  }
 
   /// Returns the number of tokens that embed() and answer() use for an input, 1 to tokens_max(),
   /// without running the model. kInvalid for an input without tokens or an unknown adapter.

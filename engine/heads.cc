@@ -13,20 +13,38 @@
 namespace signalbox::engine {
 namespace {
 
-enum class Family : uint8_t { kBert, kRoberta, kModernBert, kAny };
+// The model types whose heads an architecture belongs to. kAny is for our own heads.
+enum class Family : uint8_t {
+  kBert,
+  kRoberta,
+  kDistilBert,
+  kElectra,
+  kAlbert,
+  kModernBert,
+  kQwen3,
+  kGemma3,
+  kAny
+};
+
+struct ModelType {
+  std::string_view name;
+  Family family;
+};
+
+constexpr std::array kModelTypes = {ModelType{"bert", Family::kBert},
+                                    ModelType{"roberta", Family::kRoberta},
+                                    ModelType{"xlm-roberta", Family::kRoberta},
+                                    ModelType{"distilbert", Family::kDistilBert},
+                                    ModelType{"electra", Family::kElectra},
+                                    ModelType{"albert", Family::kAlbert},
+                                    ModelType{"modernbert", Family::kModernBert},
+                                    ModelType{"qwen3", Family::kQwen3},
+                                    ModelType{"gemma3_text", Family::kGemma3}};
 
 bool fits(Family family, std::string_view model_type) {
-  switch (family) {
-    case Family::kBert:
-      return model_type == "bert";
-    case Family::kRoberta:
-      return model_type == "roberta" || model_type == "xlm-roberta";
-    case Family::kModernBert:
-      return model_type == "modernbert";
-    case Family::kAny:
-      return true;
-  }
-  return false;
+  if (family == Family::kAny) return true;
+  const auto found = std::ranges::find(kModelTypes, model_type, &ModelType::name);
+  return found != kModelTypes.end() && found->family == family;
 }
 
 struct Architecture {
@@ -49,14 +67,51 @@ constexpr std::array kArchitectures = {
     Architecture{"XLMRobertaForMaskedLM", Family::kRoberta, {}},
     Architecture{"XLMRobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
     Architecture{"XLMRobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
+    Architecture{"DistilBertModel", Family::kDistilBert, {}},
+    Architecture{"DistilBertForMaskedLM", Family::kDistilBert, {}},
+    Architecture{"DistilBertForSequenceClassification", Family::kDistilBert, HeadKind::kSequence},
+    Architecture{"DistilBertForTokenClassification", Family::kDistilBert, HeadKind::kTokens},
+    Architecture{"ElectraModel", Family::kElectra, {}},
+    Architecture{"ElectraForMaskedLM", Family::kElectra, {}},
+    Architecture{"ElectraForPreTraining", Family::kElectra, {}},
+    Architecture{"ElectraForSequenceClassification", Family::kElectra, HeadKind::kSequence},
+    Architecture{"ElectraForTokenClassification", Family::kElectra, HeadKind::kTokens},
+    Architecture{"AlbertModel", Family::kAlbert, {}},
+    Architecture{"AlbertForMaskedLM", Family::kAlbert, {}},
+    Architecture{"AlbertForPreTraining", Family::kAlbert, {}},
+    Architecture{"AlbertForSequenceClassification", Family::kAlbert, HeadKind::kSequence},
+    Architecture{"AlbertForTokenClassification", Family::kAlbert, HeadKind::kTokens},
     Architecture{"ModernBertModel", Family::kModernBert, {}},
     Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
     Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
     Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
+    Architecture{"Qwen3Model", Family::kQwen3, {}},
+    Architecture{"Qwen3ForCausalLM", Family::kQwen3, {}},
+    Architecture{"Qwen3ForSequenceClassification", Family::kQwen3, HeadKind::kSequence},
+    Architecture{"Qwen3ForTokenClassification", Family::kQwen3, HeadKind::kTokens},
+    Architecture{"Gemma3TextModel", Family::kGemma3, {}},
+    Architecture{"Gemma3ForCausalLM", Family::kGemma3, {}},
+    Architecture{"Gemma3TextForSequenceClassification", Family::kGemma3, HeadKind::kSequence},
     // Our own architectures, written by `signalbox fit`: only a classifier.
     Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
     Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
 };
+
+// A sequence head reads the first token through a dense layer and a fixed activation. The
+// classifier of some families is then the second of two layers with a common name.
+struct SequenceHead {
+  Family family;
+  std::string_view dense;  // of a bare encoder, or with a prefix
+  Activation activation;
+  std::string_view classifier;
+};
+
+constexpr std::array kSequenceHeads = {
+    SequenceHead{Family::kBert, "pooler.dense", Activation::kTanh, "classifier"},
+    SequenceHead{Family::kAlbert, "pooler", Activation::kTanh, "classifier"},
+    SequenceHead{Family::kDistilBert, "pre_classifier", Activation::kRelu, "classifier"},
+    SequenceHead{Family::kElectra, "classifier.dense", Activation::kGelu, "classifier.out_proj"},
+    SequenceHead{Family::kRoberta, "classifier.dense", Activation::kTanh, "classifier.out_proj"}};
 
 // Returns the head for PEFT's task_type, or null for another task.
 const Architecture* architecture_for(std::string_view task, std::string_view model_type) {
@@ -99,24 +154,24 @@ class HeadReader {
     head_.info_.name = (directory_ / "").parent_path().filename().string();
     head_.info_.kind = *known->head;
     std::string classifier = "classifier";
-    if (known->family == Family::kAny) {
+    const bool decoder = known->family == Family::kQwen3 || known->family == Family::kGemma3;
+    if (decoder) {  // a matrix over the last token or over each token
+      classifier = "score";
+      head_.pooling_ = Pooling::kLast;
+    } else if (known->family == Family::kAny) {
       SIGNALBOX_TRY_VOID(read_own_pooling());
       SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
       if (reader_.rows("dense.weight") > 0) {
-        SIGNALBOX_TRY(head_.activation_, read_activation());
+        SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
         head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
       }
     } else if (known->family == Family::kModernBert) {
       SIGNALBOX_TRY_VOID(read_prediction_head());
     } else if (known->head == HeadKind::kSequence) {
-      const bool roberta = known->family == Family::kRoberta;
-      const char* pooler = reader_.rows("pooler.dense.weight") > 0
-                               ? "pooler.dense"  // name in a bare BERT
-                               : "bert.pooler.dense";
-      read_tanh(roberta ? "classifier.dense" : pooler);
-      if (roberta) classifier = "classifier.out_proj";
+      classifier = read_sequence_head(known->family);
     }
-    SIGNALBOX_TRY_VOID(read_classifier(classifier));
+    const bool bias = !decoder || known->head == HeadKind::kTokens;
+    SIGNALBOX_TRY_VOID(read_classifier(classifier, bias));
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     head_.arena_ = reader_.take_arena();
     return std::move(head_);
@@ -166,22 +221,10 @@ class HeadReader {
     return {};
   }
 
-  Result<Head::Activation> read_activation() {
-    SIGNALBOX_TRY(const std::string name, root_.string("classifier_activation", "gelu"));
-    using Activation = Head::Activation;
-    constexpr std::array<std::pair<std::string_view, Activation>, 3> kKnown{
-        {{"gelu", Activation::kGelu}, {"relu", Activation::kRelu}, {"tanh", Activation::kTanh}}};
-    for (const auto& [known, activation] : kKnown) {
-      if (name == known) return activation;
-    }
-    return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: gelu, relu, tanh)",
-                root_.where("classifier_activation"), name);
-  }
-
   // ModernBERT's head: dense layer, activation and norm on the pooled vector or on each token.
   Result<void> read_prediction_head() {
     SIGNALBOX_TRY(head_.pooling_, read_pooling("cls"));
-    SIGNALBOX_TRY(head_.activation_, read_activation());
+    SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
     SIGNALBOX_TRY(const bool dense_bias, root_.boolean("classifier_bias", false));
     SIGNALBOX_TRY(const bool norm_bias, root_.boolean("norm_bias", false));
     SIGNALBOX_TRY(const double eps, root_.number("norm_eps", 0, 1, 1e-5));
@@ -191,14 +234,20 @@ class HeadReader {
     return {};
   }
 
-  // BERT's pooler and its RoBERTa equivalent: the first token's state through a dense layer and
-  // tanh.
-  void read_tanh(const std::string& name) {
-    head_.activation_ = Head::Activation::kTanh;
-    head_.dense_ = reader_.linear(name, trunk_.hidden, trunk_.hidden, true);
+  // Returns the name of the classifier. BERT and ALBERT have the dense layer in the encoder, so it
+  // may have the encoder's prefix.
+  std::string read_sequence_head(Family family) {
+    const SequenceHead& form = *std::ranges::find(kSequenceHeads, family, &SequenceHead::family);
+    std::string dense(form.dense);
+    if (reader_.rows(dense + ".weight") == 0 && family == Family::kBert) dense = "bert." + dense;
+    if (reader_.rows(dense + ".weight") == 0 && family == Family::kAlbert)
+      dense = "albert." + dense;
+    head_.activation_ = form.activation;
+    head_.dense_ = reader_.linear(dense, trunk_.hidden, trunk_.hidden, true);
+    return std::string(form.classifier);
   }
 
-  Result<void> read_classifier(const std::string& name) {
+  Result<void> read_classifier(const std::string& name, bool bias) {
     SIGNALBOX_TRY(int32_t classes, root_.integer("num_labels", 1, 1 << 16, 2));
     const int64_t rows = reader_.rows(name + ".weight");
     if (rows > 1 << 16) {
@@ -210,7 +259,7 @@ class HeadReader {
       return fail(Code::kUnsupported, "{}: \"strongest_part\" takes two classes at least",
                   root_.where("classifier_pooling"));
     }
-    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, true);
+    head_.classifier_ = reader_.linear(name, trunk_.hidden, classes, bias);
     if (!reader_.status()) return reader_.status();
     SIGNALBOX_TRY(head_.info_.labels, label_names(name, classes));
     return read_scores(classes);
@@ -286,22 +335,11 @@ void pool(const kernels::Table& kernels, Pooling pooling, int32_t tokens, int32_
     kernels.mean_rows(tokens, hidden, x, out);
     return;
   }
-  const int64_t row = pooling == Pooling::kFirst ? 0 : tokens - 1;
+  const int64_t row = pooling == Pooling::kLast ? tokens - 1 : 0;
   std::copy_n(x + row * hidden, hidden, out);
-}
-
-void Head::activate(int32_t rows, float* y) const {
-  const int64_t n = int64_t{rows} * dense_->out();
-  switch (activation_) {
-    case Activation::kGelu:
-      kernels_->gelu(n, y);
-      return;
-    case Activation::kTanh:
-      kernels_->tanh(n, y);
-      return;
-    case Activation::kRelu:
-      kernels_->relu(n, y);
-      return;
+  if (pooling != Pooling::kMax) return;
+  for (int64_t at = hidden; at < int64_t{tokens} * hidden; at += hidden) {
+    for (int32_t i = 0; i < hidden; ++i) out[i] = std::max(out[i], x[at + i]);
   }
 }
 
@@ -368,7 +406,7 @@ std::vector<float> Head::network(int32_t rows, const float* x) const {
     const float* from = x + begin * hidden;  // (count, hidden)
     if (dense_) {
       dense_->apply(*kernels_, count, from, kernels::Finish::kStore, operands, dense.data());
-      activate(count, dense.data());
+      activate(*kernels_, activation_, int64_t{count} * hidden, dense.data());
       if (norm_) norm_->apply(*kernels_, count, norm_eps_, dense.data(), dense.data());
       from = dense.data();
     }

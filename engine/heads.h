@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/activation.h"
 #include "engine/batch.h"
 #include "engine/engine.h"
 #include "engine/linear.h"
@@ -43,7 +44,6 @@ class Head {
   void to_scores(std::span<float> logits) const;
 
  private:
-  enum class Activation : uint8_t { kGelu, kTanh, kRelu };
   friend class HeadReader;
 
   explicit Head(const kernels::Table& kernels) : kernels_(&kernels) {}
@@ -51,7 +51,6 @@ class Head {
   std::vector<float> pooled(const Batch& batch, const float* x) const;
   std::vector<float> network(int32_t rows, const float* x) const;
   std::vector<float> strongest(const Batch& batch, const std::vector<float>& of_parts) const;
-  void activate(int32_t rows, float* y) const;
 
   const kernels::Table* kernels_;
   HeadInfo info_;

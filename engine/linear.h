@@ -87,4 +87,16 @@ struct Norm {
   }
 };
 
+/// Scale of a norm without mean and shift.
+struct RmsNorm {
+  Buffer<float> gamma;  // (width)
+
+  /// Normalises the rows of x to y (rows, width); y may be x.
+  void apply(const kernels::Table& kernels, int64_t rows, float eps, const float* x,
+             float* y) const {
+    kernels.rms_norm(static_cast<int32_t>(rows), static_cast<int32_t>(gamma.size()), gamma.data(),
+                     eps, x, y);
+  }
+};
+
 }  // namespace signalbox::engine

@@ -19,7 +19,7 @@ class HasMemory {
 
 /// Returns 0 if the model does not implement HasMemory. Thread-safe.
 inline uint64_t memory_bytes_of(const TextEmbedder& model) {
-  const auto* known = dynamic_cast<const HasMemory*>(&model);
+  const auto* known = dynamic_cast<const HasMemory*>(model.text_model());
   return known == nullptr ? 0 : known->memory_bytes();
 }
 

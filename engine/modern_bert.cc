@@ -1,11 +1,9 @@
 // Embeddings and their norm, then per layer: norm, attention, add; norm, gated feed-forward, add. A
-// final norm follows the last layer. Attention runs head by head; everything else runs block by
-// block over the whole batch.
+// final norm follows the last layer.
 
 #include "engine/modern_bert.h"
 
 #include "engine/modern_bert_weights.h"
-#include "engine/scratch.h"
 
 namespace signalbox::engine {
 namespace {
@@ -23,7 +21,7 @@ TrunkShape shape_of(const ModernBertConfig& config) {
 class ModernBert final : public Trunk {
  public:
   ModernBert(const ModernBertConfig& config, ModernBertWeights weights, const TrunkOptions& options)
-      : Trunk(shape_of(config), weights.bytes),
+      : Trunk(shape_of(config), weights.memory.bytes),
         config_(config),
         weights_(std::move(weights)),
         kernels_(options.kernels),
@@ -31,21 +29,16 @@ class ModernBert final : public Trunk {
         local_rope_(config.local_rope, config.head_dim()) {}
 
   void encode(Scratch& s, int32_t layers, Workers& workers) const override {
+    const Pass pass{kernels_, shape(), config_.norm_eps, s, workers};
     global_rope_.prepare(s.batch, s.global_rope);
     local_rope_.prepare(s.batch, s.local_rope);
-    embed(s, workers);
+    embed(weights_.embeddings, pass);
     for (int32_t layer = 0; layer < layers; ++layer) {
-      const ModernBertLayerWeights& w = weights_.layers[layer];
       const bool global = config_.layers_global[layer];
-      project(w, global ? s.global_rope : s.local_rope, s, workers);
-      attend(kernels_, w.qkv.format(), shape(), global ? kernels::kNoWindow : config_.window, s,
-             workers);
-      feed_forward(w, s, workers);
+      run_layer(weights_.layers[layer], global ? s.global_rope : s.local_rope,
+                global ? kernels::kNoWindow : config_.window, pass);
     }
-    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch&) {
-      float* x = s.x.data() + begin * config_.hidden;  // (rows, hidden)
-      weights_.final_norm.apply(kernels_, rows, config_.norm_eps, x, x);
-    });
+    for_blocks(pass, [&](const Block& block) { block.normalize(weights_.final_norm); });
   }
 
   double multiply_adds(int32_t tokens) const override {
@@ -58,59 +51,16 @@ class ModernBert final : public Trunk {
   }
 
  private:
-  void embed(Scratch& s, Workers& workers) const {
-    const int64_t hidden = config_.hidden;
-    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch&) {
-      float* x = s.x.data() + begin * hidden;  // (rows, hidden)
-      for (int64_t row = 0; row < rows; ++row) {
-        widen(weights_.tokens, s.batch.ids[begin + row] * hidden, kernels_,
-              {x + row * hidden, static_cast<size_t>(hidden)});
-      }
-      weights_.embedding_norm.apply(kernels_, rows, config_.norm_eps, x, x);
+  void run_layer(const ModernBertLayerWeights& w, const RopeTables& rope, int32_t window,
+                 const Pass& pass) const {
+    for_blocks(pass, [&](const Block& block) {
+      block.project(w.qkv, w.attention_norm ? block.normalized(*w.attention_norm) : block.x());
+      block.rotate(rope);
     });
-  }
-
-  void project(const ModernBertLayerWeights& w, const RopeTables& rope, Scratch& s,
-               Workers& workers) const {
-    const int64_t hidden = config_.hidden;
-    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
-      const float* x = s.x.data() + begin * hidden;  // (rows, hidden)
-      if (w.attention_norm) {
-        w.attention_norm->apply(kernels_, rows, config_.norm_eps, x, b.normed.data());
-        x = b.normed.data();
-      }
-      float* qkv = s.qkv.data() + begin * 3 * hidden;  // (rows, 3, hidden)
-      multiply(w.qkv, kernels_, s.batch, begin, rows, x, kernels::Finish::kStore, b, qkv);
-      turn(rope, s.batch, begin, rows, qkv);
-    });
-  }
-
-  // Rotates the queries and keys of rows [begin, begin + rows) by their positions in their texts.
-  void turn(const RopeTables& rope, const Batch& batch, int64_t begin, int32_t rows,
-            float* qkv) const {
-    const int64_t end = begin + rows;
-    for (int64_t row = begin; row < end;) {
-      const int32_t sequence = batch.sequence_of(static_cast<int32_t>(row));
-      const int64_t first = batch.begin(sequence);
-      const int64_t last = std::min<int64_t>(end, first + batch.length(sequence));
-      kernels_.rope(static_cast<int32_t>(last - row), config_.heads, config_.head_dim(),
-                    rope.of[sequence] + (row - first) * config_.head_dim(),
-                    qkv + (row - begin) * 3 * config_.hidden);
-      row = last;
-    }
-  }
-
-  void feed_forward(const ModernBertLayerWeights& w, Scratch& s, Workers& workers) const {
-    using kernels::Finish;
-    const int64_t hidden = config_.hidden;
-    for_blocks(s, workers, s.batch.tokens(), [&](int64_t begin, int32_t rows, BlockScratch& b) {
-      float* x = s.x.data() + begin * hidden;  // (rows, hidden)
-      const float* mixed = s.mixed.data() + begin * hidden;
-      multiply(w.attention_out, kernels_, s.batch, begin, rows, mixed, Finish::kAdd, b, x);
-      w.mlp_norm.apply(kernels_, rows, config_.norm_eps, x, b.normed.data());
-      multiply(w.up, kernels_, s.batch, begin, rows, b.normed.data(), Finish::kGeglu, b,
-               b.up.data());
-      multiply(w.down, kernels_, s.batch, begin, rows, b.up.data(), Finish::kAdd, b, x);
+    attend(pass.kernels, w.qkv.format(), shape(), window, pass.scratch, pass.workers);
+    for_blocks(pass, [&](const Block& block) {
+      block.add(w.attention_out, block.mixed());
+      block.feed_forward(w.up, kernels::Finish::kGeglu, w.down, block.normalized(w.mlp_norm));
     });
   }
 

@@ -31,22 +31,17 @@ ModernBertLayerWeights read_layer(TensorReader& reader, const ModernBertConfig& 
 Result<ModernBertWeights> load_modern_bert_weights(const weights::SafeTensors& file,
                                                    const ModernBertConfig& config,
                                                    const TrunkOptions& options) {
-  TensorReader reader(file, options.kernels, prefix_of(file, {"model.", ""}, kTokenTable),
-                      options.format, options.merge);
-  if (options.packed != nullptr) reader.record();
+  TensorReader reader = read_weights(file, options, prefix_of(file, {"model.", ""}, kTokenTable));
   ModernBertWeights out;
-  out.tokens = reader.table(kTokenTable, {config.vocabulary, config.hidden});
-  out.embedding_norm = reader.norm("embeddings.norm", config.hidden, config.norm_bias);
+  out.embeddings.width = config.hidden;
+  out.embeddings.tokens = reader.table(kTokenTable, {config.vocabulary, config.hidden});
+  out.embeddings.norm = reader.norm("embeddings.norm", config.hidden, config.norm_bias);
   for (int32_t layer = 0; layer < config.layers() && reader.status(); ++layer) {
     reader.set_format(options.format_of(layer));
     out.layers.push_back(read_layer(reader, config, layer));
   }
   out.final_norm = reader.norm("final_norm", config.hidden, config.norm_bias);
-  if (!reader.status()) return tl::unexpected<Error>(reader.status().error());
-  out.arena = reader.take_arena();
-  out.bytes = reader.held_bytes();
-  if (options.packed != nullptr) *options.packed = reader.take_packed();
-  if (options.linears != nullptr) *options.linears = reader.take_linears();
+  SIGNALBOX_TRY(out.memory, finish_weights(reader, options));
   return out;
 }
 

@@ -5,11 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "base/buffer.h"
 #include "base/error.h"
-#include "engine/linear.h"
+#include "engine/encoder_steps.h"
 #include "engine/modern_bert_config.h"
-#include "engine/trunk.h"
 #include "weights/safetensors.h"
 
 namespace signalbox::engine {
@@ -25,12 +23,10 @@ struct ModernBertLayerWeights {
 };
 
 struct ModernBertWeights {
-  weights::Tensor tokens;  // (vocabulary, hidden), F32, F16 or BF16, in the file
-  Norm embedding_norm;
+  Embeddings embeddings;
   std::vector<ModernBertLayerWeights> layers;
-  Arena arena;         // memory of the layers, unless the file holds them packed
-  uint64_t bytes = 0;  // total
   Norm final_norm;
+  WeightsMemory memory;
 };
 
 /// Reads every parameter and checks names and shapes against the config. Accepts the prefix

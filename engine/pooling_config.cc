@@ -1,5 +1,5 @@
-// modules.json is a list of steps: the encoder, the pooling, and a normalisation that embed()
-// always performs.
+// modules.json is a list of steps: the encoder, the pooling, dense layers, and a normalisation that
+// embed() always performs.
 
 #include "engine/pooling_config.h"
 
@@ -12,6 +12,11 @@ namespace {
 
 constexpr size_t kBytesMax = 1 << 20;
 
+// The modules of a directory without a modules.json, by the names that sentence-transformers gives
+// them.
+constexpr std::pair<const char*, const char*> kUsualModules[] = {
+    {"1_Pooling", "Pooling"}, {"2_Dense", "Dense"}, {"3_Dense", "Dense"}};
+
 struct Mode {
   const char* key;
   std::optional<Pooling> pooling;  // nullopt: not supported
@@ -19,7 +24,7 @@ struct Mode {
 
 constexpr Mode kModes[] = {
     {"pooling_mode_mean_tokens", Pooling::kMean}, {"pooling_mode_cls_token", Pooling::kFirst},
-    {"pooling_mode_lasttoken", Pooling::kLast},   {"pooling_mode_max_tokens", {}},
+    {"pooling_mode_lasttoken", Pooling::kLast},   {"pooling_mode_max_tokens", Pooling::kMax},
     {"pooling_mode_mean_sqrt_len_tokens", {}},    {"pooling_mode_weightedmean_tokens", {}}};
 
 // Reads 1_Pooling/config.json.
@@ -32,13 +37,17 @@ Result<Pooling> read_pooling(const std::filesystem::path& path, int32_t hidden) 
     return fail(Code::kCorrupt, "{}: {}, the model's hidden_size is {}",
                 config.where("word_embedding_dimension"), width, hidden);
   }
+  SIGNALBOX_TRY(const bool prompt, config.boolean("include_prompt", true));
+  if (!prompt) {
+    return fail(Code::kUnsupported, "{}: false is not supported", config.where("include_prompt"));
+  }
   std::optional<Pooling> out;
   for (const Mode& mode : kModes) {
     SIGNALBOX_TRY(const bool chosen, config.boolean(mode.key, false));
     if (!chosen) continue;
     if (!mode.pooling || out) {
       return fail(Code::kUnsupported,
-                  "{}: true is not supported (supported: one of mean, cls, lasttoken)",
+                  "{}: true is not supported (supported: one of mean, cls, lasttoken, max)",
                   config.where(mode.key));
     }
     out = mode.pooling;
@@ -65,12 +74,37 @@ std::string_view kind_of(std::string_view type) {
   return dot == std::string_view::npos ? type : type.substr(dot + 1);
 }
 
-}  // namespace
+struct Module {
+  std::string type;  // such as "sentence_transformers.models.Pooling"
+  std::filesystem::path directory;
+  std::string where;  // for errors: "modules.json: [1]"
+};
 
-Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory, int32_t hidden) {
+Result<Module> read_module(const std::filesystem::path& directory, const std::string& where,
+                           const json::Value& module) {
+  const auto type = module.find("type");
+  const auto place = module.find("path");
+  if (!type || !type->is_string() || !place || !place->is_string()) {
+    return fail(Code::kCorrupt, "{}: expected an object with \"type\" and \"path\"", where);
+  }
+  const std::filesystem::path inside = std::filesystem::path(place->text()).lexically_normal();
+  if (inside.is_absolute() || (!inside.empty() && *inside.begin() == "..")) {
+    return fail(Code::kCorrupt, "{}.path: \"{}\" leads out of the model directory", where,
+                place->text());
+  }
+  return Module{std::string(type->text()), directory / inside, where};
+}
+
+Result<std::vector<Module>> read_modules(const std::filesystem::path& directory) {
+  std::vector<Module> out;
   const std::filesystem::path path = directory / "modules.json";
-  PoolingConfig out;
-  if (!std::filesystem::exists(path)) return out;
+  if (!std::filesystem::exists(path)) {
+    for (const auto& [name, kind] : kUsualModules) {
+      if (std::filesystem::exists(directory / name / "config.json"))
+        out.push_back({kind, directory / name, ""});
+    }
+    return out;
+  }
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
   const auto modules = json::Document::parse(std::string(file.text().substr(0, kBytesMax + 1)),
                                              {.bytes = kBytesMax, .depth = 8});
@@ -78,29 +112,31 @@ Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory
   if (!modules->root().is_array()) {
     return fail(Code::kCorrupt, "{}: expected an array of modules", path.string());
   }
-  size_t index = 0;
   for (const json::Value& module : modules->root().items()) {
-    const auto type = module.find("type");
-    const auto place = module.find("path");
-    if (!type || !type->is_string() || !place || !place->is_string()) {
-      return fail(Code::kCorrupt, "{}: [{}]: expected an object with \"type\" and \"path\"",
-                  path.string(), index);
-    }
-    const std::string_view kind = kind_of(type->text());
+    const std::string where = fmt::format("{}: [{}]", path.string(), out.size());
+    SIGNALBOX_TRY(out.emplace_back(), read_module(directory, where, module));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<PoolingConfig> read_pooling_config(const std::filesystem::path& directory, int32_t hidden,
+                                          Pooling otherwise) {
+  PoolingConfig out{.pooling = otherwise};
+  SIGNALBOX_TRY(const std::vector<Module> modules, read_modules(directory));
+  for (const Module& module : modules) {
+    const std::string_view kind = kind_of(module.type);
     if (kind == "Pooling") {
-      const std::filesystem::path inside = std::filesystem::path(place->text()).lexically_normal();
-      if (inside.is_absolute() || (!inside.empty() && *inside.begin() == "..")) {
-        return fail(Code::kCorrupt, "{}: [{}].path: \"{}\" leads out of the model directory",
-                    path.string(), index, place->text());
-      }
-      SIGNALBOX_TRY(out.pooling, read_pooling(directory / place->text() / "config.json", hidden));
+      SIGNALBOX_TRY(out.pooling, read_pooling(module.directory / "config.json", hidden));
+    } else if (kind == "Dense") {
+      out.dense.push_back(module.directory);
     } else if (kind != "Transformer" && kind != "Normalize") {
-      return fail(
-          Code::kUnsupported,
-          "{}: [{}].type: \"{}\" is not supported (supported: Transformer, Pooling, Normalize)",
-          path.string(), index, type->text());
+      return fail(Code::kUnsupported,
+                  "{}.type: \"{}\" is not supported (supported: Transformer, Pooling, Dense, "
+                  "Normalize)",
+                  module.where, module.type);
     }
-    ++index;
   }
   SIGNALBOX_TRY(out.tokens_max, read_tokens_max(directory / "sentence_bert_config.json"));
   return out;

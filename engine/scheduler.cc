@@ -31,6 +31,7 @@ struct Request {
   std::optional<std::string> pair;
   int32_t adapter = kNoAdapter;
   Marked marked = Marked::kText;
+  bool raw = false;
   EmbedOptions options;  // for an embedding
   Patience patience;
   std::variant<EmbedDone, AnswerDone> done;
@@ -39,7 +40,7 @@ struct Request {
 
   int64_t bytes() const { return std::ssize(text) + (pair ? std::ssize(*pair) : 0); }
   Input input() const {
-    Input out{text, {}, adapter, marked};
+    Input out{text, {}, adapter, marked, raw};
     if (pair) out.pair = *pair;
     return out;
   }
@@ -77,7 +78,7 @@ void run_embeddings(const TextModel& model, const Requests& batch, BatchScratch&
   const EmbedOptions& options = batch.front().options;
   // The model rejects options out of range before it writes.
   const auto dim =
-      static_cast<size_t>(options.dim > 0 ? std::min(options.dim, model.hidden()) : model.hidden());
+      static_cast<size_t>(options.dim > 0 ? std::min(options.dim, model.dim()) : model.dim());
   scratch.texts.clear();
   for (const Request& request : batch) scratch.texts.push_back(request.text);
   scratch.vectors.resize(batch.size() * dim);
@@ -368,6 +369,7 @@ Result<void> Scheduler::answer(const Input& input, Patience patience, Done<Answe
   if (input.pair) one.front().pair = *input.pair;
   one.front().adapter = input.adapter;
   one.front().marked = input.marked;
+  one.front().raw = input.raw;
   one.front().patience = std::move(patience);
   one.front().done = std::move(done);
   return state_->submit(std::move(one));

@@ -23,8 +23,8 @@ int64_t attention_bytes(const kernels::AttentionShape& shape) {
 void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
   const int64_t tokens = (int64_t{batch.tokens()} + kBatchTokens - 1) / kBatchTokens * kBatchTokens;
   grow(x, tokens * shape.hidden);
-  grow(qkv, tokens * 3 * shape.hidden);
-  grow(mixed, tokens * shape.hidden);
+  grow(qkv, tokens * shape.qkv());
+  grow(mixed, tokens * shape.mixed());
   const int32_t longest = std::max(batch.longest(), std::min(kBatchTokens, shape.tokens_max));
   if (static_cast<int32_t>(blocks.size()) < threads) blocks.resize(threads);
   int32_t rank_max = 0;
@@ -35,21 +35,33 @@ void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
     if (rank_max > 0) block.low_rank.reserve(kBlockTokens, rank_max);
     grow(block.normed, int64_t{kBlockTokens} * shape.hidden);
     grow(block.up, int64_t{kBlockTokens} * shape.wide);
-    block.operands.reserve(kBlockTokens, std::max(shape.hidden, shape.wide));
-    grow(block.attention, attention_bytes({longest, shape.heads, shape.head_dim()}));
+    block.operands.reserve(kBlockTokens, std::max({shape.hidden, shape.mixed(), shape.wide}));
+    grow(block.attention, attention_bytes(shape.attention(longest, kernels::kNoWindow)));
+  }
+}
+
+void rotate(const kernels::Table& kernels, const TrunkShape& shape, const RopeTables& rope,
+            const Batch& batch, int64_t begin, int32_t rows, float* qkv) {
+  const int64_t end = begin + rows;
+  for (int64_t row = begin; row < end;) {
+    const int32_t sequence = batch.sequence_of(static_cast<int32_t>(row));
+    const int64_t first = batch.begin(sequence);
+    const int64_t last = std::min<int64_t>(end, first + batch.length(sequence));
+    kernels.rope(shape.attention(static_cast<int32_t>(last - row), kernels::kNoWindow),
+                 rope.of[sequence] + (row - first) * shape.head_dim(),
+                 qkv + (row - begin) * shape.qkv());
+    row = last;
   }
 }
 
 void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
             int32_t window, Scratch& s, Workers& workers) {
-  const int64_t hidden = shape.hidden;
   workers.for_each(s.batch.sequences() * shape.heads, [&](int32_t i, int32_t slot) {
     const int32_t sequence = i / shape.heads, head = i % shape.heads;
-    const kernels::AttentionShape of{s.batch.length(sequence), shape.heads, shape.head_dim(),
-                                     window};
+    const kernels::AttentionShape of = shape.attention(s.batch.length(sequence), window);
     const int64_t begin = s.batch.begin(sequence);
-    const float* qkv = s.qkv.data() + begin * 3 * hidden;  // (length, 3, hidden)
-    float* out = s.mixed.data() + begin * hidden;          // (length, hidden)
+    const float* qkv = s.qkv.data() + begin * of.qkv_width();  // (length, qkv width)
+    float* out = s.mixed.data() + begin * shape.mixed();       // (length, mixed)
     std::byte* room = s.blocks[slot].attention.data();
     if (format == kernels::Format::kF32) {
       kernels.attention(of, head, qkv, reinterpret_cast<float*>(room), out);

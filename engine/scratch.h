@@ -29,7 +29,7 @@ inline constexpr int32_t kBatchTokens = 512;
 struct BlockScratch {
   Buffer<float> normed;         // (kBlockTokens, hidden): normalised input
   Buffer<float> up;             // (kBlockTokens, wide)
-  Operands operands;            // (kBlockTokens, the wider of hidden and wide)
+  Operands operands;            // (kBlockTokens, the widest of hidden, mixed and wide)
   Buffer<std::byte> attention;  // scratch of the attention kernel
   LowRankScratch low_rank;      // (kBlockTokens), if a sequence has an adapter
 };
@@ -41,8 +41,8 @@ struct Scratch {
 
   Batch batch;
   Buffer<float> x;                     // (tokens, hidden): the residual stream, and the result
-  Buffer<float> qkv;                   // (tokens, 3, hidden)
-  Buffer<float> mixed;                 // (tokens, hidden): attention's output
+  Buffer<float> qkv;                   // (tokens, shape.qkv()): queries, keys, values
+  Buffer<float> mixed;                 // (tokens, shape.mixed()): attention's output
   std::vector<BlockScratch> blocks;    // (threads)
   RopeTables global_rope, local_rope;  // tables for the batch
   std::vector<tokenizer::Encoding> encodings;  // (sequences, or more): encodings of the batch's
@@ -70,6 +70,11 @@ inline void multiply(const Linear& layer, const kernels::Table& kernels, const B
   layer.apply(kernels, rows, x, finish, block.operands, y,
               reduce_rows(layer, kernels, batch, begin, rows, x, block.low_rank));
 }
+
+/// Rotates the queries and keys of rows [begin, begin + rows) by their positions in their texts:
+/// qkv (rows, shape.qkv()).
+void rotate(const kernels::Table& kernels, const TrunkShape& shape, const RopeTables& rope,
+            const Batch& batch, int64_t begin, int32_t rows, float* qkv);
 
 /// Computes attention from qkv to mixed, for every head of every sequence of the batch. It uses
 /// integers if the layer's matrices have fewer than 32 bits. `window`: see AttentionShape.

@@ -107,8 +107,9 @@ class ServedModel : public TextModel, public HasMemory {
     return out;
   }
 
-  Result<States> states(std::span<const int32_t> ids, int32_t adapter) const override {
-    return model_->states(ids, adapter);
+  Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                        int32_t adapter) const override {
+    return model_->states(ids, types, adapter);
   }
   Result<int32_t> tokens(const Input& input) const override { return model_->tokens(input); }
   Result<bool> is_cut(const Input& input) const override { return model_->is_cut(input); }
@@ -134,7 +135,7 @@ Result<std::shared_ptr<const TextModel>> serve(std::shared_ptr<const TextModel> 
 }
 
 std::optional<SchedulerLoad> load_of(const TextEmbedder& model) {
-  const auto* served = dynamic_cast<const ServedModel*>(&model);
+  const auto* served = dynamic_cast<const ServedModel*>(model.text_model());
   return served == nullptr ? std::nullopt : std::optional(served->load());
 }
 

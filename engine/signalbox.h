@@ -95,7 +95,12 @@ typedef struct signalbox_text {
 } signalbox_text;
 
 // How the tokens of a text become one vector; 0: from the model directory.
-enum { SIGNALBOX_POOL_MEAN = 1, SIGNALBOX_POOL_FIRST = 2, SIGNALBOX_POOL_LAST = 3 };
+enum {
+  SIGNALBOX_POOL_MEAN = 1,
+  SIGNALBOX_POOL_FIRST = 2,
+  SIGNALBOX_POOL_LAST = 3,
+  SIGNALBOX_POOL_MAX = 4
+};
 
 typedef struct signalbox_embed_options {
   int32_t layers;   // stop after this many layers; 0: all

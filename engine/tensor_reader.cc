@@ -128,16 +128,17 @@ Result<void> TensorReader::check_packed(const weights::Tensor& tensor, kernels::
 }
 
 const void* TensorReader::pack(const LinearSpec& spec) {
-  const int32_t rows = spec.out / static_cast<int32_t>(spec.parts.size());  // rows of one part
   std::vector<std::string> sources;
-  for (const std::string& part : spec.parts) {
-    sources.push_back(prefix_ + part + ".weight");
-    if (!expect(part + ".weight", {rows, spec.in})) return nullptr;
+  for (size_t i = 0; i < spec.parts.size(); ++i) {
+    sources.push_back(prefix_ + spec.parts[i] + ".weight");
+    if (!expect(spec.parts[i] + ".weight", {spec.rows_of(i), spec.in})) return nullptr;
   }
   Buffer<float> w(static_cast<size_t>(spec.out) * spec.in);  // (out, in)
-  const size_t size = static_cast<size_t>(rows) * spec.in;
+  std::span<float> rest = w.span();
   for (size_t i = 0; i < spec.parts.size(); ++i) {
-    const std::span<float> part = w.span().subspan(i * size, size);  // (rows, in)
+    const int32_t rows = spec.rows_of(i);
+    const std::span<float> part = rest.first(static_cast<size_t>(rows) * spec.in);  // (rows, in)
+    rest = rest.subspan(part.size());
     read(spec.parts[i] + ".weight", {rows, spec.in}, part);
     if (status_ && merge_ != nullptr) merge(prefix_ + spec.parts[i], rows, spec.in, part);
   }
@@ -161,11 +162,13 @@ void TensorReader::merge(const std::string& path, int32_t out, int32_t in, std::
 }
 
 Buffer<float> TensorReader::read_bias(const LinearSpec& spec) {
-  const int32_t rows = spec.out / static_cast<int32_t>(spec.parts.size());
-  if (!expect(spec.parts[0] + ".bias", {rows})) return {};
+  if (!expect(spec.parts[0] + ".bias", {spec.rows_of(0)})) return {};
   Buffer<float> bias(spec.out);
+  std::span<float> rest = bias.span();
   for (size_t i = 0; i < spec.parts.size(); ++i) {
-    read(spec.parts[i] + ".bias", {rows}, bias.span().subspan(i * rows, rows));
+    const int32_t rows = spec.rows_of(i);
+    read(spec.parts[i] + ".bias", {rows}, rest.first(rows));
+    rest = rest.subspan(rows);
   }
   if (!status_) return {};
   Buffer<float> packed(kernels::packed_bias_size(spec.out, spec.gated));
@@ -183,6 +186,12 @@ Norm TensorReader::norm(const std::string& name, int32_t width, bool bias) {
     out.beta = Buffer<float>(width);
     std::ranges::fill(out.beta.span(), 0.0f);
   }
+  return out;
+}
+
+RmsNorm TensorReader::rms_norm(const std::string& name, int32_t width, float offset, float factor) {
+  RmsNorm out{read(name + ".weight", {width})};
+  for (float& gamma : out.gamma.span()) gamma = (offset + gamma) * factor;
   return out;
 }
 
@@ -210,12 +219,12 @@ int64_t rows_of(const weights::SafeTensors& file, std::string_view name) {
   return found->shape[0];
 }
 
-std::string prefix_of(const weights::SafeTensors& file, std::initializer_list<const char*> prefixes,
+std::string prefix_of(const weights::SafeTensors& file, const std::vector<const char*>& prefixes,
                       std::string_view name) {
   for (const char* prefix : prefixes) {
     if (rows_of(file, fmt::format("{}{}", prefix, name)) > 0) return prefix;
   }
-  return *(prefixes.end() - 1);
+  return prefixes.back();
 }
 
 }  // namespace signalbox::engine

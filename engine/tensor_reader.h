@@ -34,7 +34,12 @@ struct LinearSpec {
   int32_t in;
   int32_t out;  // of all parts together
   bool bias;
-  bool gated = false;  // packed for Finish::kGeglu
+  bool gated = false;              // packed for a gated Finish
+  std::vector<int32_t> rows = {};  // outputs of each part; empty: all have the same number
+
+  int32_t rows_of(size_t part) const {
+    return rows.empty() ? out / static_cast<int32_t>(parts.size()) : rows[part];
+  }
 };
 
 class TensorReader {
@@ -58,7 +63,7 @@ class TensorReader {
   /// Reads into `out`, which must hold exactly the shape's elements.
   void read(const std::string& name, const weights::Shape& shape, std::span<float> out);
 
-  /// Reads PART.weight (out / parts, in) and, if `bias`, PART.bias for each part and packs them
+  /// Reads PART.weight (rows_of(part), in) and, if `bias`, PART.bias for each part and packs them
   /// into the arena. If the file has a packed matrix of that name, uses it in place.
   Linear linear(const LinearSpec& spec);
   /// Reads a layer with one part.
@@ -68,6 +73,9 @@ class TensorReader {
 
   /// Reads NAME.weight (width), and NAME.bias (width) if `bias`; otherwise the bias is zero.
   Norm norm(const std::string& name, int32_t width, bool bias);
+
+  /// Reads NAME.weight (width). The scale is (offset + weight) * factor.
+  RmsNorm rms_norm(const std::string& name, int32_t width, float offset = 0, float factor = 1);
 
   /// Returns the first extent of a tensor; 0 if it does not exist or is a scalar.
   int64_t rows(const std::string& name) const;
@@ -130,7 +138,7 @@ int64_t rows_of(const weights::SafeTensors& file, std::string_view name);
 
 /// Returns the first of `prefixes` with which `name` exists. If there is none, returns the last, so
 /// that the error names it.
-std::string prefix_of(const weights::SafeTensors& file, std::initializer_list<const char*> prefixes,
+std::string prefix_of(const weights::SafeTensors& file, const std::vector<const char*>& prefixes,
                       std::string_view name);
 
 }  // namespace signalbox::engine

@@ -13,6 +13,7 @@
 #include "engine/model_path.h"
 #include "engine/pooling_config.h"
 #include "engine/precision.h"
+#include "engine/projection.h"
 #include "engine/scratch.h"
 #include "engine/trunk.h"
 #include "tokenizer/tokenizer.h"
@@ -31,6 +32,7 @@ struct Parts {
   std::unique_ptr<const Trunk> trunk;
   std::unique_ptr<const tokenizer::Tokenizer> tokenizer;  // null without a tokenizer.json
   PoolingConfig pooling;
+  Projection projection;  // after pooling
   std::vector<Head> heads;
   std::vector<int32_t> owners;  // (heads): the adapter of each, or kNoAdapter
   std::vector<Adapter> adapters;
@@ -80,7 +82,7 @@ class Model final : public TextModel, public HasMemory {
     }
   }
 
-  int32_t dim() const override { return shape_.hidden; }
+  int32_t dim() const override { return parts_.projection.width_after(shape_.hidden); }
   int32_t hidden() const override { return shape_.hidden; }
   int32_t layers() const override { return shape_.layers; }
   int32_t vocabulary() const override { return shape_.vocabulary; }
@@ -103,7 +105,7 @@ class Model final : public TextModel, public HasMemory {
     SIGNALBOX_TRY(const EmbedOptions chosen, complete(options));
     const size_t dim = chosen.dim;
     SIGNALBOX_CHECK(out.size() == texts.size() * dim);
-    std::vector<float> pooled(shape_.hidden);
+    std::vector<float> pooled;
     return run(
         texts.size(),
         [&](size_t i) {
@@ -112,8 +114,10 @@ class Model final : public TextModel, public HasMemory {
         chosen.layers,
         [&](const Scratch& s, size_t first) {
           for (int32_t i = 0; i < s.batch.sequences(); ++i) {
+            pooled.resize(shape_.hidden);
             pool(*parts_.kernels, *chosen.pooling, s.batch.length(i), shape_.hidden, row_of(s, i),
                  pooled.data());
+            parts_.projection.apply(*parts_.kernels, pooled);
             float* vector = out.data() + (first + i) * dim;  // (dim)
             std::copy_n(pooled.data(), dim, vector);
             parts_.kernels->l2_normalize(chosen.dim, vector);
@@ -142,20 +146,14 @@ class Model final : public TextModel, public HasMemory {
     return out;
   }
 
-  Result<States> states(std::span<const int32_t> ids, int32_t adapter) const override {
+  using TextModel::states;
+  Result<States> states(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                        int32_t adapter) const override {
     SIGNALBOX_TRY(const Adapter* chosen, find_adapter(adapter));
-    if (static_cast<int64_t>(ids.size()) > tokens_max()) {
-      return fail(Code::kInvalid, "{} ids, the model takes at most {}", ids.size(), tokens_max());
-    }
-    for (const int32_t id : ids) {
-      if (id < 0 || id >= shape_.vocabulary) {
-        return fail(Code::kInvalid, "id {} is outside the vocabulary of {}", id, shape_.vocabulary);
-      }
-    }
+    SIGNALBOX_TRY_VOID(check_ids(ids, types));
     States out;
-    if (ids.empty()) return fail(Code::kInvalid, "no ids, expected at least one");
     const auto scratch = pool_.borrow();
-    scratch->batch.add(ids, {}, chosen);
+    scratch->batch.add(ids, types, chosen);
     encode(*scratch, shape_.layers);
     const float* x = scratch->x.data();
     out.last_hidden_state.assign(x, x + ids.size() * shape_.hidden);
@@ -204,6 +202,29 @@ class Model final : public TextModel, public HasMemory {
   }
 
  private:
+  Result<void> check_ids(std::span<const int32_t> ids, std::span<const uint8_t> types) const {
+    const int32_t ids_max = std::max(tokens_max(), shape_.ids_max);
+    if (static_cast<int64_t>(ids.size()) > ids_max) {
+      return fail(Code::kInvalid, "{} ids, the model takes at most {}", ids.size(), ids_max);
+    }
+    if (ids.empty()) return fail(Code::kInvalid, "no ids, expected at least one");
+    if (!types.empty() && types.size() != ids.size()) {
+      return fail(Code::kInvalid, "{} types for {} ids, expected as many", types.size(),
+                  ids.size());
+    }
+    for (const int32_t id : ids) {
+      if (id < 0 || id >= shape_.vocabulary) {
+        return fail(Code::kInvalid, "id {} is outside the vocabulary of {}", id, shape_.vocabulary);
+      }
+    }
+    for (const uint8_t type : types) {
+      if (type < shape_.types) continue;
+      return fail(Code::kInvalid, "type {} of an id, the model has {} segment type{}", type,
+                  shape_.types, shape_.types == 1 ? "" : "s");
+    }
+    return {};
+  }
+
   Result<void> need_tokenizer() const {
     if (parts_.tokenizer != nullptr) return {};
     return fail(Code::kNotFound,
@@ -224,11 +245,11 @@ class Model final : public TextModel, public HasMemory {
     if (options.layers < 0 || options.layers > shape_.layers) {
       return fail(Code::kInvalid, "{} layers, the model has {}", options.layers, shape_.layers);
     }
-    if (options.dim < 0 || options.dim > shape_.hidden) {
-      return fail(Code::kInvalid, "{} dimensions, the model has {}", options.dim, shape_.hidden);
+    if (options.dim < 0 || options.dim > dim()) {
+      return fail(Code::kInvalid, "{} dimensions, the model has {}", options.dim, dim());
     }
     if (options.layers == 0) options.layers = shape_.layers;
-    if (options.dim == 0) options.dim = shape_.hidden;
+    if (options.dim == 0) options.dim = dim();
     if (!options.pooling) options.pooling = parts_.pooling.pooling;
     return options;
   }
@@ -343,7 +364,8 @@ class Model final : public TextModel, public HasMemory {
                    std::span<float> logits, Answer& answer) const {
     const Head& head = parts_.heads[h];
     const auto classes = static_cast<size_t>(head.classes());
-    for (size_t at = 0; at < logits.size(); at += classes)
+    const bool raw = input.raw && head.info().kind == HeadKind::kSequence;
+    for (size_t at = 0; at < logits.size() && !raw; at += classes)
       head.to_scores(logits.subspan(at, classes));
     if (head.info().kind == HeadKind::kSequence) {
       answer.scores.assign(logits.begin(), logits.end());
@@ -437,6 +459,17 @@ Result<void> read_tokenizer(Parts& parts) {
   return {};
 }
 
+// Reads the steps from hidden states to an embedding. The last token of a causal network is the
+// only one that has seen the whole text.
+Result<void> read_embedding(Parts& parts) {
+  const TrunkShape& shape = parts.trunk->shape();
+  SIGNALBOX_TRY(parts.pooling, read_pooling_config(parts.directory, shape.hidden,
+                                                   shape.causal ? Pooling::kLast : Pooling::kMean));
+  SIGNALBOX_TRY(parts.projection,
+                Projection::open(parts.pooling.dense, shape.hidden, *parts.kernels));
+  return {};
+}
+
 // Adds the path's adapter and heads to the options; its heads come first.
 Result<OpenOptions> with_path(const ModelPath& path, const OpenOptions& options) {
   OpenOptions out = options;
@@ -473,7 +506,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   std::vector<LinearSpec> linears;
   SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
   SIGNALBOX_TRY_VOID(read_tokenizer(parts));
-  SIGNALBOX_TRY(parts.pooling, read_pooling_config(directory, parts.trunk->shape().hidden));
+  SIGNALBOX_TRY_VOID(read_embedding(parts));
   const auto& base = options.adapter.empty() ? directory : options.adapter;
   for (const auto& head : options.heads) {
     SIGNALBOX_TRY_VOID(check_head(head, base));

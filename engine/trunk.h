@@ -22,12 +22,24 @@ struct TrunkShape {
   int32_t vocabulary = 0;
   int32_t types = 1;       // number of segment types
   int32_t tokens_max = 0;  // per sequence
+  int32_t ids_max = 0;     // for single runs of ids, if a network has no positions that end; or 0
   int32_t layers = 0;
   int32_t hidden = 0;
-  int32_t heads = 0;  // attention heads; hidden is a multiple
-  int32_t wide = 0;   // widest row in a feed-forward layer
+  int32_t heads = 0;       // attention heads
+  int32_t wide = 0;        // widest row in a feed-forward layer
+  int32_t head_width = 0;  // values of one head; 0: hidden / heads
+  int32_t kv_heads = 0;    // heads of keys and values, a divisor of `heads`; 0: equal to `heads`
+  bool causal = false;     // a token attends only to itself and to earlier tokens
 
-  int32_t head_dim() const { return hidden / heads; }
+  int32_t head_dim() const { return head_width == 0 ? hidden / heads : head_width; }
+  /// Width of attention's output of one token.
+  int32_t mixed() const { return heads * head_dim(); }
+  /// The attention of one sequence. `window`: see AttentionShape.
+  kernels::AttentionShape attention(int32_t tokens, int32_t window) const {
+    return {tokens, heads, head_dim(), window, kv_heads, causal};
+  }
+  /// Width of one token's queries, keys and values.
+  int64_t qkv() const { return attention(1, kernels::kNoWindow).qkv_width(); }
 };
 
 /// Immutable and thread-safe.
@@ -75,8 +87,23 @@ struct TrunkOptions {
   }
 };
 
-/// Returns the number of pairs (i, j) of a sequence's tokens with |i - j| <= window.
-double attended_pairs(int32_t tokens, int32_t window);
+/// Starts to read a trunk's weights, whose names begin with `prefix`.
+TensorReader read_weights(const weights::SafeTensors& file, const TrunkOptions& options,
+                          std::string prefix);
+
+/// The memory that a trunk's layers point into, unless the file holds them packed.
+struct WeightsMemory {
+  Arena arena;
+  uint64_t bytes = 0;  // of all weights
+};
+
+/// Ends the reading: returns the memory, and hands out what the options request. Errors: the first
+/// of the reader.
+Result<WeightsMemory> finish_weights(TensorReader& reader, const TrunkOptions& options);
+
+/// Returns the number of pairs (i, j) of a sequence's tokens with |i - j| <= window; if `causal`,
+/// only those with j <= i.
+double attended_pairs(int32_t tokens, int32_t window, bool causal = false);
 
 /// Opens the trunk described by config.json. `file` and the kernels must outlive it. Errors:
 /// kUnsupported for an unsupported architecture or option; kCorrupt for contradictory values or

@@ -5,6 +5,13 @@
 
 #include "kernels/tier.h"
 
+#if defined(__x86_64__)
+#include "kernels/x86/amx_permission.h"
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace signalbox::kernels {
 namespace {
 
@@ -39,10 +46,28 @@ bool has_fast_bf16() {
 bool has_bf16() {
   return has_vnni() && __builtin_cpu_supports("avx512bf16");
 }
+bool has_amx() {
+  return has_bf16() && x86::may_use_amx();
+}
+constexpr std::array kTiers = {Tier{"base", has_base, install_base},
+                               Tier{"avx2", has_avx2, install_avx2},
+                               Tier{"avx512", has_avx512, install_avx512},
+                               Tier{"vnni", has_vnni, install_vnni},
+                               Tier{"bf16", has_bf16, install_bf16, has_fast_bf16},
+                               Tier{"amx", has_amx, install_amx}};
+#elif defined(__aarch64__)
+bool has_neon() {
+  return (::getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+}
+bool has_i8mm() {
+  return has_neon() && (::getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0;
+}
+bool has_bf16() {
+  return has_i8mm() && (::getauxval(AT_HWCAP2) & HWCAP2_BF16) != 0;
+}
 constexpr std::array kTiers = {
-    Tier{"base", has_base, install_base}, Tier{"avx2", has_avx2, install_avx2},
-    Tier{"avx512", has_avx512, install_avx512}, Tier{"vnni", has_vnni, install_vnni},
-    Tier{"bf16", has_bf16, install_bf16, has_fast_bf16}};
+    Tier{"base", has_base, install_base}, Tier{"neon", has_neon, install_neon},
+    Tier{"i8mm", has_i8mm, install_i8mm}, Tier{"bf16", has_bf16, install_bf16}};
 #else
 constexpr std::array kTiers = {Tier{"base", has_base, install_base}};
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 // The table of numerical operations. Entries take pointers and sizes, never allocate or throw, and
-// do not depend on any model. Each tier (base, avx2, avx512, vnni, bf16) overwrites entries with
-// faster equivalents. kernels/ref defines the exact results in double precision.
+// do not depend on any model. Each tier (dispatch.cc lists them by processor) overwrites entries
+// with faster equivalents. kernels/ref defines the exact results in double precision.
 //
 // All matrices are row-major and dense. Pointers need no alignment. Inputs and outputs must not
 // overlap unless the entry is marked "in place". A row's result does not depend on other rows, so a
@@ -23,6 +23,13 @@ struct AttentionShape {
   int32_t heads;
   int32_t head_dim;
   int32_t window = kNoWindow;  // token i attends to token j when |i - j| <= window
+  int32_t kv_heads = 0;  // heads of keys and values, a divisor of `heads`; 0: equal to `heads`
+  bool causal = false;   // token i attends only to tokens j <= i
+
+  /// Number of heads whose keys and values are stored.
+  int32_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+  /// Width of one token's queries, keys and values.
+  int64_t qkv_width() const { return int64_t{heads + 2 * key_heads()} * head_dim; }
 };
 
 /// Returns the floats of scratch that `attention` needs: one head's keys and values, and a block of
@@ -49,8 +56,15 @@ enum class Finish : uint8_t {
   kStore,  // y = v
   kAdd,    // y += v
   kGelu,   // y = gelu(v)
-  kGeglu,  // y (rows, out / 2) = gelu(v of column c) * v of column out / 2 + c; for gated weights
+  // For gated weights, y (rows, out / 2) = f(v of column c) * v of column out / 2 + c with
+  kGeglu,      // f = gelu
+  kGegluTanh,  // f = gelu's approximation by a tanh
+  kSwiglu,     // f(v) = v / (1 + exp(-v))
 };
+
+constexpr bool is_gated(Finish finish) {
+  return finish == Finish::kGeglu || finish == Finish::kGegluTanh || finish == Finish::kSwiglu;
+}
 
 /// An adapter's contribution to the sums of one row, added before they are finished: reduced up^T,
 /// accumulated in the order of k. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models",
@@ -62,7 +76,8 @@ struct LowRank {
 };
 
 /// gelu(v) = v/2 (1 + erf(v / sqrt 2)), the exact form of Hendrycks and Gimpel, "Gaussian Error
-/// Linear Units", 2016. The gate is from Shazeer, "GLU Variants Improve Transformer", 2020.
+/// Linear Units", 2016, which also gives the approximation v/2 (1 + tanh(sqrt(2/pi) (v + 0.044715
+/// v^3))). The gates are from Shazeer, "GLU Variants Improve Transformer", 2020.
 struct Epilogue {
   Finish finish = Finish::kStore;
   const float* bias = nullptr;        // packed by pack_bias, or nullptr
@@ -121,8 +136,10 @@ struct Table {
   /// tier gives the same bytes.
   void (*quantize_rows)(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales);
 
-  /// In place, x (n) = gelu(x), tanh(x), or max(x, 0).
+  /// In place, x (n) = gelu(x), its form with tanh, tanh(x), or max(x, 0). The second form is v/2 (1
+  /// + tanh(sqrt(2/pi) (v + 0.044715 v^3))), which is up to 5e-4 off the first.
   void (*gelu)(int64_t n, float* x);
+  void (*gelu_tanh)(int64_t n, float* x);
   void (*tanh)(int64_t n, float* x);
   void (*relu)(int64_t n, float* x);
 
@@ -131,16 +148,22 @@ struct Table {
   void (*layer_norm)(int32_t rows, int32_t cols, const float* gamma, const float* beta, float eps,
                      const float* x, float* y);
 
-  /// In place, rotates the queries and keys of qkv (tokens, 3, heads, head_dim) by their positions:
-  /// Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, pairing
-  /// dimension i with i + head_dim / 2. rotations (tokens, 2, head_dim / 2): cosines, then sines.
-  /// head_dim is even.
-  void (*rope)(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations, float* qkv);
+  /// y (rows, cols) = x / sqrt(mean of the squares of the row + eps) * gamma: Zhang and Sennrich,
+  /// "Root Mean Square Layer Normalization", 2019. gamma (cols). y may be x.
+  void (*rms_norm)(int32_t rows, int32_t cols, const float* gamma, float eps, const float* x,
+                   float* y);
+
+  /// In place, rotates the queries and keys of qkv (tokens, heads + 2 key_heads, head_dim) by their
+  /// positions: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021,
+  /// pairing dimension i with i + head_dim / 2. rotations (shape.tokens, 2, head_dim / 2): cosines,
+  /// then sines. head_dim is even; window and causal have no effect.
+  void (*rope)(const AttentionShape& shape, const float* rotations, float* qkv);
 
   /// Self-attention of one head of one sequence within a window. It writes this head's part of out
-  /// (tokens, heads, head_dim) = softmax(q k^T / sqrt(head_dim)) v with qkv (tokens, 3, heads,
-  /// head_dim); scratch (attention_scratch(shape)). The cost is tokens x min(tokens, window). The
-  /// softmax is online (Milakov and Gimelshein, 2018).
+  /// (tokens, heads, head_dim) = softmax(q k^T / sqrt(head_dim)) v with qkv (tokens, heads + 2
+  /// key_heads, head_dim): queries, keys, values. Groups of heads / key_heads query heads share a
+  /// key head: Ainslie et al., "GQA", 2023. scratch (attention_scratch(shape)). The cost is tokens
+  /// x min(tokens, window). The softmax is online (Milakov and Gimelshein, 2018).
   void (*attention)(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
                     float* out);
 

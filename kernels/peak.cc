@@ -14,9 +14,13 @@ PeakLoop loop_of([[maybe_unused]] std::string_view tier, [[maybe_unused]] Factor
 #if defined(__x86_64__)
   if (tier == "avx2") return peak_loop_avx2;
   if (tier == "avx512") return peak_loop_avx512;
+  if (tier == "amx" && factors == Factors::kI8) return peak_loop_i8_amx;
   // The tiers after avx512 add products of narrower numbers and have the same width in single
   // precision.
   if (tier != "base") return factors == Factors::kI8 ? peak_loop_i8_vnni : peak_loop_avx512;
+#elif defined(__aarch64__)
+  if (tier == "neon" && factors == Factors::kI8) return peak_loop_i8_neon;
+  if (tier != "base" && factors == Factors::kI8) return peak_loop_i8_i8mm;
 #endif
   return peak_loop_base;
 }

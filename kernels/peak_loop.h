@@ -14,7 +14,10 @@ int64_t peak_loop_base(int64_t steps, const float* in, float* out);
 int64_t peak_loop_avx2(int64_t steps, const float* in, float* out);
 int64_t peak_loop_avx512(int64_t steps, const float* in, float* out);
 
-/// A PeakLoop on bytes: sum + in[1] * in[1].
+/// PeakLoops on bytes: sum + in[1] * in[1].
 int64_t peak_loop_i8_vnni(int64_t steps, const float* in, float* out);
+int64_t peak_loop_i8_amx(int64_t steps, const float* in, float* out);
+int64_t peak_loop_i8_neon(int64_t steps, const float* in, float* out);
+int64_t peak_loop_i8_i8mm(int64_t steps, const float* in, float* out);
 
 }  // namespace signalbox::kernels

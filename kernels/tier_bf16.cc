@@ -6,7 +6,7 @@
 namespace signalbox::kernels {
 
 void install_bf16(Table& table) {
-  table.linear_bf16 = x86::linear_bf16_dots<xsimd::avx512bw>;
+  table.linear_bf16 = body::linear_bf16_dots<xsimd::avx512bw, x86::DotProductBF16>;
 }
 
 }  // namespace signalbox::kernels

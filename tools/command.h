@@ -28,6 +28,7 @@ extern const Command kEvalCommand;
 extern const Command kFitCommand;
 extern const Command kKbCommand;
 extern const Command kModelsCommand;
+extern const Command kRerankCommand;
 extern const Command kRouteCommand;
 extern const Command kRunCommand;
 extern const Command kServeCommand;

@@ -15,6 +15,7 @@
 #include "engine/model_path.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
+#include "weights/manifest_places.h"
 
 namespace signalbox::tools {
 namespace {
@@ -143,6 +144,11 @@ Result<std::unique_ptr<const engine::TextModel>> open_model(const ModelChoice& c
   const std::filesystem::path directory = model_directory(choice.model);
   std::error_code ignored;
   if (!std::filesystem::exists(directory, ignored)) {
+    const std::string command = weights::pull_command(directory.string());
+    if (!command.empty()) {
+      return fail(Code::kNotFound, "{}: {} does not exist; fetch it with `{}`", choice.option,
+                  directory.string(), command);
+    }
     return fail(Code::kNotFound,
                 "{}: {} does not exist; expected a model directory or the name of a "
                 "pulled model (`signalbox models list`)",
@@ -194,9 +200,12 @@ Result<size_t> chosen_head(const cxxopts::ParseResult& parsed, const engine::Tex
 
 std::filesystem::path model_directory(const std::string& model) {
   namespace fs = std::filesystem;
-  if (model.find('/') != std::string::npos || fs::exists(model)) return model;
+  if (model.find('/') != std::string::npos || fs::exists(model))
+    return weights::installed_directory(model);
   const fs::path named = fs::path("models") / model;
   if (fs::exists(named)) return named;
+  if (fs::path installed = weights::installed_directory(named.string()); fs::exists(installed))
+    return installed;
   std::vector<fs::path> heads;
   std::error_code error;
   for (fs::directory_iterator at("models", error), end; !error && at != end; at.increment(error)) {

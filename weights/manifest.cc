@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/mapped_file.h"
 #include "base/yaml.h"
 #include "weights/manifest_text.h"
@@ -145,10 +146,13 @@ Result<ManifestSource> read_source(const Place& place, const Node& node) {
     SIGNALBOX_TRY(source.origin, text(place.key("built-in"), *node.find("built-in"),
                                       "a directory of weights/adapters", is_plain_name));
   } else if (node.find("hub") != nullptr) {
-    SIGNALBOX_TRY_VOID(only_keys(place, node, {"hub", "revision", "files"}));
+    const bool is_pinned = node.find("revision") != nullptr || node.find("files") != nullptr;
+    SIGNALBOX_TRY_VOID(is_pinned ? only_keys(place, node, {"hub", "revision", "files"})
+                                 : only_keys(place, node, {"hub"}));
     source.kind = ManifestSource::Kind::kHub;
     SIGNALBOX_TRY(source.origin,
                   text(place.key("hub"), *node.find("hub"), "owner/repository", is_plain_path));
+    if (!is_pinned) return source;
     SIGNALBOX_TRY(source.version, text(place.key("revision"), *node.find("revision"),
                                        "a commit of 40 hexadecimal digits",
                                        [](std::string_view hex) { return is_hex(hex, 40); }));
@@ -173,21 +177,60 @@ Result<std::vector<std::string>> read_names(const Place& place, const Node& node
   return names;
 }
 
-Result<ManifestModel> read_model(const Place& place, const Entry& entry) {
-  const Node& node = entry.value;
-  if (!is_plain_name(entry.key)) return expected(place, node, "a plain name for the model");
-  SIGNALBOX_TRY_VOID(only_keys(place, node, {"summary", "licence", "sources"}, {"base", "heads"}));
-  const auto any_text = [](std::string_view value) { return !value.empty(); };
-  ManifestModel model;
-  model.name = entry.key;
-  SIGNALBOX_TRY(model.summary, text(place.key("summary"), *node.find("summary"), "text", any_text));
-  SIGNALBOX_TRY(model.licence, text(place.key("licence"), *node.find("licence"), "text", any_text));
+bool is_any_text(std::string_view value) {
+  return !value.empty();
+}
+
+Result<void> read_prompts(const Place& place, const Node& node, ManifestModel& model) {
+  SIGNALBOX_TRY_VOID(only_keys(place, node, {}, {"query", "passage"}));
+  for (const Entry& entry : node.entries) {
+    SIGNALBOX_TRY(std::string prefix, text(place.key(entry.key), entry.value, "text",
+                                           [](std::string_view) { return true; }));
+    model.prompts.emplace_back(entry.key, std::move(prefix));
+  }
+  return {};
+}
+
+// Reads the keys that a model may leave out.
+Result<void> read_optional(const Place& place, const Node& node, ManifestModel& model) {
+  const std::pair<const char*, std::string*> texts[] = {
+      {"purpose", &model.purpose}, {"parameters", &model.parameters}, {"quality", &model.quality}};
+  for (const auto& [key, out] : texts) {
+    const Node* const value = node.find(key);
+    if (value == nullptr) continue;
+    SIGNALBOX_TRY(*out, text(place.key(key), *value, "text", is_any_text));
+  }
   if (const Node* base = node.find("base"); base != nullptr) {
     SIGNALBOX_TRY(model.base, text(place.key("base"), *base, "a plain name", is_plain_name));
   }
   if (const Node* heads = node.find("heads"); heads != nullptr) {
     SIGNALBOX_TRY(model.heads, read_names(place.key("heads"), *heads));
   }
+  if (const Node* aliases = node.find("aliases"); aliases != nullptr) {
+    SIGNALBOX_TRY(model.aliases, read_names(place.key("aliases"), *aliases));
+  }
+  if (const Node* gated = node.find("gated"); gated != nullptr) {
+    if (gated->scalar != "true" && gated->scalar != "false")
+      return expected(place.key("gated"), *gated, "true or false");
+    model.is_gated = gated->scalar == "true";
+  }
+  const Node* const prompts = node.find("prompts");
+  return prompts == nullptr ? Result<void>() : read_prompts(place.key("prompts"), *prompts, model);
+}
+
+Result<ManifestModel> read_model(const Place& place, const Entry& entry) {
+  const Node& node = entry.value;
+  if (!is_plain_name(entry.key)) return expected(place, node, "a plain name for the model");
+  SIGNALBOX_TRY_VOID(only_keys(
+      place, node, {"summary", "licence", "sources"},
+      {"base", "heads", "aliases", "purpose", "parameters", "quality", "gated", "prompts"}));
+  ManifestModel model;
+  model.name = entry.key;
+  SIGNALBOX_TRY(model.summary,
+                text(place.key("summary"), *node.find("summary"), "text", is_any_text));
+  SIGNALBOX_TRY(model.licence,
+                text(place.key("licence"), *node.find("licence"), "text", is_any_text));
+  SIGNALBOX_TRY_VOID(read_optional(place, node, model));
   const Place at = place.key("sources");
   const Node& sources = *node.find("sources");
   if (sources.kind != Kind::kSequence || sources.items.empty()) {
@@ -197,6 +240,11 @@ Result<ManifestModel> read_model(const Place& place, const Entry& entry) {
     SIGNALBOX_TRY(auto source, read_source(at.item(i), sources.items[i]));
     if (model.find(kind_name(source.kind)) != nullptr) {
       return expected(at.item(i), sources.items[i], "one source of a kind");
+    }
+    // `signalbox models pull hf:OWNER/NAME` and `... pull NAME` must use the same directory.
+    if (!source.is_pinned() && source.origin.substr(source.origin.find('/') + 1) != model.name) {
+      return expected(at.item(i).key("hub"), *sources.items[i].find("hub"),
+                      "a repository with the name of the model, because no files are listed");
     }
     model.sources.push_back(std::move(source));
   }
@@ -230,11 +278,27 @@ const ManifestSource* ManifestModel::find(std::string_view kind) const {
   return nullptr;
 }
 
+const std::string* ManifestModel::prompt(std::string_view role) const {
+  for (const auto& [known, text] : prompts) {
+    if (known == role) return &text;
+  }
+  return nullptr;
+}
+
 const ManifestModel* Manifest::find(std::string_view name) const {
   const auto is_named = [&](const ManifestModel& model) {
-    return model.name == name || std::ranges::find(model.heads, name) != model.heads.end();
+    return model.name == name || std::ranges::find(model.heads, name) != model.heads.end() ||
+           std::ranges::find(model.aliases, name) != model.aliases.end();
   };
   const auto found = std::ranges::find_if(models, is_named);
+  return found == models.end() ? nullptr : &*found;
+}
+
+const ManifestModel* Manifest::find_repository(std::string_view id) const {
+  const auto found = std::ranges::find_if(models, [id](const ManifestModel& model) {
+    const ManifestSource* const hub = model.find("hub");
+    return hub != nullptr && ascii::iequals(hub->origin, id);
+  });
   return found == models.end() ? nullptr : &*found;
 }
 

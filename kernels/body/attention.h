@@ -31,8 +31,8 @@ class HeadAttention {
       : tokens_(shape.tokens),
         dim_(shape.head_dim),
         padded_dim_(round_up(shape.head_dim, kPanel<Arch>)),
-        window_(std::min(shape.window, shape.tokens)),
-        stride_(int64_t{3} * shape.heads * shape.head_dim),
+        reach_(shape),
+        stride_(shape.qkv_width()),
         keys_(scratch),
         values_(keys_ + dim_ * round_up(tokens_, kPanelMax)),
         queries_(values_ + padded_dim_ * tokens_),
@@ -97,7 +97,7 @@ class HeadAttention {
   }
 
   void attend(int64_t first_query, int64_t queries) {
-    walk_keys(tokens_, window_, first_query, queries, kBlockRows<Arch>, kPanel<Arch>,
+    walk_keys(tokens_, reach_, first_query, queries, kBlockRows<Arch>, kPanel<Arch>,
               [&](const AttentionBlock& block) { attend_block(block); });
   }
 
@@ -158,7 +158,7 @@ class HeadAttention {
   }
 
   const int64_t tokens_, dim_, padded_dim_;
-  const int64_t window_;
+  const Reach reach_;
   const int64_t stride_;  // from one token's q, k or v to the next token's
   float* const keys_;     // (key panels, dim, kPanel)
   float* const values_;   // (dimension panels, tokens, kPanel)
@@ -173,10 +173,10 @@ class HeadAttention {
 template <class Arch>
 void attention(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
                float* out) {
-  const int64_t hidden = int64_t{shape.heads} * shape.head_dim;
-  const int64_t first = int64_t{head} * shape.head_dim;
-  const float* q = qkv + first;
-  HeadAttention<Arch>(shape, scratch).run(q, q + hidden, q + 2 * hidden, out + first, hidden);
+  const HeadPlaces at(shape, head);
+  HeadAttention<Arch>(shape, scratch)
+      .run(qkv + at.query, qkv + at.key, qkv + at.value, out + at.query,
+           int64_t{shape.heads} * shape.head_dim);
 }
 
 }  // namespace signalbox::kernels::body

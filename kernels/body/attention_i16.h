@@ -101,8 +101,8 @@ class HeadAttentionI16 {
         base_(scratch),
         tokens_(shape.tokens),
         dim_(shape.head_dim),
-        window_(std::min(shape.window, shape.tokens)),
-        stride_(int64_t{3} * shape.heads * shape.head_dim),
+        reach_(shape),
+        stride_(shape.qkv_width()),
         query_max_(query_max(shape.head_dim)) {}
 
   // q, k and v point to the first token; rows of out are out_stride apart.
@@ -112,7 +112,7 @@ class HeadAttentionI16 {
     for (int64_t first = 0; first < tokens_; first += kQueryTile) {
       const int64_t count = std::min(kQueryTile, tokens_ - first);
       begin_queries(q + first * stride_, count);
-      walk_keys(tokens_, window_, first, count, Dots::kRows, kColumnsI16,
+      walk_keys(tokens_, reach_, first, count, Dots::kRows, kColumnsI16,
                 [&](const AttentionBlock& block) { attend_block(block); });
       finish_queries(count, out + first * out_stride, out_stride);
     }
@@ -314,7 +314,7 @@ class HeadAttentionI16 {
   const ScratchI16 at_;
   char* const base_;
   const int64_t tokens_, dim_;
-  const int64_t window_;
+  const Reach reach_;
   const int64_t stride_;  // from one token's q, k or v to the next token's
   const float query_max_;
 };
@@ -322,11 +322,10 @@ class HeadAttentionI16 {
 template <class Arch, class Dots>
 void attention_i16(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
                    float* out) {
-  const int64_t hidden = int64_t{shape.heads} * shape.head_dim;
-  const int64_t first = int64_t{head} * shape.head_dim;
-  const float* q = qkv + first;
+  const HeadPlaces at(shape, head);
   HeadAttentionI16<Arch, Dots>(shape, static_cast<char*>(scratch))
-      .run(q, q + hidden, q + 2 * hidden, out + first, hidden);
+      .run(qkv + at.query, qkv + at.key, qkv + at.value, out + at.query,
+           int64_t{shape.heads} * shape.head_dim);
 }
 
 /// A Dots implementation for any processor.

@@ -20,36 +20,62 @@ inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
+/// How far a query sees: token i attends to tokens i - before to i + after.
+struct Reach {
+  int64_t before;
+  int64_t after;
+
+  explicit Reach(const AttentionShape& shape)
+      : before(std::min(shape.window, shape.tokens)), after(shape.causal ? 0 : before) {}
+};
+
 /// A few queries and the keys visible to them.
 struct AttentionBlock {
   int64_t row;         // index of the first query in its tile
   int64_t rows;        // number of queries
   int64_t query;       // token of the first query
   int64_t begin, end;  // range of keys, at most kKeyTile; begins at the edge of a panel
-  int64_t window;
+  Reach reach;
 
   /// Range of keys visible to query `query + r`, relative to `begin`. Empty if first >= last.
-  int64_t first_visible(int64_t r) const { return std::max(begin, query + r - window) - begin; }
-  int64_t last_visible(int64_t r) const { return std::min(end, query + r + window + 1) - begin; }
+  int64_t first_visible(int64_t r) const {
+    return std::max(begin, query + r - reach.before) - begin;
+  }
+  int64_t last_visible(int64_t r) const {
+    return std::min(end, query + r + reach.after + 1) - begin;
+  }
 };
 
 /// Calls attend(block) for the tile of `queries` queries that starts at token `first_query`. The
 /// outer loop is over key tiles, so each is loaded once for all queries of the tile.
 template <class Attend>
-void walk_keys(int64_t tokens, int64_t window, int64_t first_query, int64_t queries,
+void walk_keys(int64_t tokens, Reach reach, int64_t first_query, int64_t queries,
                int64_t block_rows, int64_t panel, const Attend& attend) {
-  const int64_t end = std::min(tokens, first_query + queries + window);
-  int64_t tile = std::max<int64_t>(0, first_query - window) / panel * panel;
+  const int64_t end = std::min(tokens, first_query + queries + reach.after);
+  int64_t tile = std::max<int64_t>(0, first_query - reach.before) / panel * panel;
   for (; tile < end; tile += kKeyTile) {
     for (int64_t row = 0; row < queries; row += block_rows) {
       const int64_t rows = std::min(block_rows, queries - row);
       const int64_t query = first_query + row;
-      const int64_t first_key = std::max<int64_t>(0, query - window);
+      const int64_t first_key = std::max<int64_t>(0, query - reach.before);
       const int64_t begin = std::max(tile, first_key / panel * panel);
-      const int64_t last = std::min({tile + kKeyTile, tokens, query + rows + window});
-      if (begin < last) attend(AttentionBlock{row, rows, query, begin, last, window});
+      const int64_t last = std::min({tile + kKeyTile, tokens, query + rows + reach.after});
+      if (begin < last) attend(AttentionBlock{row, rows, query, begin, last, reach});
     }
   }
 }
+
+/// Where one head's query, key and value begin in a token's row, in floats.
+struct HeadPlaces {
+  int64_t query, key, value;
+
+  HeadPlaces(const AttentionShape& shape, int32_t head) {
+    const int64_t dim = shape.head_dim;
+    const int64_t shared = head / (shape.heads / shape.key_heads());
+    query = head * dim;
+    key = (shape.heads + shared) * dim;
+    value = key + shape.key_heads() * dim;
+  }
+};
 
 }  // namespace signalbox::kernels::body

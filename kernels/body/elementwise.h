@@ -21,10 +21,35 @@ inline Batch<Arch> gelu_of(const Batch<Arch>& v) {
   return xsimd::fma(h, erf_of<Arch>(v * Batch<Arch>(0.70710678118654752f)), h);
 }
 
+/// v times the logistic function of `u`. A large negative u gives zero.
+template <class Arch>
+inline Batch<Arch> times_logistic(const Batch<Arch>& v, const Batch<Arch>& u) {
+  return v / (Batch<Arch>(1.0f) + xsimd::exp(-u));
+}
+
+template <class Arch>
+inline Batch<Arch> silu_of(const Batch<Arch>& v) {
+  return times_logistic<Arch>(v, v);
+}
+
+// (1 + tanh(t)) / 2 is the logistic function of 2t; the constants are 2 sqrt(2/pi) and 0.044715.
+template <class Arch>
+inline Batch<Arch> gelu_tanh_of(const Batch<Arch>& v) {
+  const Batch<Arch> cubic = xsimd::fma(v * v, Batch<Arch>(0.044715f), Batch<Arch>(1.0f));
+  return times_logistic<Arch>(v, v * cubic * Batch<Arch>(1.5957691216057308f));
+}
+
 template <class Arch>
 void gelu(int64_t n, float* x) {
   for_lanes<Arch>(n, [&](int64_t i, int64_t part) {
     store_at<Arch>(gelu_of<Arch>(load_at<Arch>(x, i, part)), x, i, part);
+  });
+}
+
+template <class Arch>
+void gelu_tanh(int64_t n, float* x) {
+  for_lanes<Arch>(n, [&](int64_t i, int64_t part) {
+    store_at<Arch>(gelu_tanh_of<Arch>(load_at<Arch>(x, i, part)), x, i, part);
   });
 }
 

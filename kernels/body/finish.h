@@ -18,12 +18,15 @@ template <class Arch, Finish kFinish>
     const auto sum = Batch<Arch>::load_unaligned(sums + c);
     return bias == nullptr ? sum : sum + Batch<Arch>::load_unaligned(bias + c);
   };
-  constexpr int64_t kColumns = kFinish == Finish::kGeglu ? kGate : kPanelColumns;
+  constexpr int64_t kColumns = is_gated(kFinish) ? kGate : kPanelColumns;
   for (int64_t c = 0; c < kColumns; c += kLanes<Arch>) {
     Batch<Arch> value = with_bias(c);
     if constexpr (kFinish == Finish::kAdd) value += Batch<Arch>::load_unaligned(y + c);
     if constexpr (kFinish == Finish::kGelu) value = gelu_of<Arch>(value);
-    if constexpr (kFinish == Finish::kGeglu) value = gelu_of<Arch>(value) * with_bias(c + kGate);
+    if constexpr (kFinish == Finish::kGeglu) value = gelu_of<Arch>(value);
+    if constexpr (kFinish == Finish::kGegluTanh) value = gelu_tanh_of<Arch>(value);
+    if constexpr (kFinish == Finish::kSwiglu) value = silu_of<Arch>(value);
+    if constexpr (is_gated(kFinish)) value *= with_bias(c + kGate);
     value.store_unaligned(y + c);
   }
 }
@@ -61,7 +64,7 @@ template <class Arch>
 template <class Arch, Finish kFinish, class RowSums>
 void finish_rows(int64_t panel, int64_t rows, const float* bias, const LowRank* low_rank,
                  int64_t y_stride, float* y, const RowSums& row_sums) {
-  constexpr int64_t kColumns = kFinish == Finish::kGeglu ? kPanelColumns / 2 : kPanelColumns;
+  constexpr int64_t kColumns = is_gated(kFinish) ? kPanelColumns / 2 : kPanelColumns;
   const int64_t first = panel * kColumns;
   const int64_t left = y_stride - first;
   if (bias != nullptr) bias += panel * kPanelColumns;
@@ -101,6 +104,10 @@ void finish_rows(const Epilogue& epilogue, int64_t panel, int64_t top, int64_t r
       return run.template operator()<Finish::kGelu>();
     case Finish::kGeglu:
       return run.template operator()<Finish::kGeglu>();
+    case Finish::kGegluTanh:
+      return run.template operator()<Finish::kGegluTanh>();
+    case Finish::kSwiglu:
+      return run.template operator()<Finish::kSwiglu>();
   }
 }
 

@@ -17,9 +17,11 @@ void install(Table& table) {
   table.linear_bf16 = linear_bf16<Arch>;
   table.quantize_rows = quantize_rows<Arch>;
   table.gelu = gelu<Arch>;
+  table.gelu_tanh = gelu_tanh<Arch>;
   table.tanh = tanh<Arch>;
   table.relu = relu<Arch>;
   table.layer_norm = layer_norm<Arch>;
+  table.rms_norm = rms_norm<Arch>;
   table.rope = rope<Arch>;
   table.attention = attention<Arch>;
   table.mean_rows = mean_rows<Arch>;

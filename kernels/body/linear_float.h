@@ -36,7 +36,7 @@ struct ProductBF16 {
   using Format = BF16;
   using X = float;
   using Sum = float;
-  static constexpr int64_t kRows = kLanes<Arch> == 16 ? 12 : 4;
+  static constexpr int64_t kRows = kRegisters<Arch> == 32 ? 12 : 4;
   static constexpr int64_t kPasses = kPanelColumns / kPanel<Arch>;
 
   template <bool kAdds>
@@ -105,7 +105,7 @@ struct ProductBF16 {
 template <class Arch, class Product>
 void linear_float(const LinearShape& shape, const typename Product::X* x, const void* packed,
                   const Epilogue& epilogue, float* y) {
-  const bool gated = epilogue.finish == Finish::kGeglu;
+  const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
   sweep_panels<Product>(shape.rows, shape.in, panels_of(shape.out, gated), x, packed,
                         [&](int64_t panel, int64_t top, int64_t rows, const float* sums) {

@@ -12,33 +12,40 @@ namespace signalbox::kernels::body {
 
 // The only place that converts sums to floats, so the result is the same on every tier. It uses two
 // multiplications and no addition that a compiler could fuse with them.
-template <class Arch>
+template <class Arch, bool kShifted>
 void dequantize_row(const Panel<I8>& panel, const int32_t* sums, float scale, float* out) {
   using Integers = xsimd::batch<int32_t, Arch>;
   for (int64_t c = 0; c < kPanelColumns; c += kLanes<Arch>) {
-    const auto exact =
-        Integers::load_unaligned(sums + c) - Integers::load_unaligned(panel.corrections() + c);
+    auto exact = Integers::load_unaligned(sums + c);
+    if constexpr (kShifted) exact -= Integers::load_unaligned(panel.corrections() + c);
     const auto scales = Batch<Arch>::load_unaligned(panel.scales() + c) * Batch<Arch>(scale);
     (xsimd::to_float(exact) * scales).store_unaligned(out + c);
   }
 }
 
+/// True if the sums contain the shift of the activations. A Product with kShiftsBack removes it.
+template <class Product>
+inline constexpr bool kSumsAreShifted = !requires {
+  Product::kShiftsBack;
+};
+
 /// Implements `linear_i8` of the kernel table.
 template <class Arch, class Product>
 void linear_i8(const LinearShape& shape, const uint8_t* q, const float* scales, const void* packed,
                const Epilogue& epilogue, float* y) {
-  const bool gated = epilogue.finish == Finish::kGeglu;
+  const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
-  sweep_panels<Product>(
-      shape.rows, shape.in, panels_of(shape.out, gated), q, packed,
-      [&](int64_t p, int64_t top, int64_t rows, const int32_t* sums) {
-        const Panel<I8> panel(packed, shape.in, p);
-        alignas(64) float row[kPanelColumns];
-        finish_rows<Arch>(epilogue, p, top, rows, width, y + top * width, [&](int64_t r) {
-          dequantize_row<Arch>(panel, sums + r * kPanelColumns, scales[top + r], row);
-          return row;
-        });
-      });
+  sweep_panels<Product>(shape.rows, shape.in, panels_of(shape.out, gated), q, packed,
+                        [&](int64_t p, int64_t top, int64_t rows, const int32_t* sums) {
+                          const Panel<I8> panel(packed, shape.in, p);
+                          alignas(64) float row[kPanelColumns];
+                          finish_rows<Arch>(
+                              epilogue, p, top, rows, width, y + top * width, [&](int64_t r) {
+                                dequantize_row<Arch, kSumsAreShifted<Product>>(
+                                    panel, sums + r * kPanelColumns, scales[top + r], row);
+                                return row;
+                              });
+                        });
 }
 
 /// A Product for any processor.

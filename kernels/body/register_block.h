@@ -17,10 +17,9 @@ template <class Arch>
 inline constexpr int64_t kPanel = kBlockBatches* kLanes<Arch>;
 
 // Rows of a block: with two batches of columns per row, as many accumulators as fit in the register
-// file together with a panel and a broadcast value. There are 32 registers with AVX-512 and 16
-// before.
+// file together with a panel and a broadcast value.
 template <class Arch>
-inline constexpr int kBlockRows = kLanes<Arch> == 16 ? 12 : 6;
+inline constexpr int kBlockRows = kRegisters<Arch> == 32 ? 12 : 6;
 
 // Computes y (Rows, kPanel) = x (Rows, depth) w (depth, kPanel), or += if kAdds; each matrix has a
 // row stride. The loops over the accumulators must be unrolled: otherwise the compiler keeps them

@@ -3,6 +3,7 @@
 // cosines and sines, so they come from a table.
 
 #include "kernels/body/vector.h"
+#include "kernels/kernels.h"
 
 namespace signalbox::kernels::body {
 
@@ -18,14 +19,13 @@ inline void rotate(int64_t half, const float* cosines, const float* sines, float
 }
 
 template <class Arch>
-void rope(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations, float* qkv) {
-  const int64_t half = head_dim / 2;
-  const int64_t hidden = static_cast<int64_t>(heads) * head_dim;
-  for (int64_t t = 0; t < tokens; ++t) {
-    const float* cosines = rotations + t * head_dim;
-    float* queries_and_keys = qkv + t * 3 * hidden;
-    for (int64_t head = 0; head < 2 * int64_t{heads}; ++head) {
-      rotate<Arch>(half, cosines, cosines + half, queries_and_keys + head * head_dim);
+void rope(const AttentionShape& shape, const float* rotations, float* qkv) {
+  const int64_t dim = shape.head_dim, half = dim / 2;
+  for (int64_t t = 0; t < shape.tokens; ++t) {
+    const float* cosines = rotations + t * dim;
+    float* queries_and_keys = qkv + t * shape.qkv_width();
+    for (int64_t head = 0; head < shape.heads + shape.key_heads(); ++head) {
+      rotate<Arch>(half, cosines, cosines + half, queries_and_keys + head * dim);
     }
   }
 }

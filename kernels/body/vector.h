@@ -13,6 +13,15 @@ using Batch = xsimd::batch<float, Arch>;
 template <class Arch>
 inline constexpr int64_t kLanes = static_cast<int64_t>(Batch<Arch>::size);
 
+/// Vector registers: 32 with AVX-512 and on arm64, 16 otherwise.
+#if defined(__aarch64__)
+template <class Arch>
+inline constexpr int kRegisters = 32;
+#else
+template <class Arch>
+inline constexpr int kRegisters = kLanes<Arch> == 16 ? 32 : 16;
+#endif
+
 /// Loads lanes [0, n) from p and sets the rest to `fill`. Requires 0 < n < lanes. Never reads past
 /// p + n.
 template <class Arch>

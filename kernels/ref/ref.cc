@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace signalbox::kernels::ref {
 
@@ -26,17 +27,29 @@ Vector gelu(const Vector& x) {
   return y;
 }
 
-Vector rope(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations,
-            const float* qkv) {
-  const int64_t hidden = static_cast<int64_t>(heads) * head_dim;
-  const int64_t half = head_dim / 2;
-  Vector y(qkv, qkv + tokens * 3 * hidden);
-  for (int64_t t = 0; t < tokens; ++t) {
-    for (int64_t head = 0; head < 2 * int64_t{heads}; ++head) {
+Vector gelu_tanh(const Vector& x) {
+  Vector y(x.size());
+  for (size_t i = 0; i < y.size(); ++i) {
+    const double inner = x[i] + 0.044715 * x[i] * x[i] * x[i];
+    y[i] = 0.5 * x[i] * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * inner));
+  }
+  return y;
+}
+
+Vector silu(const Vector& x) {
+  Vector y(x.size());
+  for (size_t i = 0; i < y.size(); ++i) y[i] = x[i] / (1 + std::exp(-x[i]));
+  return y;
+}
+
+Vector rope(const AttentionShape& shape, const float* rotations, const float* qkv) {
+  const int64_t dim = shape.head_dim, half = dim / 2, width = shape.qkv_width();
+  Vector y(qkv, qkv + shape.tokens * width);
+  for (int64_t t = 0; t < shape.tokens; ++t) {
+    for (int64_t head = 0; head < shape.heads + shape.key_heads(); ++head) {
       for (int64_t i = 0; i < half; ++i) {
-        const double cosine = rotations[t * head_dim + i],
-                     sine = rotations[t * head_dim + half + i];
-        const int64_t first = t * 3 * hidden + head * head_dim + i;
+        const double cosine = rotations[t * dim + i], sine = rotations[t * dim + half + i];
+        const int64_t first = t * width + head * dim + i;
         y[first] = qkv[first] * cosine - qkv[first + half] * sine;
         y[first + half] = qkv[first + half] * cosine + qkv[first] * sine;
       }
@@ -61,23 +74,38 @@ Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* b
   return y;
 }
 
+Vector rms_norm(int32_t rows, int32_t cols, const float* gamma, double eps, const Vector& x) {
+  Vector y(x.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    double squares = 0;
+    for (int64_t i = 0; i < cols; ++i) squares += x[r * cols + i] * x[r * cols + i];
+    for (int64_t i = 0; i < cols; ++i)
+      y[r * cols + i] = x[r * cols + i] / std::sqrt(squares / cols + eps) * gamma[i];
+  }
+  return y;
+}
+
 Vector attention(const AttentionShape& shape, const float* qkv) {
   const int64_t hidden = static_cast<int64_t>(shape.heads) * shape.head_dim;
-  const auto at = [&](int64_t token, int64_t part, int64_t head, int64_t d) {
-    return static_cast<double>(qkv[token * 3 * hidden + part * hidden + head * shape.head_dim + d]);
+  const int64_t group = shape.heads / shape.key_heads();
+  // Place of a query head, a key head or a value head in a token's row.
+  const auto at = [&](int64_t token, int64_t place, int64_t d) {
+    return static_cast<double>(qkv[token * shape.qkv_width() + place * shape.head_dim + d]);
   };
   Vector out(static_cast<size_t>(shape.tokens) * hidden);
   Vector weights(shape.tokens);
   const auto visible = [&](int64_t query, int64_t key) {
-    return std::abs(query - key) <= shape.window;
+    return std::abs(query - key) <= shape.window && (!shape.causal || key <= query);
   };
   for (int64_t head = 0; head < shape.heads; ++head) {
+    const int64_t key_place = shape.heads + head / group;
+    const int64_t value_place = key_place + shape.key_heads();
     for (int64_t query = 0; query < shape.tokens; ++query) {
       double largest = -std::numeric_limits<double>::infinity();
       for (int64_t key = 0; key < shape.tokens; ++key) {
         double score = 0;
         for (int64_t d = 0; d < shape.head_dim; ++d)
-          score += at(query, 0, head, d) * at(key, 1, head, d);
+          score += at(query, head, d) * at(key, key_place, d);
         weights[key] = visible(query, key) ? score / std::sqrt(static_cast<double>(shape.head_dim))
                                            : -std::numeric_limits<double>::infinity();
         largest = std::max(largest, weights[key]);
@@ -87,7 +115,7 @@ Vector attention(const AttentionShape& shape, const float* qkv) {
       for (int64_t d = 0; d < shape.head_dim; ++d) {
         double value = 0;
         for (int64_t key = 0; key < shape.tokens; ++key)
-          value += weights[key] / sum * at(key, 2, head, d);
+          value += weights[key] / sum * at(key, value_place, d);
         out[query * hidden + head * shape.head_dim + d] = value;
       }
     }

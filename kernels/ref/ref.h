@@ -13,10 +13,12 @@ using Vector = std::vector<double>;
 
 Vector linear(int32_t rows, int32_t in, int32_t out, const float* x, const float* w);
 Vector gelu(const Vector& x);
-Vector rope(int32_t tokens, int32_t heads, int32_t head_dim, const float* rotations,
-            const float* qkv);
+Vector gelu_tanh(const Vector& x);
+Vector silu(const Vector& x);
+Vector rope(const AttentionShape& shape, const float* rotations, const float* qkv);
 Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, double eps,
                   const Vector& x);
+Vector rms_norm(int32_t rows, int32_t cols, const float* gamma, double eps, const Vector& x);
 Vector attention(const AttentionShape& shape, const float* qkv);
 Vector mean_rows(int32_t rows, int32_t cols, const float* x);
 

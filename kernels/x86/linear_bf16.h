@@ -3,8 +3,7 @@
 
 #include <immintrin.h>
 
-#include "kernels/body/linear_float.h"
-#include "kernels/body/narrow.h"
+#include "kernels/body/linear_bf16_dots.h"
 
 namespace signalbox::kernels::x86 {
 
@@ -64,14 +63,5 @@ struct DotProductBF16 {
     }
   }
 };
-
-/// Implements `linear_bf16` of the kernel table.
-template <class Arch>
-void linear_bf16_dots(const LinearShape& shape, const float* x, float* scratch, const void* packed,
-                      const Epilogue& epilogue, float* y) {
-  auto* narrow = reinterpret_cast<uint16_t*>(scratch);
-  body::narrow_rows(shape.rows, shape.in, x, narrow);
-  body::linear_float<Arch, DotProductBF16>(shape, narrow, packed, epilogue, y);
-}
 
 }  // namespace signalbox::kernels::x86

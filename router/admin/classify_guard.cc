@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "router/admin/classify.h"
 #include "router/signals/jailbreak_windows.h"
+#include "router/signals/long_text.h"
 #include "router/signals/pii_finder.h"
 #include "router/text/windows.h"
 
@@ -162,24 +163,18 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
                         "global.model_catalog.modules.prompt_guard.positive_labels"});
   }
   SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, text));
-  Risk risk;
-  risk.label = classifier.head.labels[counted.front()];
-  for (const std::string_view window : windows) {
-    const engine::Input input{.text = window};
-    SIGNALBOX_OR_FAIL(const auto all, classify(classifier, {&input, 1}));
-    double sum = 0;
-    size_t best = counted.front();
-    for (const size_t label : counted) {
-      sum += all.front().scores[label];
-      if (all.front().scores[label] > all.front().scores[best]) best = label;
-    }
-    const double score = signals::adjust_for_windows(windows.size(), sum);
-    if (score <= risk.score) continue;
-    risk.score = score;
-    risk.label = classifier.head.labels[best];
-  }
-  risk.is_jailbreak = risk.score >= classifier.threshold;
-  return risk;
+  std::vector<engine::Input> inputs;
+  for (const std::string_view window : windows) inputs.push_back({.text = window});
+  const auto answers = classifier.model->answer_within({}, inputs);
+  if (!answers) return tl::unexpected<access::Failure>(model_failure(answers.error()));
+  const size_t heads = classifier.model->heads().size(), head = classifier.head.head;
+  const signals::GuardScore guard = signals::guard_score(*answers, heads, head, counted);
+  const std::vector<float>& scores = (*answers)[guard.window * heads + head].scores;
+  const size_t best =
+      *std::ranges::max_element(counted, {}, [&](size_t label) { return scores[label]; });
+  return Risk{.score = guard.score,
+              .is_jailbreak = guard.score >= classifier.threshold,
+              .label = classifier.head.labels[best]};
 }
 
 OrFailure<std::string> security_of(const serving::ServingState& state, std::string_view text,

@@ -9,7 +9,8 @@
 #include <filesystem>
 
 #include "base/base64.h"
-#include "router/http/error_reply.h"
+#include "router/admin/client_route.h"
+#include "router/models/shaped_embedder.h"
 
 namespace signalbox::admin {
 namespace {
@@ -25,15 +26,21 @@ struct Embedder {
   std::shared_ptr<const engine::TextEmbedder> model;
   const engine::TextModel* text_model = nullptr;  // the same model, if it is a TextModel
   std::string name;
+
+  /// Numbers of a whole embedding.
+  int32_t width() const { return text_model != nullptr ? text_model->dim() : model->dim(); }
 };
 
 OrFailure<Embedder> find_embedder(const serving::ServingState& state) {
-  const std::string& path = state.config().embedding_model.path;
+  const config::EmbeddingModel& config = state.config().embedding_model;
+  const std::string& path = config.is_remote() ? config.endpoint->model : config.path;
   Embedder embedder;
   embedder.name = std::filesystem::path(path).filename().string();
   embedder.model = state.router->models().embedder;
   if (!embedder.model) {
-    auto opened = state.shelf.get(path);
+    auto opened = config.is_remote() ? Result<models::ModelCache::Model>(fail(
+                                           Code::kNotFound, "its server did not answer at start"))
+                                     : state.shelf.get(path);
     if (!opened) {
       return tl::unexpected<access::Failure>(
           access::Failure{503, "MODEL_NOT_AVAILABLE",
@@ -41,9 +48,9 @@ OrFailure<Embedder> find_embedder(const serving::ServingState& state) {
                                       "global.model_catalog.embeddings.semantic)",
                                       opened.error().message)});
     }
-    embedder.model = *std::move(opened);
+    embedder.model = models::shape_embedder(config, *std::move(opened));
   }
-  embedder.text_model = dynamic_cast<const engine::TextModel*>(embedder.model.get());
+  embedder.text_model = embedder.model->text_model();
   return embedder;
 }
 
@@ -59,17 +66,21 @@ OrFailure<void> check_name(const Embedder& embedder, const json::Value& root) {
                                   json::quote_briefly(name), embedder.name)});
 }
 
-OrFailure<engine::EmbedOptions> embed_options(const Embedder& embedder, const json::Value& root,
+// Returns the options of the request; those that it lacks are the configuration's.
+OrFailure<engine::EmbedOptions> embed_options(const serving::ServingState& state,
+                                              const Embedder& embedder, const json::Value& root,
                                               std::string_view dimension_key) {
   SIGNALBOX_OR_FAIL(const int64_t dim, count_member(root, dimension_key, kDimensionMax));
   SIGNALBOX_OR_FAIL(const int64_t layers, count_member(root, "target_layer", kLayersMax));
-  if (dim > embedder.model->dim())
-    return invalid(fmt::format("{}: the model has {}", dimension_key, embedder.model->dim()));
+  if (dim > embedder.width())
+    return invalid(fmt::format("{}: the model has {}", dimension_key, embedder.width()));
   if (layers > 0 && (embedder.text_model == nullptr || layers > embedder.text_model->layers()))
     return invalid("target_layer: the model has fewer layers");
   engine::EmbedOptions options;
-  options.dim = static_cast<int32_t>(dim);
-  options.layers = static_cast<int32_t>(layers);
+  if (embedder.text_model != nullptr)
+    options = models::embed_options(state.config().embedding_model, *embedder.text_model);
+  if (dim > 0) options.dim = static_cast<int32_t>(dim);
+  if (layers > 0) options.layers = static_cast<int32_t>(layers);
   return options;
 }
 
@@ -78,7 +89,7 @@ OrFailure<std::vector<std::vector<float>>> embed(const Embedder& embedder,
                                                  std::span<const std::string_view> texts,
                                                  const engine::EmbedOptions& options,
                                                  const engine::Patience& patience = {}) {
-  const auto whole = static_cast<size_t>(embedder.model->dim());
+  const auto whole = static_cast<size_t>(embedder.width());
   const size_t dim = options.dim > 0 ? static_cast<size_t>(options.dim) : whole;
   const bool plain = options == engine::EmbedOptions{} || embedder.text_model == nullptr;
   std::vector<std::vector<float>> all;
@@ -121,7 +132,7 @@ OrFailure<std::string> embeddings(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimension"));
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   const double each = watch.ms() / static_cast<double>(texts.size());
   json::Writer out;
@@ -147,7 +158,7 @@ OrFailure<std::string> similarity(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimension"));
   const std::string_view texts[] = {one, other};
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   json::Writer out;
@@ -167,7 +178,7 @@ OrFailure<std::string> similarities(const http::Request& request,
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimension"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimension"));
   texts.push_back(query);
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options));
   texts.pop_back();
@@ -215,7 +226,7 @@ void write_vector(json::Writer& out, const std::vector<float>& vector, bool as_b
 }
 
 OrFailure<std::string> openai(const http::Request& request, const serving::ServingState& state,
-                              const engine::Patience& patience = {}) {
+                              const engine::Patience& patience) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const json::Value root = document.root();
   SIGNALBOX_OR_FAIL(const auto texts, inputs_of(root));
@@ -229,7 +240,7 @@ OrFailure<std::string> openai(const http::Request& request, const serving::Servi
   SIGNALBOX_OR_FAIL(const Embedder embedder, find_embedder(state));
   if (auto known = check_name(embedder, root); !known)
     return tl::unexpected<access::Failure>(std::move(known).error());
-  SIGNALBOX_OR_FAIL(const auto options, embed_options(embedder, root, "dimensions"));
+  SIGNALBOX_OR_FAIL(const auto options, embed_options(state, embedder, root, "dimensions"));
   SIGNALBOX_OR_FAIL(const auto vectors, embed(embedder, texts, options, patience));
   int64_t tokens = 0;
   for (const std::string_view text : texts) {
@@ -246,56 +257,6 @@ OrFailure<std::string> openai(const http::Request& request, const serving::Servi
   out.end_array().member("model", model).key("usage").begin_object();
   out.member("prompt_tokens", tokens).member("total_tokens", tokens);
   return out.end_object().end_object().take();
-}
-
-std::string openai_error(const access::Failure& failure) {
-  if (failure.status == 400) return http::error_body(Error{Code::kInvalid, failure.message});
-  if (failure.status == 404) return http::error_body(Error{Code::kNotFound, failure.message});
-  return http::error_body(failure.status, failure.message);
-}
-
-class OpenAiEmbeddings {
- public:
-  OpenAiEmbeddings(const serving::ServingState& state, http::ThreadPool& pool)
-      : state_(state), pool_(pool) {}
-
-  http::Task<> operator()(http::Exchange exchange) const {
-    OrFailure<std::string> outcome;
-    std::stop_source cancelled;
-    std::function<void()> run = [&] {
-      outcome = openai(exchange.request, state_, {.stop = cancelled.get_token()});
-    };
-    const bool ran =
-        co_await http::run_within(pool_, exchange.interrupt, cancelled, std::move(run));
-    if (exchange.interrupt.raised() && exchange.interrupt.why() == Code::kCancelled) {
-      exchange.reply.abandon();
-      co_return;
-    }
-    if (exchange.interrupt.raised()) {
-      http::Headers none;
-      const Error late = exchange.interrupt.error();
-      co_await http::send_error(exchange.reply, std::move(none), late);
-      co_return;
-    }
-    if (!ran)
-      outcome =
-          tl::unexpected<access::Failure>(access::Failure{429, "OVERLOADED", "too many requests"});
-    http::Headers fields;
-    fields.add("Content-Type", "application/json");
-    if (!ran) fields.add("Retry-After", "1");
-    const std::string body = outcome ? *outcome : openai_error(outcome.error());
-    co_await exchange.reply.send(outcome ? 200 : outcome.error().status, fields, body);
-  }
-
- private:
-  const serving::ServingState& state_;
-  http::ThreadPool& pool_;
-};
-
-AdminReply answer_openai(const http::Request& request, const serving::ServingState& state) {
-  const auto outcome = openai(request, state);
-  return outcome ? AdminReply{200, *outcome}
-                 : AdminReply{outcome.error().status, openai_error(outcome.error())};
 }
 
 AdminHandler embeddings_handler(OrFailure<std::string> (*handler)(const http::Request&,
@@ -318,12 +279,14 @@ std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
   add("/api/v1/embeddings", embeddings_handler(embeddings));
   add("/api/v1/similarity", embeddings_handler(similarity));
   add("/api/v1/similarity/batch", embeddings_handler(similarities));
-  add("/v1/embeddings", answer_openai);
+  add("/v1/embeddings", [](const http::Request& request, const serving::ServingState& state) {
+    return answer_client(request, state, openai);
+  });
   return routes;
 }
 
 http::Route openai_embeddings_route(const serving::ServingState& state, http::ThreadPool& pool) {
-  return {"POST", "/v1/embeddings", OpenAiEmbeddings(state, pool)};
+  return client_route("/v1/embeddings", state, pool, openai);
 }
 
 }  // namespace signalbox::admin

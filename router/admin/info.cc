@@ -97,7 +97,7 @@ struct ListedModel {
 };
 
 void write_loaded(json::Writer& out, const ListedModel& listed) {
-  const auto* model = dynamic_cast<const engine::TextModel*>(listed.model.get());
+  const engine::TextModel* model = listed.model ? listed.model->text_model() : nullptr;
   if (model == nullptr) return;
   if (const uint64_t bytes = engine::memory_bytes_of(*model); bytes != 0)
     out.member("memory_bytes", static_cast<int64_t>(bytes));
@@ -145,6 +145,12 @@ std::vector<ListedModel> list_models(const serving::ServingState& state,
   return all;
 }
 
+#if defined(__aarch64__)
+constexpr std::string_view kArchitecture = "aarch64";
+#else
+constexpr std::string_view kArchitecture = "x86_64";
+#endif
+
 AdminReply models(const serving::ServingState& state, observe::Metrics& metrics) {
   json::Writer out;
   out.begin_object().key("models").begin_array();
@@ -152,7 +158,8 @@ AdminReply models(const serving::ServingState& state, observe::Metrics& metrics)
   out.end_array().key("system").begin_object().member("version", SIGNALBOX_VERSION);
   out.member("tier", engine::kernel_tier());
   out.member("dtype", dtype_name(state.config().http.model_dtype));
-  out.member("architecture", "x86_64").member("os", "linux").member("memory_usage", memory_used());
+  out.member("architecture", kArchitecture).member("os", "linux");
+  out.member("memory_usage", memory_used());
   return {200, out.member("gpu_available", false).end_object().end_object().take()};
 }
 

@@ -1,6 +1,10 @@
 // `global.model_catalog`: the models that classify requests, and what they are used for; and
 // `global.integrations`.
 
+#include <filesystem>
+#include <system_error>
+
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -11,8 +15,6 @@ constexpr std::string_view kFromExamples = "How similarities become a score.";
 
 // --- embeddings ---
 
-constexpr std::string_view kOneModel = "the model of minilm_model_path is used";
-
 constexpr Key kEmbeddingConfigKeys[] = {
     integer(FIELD(EmbeddingModel, top_k), 0, 1'000'000,
             "Embedding signals that may match a request, after partitions. 0: all over their "
@@ -21,17 +23,26 @@ constexpr Key kEmbeddingConfigKeys[] = {
            "Least similarity of soft matching. Default: 0.5."),
     boolean(FIELD_AS("enable_soft_matching", EmbeddingModel, soft_matching),
             "If no signal reaches its threshold, accept `min_score_threshold`. Default: true."),
-    string(FIELD(EmbeddingModel, backend), "Runtime of the model, in upstream.")
-        .no_effect("the router runs the model of minilm_model_path itself")
-        .unless("candle onnx openvino"),
+    string(FIELD(EmbeddingModel, backend),
+           "`candle`, `onnx` or `openvino`: a model here, even if there is an `endpoint`. "
+           "`openai_compatible`: the endpoint.")
+        .no_effect("the router runs the model itself unless there is an endpoint")
+        .unless("candle onnx openvino openai_compatible"),
     boolean(FIELD(EmbeddingModel, preload_embeddings), "Compute the examples at start.")
         .no_effect("examples are always computed at start")
         .unless("true yes on"),
-    string(FIELD(EmbeddingModel, model_type), "`mmbert`, `qwen3`, `gemma`, `bert` and others.")
-        .not_built(kOneModel),
-    count(FIELD(EmbeddingModel, target_dimension), "Numbers of an embedding.")
-        .not_built("embeddings have the model's own width"),
-    count(FIELD(EmbeddingModel, target_layer), "Layers to run.").not_built("all layers run"),
+    string(
+        FIELD(EmbeddingModel, model_type),
+        "The model to use: `mmbert`, `qwen3`, `gemma` or `bert`, by its path; `minilm`. Default: "
+        "the one whose path is set.")
+        .not_built("the model of minilm_model_path is used")
+        .unless("mmbert qwen3 gemma bert minilm remote"),
+    count(FIELD(EmbeddingModel, target_dimension),
+          "First numbers of an embedding to keep, for models trained for it (matryoshka). 0, or "
+          "more than the model has: all."),
+    count(FIELD(EmbeddingModel, target_layer),
+          "Layers to run, for models trained for an early exit. 0, or more than the model has: "
+          "all."),
     object(FIELD(EmbeddingModel, prototype_scoring), kPrototypeScoring, kFromExamples),
     number(FIELD(EmbeddingModel, distance_scale), 0.01, 2,
            "Factor of 1 - cosine before a similarity is compared with a threshold. Default: 1 if "
@@ -41,17 +52,64 @@ constexpr Key kEmbeddingConfigKeys[] = {
 constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};
 
 constexpr Key kEmbeddingEndpointKeys[] = {
-    string(FIELD(EmbeddingEndpoint, base_url), "URL of the server."),
+    string(FIELD(EmbeddingEndpoint, base_url),
+           "URL of the server, before `/embeddings`: `https://HOST/v1`."),
     string(FIELD(EmbeddingEndpoint, model), "Name of the model."),
     string(FIELD(EmbeddingEndpoint, api_key_env), "Environment variable that contains the key."),
-    count(FIELD(EmbeddingEndpoint, timeout_seconds), "Time limit of a call, in seconds."),
-    count(FIELD(EmbeddingEndpoint, max_retries), "Further attempts of a call."),
-    count(FIELD(EmbeddingEndpoint, dimensions), "Numbers of an embedding."),
+    count(FIELD(EmbeddingEndpoint, timeout_seconds),
+          "Time limit of a call, in seconds. 0: 10 seconds."),
+    count(FIELD(EmbeddingEndpoint, max_retries), "Further attempts of a call. At most 5."),
+    count(FIELD(EmbeddingEndpoint, dimensions),
+          "Numbers of an embedding, which the server is asked for. 0: its own."),
 };
 constexpr Section kEmbeddingEndpoint{kEmbeddingEndpointKeys};
 
 constexpr std::string_view kOtherModel = "embedding signals use the model of minilm_model_path";
-constexpr std::string_view kModelDirectory = "Directory of another embedding model.";
+constexpr std::string_view kModelDirectory =
+    "Directory of another embedding model. If it does not exist, the one of minilm_model_path is "
+    "used.";
+
+struct EmbedderKey {
+  std::string_view type, key;
+  std::string EmbeddingModel::*path;
+};
+constexpr EmbedderKey kEmbedderKeys[] = {
+    {"mmbert", "mmbert_model_path", &EmbeddingModel::mmbert_model_path},
+    {"qwen3", "qwen3_model_path", &EmbeddingModel::qwen3_model_path},
+    {"gemma", "gemma_model_path", &EmbeddingModel::gemma_model_path},
+    {"bert", "bert_model_path", &EmbeddingModel::bert_model_path},
+};
+
+// Selects the directory of the model type; without a type, the first that the file sets.
+void choose_embedder(Reader& reader, const yaml::Node& node, EmbeddingModel& model) {
+  const bool any = model.model_type.empty() && node.find("minilm_model_path") == nullptr;
+  for (const EmbedderKey& each : kEmbedderKeys) {
+    const std::string& path = model.*each.path;
+    if (path.empty() || !(any || model.model_type == each.type)) continue;
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) {
+      model.path = path;
+      model.path_key = each.key;
+      return;
+    }
+    reader.at_key(each.key, [&] {
+      reader.notice(node.find(each.key)->line,
+                    fmt::format("there is no model at \"{}\"; the model at \"{}\" is used, with "
+                                "all of its layers and numbers",
+                                path, model.path));
+    });
+    model.target_layer = model.target_dimension = 0;
+    return;
+  }
+}
+
+void check_embedding_endpoint(Reader& reader, const yaml::Node& node,
+                              std::optional<EmbeddingEndpoint>& endpoint) {
+  if (!endpoint || endpoint->base_url.empty()) return;
+  if (const auto address = parse_base_url(endpoint->base_url); !address) {
+    reader.at_key("base_url", [&] { reader.error(node.line, address.error().message); });
+  }
+}
 
 constexpr Key kSemanticKeys[] = {
     text(FIELD_AS("minilm_model_path", EmbeddingModel, path),
@@ -61,19 +119,21 @@ constexpr Key kSemanticKeys[] = {
     boolean(FIELD(EmbeddingModel, use_cpu), "Run the model on the processor.")
         .no_effect(kOnProcessor)
         .unless("true yes on"),
-    string(FIELD(EmbeddingModel, mmbert_model_path), kModelDirectory).not_built(kOtherModel),
-    string(FIELD(EmbeddingModel, bert_model_path), kModelDirectory).not_built(kOtherModel),
-    string(FIELD(EmbeddingModel, qwen3_model_path), kModelDirectory).not_built(kOtherModel),
-    string(FIELD(EmbeddingModel, gemma_model_path), kModelDirectory).not_built(kOtherModel),
+    string(FIELD(EmbeddingModel, mmbert_model_path), kModelDirectory),
+    string(FIELD(EmbeddingModel, bert_model_path), kModelDirectory),
+    string(FIELD(EmbeddingModel, qwen3_model_path), kModelDirectory),
+    string(FIELD(EmbeddingModel, gemma_model_path), kModelDirectory),
     string(FIELD(EmbeddingModel, multimodal_model_path), "Directory of a model for images.")
         .not_built(kOtherModel),
-    object(FIELD(EmbeddingModel, endpoint), kEmbeddingEndpoint, "Server that embeds texts.")
-        .not_built(kOtherModel),
+    object(FIELD(EmbeddingModel, endpoint), kEmbeddingEndpoint,
+           "Server with OpenAI's embeddings API that embeds the texts instead of a model here.")
+        .then<check_embedding_endpoint>(),
 };
 constexpr Section kSemantic{kSemanticKeys};
 
 constexpr Key kEmbeddingsKeys[] = {
-    object(FIELD_AS("semantic", Config, embedding_model), kSemantic, "The embedding model."),
+    object(FIELD_AS("semantic", Config, embedding_model), kSemantic, "The embedding model.")
+        .then<choose_embedder>(),
 };
 constexpr Section kEmbeddings{kEmbeddingsKeys};
 
@@ -89,6 +149,9 @@ constexpr Key kSystemModelsKeys[] = {
            "Directory of the NLI model: whether one sentence follows from another."),
     string(FIELD(SystemModels, feedback_detector),
            "Directory of the model that finds the user's opinion of an answer."),
+    string(FIELD(SystemModels, reranker),
+           "Directory of the cross-encoder with one label behind `/v1/rerank` and `/rerank`. "
+           "Default: none."),
 };
 constexpr Section kSystemModels{kSystemModelsKeys};
 

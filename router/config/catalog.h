@@ -22,10 +22,11 @@ struct EmbeddingEndpoint {
 };
 
 struct EmbeddingModel {
-  std::string path = "models/minilm";  // a model directory
-  double soft_threshold = 0.5;         // min_score_threshold
-  bool soft_matching = true;           // enable_soft_matching
-  uint32_t top_k = 1;                  // 0: every signal over its threshold matches
+  std::string path = "models/minilm";          // directory of the model that embeds
+  std::string path_key = "minilm_model_path";  // the key that names it
+  double soft_threshold = 0.5;                 // min_score_threshold
+  bool soft_matching = true;                   // enable_soft_matching
+  uint32_t top_k = 1;                          // 0: every signal over its threshold matches
   std::string mmbert_model_path = {};
   std::string bert_model_path = {};
   std::string qwen3_model_path = {};
@@ -43,6 +44,12 @@ struct EmbeddingModel {
   std::optional<double> distance_scale = {};
 
   double scale() const { return distance_scale.value_or(1); }
+
+  /// Returns whether a server embeds the texts; `backend` may select a model here instead.
+  bool is_remote() const {
+    const bool is_here = backend == "candle" || backend == "onnx" || backend == "openvino";
+    return endpoint && !endpoint->base_url.empty() && !is_here;
+  }
 };
 
 /// The reaction to a classifier whose directory does not exist: an error if a decision depends on
@@ -58,6 +65,7 @@ struct SystemModels {
   std::string hallucination_detector = "models/mom-halugate-detector";
   std::string hallucination_explainer = "models/mom-halugate-explainer";
   std::string feedback_detector = "models/mmbert32k-feedback-detector-merged";
+  std::string reranker = {};  // of the rerank API; this project's own key
 };
 
 /// A model on another server that classifies or guards.

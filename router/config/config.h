@@ -25,6 +25,8 @@ struct Config {
   std::string setup;  // JSON; for other tools
   std::vector<std::string> auto_model_names{"auto", "vllm-sr/auto", "MoM"};
 
+  // global.api
+  ClientApis apis;
   // global.router
   RouterSettings router;
   // global.services

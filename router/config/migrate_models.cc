@@ -15,14 +15,15 @@ struct Rename {
   std::string_view to;
 };
 
-constexpr auto kModelKeys = std::to_array<Rename>({{"provider_model_id", "provider_model_id"},
-                                                   {"model_id", "provider_model_id"},
-                                                   {"reasoning_family", "reasoning_family"},
-                                                   {"api_format", "api_format"},
-                                                   {"pricing", "pricing"},
-                                                   {"reliability", "reliability"},
-                                                   {"external_model_ids", "external_model_ids"},
-                                                   {"pii_policy", "pii_policy"}});
+constexpr auto kMovedModelKeys =
+    std::to_array<Rename>({{"provider_model_id", "provider_model_id"},
+                           {"model_id", "provider_model_id"},
+                           {"reasoning_family", "reasoning_family"},
+                           {"api_format", "api_format"},
+                           {"pricing", "pricing"},
+                           {"reliability", "reliability"},
+                           {"external_model_ids", "external_model_ids"},
+                           {"pii_policy", "pii_policy"}});
 constexpr auto kCardKeys = std::to_array<Rename>({{"param_size", "param_size"},
                                                   {"param_count", "param_size"},
                                                   {"context_window_size", "context_window_size"},
@@ -33,7 +34,7 @@ constexpr auto kCardKeys = std::to_array<Rename>({{"param_size", "param_size"},
                                                   {"modality", "modality"},
                                                   {"tags", "tags"},
                                                   {"loras", "loras"}});
-constexpr auto kBackendKeys = std::to_array<std::string_view>(
+constexpr auto kMovedBackendKeys = std::to_array<std::string_view>(
     {"weight", "type", "protocol", "api_key", "api_key_env", "base_url", "endpoint", "provider",
      "auth_header", "auth_prefix", "extra_headers", "api_version", "chat_path", "backend_id",
      "engine_kind", "metrics_port", "metrics_path"});
@@ -121,13 +122,13 @@ class Models {
     const yaml::Node nothing = tree::mapping(line);
     const yaml::Node& from = config == nullptr ? nothing : *config;
     const yaml::Node* access = from.find("access");
-    if (access != nullptr) copy_keys(*access, kModelKeys, added.model);
-    copy_keys(from, kModelKeys, added.model);
+    if (access != nullptr) copy_keys(*access, kMovedModelKeys, added.model);
+    copy_keys(from, kMovedModelKeys, added.model);
     copy_keys(from, kCardKeys, added.card);
     add_backends(from, access, added);
     for (const yaml::Entry& entry : from.entries) {
       const bool known =
-          has_from(kModelKeys, entry.key) || has_from(kCardKeys, entry.key) ||
+          has_from(kMovedModelKeys, entry.key) || has_from(kCardKeys, entry.key) ||
           std::find(kReadKeys.begin(), kReadKeys.end(), entry.key) != kReadKeys.end();
       if (!known) left_out(reader_, entry, where);
     }
@@ -176,7 +177,7 @@ class Models {
   yaml::Node backend(const yaml::Node& endpoint, const yaml::Node& model) const {
     yaml::Node out = tree::mapping(endpoint.line);
     tree::copy(endpoint, "name", out);
-    for (const std::string_view key : kBackendKeys) tree::copy(endpoint, key, out);
+    for (const std::string_view key : kMovedBackendKeys) tree::copy(endpoint, key, out);
     copy_profile(tree::scalar(endpoint, "provider_profile"), out);
     add_address(endpoint, out);
     tree::copy(model, "access_key", out, "api_key");
@@ -189,7 +190,7 @@ class Models {
         profiles == nullptr || name.empty() ? nullptr : profiles->find(name);
     if (profile == nullptr) return;
     tree::copy(*profile, "type", out, "provider");
-    for (const std::string_view key : kBackendKeys) {
+    for (const std::string_view key : kMovedBackendKeys) {
       if (key != "type") tree::copy(*profile, key, out);
     }
   }

@@ -354,6 +354,9 @@ constexpr Key kModelKeys[] = {
         .read_by<read_backends>()
         .required(),
     choice(FIELD(Model, api_format), kApiFormats, "API of the servers. Default: `openai`."),
+    boolean(FIELD(Model, responses_api),
+            "The servers also have OpenAI's Responses API: requests of that API go there as they "
+            "came. Default: false. Signalbox only."),
     object(FIELD(Model, pricing), kPricing,
            "Prices of its tokens, for metrics and for algorithms that compare costs."),
     object(FIELD(Model, reliability), kReliability,

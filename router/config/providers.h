@@ -108,6 +108,7 @@ struct Model {
   std::string reasoning_family;          // "": none
   std::vector<BackendRef> backend_refs;  // at least one
   ApiFormat api_format = ApiFormat::kOpenAi;
+  bool responses_api = false;  // the servers also have OpenAI's responses
   std::optional<Pricing> pricing;
   std::optional<Reliability> reliability;
   std::map<std::string, std::string> external_model_ids;  // by provider

@@ -77,8 +77,9 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
   });
 }
 
-// The thresholds of a file that does not name our embedding model were chosen for upstream's, whose
-// similarities are higher: docs/signals.md describes how the scale was found.
+// The thresholds of a file that does not name our embedding model were chosen for another, whose
+// similarities are higher: docs/signals.md describes how the scale was found. A model of the file's
+// own needs no scale.
 constexpr double kForeignDistanceScale = 0.65;
 
 void scale_similarities(const yaml::Node& root, Config& config) {
@@ -87,8 +88,10 @@ void scale_similarities(const yaml::Node& root, Config& config) {
        {"global", "model_catalog", "embeddings", "semantic", "minilm_model_path"}) {
     if (node != nullptr) node = node->find(key);
   }
-  if (node == nullptr && !config.embedding_model.distance_scale)
-    config.embedding_model.distance_scale = kForeignDistanceScale;
+  EmbeddingModel& model = config.embedding_model;
+  const bool is_ours = model.path_key == "minilm_model_path" && !model.is_remote();
+  if (node == nullptr && is_ours && !model.distance_scale)
+    model.distance_scale = kForeignDistanceScale;
 }
 
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
@@ -115,6 +118,8 @@ constexpr Key kListenerKeys[] = {
 constexpr Section kListener{kListenerKeys, checked<check_tls_pair<Listener>>};
 
 constexpr Key kGlobalKeys[] = {
+    object(FIELD_AS("api", Config, apis), kClientApis,
+           "Requests of one API for servers of another. Signalbox only."),
     object(same<Config>("router"), kRouter, "The router itself."),
     object(same<Config>("services"), kServices, "Ports and services of the process."),
     object(same<Config>("stores"), kStores, "What is kept between requests."),

@@ -14,6 +14,7 @@ void check_answers(Reader& reader, const yaml::Node& node, const Config& config)
 extern const Section kProviders;  // providers.cc
 
 // services.cc
+extern const Section kClientApis;
 extern const Section kServices;
 
 // stores.cc

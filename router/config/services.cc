@@ -177,6 +177,16 @@ void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
                                                                    : "records are kept in memory");
 }
 
+constexpr Choice kUntranslatable[] = {{"drop", ClientApis::Untranslatable::kDrop},
+                                      {"refuse", ClientApis::Untranslatable::kRefuse}};
+
+constexpr Key kClientApisKeys[] = {
+    choice(FIELD(ClientApis, untranslatable), kUntranslatable,
+           "For a part of a request that has no place in the API of the model's server: `drop` "
+           "sends the rest, and the reply names the part in x-vsr-dropped; `refuse` answers 400. "
+           "Requests that would then mean something else are always refused. Default: `drop`."),
+};
+
 constexpr Key kResponseApiKeys[] = {
     boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
     string(FIELD(ResponseApi, store_backend),
@@ -397,6 +407,7 @@ constexpr Key kServicesKeys[] = {
 
 }  // namespace
 
+constinit const Section kClientApis{kClientApisKeys};
 constinit const Section kServices{kServicesKeys};
 
 }  // namespace signalbox::config

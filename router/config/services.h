@@ -15,6 +15,13 @@
 
 namespace signalbox::config {
 
+/// How requests of one API go to servers of another. The key `global.api` is Signalbox's.
+struct ClientApis {
+  enum class Untranslatable { kDrop, kRefuse };
+  /// For a part of a request that has no place in the API of the model's server.
+  Untranslatable untranslatable = Untranslatable::kDrop;
+};
+
 // --- router ---
 
 struct ModelSelection {

@@ -24,6 +24,7 @@
 #include "router/admin/metrics.h"
 #include "router/admin/openapi.h"
 #include "router/admin/replay.h"
+#include "router/admin/rerank.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
@@ -164,6 +165,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   };
   add(model_calls(*state, state->backends));
   routes.push_back(admin::openai_embeddings_route(*state, *classification));
+  add(admin::client_rerank_routes(*state, *classification));
   const config::ResponseApi& response_api = state->config().response_api;
   if (response_api.enabled) {
     responses.set_limits(gateway::limits_of(response_api));
@@ -232,6 +234,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::cache_routes(current, *admin, cache));
   add(admin::classify_routes(current, *classification));
   add(admin::embedding_routes(current, *classification));
+  add(admin::rerank_routes(current, *classification));
   routes.push_back(admin::eval_route(current, *classification));
   routes.push_back(admin::explain_route(current, *classification));
   add(admin::dashboard_routes(history, current, *admin));

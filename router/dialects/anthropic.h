@@ -5,17 +5,19 @@
 
 namespace signalbox::dialects {
 
-/// The parts of the request that the translation of its reply needs.
+/// A request and the parts that the translation of its reply needs.
 struct ParsedMessages {
-  std::string chat;       // the body of the chat completion request
-  bool thinking = false;  // the client requests the model's thinking
+  std::string chat;                              // the body of the chat completion request
+  bool thinking = false;                         // the client wants to see the model's thinking
+  std::optional<bool> reasoning = std::nullopt;  // `thinking` of the request, if it is given
+  Losses losses = {};
 };
 
-/// Translates a request of the Messages API to a chat completion request. Members without an
-/// equivalent there, such as tools that run at the provider, are rejected with their path
-/// (kInvalid). Content parts of a type that the API does not define pass unchanged. Hints that do
-/// not change the answer (cache_control) are dropped.
-Result<ParsedMessages> read_messages(std::string body);
+/// Reads a request of the Messages API as a chat completion request. Members without an equivalent
+/// there, such as tools that run at the provider, are losses. Content parts of a type that the API
+/// does not define pass unchanged. All system messages become one at the front, because many
+/// servers accept no other. Errors: kInvalid for a malformed member, with its path.
+Result<ParsedMessages> read_messages(const json::Value& root);
 
 /// Translates chat completions to messages. `id` is used if the server sends none.
 std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id);

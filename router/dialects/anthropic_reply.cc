@@ -241,9 +241,11 @@ std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id)
 }
 
 Result<Incoming> AnthropicDialect::read(std::string body, const RequestContext& context) const {
-  SIGNALBOX_TRY(ParsedMessages request, read_messages(std::move(body)));
+  SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
+  SIGNALBOX_TRY(ParsedMessages request, read_messages(source.root()));
   return Incoming{std::move(request.chat),
-                  messages_replies(request.thinking, std::string(context.id))};
+                  messages_replies(request.thinking, std::string(context.id)),
+                  std::move(request.losses), std::move(source), request.reasoning};
 }
 
 std::string AnthropicDialect::refusal(int status, std::string_view body) const {

@@ -12,12 +12,13 @@ inline constexpr std::string_view kMessagesPath = "/v1/messages";
 struct MessagesRequest {
   std::string body;
   std::unique_ptr<ReplyTranslator> replies;
+  Losses losses = {};
 };
 
-/// kInvalid with the path of a member that has no equivalent in that API. Dropped are members that
-/// do not change the answer (metadata, store, service_tier, prompt_cache_key, safety_identifier)
-/// and an assistant's thoughts, which the API rejects without their signature. `now` is in seconds
-/// since 1970.
+/// kInvalid with the path of a malformed member. A member without an equivalent in that API is a
+/// loss. Left out without a word are members that only the client's own server would use (metadata,
+/// store, service_tier, prompt_cache_key, safety_identifier) and an assistant's thoughts, which the
+/// API rejects without their signature. `now` is in seconds since 1970.
 Result<MessagesRequest> to_messages(std::string chat, int64_t now);
 
 /// Translates only the replies: messages to chat completions. `usage` adds the usage to the end of

@@ -77,13 +77,75 @@ void ChatMessages::add_result(std::string_view call, std::string_view content_js
   append(out.key("content").raw(content_json).end_object().take());
 }
 
+std::vector<std::string> ChatMessages::take_texts(std::vector<std::string>& rest) {
+  std::vector<std::string> texts;
+  for (Part& part : parts_) (part.is_text ? texts : rest).push_back(std::move(part.json));
+  *this = ChatMessages();
+  return texts;
+}
+
 std::string ChatMessages::take() {
   end();
   return std::exchange(out_, {});
 }
 
-tl::unexpected<Error> no_equivalent(std::string_view path) {
-  return wrong(path, "has no equivalent in a chat completion, the API of the servers here");
+Error no_equivalent(std::string_view path) {
+  return {Code::kInvalid,
+          fmt::format("{}: has no equivalent in a chat completion, the API of the model's server",
+                      path)};
+}
+
+namespace {
+
+bool is_system(const json::Value& message) {
+  const auto role = message.find("role");
+  return role && role->is_string() && (role->text() == "system" || role->text() == "developer");
+}
+
+/// The content of several messages: one text if all of them are texts, otherwise a list of parts.
+std::string joined_content(const std::vector<json::Value>& contents) {
+  const bool all_texts = std::all_of(contents.begin(), contents.end(),
+                                     [](const json::Value& each) { return each.is_string(); });
+  std::string out;
+  for (const json::Value& content : contents) {
+    const std::string_view raw = content.raw();
+    if (all_texts) {
+      out.append(out.empty() ? "" : "\\n\\n").append(raw.substr(1, raw.size() - 2));
+      continue;
+    }
+    const std::string parts = content.is_string()
+                                  ? fmt::format(R"({{"type":"text","text":{}}})", raw)
+                                  : std::string(raw.substr(1, raw.size() - 2));
+    if (!parts.empty()) out.append(out.empty() ? "" : ",").append(parts);
+  }
+  return all_texts ? fmt::format("\"{}\"", out) : fmt::format("[{}]", out);
+}
+
+}  // namespace
+
+std::string gather_system(std::string messages) {
+  // A quote inside a text is escaped, so a match is a message of ours.
+  if (messages.find(R"({"role":"system")", 1) == std::string::npos &&
+      messages.find(R"({"role":"developer")", 1) == std::string::npos)
+    return messages;
+  const auto document = json::Document::parse(fmt::format("[{}]", messages));
+  if (!document) return messages;
+  std::vector<json::Value> contents;
+  std::string role, rest;
+  bool in_front = true;
+  for (const json::Value& message : document->root().items()) {
+    const auto content = message.find("content");
+    if (is_system(message) && content && (content->is_string() || content->is_array())) {
+      in_front = in_front && contents.empty() && rest.empty();
+      if (contents.empty()) role = message.find("role")->text();
+      contents.push_back(*content);
+    } else {
+      rest.append(rest.empty() ? "" : ",").append(message.raw());
+    }
+  }
+  if (in_front) return messages;
+  return fmt::format(R"({{"role":"{}","content":{}}}{}{})", role, joined_content(contents),
+                     rest.empty() ? "" : ",", rest);
 }
 
 bool holds(std::span<const std::string_view> names, std::string_view name) {

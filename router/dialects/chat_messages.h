@@ -34,6 +34,8 @@ class ChatMessages {
 
   /// The elements of the array, separated by commas.
   std::string take();
+  /// Discards the open message and returns its texts, as JSON. Other parts are appended to `rest`.
+  std::vector<std::string> take_texts(std::vector<std::string>& rest);
 
  private:
   struct Part {
@@ -57,8 +59,13 @@ template <class... Args>
 }
 [[nodiscard]] tl::unexpected<Error> wrong_type(std::string_view path, std::string_view expected,
                                                const json::Value& found);
-/// kInvalid for a member that has no equivalent in a chat completion.
-[[nodiscard]] tl::unexpected<Error> no_equivalent(std::string_view path);
+/// The reason to refuse a member that has no equivalent in a chat completion.
+Error no_equivalent(std::string_view path);
+
+/// Moves all messages with the role system or developer into the first of them, at the front,
+/// because many servers accept no system message after the user's. Takes and returns the elements
+/// of the array. Nothing changes if only the first message is one.
+std::string gather_system(std::string messages);
 
 bool holds(std::span<const std::string_view> names, std::string_view name);
 

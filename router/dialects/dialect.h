@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "router/dialects/losses.h"
 
 namespace signalbox::dialects {
 
@@ -43,10 +46,16 @@ struct RequestContext {
   int64_t now = 0;         // seconds since 1970
 };
 
-/// A translated request.
+/// A request and its reading as a chat completion. A server of the client's own API gets the
+/// request itself, so whatever the reading leaves out is a loss only for other servers.
 struct Incoming {
   std::string chat;  // the body of a chat completion request
   std::unique_ptr<ReplyTranslator> replies;
+  Losses losses = {};
+  /// The client's body; nullopt if `chat` has the same bytes in another order.
+  std::optional<json::Document> source = std::nullopt;
+  /// The client's wish for the model's reasoning, if it is more than a reasoning_effort.
+  std::optional<bool> reasoning = std::nullopt;
 };
 
 /// Immutable and thread-safe.
@@ -54,8 +63,8 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
 
-  /// Errors: kInvalid with the path of a member that is wrong or has no equivalent in a chat
-  /// completion ("tools[1].type: ..."). Nothing is dropped silently.
+  /// Errors: kInvalid with the path of a member that is malformed ("tools[1].type: ..."). A member
+  /// without an equivalent in a chat completion is one of the losses. Nothing is dropped silently.
   virtual Result<Incoming> read(std::string body, const RequestContext& context) const = 0;
   /// The body for the server, from the chat completion request with its edits.
   virtual Result<std::string> outgoing(std::string chat) const { return chat; }

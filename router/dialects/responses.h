@@ -2,7 +2,9 @@
 // Implements POST /v1/responses on top of chat completions, including its stored state.
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,21 +13,47 @@
 
 namespace signalbox::dialects {
 
+inline constexpr std::string_view kResponsesPath = "/v1/responses";
+
+/// The only parameter of a function that stands for a custom tool.
+inline constexpr std::string_view kCustomInput = "input";
+/// The length of RequestContext::token, which the ids of stored items contain.
+inline constexpr size_t kTokenBytes = 32;
+
+/// A tool that a chat completion knows as a function under another name or in another form.
+struct ResponsesTool {
+  std::string name;
+  std::string space = {};  // name of its namespace; "": none
+  bool custom = false;     // its input is a text, not JSON
+};
+/// By the name of the function.
+using ResponsesTools = std::map<std::string, ResponsesTool, std::less<>>;
+
 /// A parsed request of the Responses API.
 struct ParsedResponses {
   std::string chat;      // the body of the chat completion request
   std::string messages;  // its messages without instructions, which the next response continues
   std::string input;     // the input items as the API lists them
   bool store = true;
+  ResponsesTools tools = {};
+  Losses losses = {};
   /// Members of the response that repeat the request, as JSON.
   std::vector<std::pair<std::string, std::string>> repeated;
 };
 
-/// `earlier` returns the conversation up to the response with that id, or nullopt. Errors: kInvalid
-/// with the path of a member that is wrong or has no equivalent in a chat completion, such as a
-/// tool that runs at the provider.
-using Earlier = std::function<std::optional<std::string>(std::string_view id)>;
-Result<ParsedResponses> read_responses(std::string body, std::string_view token,
+/// Stored state that a request refers to. Both return nullopt if there is none.
+struct Earlier {
+  /// The conversation up to the response with that id, as elements of an array of messages.
+  std::function<std::optional<std::string>(std::string_view id)> conversation;
+  /// An item of an earlier request or response, as JSON.
+  std::function<std::optional<std::string>(std::string_view id)> item;
+};
+
+/// Reads a request of the Responses API as a chat completion request. `custom` tools become
+/// functions with one text, tools of a `namespace` become functions with both names. Members
+/// without an equivalent, such as tools that run at the provider, are losses. All system messages
+/// become one at the front. Errors: kInvalid for a malformed member, with its path; kTooLarge.
+Result<ParsedResponses> read_responses(const json::Value& root, std::string_view token,
                                        const Earlier& earlier);
 
 /// Translates chat completions to responses. `store` receives responses that the client wants
@@ -45,6 +73,11 @@ class ResponsesDialect final : public Dialect {
  private:
   ResponseStore& store_;
 };
+
+/// Returns the item with that id from a stored response or its input, as JSON.
+std::optional<std::string> find_item(const StoredResponse& stored, std::string_view id);
+/// The id of the response that belongs to an item of ours; "" for any other id.
+std::string response_of_item(std::string_view item);
 
 /// The input items of a stored response as the API lists them: {"object":"list","data":[...]}.
 /// kInvalid for an invalid query.

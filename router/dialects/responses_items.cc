@@ -3,11 +3,40 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/dialects/chat_messages.h"
 #include "router/dialects/responses.h"
 
 namespace signalbox::dialects {
+
+// An item's id is a kind, the token of its response and its number: "msg_<token>0",
+// "item_<token>i3".
+std::string response_of_item(std::string_view item) {
+  const size_t begin = item.find('_') + 1;
+  std::string_view token = begin == 0 ? std::string_view{} : item.substr(begin);
+  while (!token.empty() && ascii::is_digit(token.back()) && token.size() > kTokenBytes)
+    token.remove_suffix(1);
+  if (token.size() > kTokenBytes && token.back() == 'i') token.remove_suffix(1);
+  return token.empty() ? std::string() : fmt::format("resp_{}", token);
+}
+
+std::optional<std::string> find_item(const StoredResponse& stored, std::string_view id) {
+  const auto search = [id](const json::Value& items) -> std::optional<std::string> {
+    for (const json::Value& item : items.items()) {
+      const auto found = item.find("id");
+      if (found && found->is_string() && found->text() == id) return std::string(item.raw());
+    }
+    return std::nullopt;
+  };
+  const auto response = json::Document::parse(stored.response);
+  const auto output = response ? response->root().find("output") : std::nullopt;
+  if (output) {
+    if (auto item = search(*output)) return item;
+  }
+  const auto input = json::Document::parse(fmt::format("[{}]", stored.input));
+  return input ? search(input->root()) : std::nullopt;
+}
 
 Result<std::string> list_input_items(const StoredResponse& stored, std::string_view query) {
   constexpr int64_t kLimitMax = 100;

@@ -13,7 +13,7 @@ constexpr size_t kOutputBytesMax = size_t{1} << 26;
 /// The cost of an item or a part besides its text, so that many small ones are bounded too.
 constexpr size_t kItemBytes = 256;
 
-enum class Kind : uint8_t { kNone, kReasoning, kMessage, kCall };
+enum class Kind : uint8_t { kNone, kReasoning, kMessage, kCall, kCustomCall };
 
 constexpr std::string_view kOutputText = "output_text";
 constexpr std::string_view kRefusal = "refusal";
@@ -38,16 +38,29 @@ struct Item {
   explicit Item(Kind of = Kind::kNone) : kind(of) {}
   Kind kind;
   std::string id;
-  std::vector<Part> parts;               // of a message or of reasoning
-  std::string call_id, name, arguments;  // of a call
+  std::vector<Part> parts;                   // of a message or of reasoning
+  std::string call_id, function, arguments;  // of a call; `function` as the server knows it
+  std::string name, space;                   // of a call, as the client knows it
+
+  bool is_call() const { return kind == Kind::kCall || kind == Kind::kCustomCall; }
 };
+
+/// The text that a custom tool gets: the server wrote it as the only member of an object.
+std::string custom_input(std::string_view arguments) {
+  const auto document = json::Document::parse(std::string(arguments));
+  const auto input = document ? document->root().find(kCustomInput) : std::nullopt;
+  return std::string(input && input->is_string() ? input->text() : arguments);
+}
 
 std::string item_json(const Item& item, std::string_view status) {
   json::Writer out;
   out.begin_object().member("id", item.id);
-  if (item.kind == Kind::kCall) {
-    out.member("type", "function_call").member("status", status).member("call_id", item.call_id);
-    return out.member("name", item.name).member("arguments", item.arguments).end_object().take();
+  if (item.is_call()) {
+    const bool custom = item.kind == Kind::kCustomCall;
+    out.member("type", custom ? "custom_tool_call" : "function_call").member("status", status);
+    out.member("call_id", item.call_id).member("name", item.name);
+    if (!item.space.empty()) out.member("namespace", item.space);
+    return out.member(custom ? "input" : "arguments", item.arguments).end_object().take();
   }
   if (item.kind == Kind::kReasoning) {
     out.member("type", "reasoning").member("status", status).key("summary").raw("[]");
@@ -96,6 +109,7 @@ class ResponsesReplies final : public ChatStream {
   void open_part(std::string_view type, std::string& out);
   void close_part(std::string& out);
   void close(std::string& out);
+  void close_call(std::string& out);
   void add_text(std::string_view text, std::string_view type, std::string& out);
   Result<void> call(const ChatPiece::Call& call, std::string& out);
   Result<void> count(const ChatPiece& piece);
@@ -132,8 +146,7 @@ json::Writer ResponsesReplies::about_item(std::string_view type) {
   json::Writer event;
   event.begin_object().member("type", type).member("sequence_number", sequence_++);
   event.member("item_id", item_.id).member("output_index", items_ - 1);
-  if (item_.kind != Kind::kCall)
-    event.member("content_index", static_cast<int64_t>(item_.parts.size()) - 1);
+  if (!item_.is_call()) event.member("content_index", static_cast<int64_t>(item_.parts.size()) - 1);
   return event;
 }
 
@@ -223,24 +236,39 @@ void ResponsesReplies::close_part(std::string& out) {
 
 void ResponsesReplies::close(std::string& out) {
   if (item_.kind == Kind::kNone) return;
-  if (item_.kind == Kind::kCall) {
-    constexpr std::string_view kType = "response.function_call_arguments.done";
-    json::Writer done = about_item(kType);
-    done.member("name", item_.name).member("arguments", item_.arguments);
-    emit(kType, std::move(done), out);
+  if (item_.is_call()) {
+    close_call(out);
   } else {
     close_part(out);
   }
   const std::string json = item_json(item_, "completed");
   emit_item("response.output_item.done", json, out);
   output_.append(output_.empty() ? "" : ",").append(json);
-  if (item_.kind != Kind::kReasoning) output_messages_.begin("assistant");
   if (item_.kind == Kind::kMessage) {
+    output_messages_.begin("assistant");
     for (const Part& part : item_.parts) output_messages_.add_text(json::quote(part.text));
   }
-  if (item_.kind == Kind::kCall)
-    output_messages_.add_call(item_.call_id, item_.name, item_.arguments);
   item_ = Item();
+}
+
+// The conversation keeps a call as the server wrote it.
+void ResponsesReplies::close_call(std::string& out) {
+  output_messages_.begin("assistant");
+  output_messages_.add_call(item_.call_id, item_.function, item_.arguments);
+  if (item_.kind == Kind::kCall) {
+    constexpr std::string_view kType = "response.function_call_arguments.done";
+    json::Writer done = about_item(kType);
+    done.member("name", item_.name).member("arguments", item_.arguments);
+    return emit(kType, std::move(done), out);
+  }
+  // Its text is known only when the object around it is complete.
+  item_.arguments = custom_input(item_.arguments);
+  constexpr std::string_view kDelta = "response.custom_tool_call_input.delta";
+  json::Writer delta = about_item(kDelta);
+  emit(kDelta, std::move(delta.member("delta", item_.arguments)), out);
+  constexpr std::string_view kDone = "response.custom_tool_call_input.done";
+  json::Writer done = about_item(kDone);
+  emit(kDone, std::move(done.member("input", item_.arguments)), out);
 }
 
 void ResponsesReplies::add_text(std::string_view text, std::string_view type, std::string& out) {
@@ -257,19 +285,24 @@ void ResponsesReplies::add_text(std::string_view text, std::string_view type, st
 }
 
 Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& out) {
-  if (item_.kind != Kind::kCall || call.index != call_) {
+  if (!item_.is_call() || call.index != call_) {
     if (call.index <= call_) return fail(Code::kUpstream, "the reply: tool calls are interleaved");
     if (call.name.empty())
       return fail(Code::kUpstream, "the reply: tool_calls[{}]: starts without a name", call.index);
     call_ = call.index;
-    Item item(Kind::kCall);
-    item.name = call.name;
+    const auto tool = request_.tools.find(call.name);
+    const bool known = tool != request_.tools.end();
+    Item item(known && tool->second.custom ? Kind::kCustomCall : Kind::kCall);
+    item.function = call.name;
+    item.name = known ? tool->second.name : item.function;
+    if (known) item.space = tool->second.space;
     item.call_id =
         call.id.empty() ? fmt::format("call_{}{}", token_, items_) : std::string(call.id);
-    open(std::move(item), "fc", out);
+    const bool custom = item.kind == Kind::kCustomCall;
+    open(std::move(item), custom ? "ctc" : "fc", out);
   }
-  if (call.arguments.empty()) return {};
   item_.arguments += call.arguments;
+  if (call.arguments.empty() || item_.kind == Kind::kCustomCall) return {};
   constexpr std::string_view kType = "response.function_call_arguments.delta";
   json::Writer event = about_item(kType);
   event.member("delta", call.arguments);
@@ -351,13 +384,23 @@ std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
 }
 
 Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
-  const Earlier earlier = [&](std::string_view id) -> std::optional<std::string> {
-    const auto found = store_.get(id, context.owner, context.now);
-    return found ? std::optional(found->messages) : std::nullopt;
-  };
-  SIGNALBOX_TRY(ParsedResponses request, read_responses(std::move(body), context.token, earlier));
-  std::string chat = std::move(request.chat);
-  return Incoming{std::move(chat), responses_replies(std::move(request), context, &store_)};
+  const Earlier earlier{[&](std::string_view id) -> std::optional<std::string> {
+                          const auto found = store_.get(id, context.owner, context.now);
+                          return found ? std::optional(found->messages) : std::nullopt;
+                        },
+                        [&](std::string_view id) -> std::optional<std::string> {
+                          const auto found =
+                              store_.get(response_of_item(id), context.owner, context.now);
+                          return found ? find_item(*found, id) : std::nullopt;
+                        }};
+  SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
+  SIGNALBOX_TRY(ParsedResponses request, read_responses(source.root(), context.token, earlier));
+  Incoming out;
+  out.chat = std::move(request.chat);
+  out.losses = std::move(request.losses);
+  out.source = std::move(source);
+  out.replies = responses_replies(std::move(request), context, &store_);
+  return out;
 }
 
 std::string ResponsesDialect::refusal(int, std::string_view body) const {

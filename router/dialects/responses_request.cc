@@ -34,18 +34,33 @@ constexpr auto kResponsesMembers = std::to_array<std::string_view>({"model",
                                                                     "moderation",
                                                                     "prompt_cache_options",
                                                                     "top_logprobs",
+                                                                    "client_metadata",
                                                                     "parallel_tool_calls"});
+
+// Items of features that run at the provider.
+constexpr auto kProviderItems = std::to_array<std::string_view>(
+    {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+     "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response",
+     "tool_search_call", "tool_search_output"});
 
 // The listener limits the size of a request; this limits the conversation that it continues.
 constexpr size_t kConversationBytesMax = size_t{1} << 26;
 
-// Features that only the provider of the API has. False, null and an empty list do not use them.
-constexpr auto kRejectedInResponses = std::to_array<std::string_view>(
-    {"background", "conversation", "prompt", "context_management", "moderation"});
+// Members that hold a part of the prompt, which only the provider has.
+constexpr auto kHeldByProvider = std::to_array<std::string_view>({"conversation", "prompt"});
+
+// Members without an equivalent in a chat completion. False, null and an empty list do not use
+// them.
+constexpr auto kOnlyInResponses = std::to_array<std::string_view>(
+    {"background", "context_management", "moderation", "max_tool_calls", "top_logprobs"});
+
+// Members that do not change the answer.
+constexpr auto kHints =
+    std::to_array<std::string_view>({"client_metadata", "prompt_cache_options", "truncation"});
 
 // Chat completion members that are either derived from other members here or give a reply that a
 // response cannot express.
-constexpr auto kChatMembersNotInResponses = std::to_array<std::string_view>(
+constexpr auto kOnlyInChats = std::to_array<std::string_view>(
     {"messages", "functions", "function_call", "response_format", "reasoning_effort", "n",
      "max_tokens", "max_completion_tokens", "verbosity", "prediction", "modalities", "logprobs"});
 
@@ -80,33 +95,54 @@ Result<bool> flag(const Value& root, std::string_view key, bool default_value) {
   return value->boolean();
 }
 
+// The function that stands for a custom tool.
+constexpr std::string_view kCustomParameters =
+    R"({"type":"object","properties":{"input":{"type":"string"}},"required":["input"]})";
+
 class ResponsesReader {
  public:
-  explicit ResponsesReader(std::string_view token) : token_(token) {}
-  Result<ParsedResponses> read(const Value& root, const Earlier& earlier);
+  ResponsesReader(std::string_view token, const Earlier& earlier)
+      : token_(token), earlier_(earlier) {}
+  Result<ParsedResponses> read(const Value& root);
 
  private:
-  Result<void> check(const Value& root) const;
+  Result<void> check(const Value& root);
   Result<void> add_input(const Value& input);
   Result<void> add_item(const Value& item, const std::string& path);
   Result<void> add_message(const Value& item, const std::string& path);
   Result<void> add_part(const Value& part, const std::string& path);
   Result<void> add_image(const Value& part, const std::string& path);
   Result<void> add_file(const Value& part, const std::string& path);
+  Result<void> add_call(const Value& item, const std::string& path, bool custom);
   Result<void> add_output(const Value& item, const std::string& path);
+  Result<void> add_reference(const Value& item, const std::string& path);
+  void flush_media();
   Result<void> add_reasoning(const Value& item, const std::string& path);
   void add_listed_item(const Value& item, std::string_view kind);
 
   Result<void> write_tools(const Value& root);
-  Result<void> write_tool_choice(const Value& root);
+  Result<void> write_tool(const Value& tool, const std::string& path, std::string_view space,
+                          json::Writer& out);
+  Result<void> write_tool_choice(const Value& root, std::string tools);
+  Result<std::string> allowed_tools(const Value& choice, const std::string& tools);
   Result<void> write_text(const Value& root);
   Result<void> write_rest(const Value& root);
 
   std::string_view token_;
+  const Earlier& earlier_;
   ChatMessages messages_;
+  std::vector<std::string> media_;  // from results of tools, for the user's next message
   std::vector<std::string> items_;
+  ResponsesTools tools_;    // all of them, by the names of their functions
+  bool resolving_ = false;  // an item that another one refers to
+  Losses losses_;
   json::Writer out_;
 };
+
+/// The name of a function that stands for a tool of a namespace.
+std::string function_name(std::string_view space, std::string_view name) {
+  return space.empty() ? std::string(name) : fmt::format("{}__{}", space, name);
+}
 
 /// Adds an item in the form in which the API lists it: with an id, and a message's content as
 /// parts.
@@ -134,7 +170,10 @@ void ResponsesReader::add_listed_item(const Value& item, std::string_view kind) 
 }
 
 Result<void> ResponsesReader::add_image(const Value& part, const std::string& path) {
-  if (given(part, "file_id")) return no_equivalent(path + ".file_id");
+  if (given(part, "file_id")) {
+    losses_.refuse(no_equivalent(path + ".file_id"));
+    return {};
+  }
   SIGNALBOX_TRY(const std::string_view url, text_member(part, "image_url", path));
   json::Writer out;
   out.begin_object().member("type", "image_url").key("image_url").begin_object();
@@ -145,7 +184,7 @@ Result<void> ResponsesReader::add_image(const Value& part, const std::string& pa
 }
 
 Result<void> ResponsesReader::add_file(const Value& part, const std::string& path) {
-  if (given(part, "file_url")) return no_equivalent(path + ".file_url");
+  if (given(part, "file_url")) losses_.refuse(no_equivalent(path + ".file_url"));
   json::Writer out;
   out.begin_object().member("type", "file").key("file").begin_object();
   for (const std::string_view key : {"file_id", "file_data", "filename"}) {
@@ -176,10 +215,14 @@ Result<void> ResponsesReader::add_message(const Value& item, const std::string& 
       std::to_array<std::string_view>({"user", "assistant", "system", "developer"});
   SIGNALBOX_TRY(const std::string_view role, text_member(item, "role", path));
   if (!holds(kRoles, role)) {
-    return wrong(path + ".role", "unknown role (known: user, assistant, system, developer)");
+    losses_.refuse(
+        wrong(path + ".role", "unknown role (known: user, assistant, system, developer)").value());
   }
+  if (role != "user") flush_media();
   if (messages_.has_content() || !messages_.is_open(role)) messages_.end();
   messages_.begin(role);
+  for (std::string& part : media_) messages_.add_part(std::move(part));
+  media_.clear();
   const auto content = item.find("content");
   if (!content) return wrong(path + ".content", "missing");
   if (content->is_string()) {
@@ -194,6 +237,21 @@ Result<void> ResponsesReader::add_message(const Value& item, const std::string& 
   return {};
 }
 
+Result<void> ResponsesReader::add_call(const Value& item, const std::string& path, bool custom) {
+  flush_media();
+  SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
+  SIGNALBOX_TRY(const std::string_view name, text_member(item, "name", path));
+  SIGNALBOX_TRY(const std::string_view space, optional_text(item, "namespace", path));
+  SIGNALBOX_TRY(const std::string_view arguments,
+                text_member(item, custom ? "input" : "arguments", path));
+  std::string object;
+  if (custom) object = fmt::format("{{{}:{}}}", json::quote(kCustomInput), json::quote(arguments));
+  messages_.begin("assistant");
+  messages_.add_call(call, function_name(space, name), custom ? object : arguments);
+  return {};
+}
+
+/// Pictures and files move to a message of the user, because the result of a tool may only be text.
 Result<void> ResponsesReader::add_output(const Value& item, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
   const auto output = item.find("output");
@@ -203,33 +261,62 @@ Result<void> ResponsesReader::add_output(const Value& item, const std::string& p
     return {};
   }
   if (!output->is_array()) return wrong_type(path + ".output", "a string or an array", *output);
-  json::Writer out;
-  out.begin_array();
+  messages_.end();
+  ChatMessages outer = std::exchange(messages_, ChatMessages());
+  messages_.begin("tool");
   size_t index = 0;
   for (const Value& part : output->items()) {
-    const std::string at = fmt::format("{}.output[{}]", path, index++);
-    SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", at));
-    if (type != "input_text") return no_equivalent(at + ".type");
-    SIGNALBOX_TRY_VOID(text_member(part, "text", at));
-    out.begin_object().member("type", "text").key("text").raw(part.find("text")->raw());
-    out.end_object();
+    SIGNALBOX_TRY_VOID(add_part(part, fmt::format("{}.output[{}]", path, index++)));
   }
-  messages_.add_result(call, out.end_array().take());
+  const std::vector<std::string> texts = messages_.take_texts(media_);
+  messages_ = std::move(outer);
+  json::Writer out;
+  out.begin_array();
+  for (const std::string& text : texts)
+    out.begin_object().member("type", "text").key("text").raw(text).end_object();
+  out.end_array();
+  messages_.add_result(call, texts.size() == 1 ? texts.front() : out.take());
   return {};
 }
 
+/// No message of the user followed the results of tools.
+void ResponsesReader::flush_media() {
+  if (media_.empty()) return;
+  messages_.end();
+  messages_.begin("user");
+  for (std::string& part : media_) messages_.add_part(std::move(part));
+  media_.clear();
+  messages_.end();
+}
+
+Result<void> ResponsesReader::add_reference(const Value& item, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view id, text_member(item, "id", path));
+  const std::optional<std::string> found = resolving_ ? std::nullopt : earlier_.item(id);
+  if (!found) {
+    losses_.refuse(
+        wrong(path + ".id", "there is no stored item {}", json::quote_briefly(id)).value());
+    return {};
+  }
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(*found));
+  resolving_ = true;
+  Result<void> added = add_item(document.root(), path);
+  resolving_ = false;
+  return added;
+}
+
 Result<void> ResponsesReader::add_reasoning(const Value& item, const std::string& path) {
-  if (given(item, "encrypted_content")) return no_equivalent(path + ".encrypted_content");
-  if (messages_.has_content() || !messages_.is_open("assistant")) messages_.end();
-  messages_.begin("assistant");
+  if (given(item, "encrypted_content")) losses_.hint("reasoning.encrypted_content");
   const auto content = given(item, "content");
   const std::string_view key = content ? "content" : "summary";
   const auto thoughts = given(item, key);
   if (!thoughts) return {};
+  flush_media();
+  if (messages_.has_content() || !messages_.is_open("assistant")) messages_.end();
   size_t index = 0;
   for (const Value& thought : thoughts->items()) {
     const std::string at = fmt::format("{}.{}[{}]", path, key, index++);
     SIGNALBOX_TRY(const std::string_view text, text_member(thought, "text", at));
+    messages_.begin("assistant");
     messages_.add_reasoning(text);
   }
   return {};
@@ -241,22 +328,26 @@ Result<void> ResponsesReader::add_item(const Value& item, const std::string& pat
   if (!item.is_object()) return wrong_type(path, "an object", item);
   SIGNALBOX_TRY_VOID(refuse_repeats(item, kMembers, path));
   SIGNALBOX_TRY(const std::string_view type, optional_text(item, "type", path));
+  if (type == "item_reference") return add_reference(item, path);
   add_listed_item(item, type.empty() ? "message" : type);
   if (type.empty() || type == "message") return add_message(item, path);
-  if (type == "function_call") {
-    SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
-    SIGNALBOX_TRY(const std::string_view name, text_member(item, "name", path));
-    SIGNALBOX_TRY(const std::string_view arguments, text_member(item, "arguments", path));
-    messages_.begin("assistant");
-    messages_.add_call(call, name, arguments);
+  if (type == "function_call") return add_call(item, path, false);
+  if (type == "custom_tool_call") return add_call(item, path, true);
+  if (type == "function_call_output" || type == "custom_tool_call_output")
+    return add_output(item, path);
+  if (type == "reasoning") return add_reasoning(item, path);
+  if (holds(kProviderItems, type)) {
+    losses_.drop(fmt::format("input.{}", type), item);
     return {};
   }
-  if (type == "function_call_output") return add_output(item, path);
-  if (type == "reasoning") return add_reasoning(item, path);
-  return wrong(path + ".type",
-               "{} has no equivalent in a chat completion (known: message, function_call, "
-               "function_call_output, reasoning)",
-               json::quote_briefly(type));
+  losses_.drop("input", item);  // its text is for guards only
+  losses_.refuse(wrong(path + ".type",
+                       "{} has no equivalent in a chat completion (known: message, function_call, "
+                       "function_call_output, custom_tool_call, custom_tool_call_output, "
+                       "item_reference, reasoning)",
+                       json::quote_briefly(type))
+                     .value());
+  return {};
 }
 
 Result<void> ResponsesReader::add_input(const Value& input) {
@@ -273,50 +364,120 @@ Result<void> ResponsesReader::add_input(const Value& input) {
   for (const Value& item : input.items()) {
     SIGNALBOX_TRY_VOID(add_item(item, fmt::format("input[{}]", index++)));
   }
+  flush_media();
+  return {};
+}
+
+Result<void> ResponsesReader::write_tool(const Value& tool, const std::string& path,
+                                         std::string_view space, json::Writer& out) {
+  constexpr auto kMembers = std::to_array<std::string_view>({"type", "name"});
+  constexpr auto kCustomMembers = std::to_array<std::string_view>({"type", "name", "format"});
+  if (!tool.is_object()) return wrong_type(path, "an object", tool);
+  SIGNALBOX_TRY(const std::string_view type, text_member(tool, "type", path));
+  if (type == "namespace" && space.empty()) {
+    SIGNALBOX_TRY(const std::string_view name, text_member(tool, "name", path));
+    const auto tools = tool.find("tools");
+    if (!tools || !tools->is_array()) return wrong(path + ".tools", "expected an array");
+    size_t index = 0;
+    for (const Value& each : tools->items()) {
+      SIGNALBOX_TRY_VOID(write_tool(each, fmt::format("{}.tools[{}]", path, index++), name, out));
+    }
+    return {};
+  }
+  const bool custom = type == "custom";
+  if (!custom && type != "function") {
+    losses_.drop(fmt::format("tools.{}", type), tool);
+    return {};
+  }
+  SIGNALBOX_TRY(const std::string_view name, text_member(tool, "name", path));
+  const std::string function = function_name(space, name);
+  tools_[function] = {std::string(name), std::string(space), custom};
+  out.begin_object().member("type", "function").key("function").begin_object();
+  out.member("name", function);
+  if (custom) {
+    const auto format = given(tool, "format");
+    if (format && format->find("definition")) losses_.drop("tools.format", format);
+    copy_unknown(tool, kCustomMembers, out);
+    out.key("parameters").raw(kCustomParameters);
+  } else {
+    copy_unknown(tool, kMembers, out);
+  }
+  out.end_object().end_object();
   return {};
 }
 
 Result<void> ResponsesReader::write_tools(const Value& root) {
-  constexpr auto kMembers = std::to_array<std::string_view>({"type"});
   const auto tools = given(root, "tools");
   if (!tools) return {};
   if (!tools->is_array()) return wrong_type("tools", "an array", *tools);
   if (is_unset(*tools)) return {};
-  out_.key("tools").begin_array();
+  json::Writer out;
+  out.begin_array();
   size_t index = 0;
   for (const Value& tool : tools->items()) {
-    const std::string path = fmt::format("tools[{}]", index++);
-    if (!tool.is_object()) return wrong_type(path, "an object", tool);
-    SIGNALBOX_TRY(const std::string_view type, text_member(tool, "type", path));
-    if (type != "function") {
-      return wrong(path + ".type",
-                   "{} runs at its provider; the servers here only support functions",
-                   json::quote_briefly(type));
-    }
-    SIGNALBOX_TRY_VOID(text_member(tool, "name", path));
-    out_.begin_object().member("type", "function").key("function").begin_object();
-    copy_unknown(tool, kMembers, out_);
-    out_.end_object().end_object();
+    SIGNALBOX_TRY_VOID(write_tool(tool, fmt::format("tools[{}]", index++), {}, out));
   }
-  out_.end_array();
-  if (const auto parallel = given(root, "parallel_tool_calls"))
-    out_.key("parallel_tool_calls").raw(parallel->raw());
-  return write_tool_choice(root);
+  out.end_array();
+  return write_tool_choice(root, out.take());
 }
 
-Result<void> ResponsesReader::write_tool_choice(const Value& root) {
+/// The name of the function that a choice names.
+Result<std::string> chosen_function(const Value& choice, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view name, text_member(choice, "name", path));
+  SIGNALBOX_TRY(const std::string_view space, optional_text(choice, "namespace", path));
+  return function_name(space, name);
+}
+
+/// Writes the tools, and how the model chooses among them. `allowed_tools` leaves out the others.
+Result<void> ResponsesReader::write_tool_choice(const Value& root, std::string tools) {
   const auto choice = given(root, "tool_choice");
-  if (!choice) return {};
-  if (choice->is_string()) {
-    out_.key("tool_choice").raw(choice->raw());
-    return {};
+  std::string chosen;  // JSON; "": none
+  if (choice && choice->is_string()) {
+    chosen = choice->raw();
+  } else if (choice) {
+    SIGNALBOX_TRY(const std::string_view type, text_member(*choice, "type", "tool_choice"));
+    if (type == "allowed_tools") {
+      SIGNALBOX_TRY(tools, allowed_tools(*choice, tools));
+      SIGNALBOX_TRY(const std::string_view mode, optional_text(*choice, "mode", "tool_choice"));
+      chosen = json::quote(mode.empty() ? "auto" : mode);
+    } else if (type == "function" || type == "custom") {
+      SIGNALBOX_TRY(const std::string name, chosen_function(*choice, "tool_choice"));
+      json::Writer out;
+      out.begin_object().member("type", "function").key("function").begin_object();
+      chosen = out.member("name", name).end_object().end_object().take();
+    } else {
+      losses_.refuse(no_equivalent("tool_choice.type"));
+    }
   }
-  SIGNALBOX_TRY(const std::string_view type, text_member(*choice, "type", "tool_choice"));
-  if (type != "function") return no_equivalent("tool_choice.type");
-  SIGNALBOX_TRY(const std::string_view name, text_member(*choice, "name", "tool_choice"));
-  out_.key("tool_choice").begin_object().member("type", "function").key("function");
-  out_.begin_object().member("name", name).end_object().end_object();
+  if (tools == "[]") return {};
+  out_.key("tools").raw(tools);
+  if (const auto parallel = given(root, "parallel_tool_calls"))
+    out_.key("parallel_tool_calls").raw(parallel->raw());
+  if (!chosen.empty()) out_.key("tool_choice").raw(chosen);
   return {};
+}
+
+/// `tools` are functions, as JSON; returns those that the choice allows.
+Result<std::string> ResponsesReader::allowed_tools(const Value& choice, const std::string& tools) {
+  std::vector<std::string> names;
+  const auto allowed = choice.find("tools");
+  if (!allowed || !allowed->is_array()) return wrong("tool_choice.tools", "expected an array");
+  size_t index = 0;
+  for (const Value& each : allowed->items()) {
+    const std::string path = fmt::format("tool_choice.tools[{}]", index++);
+    SIGNALBOX_TRY(const std::string_view type, text_member(each, "type", path));
+    if (type != "function" && type != "custom") continue;  // the tool itself is a loss already
+    SIGNALBOX_TRY(std::string name, chosen_function(each, path));
+    names.push_back(std::move(name));
+  }
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(tools));
+  json::Writer out;
+  out.begin_array();
+  for (const Value& tool : document.root().items()) {
+    const auto name = tool.find("function")->find("name");
+    if (std::find(names.begin(), names.end(), name->text()) != names.end()) out.raw(tool.raw());
+  }
+  return out.end_array().take();
 }
 
 Result<void> ResponsesReader::write_text(const Value& root) {
@@ -325,7 +486,7 @@ Result<void> ResponsesReader::write_text(const Value& root) {
   if (!text->is_object()) return wrong_type("text", "an object", *text);
   constexpr auto kMembers = std::to_array<std::string_view>({"format", "verbosity"});
   for (const json::Member& member : text->members()) {
-    if (!holds(kMembers, member.key)) return no_equivalent(join_path("text", member.key));
+    if (!holds(kMembers, member.key)) losses_.drop(join_path("text", member.key), member.value);
   }
   if (const auto verbosity = given(*text, "verbosity")) out_.key("verbosity").raw(verbosity->raw());
   const auto format = given(*text, "format");
@@ -359,49 +520,51 @@ Result<void> ResponsesReader::write_rest(const Value& root) {
     out_.member("stream", true).key("stream_options").begin_object();
     out_.member("include_usage", true).end_object();
   }
-  copy_unknown(root, kResponsesMembers, out_);
+  for (const json::Member& member : root.members()) {
+    if (!holds(kResponsesMembers, member.key) && !holds(kOnlyInChats, member.key))
+      out_.key(member.key).raw(member.value.raw());
+  }
   return {};
 }
 
-Result<void> ResponsesReader::check(const Value& root) const {
+Result<void> ResponsesReader::check(const Value& root) {
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
   SIGNALBOX_TRY_VOID(refuse_repeats(root, kResponsesMembers, ""));
   for (const json::Member& member : root.members()) {
-    if (holds(kChatMembersNotInResponses, member.key))
-      return wrong(member.key, "not a parameter of this API");
-    if (holds(kRejectedInResponses, member.key) && !is_unset(member.value))
-      return no_equivalent(member.key);
+    if (is_unset(member.value) || member.value.raw() == "0") continue;
+    if (holds(kHeldByProvider, member.key)) {
+      losses_.drop(member.key, member.value);  // variables of a prompt are text
+      losses_.refuse(no_equivalent(member.key));
+    }
+    if (holds(kOnlyInResponses, member.key) || holds(kOnlyInChats, member.key))
+      losses_.drop(member.key, member.value);
+    if (holds(kHints, member.key) && member.value.raw() != "\"disabled\"") losses_.hint(member.key);
   }
-  SIGNALBOX_TRY(const std::string_view truncation, optional_text(root, "truncation", ""));
-  if (!truncation.empty() && truncation != "disabled") return no_equivalent("truncation");
-  if (const auto logprobs = given(root, "top_logprobs"))
-    if (logprobs->raw() != "0") return no_equivalent("top_logprobs");
   // Reasoning is never encrypted here, so this value is accepted and has no effect.
   if (const auto include = given(root, "include")) {
-    size_t index = 0;
     for (const Value& each : include->items()) {
-      const std::string path = fmt::format("include[{}]", index++);
-      if (!each.is_string() || each.text() != "reasoning.encrypted_content")
-        return no_equivalent(path);
+      const std::string_view name = each.is_string() ? each.text() : std::string_view{};
+      if (name != "reasoning.encrypted_content") losses_.drop(fmt::format("include.{}", name));
     }
   }
   return {};
 }
 
-Result<ParsedResponses> ResponsesReader::read(const Value& root, const Earlier& earlier) {
+Result<ParsedResponses> ResponsesReader::read(const Value& root) {
   SIGNALBOX_TRY_VOID(check(root));
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
   ParsedResponses out;
   SIGNALBOX_TRY(out.store, flag(root, "store", true));
   SIGNALBOX_TRY(const std::string_view previous, optional_text(root, "previous_response_id", ""));
   if (!previous.empty()) {
-    std::optional<std::string> found = earlier(previous);
+    std::optional<std::string> found = earlier_.conversation(previous);
     if (!found) {
-      return wrong("previous_response_id", "there is no response {}",
-                   json::quote_briefly(previous));
+      losses_.refuse(
+          wrong("previous_response_id", "there is no response {}", json::quote_briefly(previous))
+              .value());
     }
-    out.messages = *std::move(found);
+    out.messages = std::move(found).value_or("");
   }
   const auto input = root.find("input");
   if (!input) return wrong("input", "missing");
@@ -415,17 +578,22 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root, const Earlier& 
   for (const std::string& item : items_)
     out.input.append(out.input.empty() ? "" : ",").append(item);
 
-  out_.begin_object().member("model", model).key("messages").begin_array();
   SIGNALBOX_TRY(const std::string_view instructions, optional_text(root, "instructions", ""));
+  std::string messages = out.messages;
   if (!instructions.empty()) {
-    out_.begin_object().member("role", "system").member("content", instructions).end_object();
+    messages = fmt::format(R"({{"role":"system","content":{}}}{}{})", json::quote(instructions),
+                           messages.empty() ? "" : ",", messages);
   }
-  if (!out.messages.empty()) out_.raw(out.messages);
+  messages = gather_system(std::move(messages));
+  out_.begin_object().member("model", model).key("messages").begin_array();
+  if (!messages.empty()) out_.raw(messages);
   out_.end_array();
   SIGNALBOX_TRY_VOID(write_tools(root));
   SIGNALBOX_TRY_VOID(write_text(root));
   SIGNALBOX_TRY_VOID(write_rest(root));
   out.chat = out_.end_object().take();
+  out.tools = std::move(tools_);
+  out.losses = std::move(losses_);
   for (const auto& [key, default_value] : kRepeated) {
     const auto value = given(root, key);
     out.repeated.emplace_back(key, value ? value->raw() : default_value);
@@ -435,10 +603,9 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root, const Earlier& 
 
 }  // namespace
 
-Result<ParsedResponses> read_responses(std::string body, std::string_view token,
+Result<ParsedResponses> read_responses(const json::Value& root, std::string_view token,
                                        const Earlier& earlier) {
-  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
-  return ResponsesReader(token).read(document.root(), earlier);
+  return ResponsesReader(token, earlier).read(root);
 }
 
 }  // namespace signalbox::dialects

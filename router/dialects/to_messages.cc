@@ -32,9 +32,15 @@ bool holds(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-tl::unexpected<Error> no_equivalent(std::string_view path) {
-  return wrong(path,
-               "has no equivalent in a request to Anthropic's API, which the model's server uses");
+// Members without which the reply would be another one than the client can use.
+constexpr auto kEssential =
+    std::to_array<std::string_view>({"n", "functions", "function_call", "modalities", "audio"});
+
+Error no_place(std::string_view path) {
+  return {Code::kInvalid,
+          fmt::format("{}: has no equivalent in a request to Anthropic's API, which the model's "
+                      "server uses",
+                      path)};
 }
 
 /// True if a value has no effect: null, false, zero, or a single choice.
@@ -48,6 +54,7 @@ bool has_no_effect(std::string_view key, const Value& value) {
 class Writer {
  public:
   Result<std::string> write(const Value& root);
+  Losses& losses() { return losses_; }
 
  private:
   Result<void> add_message(const Value& message, const std::string& path);
@@ -70,6 +77,7 @@ class Writer {
   std::vector<std::string> blocks_;  // of the open turn
   std::vector<std::string> system_;  // blocks
   bool is_system_ = false;           // following content belongs to the system message
+  Losses losses_;
   json::Writer out_;
 };
 
@@ -120,7 +128,10 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     add_text(part.find(type)->raw());
     return {};
   }
-  if (is_system_) return no_equivalent(path + ".type");
+  if (is_system_) {
+    losses_.drop(fmt::format("messages.{}", type), part);
+    return {};
+  }
   if (type == "image_url") {
     const auto image = part.find("image_url");
     const std::string at = path + ".image_url";
@@ -141,7 +152,10 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     blocks_.push_back(block.end_object().take());
     return {};
   }
-  if (type == "input_audio") return no_equivalent(path + ".type");
+  if (type == "input_audio") {
+    losses_.refuse(no_place(path + ".type"));
+    return {};
+  }
   blocks_.emplace_back(part.raw());
   return {};
 }
@@ -165,7 +179,10 @@ Result<void> Writer::add_calls(const Value& calls, const std::string& path) {
   for (const Value& call : calls.items()) {
     const std::string at = fmt::format("{}[{}]", path, index++);
     const auto function = call.find("function");
-    if (!function || !function->is_object()) return no_equivalent(at);
+    if (!function || !function->is_object()) {
+      losses_.refuse(no_place(at));
+      continue;
+    }
     SIGNALBOX_TRY(const std::string_view id, text_member(call, "id", at));
     SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", at + ".function"));
     SIGNALBOX_TRY(const std::string_view arguments,
@@ -198,16 +215,17 @@ Result<void> Writer::add_result(const Value& message, const std::string& path) {
 
 Result<void> Writer::add_message(const Value& message, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view role, text_member(message, "role", path));
-  if (given(message, "name") && role != "tool") return no_equivalent(path + ".name");
+  if (given(message, "name") && role != "tool") losses_.drop("messages.name");
   if (role == "tool") return add_result(message, path);
   if (role == "system" || role == "developer") {
     turn_to("system");
   } else if (role == "user" || role == "assistant") {
     turn_to(role);
   } else {
-    return no_equivalent(path + ".role");
+    losses_.refuse(no_place(path + ".role"));
+    return {};
   }
-  if (given(message, "function_call")) return no_equivalent(path + ".function_call");
+  if (given(message, "function_call")) losses_.refuse(no_place(path + ".function_call"));
   const auto content = message.find("content");
   if (content) SIGNALBOX_TRY_VOID(add_content(*content, path + ".content"));
   const auto calls = given(message, "tool_calls");
@@ -234,22 +252,31 @@ Result<void> Writer::write_tools(const Value& root) {
   constexpr auto kMembers = std::to_array<std::string_view>({"name", "description", "parameters"});
   const auto tools = given(root, "tools");
   if (!tools || !tools->is_array()) return {};
-  out_.key("tools").begin_array();
+  json::Writer out;
+  out.begin_array();
   size_t index = 0;
+  bool any = false;
   for (const Value& tool : tools->items()) {
     const std::string path = fmt::format("tools[{}]", index++);
     const auto function = tool.find("function");
-    if (!function || !function->is_object()) return no_equivalent(path);
+    if (!function || !function->is_object()) {
+      SIGNALBOX_TRY(const std::string_view type, optional_text(tool, "type", path));
+      losses_.drop(fmt::format("tools.{}", type));
+      continue;
+    }
+    any = true;
     SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", path + ".function"));
-    out_.begin_object().member("name", name);
+    out.begin_object().member("name", name);
     if (const auto description = given(*function, "description"))
-      out_.key("description").raw(description->raw());
+      out.key("description").raw(description->raw());
     const auto parameters = given(*function, "parameters");
-    out_.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
-    copy_unknown(*function, kMembers, out_);
-    out_.end_object();
+    out.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
+    copy_unknown(*function, kMembers, out);
+    out.end_object();
   }
-  out_.end_array();
+  out.end_array();
+  if (!any && index > 0) return {};
+  out_.key("tools").raw(out.take());
   return write_tool_choice(root);
 }
 
@@ -258,14 +285,17 @@ Result<void> Writer::write_tool_choice(const Value& root) {
   const auto parallel = given(root, "parallel_tool_calls");
   const bool one_call_at_a_time = parallel && parallel->is_bool() && !parallel->boolean();
   if (!choice && !one_call_at_a_time) return {};
+  const auto function = choice ? choice->find("function") : std::nullopt;
+  if (choice && !choice->is_string() && !(function && function->is_object())) {
+    losses_.refuse(no_place("tool_choice"));
+    return {};
+  }
   out_.key("tool_choice").begin_object();
   if (!choice) {
     out_.member("type", "auto");
   } else if (choice->is_string()) {
     out_.member("type", choice->text() == "required" ? "any" : choice->text());
   } else {
-    const auto function = choice->find("function");
-    if (!function || !function->is_object()) return no_equivalent("tool_choice");
     SIGNALBOX_TRY(const std::string_view name,
                   text_member(*function, "name", "tool_choice.function"));
     out_.member("type", "tool").member("name", name);
@@ -284,7 +314,7 @@ Result<void> Writer::write_output(const Value& root) {
     SIGNALBOX_TRY(const std::string_view type, text_member(*format, "type", "response_format"));
     const auto named = format->find("json_schema");
     const auto found = named ? named->find("schema") : std::nullopt;
-    if (type != "text" && !found) return no_equivalent("response_format.type");
+    if (type != "text" && !found) losses_.refuse(no_place("response_format.type"));
     if (found) schema = found->raw();
   }
   if (effort == "none" && !root.find("thinking"))
@@ -310,7 +340,8 @@ Result<void> Writer::write_rest(const Value& root) {
       out_.key(member.key).raw(member.value.raw());
     } else if (!holds(kTranslated, member.key) && !holds(kDropped, member.key) &&
                !has_no_effect(member.key, member.value)) {
-      return no_equivalent(member.key);
+      holds(kEssential, member.key) ? losses_.refuse(no_place(member.key))
+                                    : losses_.drop(member.key);
     }
   }
   return {};
@@ -319,7 +350,7 @@ Result<void> Writer::write_rest(const Value& root) {
 Result<std::string> Writer::write(const Value& root) {
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
   const auto messages = root.find("messages");
-  if (!messages || !messages->is_array()) return no_equivalent("prompt");
+  if (!messages || !messages->is_array()) return tl::unexpected<Error>(no_place("prompt"));
   size_t index = 0;
   for (const Value& message : messages->items()) {
     SIGNALBOX_TRY_VOID(add_message(message, fmt::format("messages[{}]", index++)));
@@ -344,7 +375,9 @@ Result<MessagesRequest> to_messages(std::string chat, int64_t now) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
   const Value root = document.root();
   MessagesRequest out;
-  SIGNALBOX_TRY(out.body, Writer().write(root));
+  Writer writer;
+  SIGNALBOX_TRY(out.body, writer.write(root));
+  out.losses = std::move(writer.losses());
   const auto options = root.find("stream_options");
   const auto usage = options ? options->find("include_usage") : std::nullopt;
   out.replies = replies_of_messages(usage && usage->is_bool() && usage->boolean(), now);

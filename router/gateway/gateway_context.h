@@ -5,7 +5,9 @@
 #include <chrono>
 #include <string_view>
 
+#include "router/dialects/anthropic_server.h"
 #include "router/dialects/dialect.h"
+#include "router/dialects/responses.h"
 #include "router/gateway/answer_cache.h"
 #include "router/gateway/contexts.h"
 #include "router/gateway/request_record.h"
@@ -44,6 +46,8 @@ class ClientApi {
   /// `path` is static. `dialect` outlives this; null for chat completions themselves.
   ClientApi(std::string_view path, const dialects::Dialect* dialect)
       : path_(path), dialect_(dialect) {
+    if (path == dialects::kMessagesPath) native_ = request::Api::kMessages;
+    if (path == dialects::kResponsesPath) native_ = request::Api::kResponses;
     if (dialect_ == nullptr) return;
     shape_ = [dialect](int status, std::string_view body) {
       return dialect->refusal(status, body);
@@ -52,12 +56,15 @@ class ClientApi {
 
   std::string_view path() const { return path_; }
   const dialects::Dialect* dialect() const { return dialect_; }
+  /// The API as servers may have it, too; nullopt if they have only chat completions.
+  std::optional<request::Api> native() const { return native_; }
   /// How errors are written; null for OpenAI's shape.
   const http::ErrorShape* error_shape() const { return dialect_ == nullptr ? nullptr : &shape_; }
 
  private:
   std::string_view path_;
   const dialects::Dialect* dialect_;
+  std::optional<request::Api> native_;
   http::ErrorShape shape_;
 };
 

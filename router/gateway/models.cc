@@ -2,10 +2,12 @@
 
 #include "router/gateway/models.h"
 
+#include <algorithm>
 #include <ctime>
 #include <map>
 
 #include "base/json_writer.h"
+#include "router/dialects/anthropic.h"
 #include "router/http/error_reply.h"
 
 namespace signalbox::gateway {
@@ -13,22 +15,98 @@ namespace {
 
 constexpr std::string_view kOnePrefix = "/v1/models/";
 
+/// "2026-01-31T12:00:00Z"
+std::string iso_time(int64_t since_1970) {
+  const std::time_t time = since_1970;
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
 std::string describe(std::string_view name, int64_t created) {
   json::Writer out;
   out.begin_object().member("id", name).member("object", "model").member("created", created);
   return out.member("owned_by", "signalbox").end_object().take();
 }
 
-http::Task<> send_one(http::Exchange exchange,
-                      std::shared_ptr<const std::map<std::string, std::string>> models) {
+std::string describe_for_anthropic(std::string_view name, int64_t created) {
+  json::Writer out;
+  out.begin_object().member("type", "model").member("id", name).member("display_name", name);
+  return out.member("created_at", iso_time(created)).end_object().take();
+}
+
+/// All models, and each by its name, in the form of one API.
+struct Listing {
+  std::string all;
+  std::map<std::string, std::string> one;
+};
+
+/// The lists of both APIs. Shared by the copies of the handlers and the replies in progress.
+struct Listings {
+  Listing openai, anthropic;
+
+  /// Only Anthropic's clients send this header.
+  const Listing& of(const http::Headers& headers) const {
+    return headers.find("anthropic-version") ? anthropic : openai;
+  }
+};
+
+std::vector<std::string> names_of(const config::Config& config) {
+  std::vector<std::string> out;
+  const auto add = [&out](const std::string& name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  };
+  for (const std::string& name : config.auto_model_names) add(name);
+  for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    for (const std::string& name : entrypoint.model_names) add(name);
+  }
+  for (const config::Model& model : config.providers.models) add(model.name);
+  return out;
+}
+
+Listings list_models(const config::Config& config) {
+  const auto created = static_cast<int64_t>(std::time(nullptr));
+  const std::vector<std::string> names = names_of(config);
+  Listings out;
+  json::Writer openai, anthropic;
+  openai.begin_object().member("object", "list").key("data").begin_array();
+  anthropic.begin_object().key("data").begin_array();
+  for (const std::string& name : names) {
+    openai.raw(out.openai.one[name] = describe(name, created));
+    anthropic.raw(out.anthropic.one[name] = describe_for_anthropic(name, created));
+  }
+  out.openai.all = openai.end_array().end_object().take();
+  anthropic.end_array().member("has_more", false).key("first_id");
+  names.empty() ? anthropic.null() : anthropic.string(names.front());
+  anthropic.key("last_id");
+  names.empty() ? anthropic.null() : anthropic.string(names.back());
+  out.anthropic.all = anthropic.end_object().take();
+  return out;
+}
+
+http::Task<> send_all(http::Exchange exchange, std::shared_ptr<const Listings> listings) {
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  const std::string body = listings->of(exchange.request.headers).all;
+  co_await exchange.reply.send(200, fields, body);
+}
+
+http::Task<> send_one(http::Exchange exchange, std::shared_ptr<const Listings> listings) {
   // A name may contain a slash ("vllm-sr/auto"), so it is the whole rest of the path.
   const std::string name(exchange.request.path().substr(kOnePrefix.size()));
   http::Headers fields;
-  const auto found = models->find(name);
-  if (found == models->end()) {
+  const std::map<std::string, std::string>& models = listings->of(exchange.request.headers).one;
+  const auto found = models.find(name);
+  if (found == models.end()) {
     const Error unknown{Code::kNotFound,
                         fmt::format("the model {} does not exist", json::quote_briefly(name))};
-    co_await http::send_error(exchange.reply, std::move(fields), unknown);
+    const http::ErrorShape shape = [](int status, std::string_view body) {
+      return dialects::AnthropicDialect().refusal(status, body);
+    };
+    const bool anthropic = &models == &listings->anthropic.one;
+    co_await http::send_error(exchange.reply, std::move(fields), unknown,
+                              anthropic ? &shape : nullptr);
     co_return;
   }
   fields.add("Content-Type", "application/json");
@@ -38,24 +116,10 @@ http::Task<> send_one(http::Exchange exchange,
 }  // namespace
 
 std::vector<http::Route> model_routes(const config::Config& config) {
-  const auto created = static_cast<int64_t>(std::time(nullptr));
-  // Shared by the copies of the handler and the replies in progress.
-  auto models = std::make_shared<std::map<std::string, std::string>>();
-  json::Writer list;
-  list.begin_object().member("object", "list").key("data").begin_array();
-  const auto add = [&](const std::string& name) {
-    const auto [model, added] = models->emplace(name, describe(name, created));
-    if (added) list.raw(model->second);
-  };
-  for (const std::string& name : config.auto_model_names) add(name);
-  for (const config::Entrypoint& entrypoint : config.entrypoints) {
-    for (const std::string& name : entrypoint.model_names) add(name);
-  }
-  for (const config::Model& model : config.providers.models) add(model.name);
-  list.end_array().end_object();
-  auto one = [models](http::Exchange exchange) { return send_one(exchange, models); };
-  return {{"GET", "/v1/models", http::fixed_json(list.take())},
-          {"GET", std::string(kOnePrefix), std::move(one)}};
+  const auto listings = std::make_shared<const Listings>(list_models(config));
+  auto all = [listings](http::Exchange exchange) { return send_all(exchange, listings); };
+  auto one = [listings](http::Exchange exchange) { return send_one(exchange, listings); };
+  return {{"GET", "/v1/models", std::move(all)}, {"GET", std::string(kOnePrefix), std::move(one)}};
 }
 
 }  // namespace signalbox::gateway

@@ -17,6 +17,20 @@ constexpr int kUnsupportedEncodingStatus = 415;
 constexpr int kBlockedStatus = 403;  // clients do not repeat the request
 constexpr int kLimitedStatus = 429;
 
+/// The message for the log: what stands in quotes may be the client's text.
+std::string without_quoted(std::string_view message) {
+  std::string out;
+  for (;;) {
+    const size_t open = message.find('"');
+    out += message.substr(0, open);
+    if (open == std::string_view::npos) return out;
+    size_t close = open + 1;
+    while (close < message.size() && message[close] != '"') close += message[close] == '\\' ? 2 : 1;
+    out += "\"...\"";
+    message.remove_prefix(std::min(close + 1, message.size()));
+  }
+}
+
 /// The answer of a chat completion in the client's API.
 Result<std::string> in_client_api(const ParsedRequest& request, std::string chat) {
   if (!request.replies) return chat;
@@ -48,10 +62,20 @@ bool wants_debug_headers(const http::Headers& client) {
   return debug && ascii::iequals(*debug, "true");
 }
 
+namespace {
+
+/// Under the names that clients of OpenAI and of Anthropic log.
+void add_request_id(const RequestScope& scope, http::Headers& out) {
+  out.add("x-request-id", scope.record.id());
+  if (scope.api.native() == request::Api::kMessages) out.add("request-id", scope.record.id());
+}
+
+}  // namespace
+
 http::Headers decision_headers(const RequestScope& scope, const routing::Plan& plan) {
   const RequestRecord& record = scope.record;
   http::Headers out;
-  out.add("x-request-id", record.id());
+  add_request_id(scope, out);
   add_headers(routing::response_headers(plan, wants_debug_headers(scope.headers())), out);
   if (record.degraded() != observe::Degraded::kNo) {
     out.add("x-vsr-degraded", "true");
@@ -63,7 +87,7 @@ http::Headers decision_headers(const RequestScope& scope, const routing::Plan& p
 
 http::Headers undecided_headers(const RequestScope& scope) {
   http::Headers out;
-  out.add("x-request-id", scope.record.id());
+  add_request_id(scope, out);
   add_headers(routing::error_headers(), out);
   return out;
 }
@@ -77,7 +101,7 @@ http::Task<> send_unsupported_encoding(const RequestScope& scope, std::string_vi
 }
 
 http::Task<> send_error(const RequestScope& scope, const Error& error) {
-  scope.record.failed(error);
+  scope.record.failed(error, without_quoted(error.message));
   if (error.code == Code::kCancelled) {
     scope.exchange.reply.abandon();
     co_return;
@@ -89,7 +113,7 @@ http::Task<> send_error(const RequestScope& scope, const Error& error) {
 
 http::Task<> send_error(const RequestScope& scope, const Error& error,
                         const http::Headers& headers) {
-  scope.record.failed(error, error.message);
+  scope.record.failed(error, without_quoted(error.message));
   if (error.code == Code::kCancelled) {
     scope.exchange.reply.abandon();
     co_return;

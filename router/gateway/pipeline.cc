@@ -85,10 +85,15 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     co_return std::nullopt;
   }
   add_protocols(scope, plan, headers);
-  const Result<ServerRequest> server = make_server_request(scope, plan);
+  const Result<ServerRequest> server = make_server_request(scope, journey.request, plan);
   if (!server) {
     co_await send_error(scope, server.error(), headers);
     co_return std::nullopt;
+  }
+  if (const std::string dropped = server->losses.names(); !dropped.empty()) {
+    headers.add("x-vsr-dropped", dropped);
+    log::info("chat", "{}: the servers of model \"{}\" have another API, and do not get: {}",
+              scope.record.id(), plan.model->name, dropped);
   }
   const std::optional<replies::WatchedReply> watched =
       context_.guards.watched_reply(plan, journey.request.chat);
@@ -155,7 +160,7 @@ http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
     co_return;
   }
   BrokenStream broken;
-  if (inputs.server.to_client) {
+  if (inputs.server.to_client || inputs.plan.native) {
     broken = [&inputs](std::string_view error) { return inputs.request.replies->broken(error); };
   }
   const Result<void> relayed =

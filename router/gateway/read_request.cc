@@ -2,14 +2,22 @@
 
 #include "router/gateway/read_request.h"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
 #include "router/access/owner.h"
 #include "router/contexts/refs.h"
+#include "router/plugins/server_family.h"
 
 namespace signalbox::gateway {
 namespace {
+
+/// True if any model's servers have the API.
+bool is_spoken(request::Api api, const config::Providers& providers) {
+  return std::any_of(providers.models.begin(), providers.models.end(),
+                     [api](const auto& model) { return plugins::speaks(model, api); });
+}
 
 Result<ParsedRequest> parse(const RequestScope& scope) {
   http::Request& request = scope.exchange.request;
@@ -24,7 +32,12 @@ Result<ParsedRequest> parse(const RequestScope& scope) {
                 dialect->read(std::move(request.body), {scope.record.id(), token, owner,
                                                         static_cast<int64_t>(std::time(nullptr))}));
   SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
-  return ParsedRequest{std::move(chat), std::move(incoming.replies)};
+  chat.attach(incoming.losses.contents());
+  chat.reasoning = incoming.reasoning;
+  const std::optional<request::Api> api = scope.api.native();
+  if (api && incoming.source && is_spoken(*api, scope.config().providers))
+    chat.native.emplace(request::NativeRequest{*api, *std::move(incoming.source)});
+  return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ struct ParsedRequest {
   request::ChatRequest chat;
   /// Turns the reply into the client's API; null for chat completions.
   std::unique_ptr<dialects::ReplyTranslator> replies;
+  /// The parts that servers of chat completions do not get.
+  dialects::Losses losses = {};
 };
 
 /// The Content-Encoding of the body if we cannot read it.

@@ -10,12 +10,19 @@
 namespace signalbox::gateway {
 namespace {
 
+constexpr std::string_view kUpstreamId = "x-vsr-upstream-request-id";
+
 http::Headers reply_fields(const http::Headers& upstream, const http::Headers& ours) {
   const http::EndToEnd passes(upstream);
   http::Headers out;
   for (size_t i = 0; i < upstream.size(); ++i) {
     const http::Field field = upstream[i];
-    if (passes(i) && !ours.find(field.name)) out.add(field.name, field.value);
+    const auto own = ours.find(field.name);
+    if (passes(i) && !own) out.add(field.name, field.value);
+    // The operator of the server looks for its own name of the request, if it has one.
+    const bool is_id =
+        ascii::iequals(field.name, "x-request-id") || ascii::iequals(field.name, "request-id");
+    if (is_id && own != field.value) out.add(kUpstreamId, field.value);
   }
   for (size_t i = 0; i < ours.size(); ++i) out.add(ours[i].name, ours[i].value);
   return out;

@@ -62,19 +62,32 @@ std::string record_sending(RequestRecord& record, std::string_view body) {
 
 }  // namespace
 
-Result<ServerRequest> make_server_request(const RequestScope& scope, const routing::Plan& plan) {
+namespace {
+
+/// The request as the client wrote it, with the plan's edits. The reply passes as it comes.
+ServerRequest native_request(const RequestScope& scope) {
+  ServerRequest out;
+  out.target = fmt::format("{}{}", scope.api.path(), scope.exchange.request.query());
+  out.is_chat = false;
+  return out;
+}
+
+Result<ServerRequest> translated_request(const RequestScope& scope, const ParsedRequest& request,
+                                         const routing::Plan& plan) {
   const dialects::Dialect* const dialect = scope.api.dialect();
   ServerRequest out;
+  out.losses = request.losses;
   out.to_client = dialect != nullptr && !dialect->passes_replies();
   out.target = dialect == nullptr ? dialects::kChatPath : dialect->target();
   out.is_chat = dialect == nullptr || out.to_client;
   if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
     if (out.target != dialects::kChatPath)
       return fail(Code::kUnsupported, "the model's server supports chats only");
-    SIGNALBOX_TRY(dialects::MessagesRequest request,
+    SIGNALBOX_TRY(dialects::MessagesRequest messages,
                   dialects::to_messages(plan.body, static_cast<int64_t>(std::time(nullptr))));
-    out.body = std::move(request.body);
-    out.from_server = std::move(request.replies);
+    out.body = std::move(messages.body);
+    out.from_server = std::move(messages.replies);
+    out.losses.add(messages.losses);
     out.target = dialects::kMessagesPath;
     return out;
   }
@@ -82,6 +95,18 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const routi
     SIGNALBOX_TRY(out.body, dialect->outgoing(plan.body));
   }
   if (!out.to_client) out.target.append(scope.exchange.request.query());
+  return out;
+}
+
+}  // namespace
+
+Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
+                                          const routing::Plan& plan) {
+  if (plan.native) return native_request(scope);
+  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan));
+  const bool strict =
+      scope.config().apis.untranslatable == config::ClientApis::Untranslatable::kRefuse;
+  if (auto refusal = out.losses.refusal(strict)) return tl::unexpected<Error>(*std::move(refusal));
   return out;
 }
 

@@ -20,12 +20,16 @@ struct ServerRequest {
   std::string body;    // "": the plan's body
   /// Turns the server's reply into a chat completion; null if it is one.
   std::unique_ptr<dialects::ReplyTranslator> from_server;
-  bool to_client = false;  // the chat completion must be translated to the client's API
-  bool is_chat = true;     // the reply becomes a chat completion on its way
+  bool to_client = false;        // the chat completion must be translated to the client's API
+  bool is_chat = true;           // the reply becomes a chat completion on its way
+  dialects::Losses losses = {};  // what the server does not get
 };
 
-/// kUnsupported if the model's server cannot serve the client's API; the translator's errors.
-Result<ServerRequest> make_server_request(const RequestScope& scope, const routing::Plan& plan);
+/// kUnsupported if the model's server cannot serve the client's API; kInvalid if the request would
+/// mean something else there, or if the configuration wants no part to be left out; the
+/// translator's errors.
+Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
+                                          const routing::Plan& plan);
 
 /// Adds x-vsr-client-protocol and x-vsr-upstream-protocol unless both sides speak OpenAI's API.
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/model_path.h"
+#include "weights/manifest_places.h"
 
 namespace signalbox::models {
 namespace {
@@ -72,9 +73,10 @@ Result<ModelCache::Model> ModelShelf::get(const std::string& directory) const {
   const std::lock_guard lock(mutex_);
   if (const auto cached = models_.find(directory); cached != models_.end()) return cached->second;
   std::error_code ignored;
-  if (!open_ || !fs::exists(directory, ignored))
+  const std::string place = weights::installed_directory(directory);
+  if (!open_ || !fs::exists(place, ignored))
     return fail(Code::kNotFound, "there is no model at {}", directory);
-  SIGNALBOX_TRY(ModelCache::Model model, open_(directory));
+  SIGNALBOX_TRY(ModelCache::Model model, open_(place));
   models_.emplace(directory, model);
   return model;
 }

@@ -7,11 +7,15 @@
 #include <functional>
 #include <thread>
 
+#include "engine/discover.h"
 #include "engine/model_path.h"
 #include "engine/served_model.h"
+#include "router/models/remote_embedder.h"
+#include "router/models/shaped_embedder.h"
 #include "router/models/stand_ins.h"
 #include "router/routing/selection/factory.h"
 #include "router/routing/selection/pii_policy.h"
+#include "weights/manifest_places.h"
 
 namespace signalbox::models {
 namespace {
@@ -62,6 +66,11 @@ bool compares_cards(const config::Decision& decision) {
   return decision.model_refs.size() > 1 && selection::compares_meanings(decision.algorithm.type);
 }
 
+bool is_there(const std::string& directory) {
+  std::error_code ignored;
+  return std::filesystem::exists(directory, ignored);
+}
+
 std::string system_model(const config::SystemModels& models, std::string_view ref) {
   const std::pair<std::string_view, const std::string*> known[] = {
       {"prompt_guard", &models.prompt_guard},
@@ -94,6 +103,20 @@ ConfiguredDirectory directory_of_module(const config::Config& config, std::strin
   return {model.model_id, fmt::format("global.model_catalog.modules.{}.model_id", module)};
 }
 
+constexpr const char* kModelsDirectory = "models";
+
+// Returns the classifier that is found by its name if the file leaves the choice to the program and
+// the default directory does not exist.
+ConfiguredDirectory discovered(ConfiguredDirectory configured, std::string_view task,
+                               const std::string& by_default) {
+  if (configured.directory != by_default || is_there(configured.directory)) return configured;
+  const auto listing = engine::list_models(kModelsDirectory);
+  const auto found = listing ? engine::discover_classifier(task, *listing) : engine::Discovery{};
+  if (found.choice)
+    configured.directory = fmt::format("{}/{}", kModelsDirectory, found.choice->directory);
+  return configured;
+}
+
 ConfiguredDirectory classifier_of(const config::Config& config, std::string_view type) {
   const config::Modules& m = config.modules;
   const auto by = [&](std::string_view module, const config::ClassifierModel& model,
@@ -102,7 +125,10 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
   };
   if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
   if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
-  if (type == "jailbreak") return by("prompt_guard", m.prompt_guard, "prompt_guard");
+  if (type == "jailbreak") {
+    return discovered(by("prompt_guard", m.prompt_guard, "prompt_guard"), type,
+                      config::SystemModels{}.prompt_guard);
+  }
   if (type == "user_feedback")
     return by("feedback_detector", m.feedback_detector, "feedback_detector");
   if (type == "fact_check") {
@@ -148,12 +174,9 @@ bool depends_on_embedder(const config::Config& config, const config::Routing& ro
   });
 }
 
-constexpr std::string_view kEmbedderKey =
-    "global.model_catalog.embeddings.semantic.minilm_model_path";
-
-bool is_there(const std::string& directory) {
-  std::error_code ignored;
-  return std::filesystem::exists(directory, ignored);
+std::string embedder_key(const config::Config& config) {
+  return fmt::format("global.model_catalog.embeddings.semantic.{}",
+                     config.embedding_model.path_key);
 }
 
 /// Collects the missing models, so that one error reports all of them.
@@ -162,11 +185,14 @@ class MissingModelList {
   explicit MissingModelList(const std::string& source) : source_(source) {}
 
   void add(const ModelNeed& need) {
+    std::string command = weights::pull_command(need.directory);
+    if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
     const std::string line = fmt::format(
-        "{}: {}: there is no model at \"{}\", but decisions depend on {}; "
-        "`signalbox models pull` downloads the router's own models, which can stand in for others; "
-        "--missing-models ignore serves without them",
-        source_, need.key, need.directory, need.what);
+        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`, "
+        "fetch "
+        "models that stand in with `signalbox models pull`, or serve without it with "
+        "--missing-models ignore",
+        source_, need.key, need.directory, need.what, command);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;
   }
@@ -180,6 +206,22 @@ class MissingModelList {
   const std::string& source_;
   std::string lines_;
 };
+
+// Opens the embedding server. Returns null if it does not answer and no decision depends on it, or
+// the process may do without.
+Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Config& config,
+                                                                const MissingModels& missing) {
+  const auto routings = config::routings_of(config);
+  const bool is_needed = std::any_of(routings.begin(), routings.end(), [&](const auto* routing) {
+    return needs_embedder(*routing) || selects_tools(config, *routing);
+  });
+  auto opened = open_remote_embedder(*config.embedding_model.endpoint);
+  if (opened) return opened;
+  if (!missing.refuse || !is_needed) return nullptr;
+  return fail_in(
+      fmt::format("{}: global.model_catalog.embeddings.semantic.endpoint", config.source),
+      std::move(opened).error());
+}
 
 engine::Precision precision_of(config::ModelDtype dtype) {
   switch (dtype) {
@@ -350,15 +392,23 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
     if (need.is_required && missing.refuse) absent.add(need);
   };
   const std::string& path = config.embedding_model.path;
+  const std::string place = weights::installed_directory(path);
+  const auto open_embedder = [&]() -> Result<std::shared_ptr<const engine::TextEmbedder>> {
+    SIGNALBOX_TRY(auto model, open_named(embedder_key(config), place));
+    return shape_embedder(config.embedding_model, std::move(model));
+  };
+  if (config.embedding_model.is_remote()) {
+    SIGNALBOX_TRY(models.embedder, open_remote(config, missing));
+  }
   for (const config::Routing* routing : config::routings_of(config)) {
     const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
-    if (models.embedder == nullptr && compares) {
+    if (models.embedder == nullptr && compares && !config.embedding_model.is_remote()) {
       const bool always_required = !routing->embeddings.empty();
-      if (is_there(path) || (always_required && !missing.refuse)) {
-        SIGNALBOX_TRY(models.embedder, open_named(kEmbedderKey, path));
+      if (is_there(place) || (always_required && !missing.refuse)) {
+        SIGNALBOX_TRY(models.embedder, open_embedder());
       } else {
         report_missing({path,
-                        std::string(kEmbedderKey),
+                        embedder_key(config),
                         "similarities of meaning",
                         "",
                         {},
@@ -367,8 +417,9 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {
       if (models.classifiers.contains(need.directory)) continue;
-      const bool is_found = is_there(need.directory);
-      const std::string directory = is_found ? need.directory
+      const std::string found = weights::installed_directory(need.directory);
+      const bool is_found = is_there(found);
+      const std::string directory = is_found ? found
                                     : missing.stand_in
                                         ? find_stand_in(need.task, need.directory, need.labels)
                                         : "";

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "router/config/config.h"
+#include "router/request/native_request.h"
 
 namespace signalbox::plugins {
 
@@ -17,6 +18,12 @@ inline constexpr std::string_view kDeepSeek = "api.deepseek.com";
 inline bool is_served_by(const config::Model& model, std::string_view host) {
   return std::any_of(model.backend_refs.begin(), model.backend_refs.end(),
                      [&](const config::BackendRef& backend) { return backend.host == host; });
+}
+
+/// Returns whether the model's servers have the API, so that a request in it can go there as it is.
+inline bool speaks(const config::Model& model, request::Api api) {
+  const bool is_anthropic = model.api_format == config::Model::ApiFormat::kAnthropic;
+  return api == request::Api::kMessages ? is_anthropic : !is_anthropic && model.responses_api;
 }
 
 }  // namespace signalbox::plugins

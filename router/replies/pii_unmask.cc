@@ -18,7 +18,9 @@ std::string unmask_reply(std::string body, const ReplyMasks& masks) {
   const auto document = json::Document::parse(body);
   if (!document) return pii::unmasked(body, masks.in_text);
   std::vector<splice::Edit> edits;
-  unmask_strings(document->root(), masks, {}, edits);
+  std::vector<size_t> done;
+  find_signed_strings(document->root(), done);
+  unmask_strings(document->root(), masks, done, edits);
   return edits.empty() ? body : splice::apply(document->source(), std::move(edits));
 }
 
@@ -42,6 +44,7 @@ void StreamUnmasker::finish(std::string& out) {
   rest_.clear();
   std::string held;
   chunks_.finish(held);
+  events_.finish(held);
   insert(held, out);
   out += std::exchange(begun_, {});
 }
@@ -79,8 +82,9 @@ std::string StreamUnmasker::unmasked_data(std::string_view line, std::string& be
   }
   const auto chunk = json::Document::parse(std::string(data));
   if (!chunk) return pii::unmasked(line, masks_.in_json);
-  return fmt::format("{}{}{}", line.substr(0, begin), chunks_.edit(*chunk, before),
-                     line.substr(text.size()));
+  const bool is_event = chunk->root().find("type") && !chunk->root().find("choices");
+  const std::string edited = is_event ? events_.edit(*chunk, before) : chunks_.edit(*chunk, before);
+  return fmt::format("{}{}{}", line.substr(0, begin), edited, line.substr(text.size()));
 }
 
 // Some servers omit blank lines, at least the last one.

@@ -9,6 +9,7 @@ namespace signalbox::replies {
 namespace {
 
 constexpr std::string_view kDataPrefix = "data:";
+constexpr size_t kHeadBytes = 1024;
 constexpr size_t kTailBytes = 1024;
 constexpr size_t kNoMatch = kDataPrefix.size() + 1;
 
@@ -21,6 +22,7 @@ double ms_between(ReplyMeter::TimePoint from, ReplyMeter::TimePoint to) {
 void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
   if (bytes.empty()) return;
   last_ = now;
+  if (events_ && head_.size() < kHeadBytes) head_ += bytes.substr(0, kHeadBytes - head_.size());
   if (bytes.size() >= kTailBytes) {
     tail_ = bytes.substr(bytes.size() - kTailBytes);
   } else {
@@ -39,11 +41,11 @@ void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
 }
 
 // Takes the last number of that name, so that a model's own text cannot replace it.
-std::optional<uint64_t> ReplyMeter::count_of(std::string_view member) const {
-  const size_t at = tail_.rfind(member);
-  if (at == std::string::npos) return std::nullopt;
-  const char* begin = tail_.data() + at + member.size();
-  const char* end = tail_.data() + tail_.size();
+std::optional<uint64_t> ReplyMeter::count_of(std::string_view member, std::string_view text) {
+  const size_t at = text.rfind(member);
+  if (at == std::string_view::npos) return std::nullopt;
+  const char* begin = text.data() + at + member.size();
+  const char* end = text.data() + text.size();
   while (begin != end && *begin == ' ') ++begin;
   uint32_t count = 0;
   const auto [stop, error] = std::from_chars(begin, end, count);
@@ -51,11 +53,28 @@ std::optional<uint64_t> ReplyMeter::count_of(std::string_view member) const {
   return count;
 }
 
+// A message counts the cached part of its prompt apart. Its stream begins with these counts, and
+// newer servers repeat them at the end.
+std::optional<uint64_t> ReplyMeter::prompt_tokens() const {
+  constexpr std::string_view kInput = "\"input_tokens\":";
+  if (const auto chat = count_of("\"prompt_tokens\":", tail_)) return chat;
+  const std::string_view usage = count_of(kInput, tail_) ? tail_ : head_;
+  const auto input = count_of(kInput, usage);
+  if (!input) return std::nullopt;
+  return *input + count_of("\"cache_read_input_tokens\":", usage).value_or(0) +
+         count_of("\"cache_creation_input_tokens\":", usage).value_or(0);
+}
+
 ReplyMeter::Times ReplyMeter::times() const {
   Times out;
-  out.prompt_tokens = count_of("\"prompt_tokens\":");
-  out.cached_tokens = count_of("\"cached_tokens\":");
-  out.completion_tokens = count_of("\"completion_tokens\":");
+  const auto either = [this](std::string_view name, std::string_view other) {
+    const auto first = count_of(name, tail_);
+    return first ? first : count_of(other, tail_);
+  };
+  out.prompt_tokens = prompt_tokens();
+  out.cached_tokens = either("\"cached_tokens\":", "\"cache_read_input_tokens\":");
+  if (!out.cached_tokens) out.cached_tokens = count_of("\"cache_read_input_tokens\":", head_);
+  out.completion_tokens = either("\"completion_tokens\":", "\"output_tokens\":");
   std::optional<double> usage_tokens;
   if (out.completion_tokens.value_or(0) > 0)
     usage_tokens = static_cast<double>(*out.completion_tokens);

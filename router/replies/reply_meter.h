@@ -26,7 +26,8 @@ class ReplyMeter {
     std::optional<uint64_t> prompt_tokens, cached_tokens, completion_tokens;
   };
 
-  /// `started` is when the request was sent; `events` means that the reply is an event stream.
+  /// `started` is when the request was sent; `events` means that the reply is an event stream. It
+  /// may be a chat completion, a message of Anthropic's API or a response of OpenAI's.
   ReplyMeter(TimePoint started, bool events) : started_(started), last_(started), events_(events) {}
 
   void feed(std::string_view bytes, TimePoint now);
@@ -36,12 +37,14 @@ class ReplyMeter {
   Times times() const;
 
  private:
-  std::optional<uint64_t> count_of(std::string_view member) const;
+  static std::optional<uint64_t> count_of(std::string_view member, std::string_view text);
+  std::optional<uint64_t> prompt_tokens() const;
 
   TimePoint started_, first_{}, last_;
   bool events_;
   size_t count_ = 0;       // events that have begun
   size_t line_bytes_ = 0;  // bytes of the current line that match "data:"
+  std::string head_;       // the first bytes, which hold the usage of a message's prompt
   std::string tail_;       // the last bytes, which hold the usage
 };
 

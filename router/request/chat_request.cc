@@ -178,13 +178,22 @@ std::optional<std::string_view> ChatRequest::metadata(std::string_view key) cons
   return found->text();
 }
 
+void ChatRequest::attach(std::string_view json) {
+  const auto parts = json_within(json);
+  if (!parts) return;
+  visit_text(parts->root(), Place::kMessage,
+             [this](const TextPiece& piece) { append_text(piece, attached); });
+}
+
 Result<ChatRequest> ChatRequest::parse(std::string body) {
   SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
   ChatRequest request{.document = std::move(document),
                       .model = {},
                       .messages = {},
                       .attached = {},
-                      .definitions = {}};
+                      .definitions = {},
+                      .native = {},
+                      .reasoning = {}};
   const Value root = request.document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "router/request/native_request.h"
 
 namespace signalbox::request {
 
@@ -42,6 +43,14 @@ struct ChatRequest {
   // Text of tools, functions, the reply's schema and the template: names, descriptions, and
   // everything in the parameters.
   std::string definitions;
+  // The request as its client wrote it, if a server might get it so; nullopt for a chat completion.
+  std::optional<NativeRequest> native;
+  // The client's wish for reasoning, if its API has more than an effort for it.
+  std::optional<bool> reasoning;
+
+  /// Adds the texts of a JSON array to `attached`: parts of a native request that its reading as a
+  /// chat completion leaves out. "" adds nothing.
+  void attach(std::string_view json);
 
   /// Returns the text of the last message that has text and the role "user" or an unknown role;
   /// empty if there is none.

@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 4> kAttachments = {"prediction", "suffix"
 constexpr std::array<std::string_view, 4> kDefinitions = {"tools", "functions", "response_format",
                                                           "chat_template"};
 
-constexpr std::array<std::string_view, 5> kLabels = {"id", "type", "role", "tool_call_id",
-                                                     "file_id"};
+constexpr std::array<std::string_view, 8> kLabels = {
+    "id", "type", "role", "tool_call_id", "tool_use_id", "call_id", "media_type", "file_id"};
 constexpr std::array<std::string_view, 3> kAddresses = {"image_url", "video_url", "audio_url"};
 constexpr std::array<std::string_view, 5> kData = {"data", "file_data", "signature",
                                                    "thought_signature", "encrypted_content"};
@@ -99,7 +99,8 @@ class Walk {
  private:
   bool is_skipped(std::string_view parent, std::string_view key, std::string_view text) const {
     if (!place_ || place_ == Place::kDefinition) return false;
-    const bool address = holds(kAddresses, key) || (key == "url" && holds(kAddresses, parent));
+    const bool address = holds(kAddresses, key) ||
+                         (key == "url" && (holds(kAddresses, parent) || parent == "source"));
     if (place_ == Place::kMessage && address) return true;
     return holds(kData, key) && is_base64(text);
   }
@@ -158,6 +159,11 @@ void visit_message_text(const Value& message, const VisitText& visit) {
       }
     }
   }
+}
+
+void visit_object_text(const Value& object, bool is_call, const VisitText& visit) {
+  const Walk walk(Place::kMessage, visit);
+  for (const json::Member& member : object.members()) walk.member(member, "", is_call);
 }
 
 void visit_text(const Value& value, Place place, const VisitText& visit) {

@@ -43,7 +43,12 @@ std::optional<Place> place_of(std::string_view key);
 /// and sounds, and data in base64.
 void visit_message_text(const json::Value& message, const VisitText& visit);
 
-/// Does the same for another value. Skips the numbers of a definition, because they are limits.
+/// Visits every text of one object in a message of another API: a block, an item. `is_call`: its
+/// `name` is that of a function.
+void visit_object_text(const json::Value& object, bool is_call, const VisitText& visit);
+
+/// Does the same as visit_message_text() for another value. Skips the numbers of a definition,
+/// because they are limits.
 void visit_text(const json::Value& value, Place place, const VisitText& visit);
 
 /// Parses a text that is JSON, such as the arguments of a call; white space around it is allowed.

@@ -75,6 +75,7 @@ struct Plan {
   bool bypassed = false;         // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in
+  bool native = false;           // `body` is in the client's own API, which the servers have
   const config::HallucinationPlugin* grounding = nullptr;      // nullptr: the reply is not checked
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks

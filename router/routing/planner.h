@@ -117,6 +117,9 @@ class Planner {
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const PlanInputs& inputs, Plan& plan) const;
   void set_reply_checks(const PlanInputs& inputs, Plan& plan) const;
+  std::string edit_native(const request::NativeRequest& native, const PlanInputs& inputs,
+                          const config::DifficultyCase* difficulty,
+                          const plugins::ToolChoice* tools, const Plan& plan) const;
   std::string edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,
                         const plugins::ToolChoice* tools, const Plan& plan) const;
 

@@ -7,6 +7,7 @@
 #include "router/config/access.h"
 #include "router/plugins/reasoning/reasoning.h"
 #include "router/plugins/request_params/request_params.h"
+#include "router/plugins/server_family.h"
 #include "router/plugins/system_prompt/system_prompt.h"
 #include "router/plugins/tools/tools.h"
 #include "router/routing/planner.h"
@@ -46,6 +47,19 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
     }
   }
   return out;
+}
+
+/// True if the request goes to the servers in its client's own API. Checks and stored answers know
+/// only chat completions.
+bool stays_native(request::Api api, const Plan& plan) {
+  return plugins::speaks(*plan.model, api) && plan.grounding == nullptr &&
+         plan.jailbreak == nullptr && plan.response_cache == nullptr;
+}
+
+/// The effort that the client requests; "" if there is none.
+std::string effort_of(const json::Value& root) {
+  const auto effort = root.find("reasoning_effort");
+  return effort && effort->is_string() ? std::string(effort->text()) : std::string();
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -209,11 +223,40 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
   if (has_effort) plan.reasoning_effort = difficulty->reasoning_effort;
 }
 
+// The plugins' edits of the form in which the client wrote the request.
+std::string Planner::edit_native(const request::NativeRequest& native, const PlanInputs& inputs,
+                                 const config::DifficultyCase* difficulty,
+                                 const plugins::ToolChoice* tools, const Plan& plan) const {
+  const request::ChatRequest& request = inputs.signal_inputs.request();
+  const config::Decision* decision = inputs.target.decision;
+  std::vector<splice::Edit> edits;
+  splice::ObjectEditor body(native.document.root());
+  if (tools != nullptr) plugins::put_chosen_tools(*tools, request, body);
+  if (decision != nullptr) {
+    plugins::limit_params(decision->request_params ? &*decision->request_params : nullptr,
+                          difficulty == nullptr ? std::nullopt : difficulty->max_tokens, native,
+                          body);
+    if (decision->tools) plugins::filter_tools(*decision->tools, body);
+  }
+  if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
+  if (plan.injected_system_prompt)
+    plugins::add_system_prompt(*decision->system_prompt, native, body, edits);
+  if (plan.reasoning)
+    plugins::set_reasoning(native.api, *plan.reasoning, plan.reasoning_effort, body, edits);
+  body.finish(edits);
+  return splice::apply(native.document.source(), std::move(edits));
+}
+
 std::string Planner::edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,
                                const plugins::ToolChoice* tools, const Plan& plan) const {
   const request::ChatRequest& request = inputs.signal_inputs.request();
   const config::Decision* decision = inputs.target.decision;
   const std::optional<plugins::Masked>& masked = inputs.results.masked;
+  if (plan.native) {
+    const bool is_masked = masked && masked->native;
+    return edit_native(is_masked ? *masked->native : *request.native, inputs, difficulty, tools,
+                       plan);
+  }
   const json::Document& document = masked ? masked->body : request.document;
   const json::Value root = document.root();
   std::vector<splice::Edit> edits;
@@ -228,11 +271,15 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
   if (plan.injected_system_prompt)
     plugins::add_system_prompt(*decision->system_prompt, *root.find("messages"), edits);
-  if (plan.reasoning && !plan.model->reasoning_family.empty()) {
+  // Without a decision about it, the client's wish is written as the model's family wants it.
+  const std::optional<bool> reasoning = plan.reasoning ? plan.reasoning : request.reasoning;
+  if (reasoning && !plan.model->reasoning_family.empty()) {
     const config::ReasoningFamily& family =
         config_.providers.reasoning_families.at(plan.model->reasoning_family);
-    plugins::set_reasoning(family, *plan.model, *plan.reasoning, plan.reasoning_effort, body,
-                           edits);
+    const std::string effort = plan.reasoning ? plan.reasoning_effort : effort_of(root);
+    plugins::set_reasoning(family, *plan.model, *reasoning,
+                           effort.empty() ? config_.providers.default_reasoning_effort : effort,
+                           body, edits);
   }
   body.finish(edits);
   return splice::apply(document.source(), std::move(edits));
@@ -329,9 +376,10 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     plan.tools = tool_choice->report;
     plugins::count(plan.tools);
   }
+  set_reply_checks(inputs, plan);
+  plan.native = request.native && stays_native(request.native->api, plan);
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (inputs.results.masked) plan.masks = inputs.results.masked->masks;
-  set_reply_checks(inputs, plan);
   return plan;
 }
 

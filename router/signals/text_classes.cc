@@ -7,9 +7,7 @@
 #include "router/text/windows.h"
 
 namespace signalbox::signals {
-namespace {
 
-// Returns the mean scores of head `head`; answers: (windows, heads).
 std::vector<float> window_mean(std::span<const std::string_view> windows,
                                std::span<const engine::Answer> answers, size_t head, size_t heads) {
   std::vector<double> sums;
@@ -25,8 +23,6 @@ std::vector<float> window_mean(std::span<const std::string_view> windows,
   for (const double sum : sums) out.push_back(static_cast<float>(sum / static_cast<double>(bytes)));
   return out;
 }
-
-}  // namespace
 
 Result<std::vector<std::vector<float>>> text_classes(const engine::TextModel& model,
                                                      std::span<const std::string_view> texts,

@@ -16,6 +16,11 @@ namespace signalbox::signals {
 using WindowClassifier =
     std::function<Result<std::vector<engine::Answer>>(std::span<const std::string_view> windows)>;
 
+/// Returns the mean scores (labels) of head `head` over windows, weighted by their length in bytes.
+/// answers: (windows, heads), row-major.
+std::vector<float> window_mean(std::span<const std::string_view> windows,
+                               std::span<const engine::Answer> answers, size_t head, size_t heads);
+
 /// Returns the class scores of each head for each text, (texts, heads) row-major; each entry is
 /// (labels), the mean over the windows of the text, weighted by their length in bytes. An entry is
 /// empty for a head that labels tokens and for a text without a token. `classify` is called once,

@@ -44,6 +44,11 @@ bool is_version(std::string_view parameter) {
   return wanted == "=";
 }
 
+/// The fields that choose the account of a key at OpenAI.
+constexpr std::array<std::string_view, 2> kAccounts = {"openai-organization", "openai-project"};
+
+constexpr std::string_view kContentType = "content-type", kJson = "application/json";
+
 /// Servers that are routers themselves and spread requests over workers of their own.
 bool chooses_workers(const config::BackendRef& ref) {
   return ascii::iequals(ref.engine_kind, "dynamo") ||
@@ -115,7 +120,9 @@ bool Outgoing::is_replaced(std::string_view name) const {
 // Checks a client's field only: the fields that the configuration adds are the operator's choice.
 bool Outgoing::is_withheld(std::string_view name) const {
   const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
-  if (has_key_ && std::any_of(kCredentials.begin(), kCredentials.end(), same)) return true;
+  if (has_key_ && (std::any_of(kCredentials.begin(), kCredentials.end(), same) ||
+                   std::any_of(kAccounts.begin(), kAccounts.end(), same)))
+    return true;
   return stays_here(name, identity_);
 }
 
@@ -127,10 +134,15 @@ void Outgoing::each(const Call& call, const Visit& visit) const {
         ascii::iequals(field.name, "x-request-id") || is_replaced(field.name) ||
         is_withheld(field.name))
       continue;
+    // Every body that we send is JSON, and servers refuse another type.
+    if (ascii::iequals(field.name, kContentType) && !begins(field.value, kJson)) continue;
     if (!call.traceparent.empty() && ascii::iequals(field.name, "traceparent")) continue;
     if (call.drops_tracestate && ascii::iequals(field.name, "tracestate")) continue;
     if (passes(i)) visit(field.name, field.value);
   }
+  const auto type = call.headers.find(kContentType);
+  if (!call.body.empty() && !is_replaced(kContentType) && !(type && begins(*type, kJson)))
+    visit("Content-Type", kJson);
   for (size_t i = 0; i < call.added.size(); ++i) {
     const http::Field field = call.added[i];
     if (!is_replaced(field.name)) visit(field.name, field.value);

@@ -14,5 +14,11 @@ TEST(Sha256, agrees_with_the_examples_of_the_standard) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
+// `printf 'abc' | git hash-object --stdin`
+TEST(GitBlob, is_the_name_that_git_gives) {
+  EXPECT_EQ(git_blob_hex(""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+  EXPECT_EQ(git_blob_hex("abc"), "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f");
+}
+
 }  // namespace
 }  // namespace signalbox

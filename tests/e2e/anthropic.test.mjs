@@ -257,17 +257,37 @@ test("errors are Anthropic's", async () => {
     });
   await refused({ ...asked("x"), max_tokens: undefined }, 400, "invalid_request_error", /^max_tokens: missing/);
   await refused(asked([{ type: "container_upload", file_id: "f" }]), 400, "invalid_request_error", /^messages\[0\]\.content\[0\]\.type: /);
-  await refused(
-    asked("x", { tools: [kTool, { type: "web_search_20250305", name: "web_search" }] }),
-    400,
-    "invalid_request_error",
-    /^tools\[1\]\.type: "web_search_20250305" /,
-  );
   await refused(asked("x", { model: "nobody" }), 404, "not_found_error", /nobody/);
   upstream.answer = () => ({ status: 429, body: { error: { message: "slow down", type: "rate_limit_error" } } });
   await refused(asked("x"), 429, "rate_limit_error", /^slow down$/);
   upstream.answer = () => ({ body: "{" });
   await refused(asked("x"), 502, "api_error", /not valid JSON/);
+});
+
+test("what a chat completion cannot hold is left out and named", async () => {
+  upstream.answer = () => completion({ content: "Fine." });
+  const more = { tools: [kTool, { type: "web_search_20250305", name: "web_search" }], context_management: { edits: [] } };
+  const { response } = await client.messages.create(asked("x", more)).withResponse();
+  assert.equal(response.headers.get("x-vsr-dropped"), "tools.web_search_20250305, context_management");
+  assert.deepEqual(upstream.asked.tools.map(({ function: { name } }) => name), ["weather"]);
+  assert.equal(upstream.asked.context_management, undefined);
+  assert.match(daemon.log, /do not get: tools\.web_search_20250305, context_management/);
+});
+
+test("a reply has the ids that both sides log", async () => {
+  upstream.answer = () => ({ ...completion({ content: "Fine." }), headers: { "x-request-id": "theirs" } });
+  const { response } = await client.messages.create(asked("x")).withResponse();
+  assert.equal(response.headers.get("request-id"), response.headers.get("x-request-id"));
+  assert.equal(response.headers.get("x-vsr-upstream-request-id"), "theirs");
+});
+
+test("models are listed in Anthropic's shape", async () => {
+  const names = [];
+  for await (const model of client.models.list()) names.push(model.id);
+  assert.ok(names.includes("claude"));
+  const one = await client.models.retrieve("claude");
+  assert.deepEqual([one.type, one.display_name], ["model", "claude"]);
+  await assert.rejects(client.models.retrieve("nobody"), (error) => error.error.type === "error");
 });
 
 test("a stream that breaks ends in an error event", async () => {

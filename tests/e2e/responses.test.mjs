@@ -85,8 +85,7 @@ test("a response is made of a chat completion, and its parameters are the server
   });
   const { messages, ...rest } = upstream.asked;
   assert.deepEqual(messages, [
-    { role: "system", content: "Be kind." },
-    { role: "developer", content: "Be brief." },
+    { role: "system", content: "Be kind.\n\nBe brief." },
     {
       role: "user",
       content: [
@@ -263,13 +262,43 @@ test("what cannot be said in a chat completion is refused by its path", async ()
       assert.equal(error.param, param);
       return true;
     });
-  await refused({ tools: [kTool, { type: "web_search" }] }, "tools[1].type");
-  await refused({ background: true }, "background");
   await refused({ conversation: "conv_1" }, "conversation");
-  await refused({ input: [{ type: "item_reference", id: "msg_1" }] }, "input[0].type");
+  await refused({ input: [{ type: "item_reference", id: "msg_1" }] }, "input[0].id");
   await refused({ input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] }, "input[0].content[0].file_id");
-  await refused({ truncation: "auto" }, "truncation");
-  await refused({ include: ["file_search_call.results"] }, "include[0]");
+});
+
+test("what has no place in a chat completion is left out and named", async () => {
+  upstream.answer = () => completion({ content: "Fine." });
+  const more = { tools: [kTool, { type: "web_search" }], truncation: "auto", top_logprobs: 2, include: ["file_search_call.results"] };
+  const { response } = await client.responses.create({ model: "auto", input: "x", ...more, client_metadata: { a: "b" } }).withResponse();
+  assert.equal(
+    response.headers.get("x-vsr-dropped"),
+    "truncation, top_logprobs, client_metadata, include.file_search_call.results, tools.web_search",
+  );
+  assert.deepEqual(Object.keys(upstream.asked).sort(), ["messages", "model", "tools"]);
+});
+
+test("a client's own tools become functions, and their calls come back as they were", async () => {
+  const calls = [
+    { id: "a", type: "function", function: { name: "patch", arguments: '{"input":"*** Begin"}' } },
+    { id: "b", type: "function", function: { name: "agents__spawn", arguments: "{}" } },
+  ];
+  upstream.answer = () => completion({ content: null, tool_calls: calls }, "tool_calls");
+  const spawn = { type: "function", name: "spawn", parameters: { type: "object" } };
+  const tools = [{ type: "custom", name: "patch" }, { type: "namespace", name: "agents", description: "d", tools: [spawn] }];
+  const { output } = await client.responses.create({ model: "auto", input: "x", tools });
+  assert.deepEqual(upstream.asked.tools.map(({ function: { name } }) => name), ["patch", "agents__spawn"]);
+  assert.deepEqual([output[0].type, output[0].name, output[0].input], ["custom_tool_call", "patch", "*** Begin"]);
+  assert.deepEqual([output[1].type, output[1].name, output[1].namespace], ["function_call", "spawn", "agents"]);
+  upstream.answer = () => completion({ content: "Done." });
+  const results = [
+    { type: "item_reference", id: output[0].id },
+    { type: "item_reference", id: output[1].id },
+    { type: "custom_tool_call_output", call_id: "a", output: "ok" },
+    { type: "function_call_output", call_id: "b", output: "ok" },
+  ];
+  await client.responses.create({ model: "auto", input: [{ role: "user", content: "x" }, ...results], tools });
+  assert.deepEqual(upstream.asked.messages[1].tool_calls, calls);
 });
 
 test("a stream that breaks fails", async () => {

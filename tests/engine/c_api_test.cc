@@ -175,7 +175,7 @@ TEST_F(CApi, names_what_is_wrong_with_its_arguments) {
   EXPECT_EQ(embedding(&text, {0, -1, 0, 0}, 1),
             fmt::format("-1 dimensions, the model has {}", own_->dim()));
   EXPECT_EQ(embedding(&text, {99, 0, 0, 0}, out.size()), "99 layers, the model has 4");
-  EXPECT_EQ(embedding(&text, {0, 0, 4, 0}, out.size()), "pooling 4, expected 0 to 3");
+  EXPECT_EQ(embedding(&text, {0, 0, 5, 0}, out.size()), "pooling 5, expected 0 to 4");
   EXPECT_EQ(embedding(nullptr, {}, out.size()), "texts is NULL");
   EXPECT_EQ(embedding(&null, {}, out.size()), "texts[0].bytes is NULL, its size 1");
   signalbox_answers* answers = nullptr;

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "tests/engine/decoder_reference.h"
 
 namespace signalbox::engine {
 namespace {
@@ -267,11 +268,15 @@ class Network {
     const bool roberta = c_.text("model_type", "") == "roberta";
     const int64_t first = roberta ? c_.integer("pad_token_id", 1) + 1 : 0;
     Vector x(tokens_ * hidden_);
+    int64_t counted = 0;  // tokens before this one that are not RoBERTa's padding
     for (int64_t t = 0; t < tokens_; ++t) {
+      const bool padding = roberta && ids_[t] == first - 1;
+      const int64_t position = padding ? first - 1 : first + counted;
+      counted += padding ? 0 : 1;
       for (int64_t i = 0; i < hidden_; ++i) {
         x[t * hidden_ + i] =
             double{at(prefix_ + "embeddings.word_embeddings.weight")[ids_[t] * hidden_ + i]} +
-            at(prefix_ + "embeddings.position_embeddings.weight")[(first + t) * hidden_ + i] +
+            at(prefix_ + "embeddings.position_embeddings.weight")[position * hidden_ + i] +
             at(prefix_ + "embeddings.token_type_embeddings.weight")[i];
       }
     }
@@ -327,10 +332,12 @@ class Network {
 
 ReferenceOutput reference(const json::Value& config, const Checkpoint& tensors,
                           const std::vector<int32_t>& ids) {
+  if (is_decoder(config)) return decoder_reference(config, tensors, ids);
   return Network(config, tensors, ids).run();
 }
 
 std::map<std::string, std::vector<int64_t>> reference_shapes(const json::Value& config) {
+  if (is_decoder(config)) return decoder_shapes(config);
   const Keys c{config};
   std::map<std::string, std::vector<int64_t>> out;
   const int64_t h = c.integer("hidden_size"), m = c.integer("intermediate_size");

@@ -58,7 +58,10 @@ class GatedModel final : public TextModel {
     pass(std::move(texts));
     return out;
   }
-  Result<States> states(std::span<const int32_t>, int32_t) const override { return States{}; }
+  Result<States> states(std::span<const int32_t>, std::span<const uint8_t>,
+                        int32_t) const override {
+    return States{};
+  }
   Result<std::vector<int32_t>> encode(std::string_view) const override {
     return std::vector<int32_t>{};
   }

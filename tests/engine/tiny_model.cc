@@ -38,7 +38,7 @@ Vector linear(const Vector& x, int64_t in, const std::vector<float>& w,
 
 }  // namespace
 
-BertConfig tiny_config() {
+TinyConfig tiny_config() {
   return {.vocabulary = 37,
           .positions = 24,
           .first_position = 0,
@@ -50,7 +50,7 @@ BertConfig tiny_config() {
           .norm_eps = 1e-5f};
 }
 
-TinyModel::TinyModel(BertConfig config, const std::string& dtype, const std::string& tensor_prefix)
+TinyModel::TinyModel(TinyConfig config, const std::string& dtype, const std::string& tensor_prefix)
     : config_(config) {
   std::mt19937 random(42);
   std::normal_distribution<float> normal;

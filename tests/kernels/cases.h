@@ -34,20 +34,49 @@ inline constexpr LinearCase kLinearCases[] = {
 // Covers token counts around the edges of panels and tiles, head sizes of every tail, and windows
 // from a single token to more than the whole sequence.
 inline constexpr AttentionShape kAttentionCases[] = {
-    {1, 1, 1},        {2, 1, 3},         {3, 2, 8},         {4, 3, 16},       {5, 2, 17},
-    {16, 2, 32},      {17, 12, 32},      {31, 3, 33},       {65, 2, 64},      {200, 4, 32},
-    {128, 1, 64},     {129, 1, 80},      {300, 2, 8},       {2, 1, 3, 0},     {7, 2, 16, 1},
-    {50, 1, 20, 0},   {97, 2, 24, 5},    {129, 2, 64, 16},  {130, 1, 8, 47},  {300, 2, 64, 64},
-    {301, 1, 80, 63}, {260, 1, 48, 128}, {200, 1, 12, 199}, {90, 1, 40, 1000}};
+    {1, 1, 1},
+    {2, 1, 3},
+    {3, 2, 8},
+    {4, 3, 16},
+    {5, 2, 17},
+    {16, 2, 32},
+    {17, 12, 32},
+    {31, 3, 33},
+    {65, 2, 64},
+    {200, 4, 32},
+    {128, 1, 64},
+    {129, 1, 80},
+    {300, 2, 8},
+    {2, 1, 3, 0},
+    {7, 2, 16, 1},
+    {50, 1, 20, 0},
+    {97, 2, 24, 5},
+    {129, 2, 64, 16},
+    {130, 1, 8, 47},
+    {300, 2, 64, 64},
+    {301, 1, 80, 63},
+    {260, 1, 48, 128},
+    {200, 1, 12, 199},
+    {90, 1, 40, 1000},
+    // Shared keys, and queries that see only what came before.
+    {40, 4, 16, kNoWindow, 2},
+    {131, 3, 32, 16, 1},
+    {1, 2, 8, kNoWindow, 1, true},
+    {50, 1, 17, kNoWindow, 1, true},
+    {129, 6, 16, kNoWindow, 2, true},
+    {300, 2, 64, kNoWindow, 0, true},
+    {260, 2, 33, 40, 1, true},
+    {64, 1, 8, 0, 1, true}};
 
-struct RopeCase {
-  int32_t tokens;
-  int32_t heads;
-  int32_t head_dim;
-};
-
-inline constexpr RopeCase kRopeCases[] = {{1, 1, 2},  {3, 2, 8},  {5, 1, 10},  {2, 3, 34},
-                                          {9, 2, 64}, {4, 5, 80}, {33, 12, 64}};
+inline constexpr AttentionShape kRopeCases[] = {{1, 1, 2},
+                                                {3, 2, 8},
+                                                {5, 1, 10},
+                                                {2, 3, 34},
+                                                {9, 2, 64},
+                                                {4, 5, 80},
+                                                {33, 12, 64},
+                                                {7, 4, 16, kNoWindow, 2},
+                                                {3, 3, 34, kNoWindow, 1, true}};
 
 // Maximum error relative to the double-precision result, for inputs of unit scale.
 inline constexpr double kElementwiseBound = 4e-6;

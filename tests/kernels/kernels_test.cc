@@ -114,8 +114,7 @@ TEST_P(Kernels, layer_norm) {
 
 TEST_P(Kernels, attention) {
   for (const AttentionShape& shape : kAttentionCases) {
-    const auto qkv =
-        normal(static_cast<size_t>(shape.tokens) * 3 * shape.heads * shape.head_dim, 10);
+    const auto qkv = normal(shape.tokens * shape.qkv_width(), 10);
     Guarded<float> gqkv(qkv), scratch(attention_scratch(shape));
     Guarded<float> out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
     attend(shape, gqkv.data(), scratch.data(), out.data());
@@ -126,8 +125,7 @@ TEST_P(Kernels, attention) {
 
 TEST_P(Kernels, attention_in_integers) {
   for (const AttentionShape& shape : kAttentionCases) {
-    const auto qkv =
-        normal(static_cast<size_t>(shape.tokens) * 3 * shape.heads * shape.head_dim, 10);
+    const auto qkv = normal(shape.tokens * shape.qkv_width(), 10);
     Guarded<float> gqkv(qkv), out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
     Guarded<char> scratch(attention_i16_scratch(shape));
     for (int32_t head = 0; head < shape.heads; ++head)
@@ -160,25 +158,51 @@ TEST_P(Kernels, a_window_over_the_whole_sequence_is_no_window) {
 }
 
 TEST_P(Kernels, rope) {
-  for (const auto& [tokens, heads, head_dim] : kRopeCases) {
-    const auto qkv = normal(size_t{3} * tokens * heads * head_dim, 22);
-    const auto rotations = normal(size_t{1} * tokens * head_dim, 23);
+  for (const AttentionShape& shape : kRopeCases) {
+    const auto qkv = normal(shape.tokens * shape.qkv_width(), 22);
+    const auto rotations = normal(size_t{1} * shape.tokens * shape.head_dim, 23);
     Guarded<float> found(qkv), table(rotations);
-    table_->rope(tokens, heads, head_dim, table.data(), found.data());
-    EXPECT_LE(
-        largest_error(ref::rope(tokens, heads, head_dim, rotations.data(), qkv.data()), found),
-        kElementwiseBound)
-        << head_dim;
+    table_->rope(shape, table.data(), found.data());
+    EXPECT_LE(largest_error(ref::rope(shape, rotations.data(), qkv.data()), found),
+              kElementwiseBound)
+        << shape.head_dim;
   }
+}
+
+TEST_P(Kernels, rms_norm) {
+  for (const auto& [rows, cols] : kMatrixCases) {
+    const auto x = normal(rows * cols, 5), gamma = normal(cols, 8);
+    Guarded<float> y(rows * cols), gx(x), ggamma(gamma);
+    const float eps = 1e-6f;
+    table_->rms_norm(rows, cols, ggamma.data(), eps, gx.data(), y.data());
+    EXPECT_LE(largest_error(ref::rms_norm(rows, cols, gamma.data(), eps, widened(x)), y),
+              kNormBound)
+        << cols;
+    table_->rms_norm(rows, cols, ggamma.data(), eps, gx.data(), gx.data());  // in place
+    for (size_t i = 0; i < gx.size(); ++i) ASSERT_EQ(gx[i], y[i]);
+  }
+}
+
+TEST_P(Kernels, later_keys_do_not_touch_a_causal_query) {
+  const AttentionShape shape{200, 2, 16, kNoWindow, 1, true};
+  auto qkv = normal(shape.tokens * shape.qkv_width(), 20);
+  std::vector<float> scratch(attention_scratch(shape)), before(200 * 32), after(200 * 32);
+  attend(shape, qkv.data(), scratch.data(), before.data());
+  for (size_t i = 0; i < 32; ++i) qkv[100 * 64 + 32 + i] = 1e30f;  // key and value of token 100
+  attend(shape, qkv.data(), scratch.data(), after.data());
+  EXPECT_EQ(std::memcmp(before.data(), after.data(), 100 * 32 * sizeof(float)), 0);
+  EXPECT_NE(before[100 * 32], after[100 * 32]);
 }
 
 TEST_P(Kernels, activations) {
   for (const auto& [rows, cols] : kMatrixCases) {
     auto x = normal(rows * cols, 25);
     for (float& v : x) v *= 5;
-    Guarded<float> tangent(x), positive(x), gelu(x);
+    Guarded<float> tangent(x), positive(x), gelu(x), with_tanh(x);
     table_->gelu(rows * cols, gelu.data());
     EXPECT_LE(largest_error(ref::gelu(widened(x)), gelu), kElementwiseBound) << cols;
+    table_->gelu_tanh(rows * cols, with_tanh.data());
+    EXPECT_LE(largest_error(ref::gelu_tanh(widened(x)), with_tanh), kElementwiseBound) << cols;
     table_->tanh(rows * cols, tangent.data());
     table_->relu(rows * cols, positive.data());
     for (size_t i = 0; i < x.size(); ++i) {

@@ -18,7 +18,8 @@
 namespace signalbox::kernels {
 namespace {
 
-constexpr Finish kFinishes[] = {Finish::kStore, Finish::kAdd, Finish::kGelu, Finish::kGeglu};
+constexpr Finish kFinishes[] = {Finish::kStore, Finish::kAdd,       Finish::kGelu,
+                                Finish::kGeglu, Finish::kGegluTanh, Finish::kSwiglu};
 
 std::vector<float> normal(size_t n, unsigned seed, float scale = 1) {
   std::mt19937 random(seed);
@@ -58,12 +59,14 @@ ref::Vector with_finish(Finish finish, int64_t rows, int64_t out, const ref::Vec
     for (size_t i = 0; i < v.size(); ++i) v[i] += before[i];
   }
   if (finish == Finish::kGelu) return ref::gelu(v);
-  if (finish != Finish::kGeglu) return v;
-  const ref::Vector gelu = ref::gelu(v);
+  if (!is_gated(finish)) return v;
+  const ref::Vector active = finish == Finish::kGeglu       ? ref::gelu(v)
+                             : finish == Finish::kGegluTanh ? ref::gelu_tanh(v)
+                                                            : ref::silu(v);
   ref::Vector gated;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < out / 2; ++c) {
-      gated.push_back(gelu[r * out + c] * v[r * out + out / 2 + c]);
+      gated.push_back(active[r * out + c] * v[r * out + out / 2 + c]);
     }
   }
   return gated;
@@ -99,7 +102,7 @@ class Linears : public testing::TestWithParam<std::string_view> {
              const std::vector<float>& w, const ref::Vector& sums, double bound) const {
     const auto bias = normal(at.out, 3);
     for (const Finish finish : kFinishes) {
-      const bool gated = finish == Finish::kGeglu;
+      const bool gated = is_gated(finish);
       const bool activates = gated || finish == Finish::kGelu;
       Guarded<char> packed(packed_linear_bytes(format, at.in, at.out, gated));
       Guarded<float> packed_bias(packed_bias_size(at.out, gated));
@@ -137,7 +140,7 @@ TEST_P(Linears, in_bfloat16) {
   for (const LinearCase& at : kLinearCases) {
     const auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
     auto narrow_x = x, narrow_w = w;
-    if (GetParam() == "bf16") {
+    if (GetParam() == "bf16" || GetParam() == "amx") {
       for (float& v : narrow_x) v = rounded_to_bf16(v);
     }
     for (float& v : narrow_w) v = rounded_to_bf16(v);
@@ -183,8 +186,8 @@ TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
   const int32_t rows = 401, in = 205, out = 90;
   const auto x = normal(rows * in, 18), w = normal(out * in, 19);
   for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
-    for (const Finish finish : {Finish::kStore, Finish::kGelu, Finish::kGeglu}) {
-      const bool gated = finish == Finish::kGeglu;
+    for (const Finish finish : {Finish::kStore, Finish::kGelu, Finish::kGeglu, Finish::kSwiglu}) {
+      const bool gated = is_gated(finish);
       const int32_t width = gated ? out / 2 : out;
       Guarded<char> packed(packed_linear_bytes(format, in, out, gated));
       pack_linear(format, in, out, w.data(), packed.data(), gated);
@@ -219,7 +222,7 @@ TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
       std::vector<float> sums(rows * out);
       run(format, {rows, in, out}, x.data(), plain.data(), {}, sums.data());
       for (const Finish finish : kFinishes) {
-        const bool gated = finish == Finish::kGeglu;
+        const bool gated = is_gated(finish);
         const int32_t width = gated ? out / 2 : out;
         Guarded<char> packed(packed_linear_bytes(format, in, out, gated));
         Guarded<char> packed_up(packed_linear_bytes(Format::kF32, rank, out, gated));

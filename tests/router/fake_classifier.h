@@ -40,7 +40,8 @@ class FakeClassifier : public engine::TextModel {
                      std::span<float>) const override {
     return fail(Code::kUnsupported, "a fake embeds nothing");
   }
-  Result<engine::States> states(std::span<const int32_t>, int32_t) const override {
+  Result<engine::States> states(std::span<const int32_t>, std::span<const uint8_t>,
+                                int32_t) const override {
     return fail(Code::kUnsupported, "a fake has no states");
   }
   Result<int32_t> tokens(const engine::Input& input) const override {

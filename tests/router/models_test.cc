@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "router/config/load.h"
+#include "router/models/remote_embedder.h"
+#include "router/models/shaped_embedder.h"
 #include "tests/router/fake_classifier.h"
 
 namespace signalbox::models {
@@ -65,9 +69,28 @@ TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
   EXPECT_EQ(
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
-      "\"/gone/guard\", but decisions depend on jailbreak signals; `signalbox models pull` "
-      "downloads the router's own models, which can stand in for others; --missing-models "
-      "ignore serves without them");
+      "\"/gone/guard\", but decisions depend on jailbreak signals; fetch it with `signalbox models "
+      "pull hf:OWNER/NAME`, fetch models that stand in with `signalbox models pull`, or serve "
+      "without it with --missing-models ignore");
+}
+
+// "prompt-guard" is upstream's name for the repository jailbreak_classifier_modernbert-base_model.
+TEST(Models, a_model_is_also_found_where_pull_puts_it) {
+  const auto root = fs::path(testing::TempDir()) / "pulled_models";
+  const std::string named =
+      fmt::format("{{system: {{prompt_guard: {}/prompt-guard}}}}", root.string());
+  const auto config = configuration(deciding_on(kGuard, kAsked), named);
+  EXPECT_NE(refusal(config).find(fmt::format(
+                "fetch it with `signalbox models pull "
+                "hf:llm-semantic-router/jailbreak_classifier_modernbert-base_model --to {}`",
+                root.string())),
+            std::string::npos)
+      << refusal(config);
+  const auto pulled = root / "jailbreak_classifier_modernbert-base_model";
+  fs::create_directories(pulled);
+  std::ofstream(pulled / "config.json") << "{}";
+  EXPECT_EQ(refusal(config), "");
+  fs::remove_all(root);
 }
 
 TEST(Models, the_default_directories_are_configured_too) {
@@ -77,8 +100,9 @@ TEST(Models, the_default_directories_are_configured_too) {
                         "name: p}, {type: domain, name: law}]}]}")))
                 .find("global.model_catalog.system.domain_classifier: there is no model at "
                       "\"models/mmbert32k-intent-classifier-merged\", but decisions depend on "
-                      "domain signals; `signalbox models pull` downloads the router's own models, "
-                      "which can stand in for others; --missing-models ignore serves without them\n"
+                      "domain signals; fetch it with `signalbox models pull hf:llm-semantic-router/"
+                      "mmbert32k-intent-classifier-merged`, fetch models that stand in with "
+                      "`signalbox models pull`, or serve without it with --missing-models ignore\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
       << "both are told at once";
@@ -212,6 +236,138 @@ TEST(Models, directories_that_are_there_are_opened) {
   fs::remove(folder);
   ASSERT_TRUE(models) << models.error().message;
   EXPECT_TRUE(models->classifiers.contains(folder.string()));
+}
+
+/// An empty working directory for a test; the old one is restored.
+class OwnFolder {
+ public:
+  OwnFolder() {
+    fs::create_directories(folder_);
+    fs::current_path(folder_);
+  }
+  ~OwnFolder() {
+    fs::current_path(before_);
+    fs::remove_all(folder_);
+  }
+
+ private:
+  fs::path before_ = fs::current_path();
+  fs::path folder_ = fs::temp_directory_path() / fmt::format("signalbox_models_{}", ::getpid());
+};
+
+void write_files(const fs::path& folder, std::initializer_list<const char*> names) {
+  fs::create_directories(folder);
+  for (const char* name : names) std::ofstream(folder / name) << "{}";
+}
+
+TEST(Models, the_guard_is_found_by_its_name_adapters_first) {
+  const OwnFolder here;
+  const auto config = configuration(deciding_on(kGuard, kAsked));
+  EXPECT_EQ(classifier_directory(config, "jailbreak"),
+            "models/mmbert32k-jailbreak-detector-merged");
+  write_files("models/jailbreak_classifier_modernbert-base_model",
+              {"config.json", "model.safetensors"});
+  EXPECT_EQ(classifier_directory(config, "jailbreak"),
+            "models/jailbreak_classifier_modernbert-base_model");
+  write_files("models/lora_jailbreak_classifier_roberta_model",
+              {"adapter_config.json", "adapter_model.safetensors"});
+  write_files("models/lora_jailbreak_classifier_bert_model", {"adapter_config.json"});
+  EXPECT_EQ(classifier_directory(config, "jailbreak"),
+            "models/lora_jailbreak_classifier_roberta_model")
+      << "the one for BERT is incomplete";
+  const auto own = configuration("{}", "{system: {prompt_guard: /gone/mine}}");
+  EXPECT_EQ(classifier_directory(own, "jailbreak"), "/gone/mine") << "a file's own choice stays";
+  write_files("models/mmbert32k-jailbreak-detector-merged", {"config.json", "model.safetensors"});
+  EXPECT_EQ(classifier_directory(config, "jailbreak"),
+            "models/mmbert32k-jailbreak-detector-merged");
+}
+
+TEST(Models, the_embedding_model_is_the_one_of_the_type_if_it_exists) {
+  const OwnFolder here;
+  const auto semantic = [](std::string_view keys) {
+    return configuration("{}", fmt::format("{{embeddings: {{semantic: {{{}}}}}}}", keys))
+        .embedding_model;
+  };
+  const char* upstream =
+      "mmbert_model_path: models/mm, embedding_config: {model_type: mmbert, target_layer: 6, "
+      "target_dimension: 256}";
+  const auto absent = semantic(upstream);
+  EXPECT_EQ(absent.path, "models/minilm");
+  EXPECT_EQ(absent.target_layer, 0u) << "another model has other layers";
+  write_files("models/mm", {"config.json"});
+  write_files("models/q", {"config.json"});
+  const auto present = semantic(upstream);
+  EXPECT_EQ(present.path, "models/mm");
+  EXPECT_EQ(present.path_key, "mmbert_model_path");
+  EXPECT_EQ(present.target_layer, 6u);
+  EXPECT_EQ(present.target_dimension, 256u);
+  EXPECT_EQ(semantic("qwen3_model_path: models/q").path, "models/q") << "without a type";
+  EXPECT_EQ(semantic("qwen3_model_path: models/q, mmbert_model_path: models/mm, embedding_config: "
+                     "{model_type: qwen3}")
+                .path,
+            "models/q");
+  EXPECT_EQ(semantic("minilm_model_path: models/own, qwen3_model_path: models/q").path,
+            "models/own");
+}
+
+class FakeModel : public test::FakeClassifier {
+ public:
+  FakeModel() : FakeClassifier({"a"}, engine::HeadKind::kSequence, false) {}
+  int32_t dim() const override { return 8; }
+  int32_t layers() const override { return 4; }
+  using FakeClassifier::embed;
+  Result<void> embed(std::span<const std::string_view> texts, const engine::EmbedOptions& options,
+                     std::span<float> out) const override {
+    EXPECT_EQ(out.size(), texts.size() * options.dim);
+    std::ranges::fill(out, static_cast<float>(options.layers));
+    return {};
+  }
+};
+
+TEST(Models, an_embedder_stops_at_its_layer_and_keeps_its_numbers) {
+  const auto model = std::make_shared<const FakeModel>();
+  config::EmbeddingModel config;
+  EXPECT_EQ(shape_embedder(config, model), model);
+  config.target_layer = 22;
+  config.target_dimension = 768;
+  EXPECT_EQ(shape_embedder(config, model), model) << "the model has fewer of both";
+  config.target_layer = 2;
+  config.target_dimension = 3;
+  const auto shaped = shape_embedder(config, model);
+  EXPECT_EQ(shaped->dim(), 3);
+  EXPECT_EQ(shaped->text_model(), model.get());
+  const std::string_view text = "x";
+  std::vector<float> out(3);
+  ASSERT_TRUE(shaped->embed({&text, 1}, out));
+  EXPECT_EQ(out, std::vector<float>(3, 2.0f));
+}
+
+TEST(Models, replies_of_an_embedding_server_are_checked) {
+  std::vector<float> out(4);
+  ASSERT_TRUE(read_embeddings_reply(
+      R"({"data":[{"index":1,"embedding":[0,-2]},{"index":0,"embedding":[3,4]}]})", 2, out));
+  EXPECT_EQ(out, (std::vector<float>{0.6f, 0.8f, 0, -1}));
+  const struct {
+    const char *body, *message;
+  } cases[] = {
+      {"<html>", "not JSON"},
+      {R"({"error":{}})", "data: expected an array"},
+      {R"({"data":[{"index":0,"embedding":[1,2]}]})", "data: 1 embeddings of 2 texts"},
+      {R"({"data":[{"index":2,"embedding":[1,2]}]})", "data[0]: expected the embedding of a new"},
+      {R"({"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]})",
+       "data[1]: expected"},
+      {R"({"data":[{"embedding":[1,2]},{"embedding":[1]}]})", "data[1]: 1 numbers, expected 2"},
+      {R"({"data":[{"embedding":[0,0]}]})", "embedding: every number is zero"},
+      {R"({"data":[{"embedding":[1,"x"]}]})", "embedding[1]: expected a number"},
+      {R"({"data":[{"embedding":"abcd"}]})", "embedding: expected an array"},
+      {R"({"data":[7]})", "data[0]: expected"},
+  };
+  for (const auto& [body, message] : cases) {
+    const auto read = read_embeddings_reply(body, 2, out);
+    ASSERT_FALSE(read) << body;
+    EXPECT_EQ(read.error().code, Code::kUpstream);
+    EXPECT_NE(read.error().message.find(message), std::string::npos) << read.error().message;
+  }
 }
 
 TEST(Models, one_that_is_broken_is_told_by_the_key_that_names_it) {

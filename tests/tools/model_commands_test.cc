@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -108,6 +109,17 @@ TEST(RunCommand, names_a_bad_row) {
       {"{\"ids\": 3}", "signalbox: line 1: ids: expected an array of integers\n"},
       {"{\"ids\": []}", "signalbox: line 1: no ids, expected at least one\n"},
       {"{}", "signalbox: line 1: text: missing\n"},
+      {"{\"ids\": [5], \"types\": [0]}",
+       "signalbox: line 1: types: unknown member (known: ids, type_ids, text)\n"},
+      {"{\"ids\": [5], \"text\": \"a\"}", "signalbox: line 1: text: not together with ids\n"},
+      {"{\"text\": \"a\", \"type_ids\": [0]}",
+       "signalbox: line 1: type_ids: only together with ids\n"},
+      {"{\"ids\": [5], \"type_ids\": [0, 0]}",
+       "signalbox: line 1: 2 types for 1 ids, expected as many\n"},
+      {"{\"ids\": [5], \"type_ids\": [1]}",
+       "signalbox: line 1: type 1 of an id, the model has 1 segment type\n"},
+      {"{\"ids\": [5], \"type_ids\": [-1]}",
+       "signalbox: line 1: type_ids[0]: expected a segment type from 0 to 255, found -1\n"},
   };
   for (const auto& [input, message] : cases) {
     const Outcome outcome = run("run", random, input);
@@ -193,17 +205,25 @@ std::string row_of_words(int count) {
 }
 
 constexpr const char* kCut =
-    "1 of 2 texts is longer than the model's 600 tokens; not all of it was read\n";
+    "1 of 2 texts is longer than 256 windows of 256 tokens; not all of it was read\n";
 
-TEST(ClassifyCommand, counts_the_truncated_texts) {
+TEST(ClassifyCommand, reads_a_whole_text_or_reports_how_many_it_did_not) {
   const RandomNetwork random = network(kSequence, kLabels);
-  const Outcome outcome = run("classify", random, row_of_words(700) + row_of_words(7));
+  const Outcome outcome = run("classify", random, row_of_words(80'000) + row_of_words(700));
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.err, std::string("signalbox classify: ") + kCut);
-  EXPECT_EQ(run("classify", random, row_of_words(7)).err, "");
+  EXPECT_EQ(run("classify", random, row_of_words(700)).err, "");
 }
 
-TEST(TagCommand, reads_a_whole_text_like_the_router_or_reports_truncation) {
+TEST(ClassifyCommand, takes_a_document_and_refuses_another_mark) {
+  const RandomNetwork random = network(kSequence, kLabels);
+  const Outcome plain = run("classify", random, "{\"text\": \"a b\"}\n");
+  EXPECT_EQ(run("classify", random, "{\"text\": \"a b\", \"document\": true}\n").out, plain.out);
+  EXPECT_EQ(run("classify", random, "{\"text\": \"a b\", \"document\": 1}\n").err,
+            "signalbox: line 1: document: expected true or false, found 1\n");
+}
+
+TEST(TagCommand, reads_a_whole_text_like_the_router) {
   const RandomNetwork random =
       network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
   const std::string rows = row_of_words(7) + row_of_words(700);
@@ -215,12 +235,88 @@ TEST(TagCommand, reads_a_whole_text_like_the_router_or_reports_truncation) {
       end = entity.find("end")->integer().value();
     return end;
   };
-  const Outcome alone = run("tag", random, rows);
-  EXPECT_LT(last_end(alone), 1200);
-  EXPECT_EQ(alone.err, std::string("signalbox tag: ") + kCut);
-  const Outcome with_rules = run("tag", random, rows, "--rules");
-  EXPECT_EQ(last_end(with_rules), 1401);
-  EXPECT_EQ(with_rules.err, "");
+  for (const char* more : {"", "--rules"}) {
+    const Outcome outcome = run("tag", random, rows, more);
+    EXPECT_EQ(last_end(outcome), 1401) << more;
+    EXPECT_EQ(outcome.err, "");
+  }
+  EXPECT_EQ(run("tag", random, row_of_words(80'000) + row_of_words(7)).err,
+            std::string("signalbox tag: ") + kCut);
+}
+
+constexpr const char* kRanker =
+    R"({"model_type":"bert","architectures":["BertForSequenceClassification"],"vocab_size":56,)"
+    R"("hidden_size":24,"intermediate_size":20,"num_hidden_layers":2,"num_attention_heads":2,)"
+    R"("max_position_embeddings":64,"type_vocab_size":2,"layer_norm_eps":1e-12,"num_labels":1)";
+
+// The scores by the index of the document; checks that they are in descending order.
+std::vector<double> ranked(const Outcome& outcome) {
+  const auto document = parse(outcome);
+  std::vector<double> out(3, NAN);
+  double last = INFINITY;
+  for (const json::Value& row : document.root().find("results")->items()) {
+    const double score = row.find("score")->number().value();
+    EXPECT_LE(score, last);
+    last = score;
+    out.at(row.find("index")->integer().value()) = score;
+  }
+  return out;
+}
+
+TEST(RerankCommand, orders_documents_by_the_score_of_each_pair) {
+  const RandomNetwork sigmoid(fmt::format("{}}}", kRanker), true);
+  const RandomNetwork raw(
+      fmt::format(R"({},"sentence_transformers":{{"activation_fn":"torch.nn.modules.linear.)"
+                  R"(Identity"}}}})",
+                  kRanker),
+      true);
+  const std::string input = R"({"query": "a b", "documents": ["c d", {"text": "e f"}, "g h"]})";
+  const auto scores = ranked(run("rerank", sigmoid, input)),
+             logits = ranked(run("rerank", raw, input));
+  const auto model = engine::TextModel::open(raw.directory());
+  ASSERT_TRUE(model);
+  const char* documents[] = {"c d", "e f", "g h"};
+  for (size_t i = 0; i < 3; ++i) {
+    const engine::Input pair{.text = "a b", .pair = documents[i]};
+    const double logit = (*model)->answer({&pair, 1})->front().scores.front();
+    EXPECT_NEAR(logits[i], logit, 1e-6);
+    EXPECT_NEAR(scores[i], 1 / (1 + std::exp(-logit)), 1e-6);
+  }
+}
+
+TEST(RerankCommand, refuses_other_heads_and_rows_by_place) {
+  const RandomNetwork ranker(fmt::format("{}}}", kRanker), true);
+  const Outcome labels = run("rerank", network(kSequence, kLabels), "");
+  EXPECT_EQ(labels.exit_code, 1);
+  EXPECT_NE(labels.err.find("has 5 labels; a reranker has one label"), std::string::npos);
+  EXPECT_EQ(run("rerank", ranker, R"({"query": "a", "documents": ["b", 7]})").err,
+            "signalbox: line 1: documents[1]: expected a string or an object with \"text\"\n");
+  EXPECT_EQ(run("rerank", ranker, R"({"query": "a"})").err,
+            "signalbox: line 1: documents: expected an array of strings\n");
+  EXPECT_EQ(run("rerank", ranker, R"({"query": "a", "documents": []})").out, "{\"results\":[]}\n");
+}
+
+TEST(EmbedCommand, puts_the_models_own_prompt_in_front) {
+  const RandomNetwork random = network("ModernBertModel");
+  const auto embedding = [&](const std::string& text, const std::string& more = "") {
+    return run("embed", random, "{\"text\": \"" + text + "\"}\n", more).out;
+  };
+  const Outcome none = run("embed", random, "{\"text\": \"a\"}\n", "--as query");
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("config_sentence_transformers.json"), std::string::npos) << none.err;
+  const auto path = random.directory() / "config_sentence_transformers.json";
+  std::ofstream(path) << R"({"prompts":{"query":"q r ","document":"d e "},)"
+                         R"("default_prompt_name":null})";
+  EXPECT_EQ(embedding("a", "--as query"), embedding("q r a"));
+  EXPECT_EQ(embedding("a", "--as passage"), embedding("d e a"));
+  EXPECT_NE(embedding("a", "--as passage"), embedding("a"));
+  EXPECT_EQ(run("embed", random, "", "--as title").exit_code, 2);
+  std::ofstream(path) << R"({"prompts":{"query":"q r "},"default_prompt_name":"query"})";
+  EXPECT_EQ(embedding("a"), embedding("a", "--as query"));
+  EXPECT_NE(embedding("a"), embedding("a", "--as passage")) << "this kind has no prompt";
+  std::ofstream(path) << R"({"prompts":{"query":"q "},"default_prompt_name":"other"})";
+  EXPECT_NE(run("embed", random, "").err.find("default_prompt_name: \"other\" is not among"),
+            std::string::npos);
 }
 
 TEST(EmbedCommand, obeys_dim_layers_and_pooling) {
@@ -244,9 +340,10 @@ TEST(EmbedCommand, obeys_dim_layers_and_pooling) {
 
 TEST(EmbedCommand, refuses_options_by_name) {
   const RandomNetwork random = network("ModernBertModel");
-  const Outcome pooling = run("embed", random, "", "--pooling max");
+  const Outcome pooling = run("embed", random, "", "--pooling sum");
   EXPECT_EQ(pooling.exit_code, 2);
-  EXPECT_EQ(pooling.err, "signalbox embed: --pooling: expected mean, cls or last, found \"max\"\n");
+  EXPECT_EQ(pooling.err,
+            "signalbox embed: --pooling: expected mean, cls, last or max, found \"sum\"\n");
   EXPECT_EQ(run("embed", random, "", "--dim 0").exit_code, 2);
   const Outcome layers = run("embed", random, "{\"text\": \"a\"}\n", "--layers 9");
   EXPECT_EQ(layers.exit_code, 1);

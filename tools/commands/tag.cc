@@ -7,11 +7,11 @@
 #include "base/json_writer.h"
 #include "engine/engine.h"
 #include "router/signals/pii_finder.h"
-#include "router/text/windows.h"
 #include "tools/code_points.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
+#include "tools/read_text.h"
 #include "tools/truncation.h"
 
 namespace signalbox::tools {
@@ -64,21 +64,19 @@ int tag_with_rules(const engine::TextModel& model, size_t head) {
     truncated.add(!found.whole);
     return to_json(text, found.in.front());
   });
-  truncated.print("tag", fmt::format("{} windows of the model", text::kWindowsMax));
+  truncated.print("tag", windows_limit(model));
   return done ? kExitOk : report(done.error());
 }
 
 int tag(const engine::TextModel& model, size_t head) {
   TruncationCounter truncated;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
-    engine::Input input;
-    SIGNALBOX_TRY(input.text, string_member(row, "text"));
-    SIGNALBOX_TRY(const auto answers, model.answer({&input, 1}));
-    SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
-    truncated.add(is_cut);
-    return to_json(input.text, answers[head].entities);
+    SIGNALBOX_TRY(const std::string_view text, string_member(row, "text"));
+    SIGNALBOX_TRY(auto marked, mark_spans(model, head, text));
+    truncated.add(!marked.whole);
+    return to_json(text, signals::keep_surest(std::move(marked.spans)));
   });
-  truncated.print("tag", fmt::format("the model's {} tokens", model.tokens_max()));
+  truncated.print("tag", windows_limit(model));
   return done ? kExitOk : report(done.error());
 }
 
@@ -87,11 +85,9 @@ int tag_command(int argc, char** argv) {
       "signalbox tag",
       "Reads lines {\"text\": ...} and writes {\"entities\": [{\"type\", \"start\", \"end\", "
       "\"text\", "
-      "\"score\"}]}.\nOffsets count Unicode code points; the end is exclusive. With --rules, each "
-      "entity has a\n\"source\" (rule, model or both), and a long text is read in windows, as the "
-      "router does. Without, a\ntext is truncated to the model's limit of tokens, and the number "
-      "of "
-      "truncated texts is reported at\nthe end.");
+      "\"score\"}]}.\nOffsets count Unicode code points; the end is exclusive. A long text is read "
+      "in windows, as the\nrouter does. With --rules, each entity has a \"source\" (rule, model or "
+      "both).");
   add_model_options(options);
   options.add_options()(
       "rules",

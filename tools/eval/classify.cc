@@ -68,13 +68,12 @@ Result<std::vector<uint8_t>> positive_of(std::span<const std::string> positive,
 }
 
 Result<void> answer_row(const Subject& subject, const LabelledRow& row, size_t r, Scored& out) {
-  SIGNALBOX_TRY(const engine::Answer answer, run_head(subject, row));
-  if (!std::ranges::all_of(answer.scores, [](float x) { return std::isfinite(x); }))
+  SIGNALBOX_TRY(const std::vector<float> scores, classify_row(subject, row));
+  if (!std::ranges::all_of(scores, [](float x) { return std::isfinite(x); }))
     return fail(Code::kCorrupt, "{}: the scores are not finite", subject.name);
-  std::ranges::copy(answer.scores,
-                    out.scores.begin() + static_cast<int64_t>(r * out.labels.size()));
-  const auto best = std::ranges::max_element(answer.scores);
-  out.predicted[r] = static_cast<int32_t>(best - answer.scores.begin());
+  std::ranges::copy(scores, out.scores.begin() + static_cast<int64_t>(r * out.labels.size()));
+  const auto best = std::ranges::max_element(scores);
+  out.predicted[r] = static_cast<int32_t>(best - scores.begin());
   return {};
 }
 

@@ -98,7 +98,7 @@ struct Evaluated {
   int64_t not_supported = 0;              // answers that their context does not support
   int64_t clean = 0, clean_flagged = 0;   // texts without spans; those in which a span was found
   int64_t unreachable_spans = 0;          // labelled spans that no answer can match
-  std::optional<int64_t> cut = {};        // rows longer than the model's limit
+  std::optional<int64_t> cut = {};        // rows that were not read completely
 
   /// The model's answer for each row, as text; equal answers have equal texts.
   std::vector<std::string> answers;

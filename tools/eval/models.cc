@@ -84,13 +84,13 @@ Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledR
 }
 
 // Called without rules only: spans that rules find need not match token boundaries.
-Result<int64_t> count_unreachable_spans(const ModelChoice& choice, const engine::TextModel& model,
-                                        const LabelledRows& rows) {
+Result<int64_t> count_unreachable_spans(const ModelChoice& choice, const LabelledRows& rows) {
   SIGNALBOX_TRY(const auto path, engine::find_model(model_directory(choice.model)));
   SIGNALBOX_TRY(const auto tokenizer, tokenizer::Tokenizer::open(path.trunk / "tokenizer.json"));
+  constexpr int32_t kEveryToken = 0;  // windows cover the whole text
   int64_t out = 0;
   for (const LabelledRow& row : rows.rows)
-    out += count_unreachable_spans(*tokenizer, model.tokens_max(), row.text, row.spans);
+    out += count_unreachable_spans(*tokenizer, kEveryToken, row.text, row.spans);
   return out;
 }
 
@@ -121,7 +121,7 @@ Result<EvalOutcome> evaluate_models(EvalRequest request) {
     SIGNALBOX_TRY(Evaluated evaluated, evaluate(subjects[i], out.rows, kind, request.options));
     if (kind == RowKind::kSpans && !request.rules) {
       SIGNALBOX_TRY(evaluated.unreachable_spans,
-                    count_unreachable_spans(request.models[i], *opened[i], out.rows));
+                    count_unreachable_spans(request.models[i], out.rows));
     }
     out.evaluated.push_back(std::move(evaluated));
   }

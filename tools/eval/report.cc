@@ -207,8 +207,7 @@ std::string to_tables(const Evaluated& evaluated, const LabelledRows& rows) {
   if (evaluated.at_threshold)
     out += at_threshold_text(*evaluated.at_threshold, evaluated.two || !evaluated.quality);
   if (evaluated.cut.value_or(0) > 0) {
-    out += fmt::format("{} of {} rows truncated to the model's limit\n", *evaluated.cut,
-                       rows.rows.size());
+    out += fmt::format("{} of {} rows not read completely\n", *evaluated.cut, rows.rows.size());
   }
   if (rows.files.size() > 1) out += files_text(evaluated, rows);
   out += "  ms           p50       p90       p99       max      mean\n";

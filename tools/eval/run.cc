@@ -6,6 +6,8 @@
 #include <chrono>
 #include <ctime>
 
+#include "tools/read_text.h"
+
 namespace signalbox::tools {
 namespace {
 
@@ -25,9 +27,13 @@ engine::Input input_of(const Subject& subject, const LabelledRow& row) {
       .text = row.text, .pair = row.pair, .adapter = subject.model->heads()[subject.head].adapter};
 }
 
-// The two texts of a pair are embedded separately.
+// The two texts of a pair are embedded separately. Only a pair that is classified is one input; any
+// other text is read in windows.
 Result<bool> is_cut(const Subject& subject, const LabelledRow& row, RowKind kind) {
-  if (kind != RowKind::kScore) return subject.model->is_cut(input_of(subject, row));
+  if (kind != RowKind::kScore) {
+    if (row.pair) return subject.model->is_cut(input_of(subject, row));
+    return is_longer_than_windows(*subject.model, row.text);
+  }
   for (const std::string_view text : {std::string_view(row.text), std::string_view(*row.pair)}) {
     SIGNALBOX_TRY(const bool cut, subject.model->is_cut({.text = text}));
     if (cut) return true;
@@ -49,10 +55,14 @@ Result<Evaluated> evaluate_kind(const Subject& subject, const LabelledRows& rows
 
 }  // namespace
 
-Result<engine::Answer> run_head(const Subject& subject, const LabelledRow& row) {
+Result<std::vector<float>> classify_row(const Subject& subject, const LabelledRow& row) {
+  if (!row.pair) {
+    SIGNALBOX_TRY(auto read, read_text(*subject.model, subject.head, row.text));
+    return std::move(read.scores);
+  }
   const engine::Input input = input_of(subject, row);
   SIGNALBOX_TRY(auto answers, subject.model->answer({&input, 1}));
-  return std::move(answers[subject.head]);
+  return std::move(answers[subject.head].scores);
 }
 
 Result<Times> timed(const LabelledRows& rows, const EvalOptions& options,

@@ -8,9 +8,9 @@
 
 namespace signalbox::tools {
 
-/// Returns the answer of the subject's head for one row. All evaluations run a head through this
-/// function.
-Result<engine::Answer> run_head(const Subject& subject, const LabelledRow& row);
+/// Returns the scores of the subject's head for one row: a long text is read in windows, as the
+/// router does; a pair in one pass.
+Result<std::vector<float>> classify_row(const Subject& subject, const LabelledRow& row);
 
 /// Calls `one` for every row, and once more for the first row before timing starts, because the
 /// first call allocates scratch memory and reads the weights. Errors name the row's place.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/eval/run.h"
+#include "tools/read_text.h"
 
 namespace signalbox::tools {
 namespace {
@@ -25,10 +26,10 @@ Result<Evaluated> evaluate_tagger(const Subject& subject, const LabelledRows& ro
   out.model = subject.name;
   out.dtype = subject.dtype;
   SIGNALBOX_TRY(out.times, timed(rows, options, [&](size_t r) -> Result<void> {
-                  SIGNALBOX_TRY(engine::Answer answer, run_head(subject, rows.rows[r]));
-                  found[r] = std::move(answer.entities);
-                  if (options.amend)
-                    found[r] = options.amend(rows.rows[r].text, std::move(found[r]));
+                  const std::string_view text = rows.rows[r].text;
+                  SIGNALBOX_TRY(auto marked, mark_spans(*subject.model, subject.head, text));
+                  found[r] = options.amend ? options.amend(text, std::move(marked.spans))
+                                           : signals::keep_surest(std::move(marked.spans));
                   std::erase_if(found[r], [&](const engine::Entity& each) {
                     return options.threshold && each.score < *options.threshold;
                   });

@@ -53,9 +53,14 @@ std::vector<Slot> slots_of(const request::ChatRequest& request) {
     if (request::place_of(member.key) == request::Place::kAttachment)
       request::visit_text(member.value, request::Place::kAttachment, visit);
   }
-  for (Slot& slot : slots) {
-    if (request::json_within(slot.text)) slot.json.emplace(slot.text);
-  }
+  return slots;
+}
+
+std::vector<Slot> slots_of(const request::NativeRequest& request) {
+  std::vector<Slot> slots;
+  request::visit_native_text(request, [&](const request::TextPiece& piece) {
+    if (is_maskable(piece.kind)) slots.push_back({piece.value, piece.text, std::nullopt});
+  });
   return slots;
 }
 
@@ -117,6 +122,11 @@ Result<signals::PiiFound> find_entities(const config::PiiMaskPlugin& plugin,
   return found;
 }
 
+Result<json::Document> masked_document(const json::Document& document,
+                                       std::vector<splice::Edit> edits) {
+  return json::Document::parse(splice::apply(document.source(), std::move(edits)));
+}
+
 }  // namespace
 
 bool needs_no_model(const config::PiiMaskPlugin& plugin) {
@@ -129,25 +139,39 @@ bool needs_no_model(const config::PiiMaskPlugin& plugin) {
 Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const signals::PiiFinder& finder,
                             double threshold, signals::Inputs& inputs) {
   const request::ChatRequest& request = inputs.request();
-  const std::string_view source = request.document.source();
-  const std::vector<Slot> slots = slots_of(request);
+  std::vector<Slot> slots = slots_of(request);
+  const size_t chat_slots = slots.size();  // those of the native form follow
+  if (request.native) {
+    for (Slot& slot : slots_of(*request.native)) slots.push_back(std::move(slot));
+  }
   std::vector<std::string_view> texts;
-  for (const Slot& slot : slots) texts.push_back(slot.read());
+  for (Slot& slot : slots) {
+    if (request::json_within(slot.text)) slot.json.emplace(slot.text);
+    texts.push_back(slot.read());
+  }
   SIGNALBOX_TRY(const signals::PiiFound found, find_entities(plugin, finder, texts, inputs));
-  pii::Masks masks(source);
+  pii::Masks masks(request.document.source());
   for (const Slot& slot : slots) masks.avoid(slot.read());  // in JSON, a bracket may be "\u005b"
-  std::vector<splice::Edit> edits;
+  std::vector<splice::Edit> edits, native_edits;
   for (size_t i = 0; i < slots.size(); ++i) {
     MaskedText text(slots[i], masks);
     for (const pii::PiiEntity& entity : found.in[i]) {
       if (entity.score >= threshold && masks_type(plugin, entity.type)) text.mask(entity);
     }
-    if (const auto masked = text.take())
-      edits.push_back({slots[i].value.begin(), slots[i].value.end(), json::quote(*masked)});
+    if (const auto masked = text.take()) {
+      (i < chat_slots ? edits : native_edits)
+          .push_back({slots[i].value.begin(), slots[i].value.end(), json::quote(*masked)});
+    }
   }
-  SIGNALBOX_TRY(json::Document body,
-                json::Document::parse(splice::apply(source, std::move(edits))));
-  return Masked{std::move(body), masks.take()};
+  SIGNALBOX_TRY(json::Document body, masked_document(request.document, std::move(edits)));
+  Masked out{std::move(body), std::nullopt, {}};
+  if (request.native) {
+    SIGNALBOX_TRY(json::Document native,
+                  masked_document(request.native->document, std::move(native_edits)));
+    out.native.emplace(request::NativeRequest{request.native->api, std::move(native)});
+  }
+  out.masks = masks.take();
+  return out;
 }
 
 }  // namespace signalbox::plugins

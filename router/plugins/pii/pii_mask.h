@@ -1,6 +1,7 @@
 #pragma once
 // Masks personal data in the text of a request by edits of the client's bytes.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@
 namespace signalbox::plugins {
 
 struct Masked {
-  json::Document body;           // the client's body with placeholders
+  json::Document body;                           // the chat completion with placeholders
+  std::optional<request::NativeRequest> native;  // the same of the native form, if there is one
   std::vector<pii::Mask> masks;  // empty: nothing was found, and `body` is unchanged
 };
 
@@ -21,7 +23,8 @@ struct Masked {
 bool needs_no_model(const config::PiiMaskPlugin& plugin);
 
 /// Masks entities with a score of at least `threshold` in messages and attachments (see
-/// router/request/request_text.h), but not in labels, function names and keys. Errors: those of the
+/// router/request/request_text.h), but not in labels, function names and keys. The native form of
+/// the request is masked in the same way, with the same placeholders. Errors: those of the
 /// model, and kTooLarge if the model cannot read all of the text; neither if the plugin's on_error
 /// accepts rules instead.
 Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const signals::PiiFinder& finder,

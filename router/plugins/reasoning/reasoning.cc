@@ -23,18 +23,59 @@ void set_deepseek(bool on, std::string_view effort, splice::ObjectEditor& body) 
   on ? body.set(kEffort, json::quote(effort)) : body.remove(kEffort);
 }
 
-void set_template(std::string_view parameter, const std::string& json, splice::ObjectEditor& body,
-                  std::vector<splice::Edit>& edits) {
-  const std::vector<json::Value> objects = body.objects(kTemplate);
+/// Sets a member of the objects called `name`, or adds such an object.
+void set_within(std::string_view name, std::string_view member, const std::string& json,
+                splice::ObjectEditor& body, std::vector<splice::Edit>& edits) {
+  const std::vector<json::Value> objects = body.objects(name);
   for (const json::Value& object : objects) {
     splice::ObjectEditor editor(object);
-    editor.set(parameter, json);
+    editor.set(member, json);
     editor.finish(edits);
   }
-  if (objects.empty()) body.set(kTemplate, fmt::format("{{{}:{}}}", json::quote(parameter), json));
+  if (objects.empty()) body.set(name, fmt::format("{{{}:{}}}", json::quote(member), json));
+}
+
+bool is_text(const json::Value& object, std::string_view key, std::string_view prefix) {
+  const auto value = object.find(key);
+  return value && value->is_string() && value->text().starts_with(prefix);
+}
+
+/// The server rejects an edit that clears thoughts if the model has none.
+void keep_thoughts(splice::ObjectEditor& body, std::vector<splice::Edit>& edits) {
+  for (const json::Value& management : body.objects("context_management")) {
+    const auto all = management.find("edits");
+    if (!all) continue;
+    std::string kept;
+    bool any_cleared = false;
+    for (const json::Value& edit : all->items()) {
+      const bool clears = is_text(edit, "type", "clear_thinking");
+      any_cleared |= clears;
+      if (!clears) kept.append(kept.empty() ? "" : ",").append(edit.raw());
+    }
+    if (any_cleared && kept.empty()) body.remove("context_management");
+    if (any_cleared && !kept.empty())
+      edits.push_back({all->begin(), all->end(), fmt::format("[{}]", kept)});
+  }
 }
 
 }  // namespace
+
+void set_reasoning(request::Api api, bool on, std::string_view effort, splice::ObjectEditor& body,
+                   std::vector<splice::Edit>& edits) {
+  if (api == request::Api::kResponses) {
+    if (on) set_within("reasoning", "effort", json::quote(effort), body, edits);
+    return;
+  }
+  for (const json::Value& thinking : body.objects("thinking")) {
+    const bool is_off = is_text(thinking, "type", "disabled");
+    if (on && is_off) body.remove("thinking");
+    if (on || is_off) break;
+    body.set("thinking", R"({"type":"disabled"})");
+    keep_thoughts(body, edits);
+    break;
+  }
+  if (on) set_within("output_config", "effort", json::quote(effort), body, edits);
+}
 
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,
                    std::string_view effort, splice::ObjectEditor& body,
@@ -42,7 +83,7 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
   if (is_served_by(model, kDeepSeek)) return set_deepseek(on, effort, body);
   if (family.type == Type::kChatTemplateKwargs) {
     body.remove(kEffort);
-    return set_template(family.parameter, on ? "true" : "false", body, edits);
+    return set_within(kTemplate, family.parameter, on ? "true" : "false", body, edits);
   }
   const bool is_openai_like = family.type == Type::kReasoningEffort &&
                               (is_served_by(model, kOpenAi) || is_served_by(model, kOpenRouter));
@@ -57,7 +98,7 @@ void set_reasoning(const config::ReasoningFamily& family, const config::Model& m
   if (top_level) {
     body.set(family.parameter, value);
   } else {
-    set_template(family.parameter, value, body, edits);
+    set_within(kTemplate, family.parameter, value, body, edits);
   }
 }
 

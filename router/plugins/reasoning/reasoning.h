@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "router/config/config.h"
+#include "router/request/native_request.h"
 #include "router/splice/object_editor.h"
 
 namespace signalbox::plugins {
@@ -25,6 +26,12 @@ namespace signalbox::plugins {
 /// are appended to `edits`.
 void set_reasoning(const config::ReasoningFamily& family, const config::Model& model, bool on,
                    std::string_view effort, splice::ObjectEditor& body,
+                   std::vector<splice::Edit>& edits);
+
+/// The same for a request in its client's own API, which has one form for all models. On: the
+/// effort is set, and `thinking` is no longer disabled. Off: `thinking` is disabled, together with
+/// the context management that needs it; the effort of a response stays.
+void set_reasoning(request::Api api, bool on, std::string_view effort, splice::ObjectEditor& body,
                    std::vector<splice::Edit>& edits);
 
 }  // namespace signalbox::plugins

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "router/config/config.h"
+#include "router/request/native_request.h"
 #include "router/splice/object_editor.h"
 
 namespace signalbox::plugins {
@@ -23,5 +24,11 @@ namespace signalbox::plugins {
 /// router sets are not removed.
 void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint32_t> tokens,
                   const config::Model& model, json::Value request, splice::ObjectEditor& body);
+
+/// The same for a request in its client's own API. A name of a chat completion in blocked_params
+/// stands for the members of that API with the same effect; there is no `n`. What the API requires
+/// always stays.
+void limit_params(const config::RequestParamsPlugin* plugin, std::optional<uint32_t> tokens,
+                  const request::NativeRequest& request, splice::ObjectEditor& body);
 
 }  // namespace signalbox::plugins

@@ -1,4 +1,4 @@
-// All edits are inside `messages`.
+// All edits are inside `messages`, or in the member that holds the prompt.
 
 #include "router/plugins/system_prompt/system_prompt.h"
 
@@ -49,19 +49,40 @@ void prepend(std::string_view prompt, json::Value content, std::vector<splice::E
   }
 }
 
+void set_content(const config::SystemPromptPlugin& plugin, json::Value message,
+                 std::vector<splice::Edit>& edits) {
+  const auto content = message.find("content");
+  const bool has_text = content && (content->is_string() || content->is_array());
+  if (plugin.mode == PromptMode::kInsert && has_text)
+    return prepend(plugin.system_prompt, *content, edits);
+  splice::ObjectEditor editor(message);
+  editor.set("content", json::quote(plugin.system_prompt));
+  editor.finish(edits);
+}
+
 }  // namespace
 
 void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value messages,
                        std::vector<splice::Edit>& edits) {
   const auto message = system_message(messages);
   if (!message) return insert_message(plugin.system_prompt, messages, edits);
-  const auto content = message->find("content");
-  const bool has_text = content && (content->is_string() || content->is_array());
-  if (plugin.mode == PromptMode::kInsert && has_text)
-    return prepend(plugin.system_prompt, *content, edits);
-  splice::ObjectEditor editor(*message);
-  editor.set("content", json::quote(plugin.system_prompt));
-  editor.finish(edits);
+  set_content(plugin, *message, edits);
+}
+
+void add_system_prompt(const config::SystemPromptPlugin& plugin,
+                       const request::NativeRequest& request, splice::ObjectEditor& body,
+                       std::vector<splice::Edit>& edits) {
+  const json::Value root = request.document.root();
+  const bool messages = request.api == request::Api::kMessages;
+  const std::string_view name = messages ? "system" : "instructions";
+  const auto prompt = root.find(name);
+  const bool has_prompt = prompt && (prompt->is_string() || (messages && prompt->is_array()));
+  if (has_prompt && plugin.mode == PromptMode::kInsert)
+    return prepend(plugin.system_prompt, *prompt, edits);
+  const auto input = messages || has_prompt ? std::nullopt : root.find("input");
+  const auto message = input ? system_message(*input) : std::nullopt;
+  if (message && plugin.mode == PromptMode::kReplace) return set_content(plugin, *message, edits);
+  body.set(name, json::quote(plugin.system_prompt));
 }
 
 }  // namespace signalbox::plugins

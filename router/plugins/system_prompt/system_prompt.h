@@ -5,7 +5,9 @@
 
 #include "base/json.h"
 #include "router/config/config.h"
+#include "router/request/native_request.h"
 #include "router/splice/edit.h"
+#include "router/splice/object_editor.h"
 
 namespace signalbox::plugins {
 
@@ -14,6 +16,13 @@ namespace signalbox::plugins {
 /// message, both modes insert a new one at the front. Precondition: `messages` is the array of a
 /// parsed ChatRequest.
 void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value messages,
+                       std::vector<splice::Edit>& edits);
+
+/// The same for a request in its client's own API, where the prompt is the member `system` or
+/// `instructions`. In the Responses API, a system or developer message may take its place. `body`
+/// edits the request's top level.
+void add_system_prompt(const config::SystemPromptPlugin& plugin,
+                       const request::NativeRequest& request, splice::ObjectEditor& body,
                        std::vector<splice::Edit>& edits);
 
 }  // namespace signalbox::plugins

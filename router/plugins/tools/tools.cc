@@ -3,8 +3,11 @@
 #include "router/plugins/tools/tools.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <string>
+#include <vector>
+
+#include "base/json_writer.h"
 
 namespace signalbox::plugins {
 namespace {
@@ -22,6 +25,13 @@ std::string_view name_of(const json::Value& tool) {
   return {};
 }
 
+/// True for a choice that names no tool: {"type":"auto"}.
+bool names_no_tool(const json::Value& choice) {
+  const auto type = choice.find("type");
+  return type && type->is_string() && !choice.find("name") &&
+         (type->text() == "auto" || type->text() == "any" || type->text() == "none");
+}
+
 bool stays(const config::ToolsPlugin& plugin, std::string_view name) {
   const auto contains = [&](const std::vector<std::string>& list) {
     return std::find(list.begin(), list.end(), name) != list.end();
@@ -30,29 +40,50 @@ bool stays(const config::ToolsPlugin& plugin, std::string_view name) {
          !contains(plugin.block_tools);
 }
 
+using Keeps = std::function<bool(std::string_view name)>;
+
+/// Returns a tool as it stays; "" if it does not. Of a namespace, some of its tools may stay.
+std::string kept_tool(const json::Value& tool, const Keeps& keeps) {
+  const auto type = tool.find("type");
+  const auto tools = tool.find("tools");
+  if (!tools || !type || !type->is_string() || type->text() != "namespace")
+    return keeps(name_of(tool)) ? std::string(tool.raw()) : std::string();
+  std::string kept;
+  bool all = true;
+  for (const json::Value& each : tools->items()) {
+    const bool keep = keeps(fmt::format("{}__{}", name_of(tool), name_of(each)));
+    all &= keep;
+    if (keep) kept.append(kept.empty() ? "" : ",").append(each.raw());
+  }
+  if (all || kept.empty()) return all ? std::string(tool.raw()) : std::string();
+  const std::string_view source = tool.raw();
+  return fmt::format("{}[{}]{}", source.substr(0, tools->begin() - tool.begin()), kept,
+                     source.substr(tools->end() - tool.begin()));
+}
+
 // Returns whether any tool remains.
 bool filter(const config::ToolsPlugin& plugin, std::string_view list, std::string_view choice,
             splice::ObjectEditor& body) {
+  const Keeps keeps = [&plugin](std::string_view name) {
+    return plugin.mode == ToolsMode::kFiltered && stays(plugin, name);
+  };
   std::string kept;
-  bool any = false, all = true;
+  bool all = true;
   for (const json::Value& value : body.values(list)) {
     for (const json::Value& tool : value.items()) {
-      const bool keep = plugin.mode == ToolsMode::kFiltered && stays(plugin, name_of(tool));
-      all &= keep;
-      if (!keep) continue;
-      kept += any ? "," : "";
-      kept += tool.raw();
-      any = true;
+      const std::string form = kept_tool(tool, keeps);
+      all &= form == tool.raw();
+      if (!form.empty()) kept.append(kept.empty() ? "" : ",").append(form);
     }
   }
-  if (!any) {
+  if (kept.empty()) {
     body.remove(list);
     body.remove(choice);
     return false;
   }
   if (!all) body.set(list, fmt::format("[{}]", kept));
   for (const json::Value& value : body.objects(choice)) {
-    if (!stays(plugin, name_of(value))) body.remove(choice);
+    if (!names_no_tool(value) && !stays(plugin, name_of(value))) body.remove(choice);
   }
   return true;
 }
@@ -81,6 +112,54 @@ void put_chosen_tools(const ToolChoice& choice, splice::ObjectEditor& body) {
     }
   }
   for (const std::string& added : choice.added) append(added);
+  if (!kept.empty()) return body.set("tools", fmt::format("[{}]", kept));
+  for (const std::string_view name : {"tools", "tool_choice", "parallel_tool_calls"})
+    body.remove(name);
+}
+
+namespace {
+
+/// A tool of the database, which has the form of a chat completion, in another API.
+std::string in_api(request::Api api, std::string_view definition) {
+  const auto document = json::Document::parse(std::string(definition));
+  const auto function = document ? document->root().find("function") : std::nullopt;
+  if (!function) return std::string(definition);
+  json::Writer out;
+  out.begin_object();
+  if (api == request::Api::kResponses) out.member("type", "function");
+  for (const json::Member& member : function->members()) {
+    const bool schema = api == request::Api::kMessages && member.key == "parameters";
+    out.key(schema ? "input_schema" : member.key).raw(member.value.raw());
+  }
+  if (api == request::Api::kMessages && !function->find("parameters"))
+    out.key("input_schema").raw(R"({"type":"object"})");
+  return out.end_object().take();
+}
+
+}  // namespace
+
+void put_chosen_tools(const ToolChoice& choice, const request::ChatRequest& request,
+                      splice::ObjectEditor& body) {
+  const bool all = std::find(choice.keep.begin(), choice.keep.end(), false) == choice.keep.end();
+  if ((all && choice.added.empty()) || !request.native) return;
+  std::vector<std::string_view> unwanted;
+  size_t place = 0;
+  if (const auto tools = request.document.root().find("tools")) {
+    for (const json::Value& tool : tools->items()) {
+      if (place < choice.keep.size() && !choice.keep[place++]) unwanted.push_back(name_of(tool));
+    }
+  }
+  const Keeps keeps = [&unwanted](std::string_view name) {
+    return std::find(unwanted.begin(), unwanted.end(), name) == unwanted.end();
+  };
+  std::string kept;
+  const auto append = [&](std::string_view definition) {
+    if (!definition.empty()) kept.append(kept.empty() ? "" : ",").append(definition);
+  };
+  for (const json::Value& value : body.values("tools")) {
+    for (const json::Value& tool : value.items()) append(kept_tool(tool, keeps));
+  }
+  for (const std::string& added : choice.added) append(in_api(request.native->api, added));
   if (!kept.empty()) return body.set("tools", fmt::format("[{}]", kept));
   for (const std::string_view name : {"tools", "tool_choice", "parallel_tool_calls"})
     body.remove(name);

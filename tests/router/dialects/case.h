@@ -27,7 +27,8 @@ inline Result<dialects::Incoming> read(std::string_view surface, std::string bod
     return dialects::ResponsesDialect(store).read(std::move(body), kRequestContext);
   SIGNALBOX_TRY(dialects::MessagesRequest request,
                 dialects::to_messages(std::move(body), kRequestContext.now));
-  return dialects::Incoming{std::move(request.body), std::move(request.replies)};
+  return dialects::Incoming{std::move(request.body), std::move(request.replies),
+                            std::move(request.losses)};
 }
 
 struct Streamed {

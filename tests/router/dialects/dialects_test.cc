@@ -1,4 +1,6 @@
-// Tests requests, replies and streams of every surface from lines of data. A stream must give the
+// Tests requests, replies and streams of every surface from lines of data. A request gives a chat
+// completion ("chat"), what it lost on the way ("dropped", "unread"), and perhaps the reason why it
+// cannot be translated ("refused") or read at all ("error"). A stream must give the
 // same output however it is split.
 
 #include <gtest/gtest.h>
@@ -52,14 +54,24 @@ TEST(Surfaces, read_requests) {
     dialects::ResponseStore store{{}};
     store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"},
               kRequestContext.now);
+    store.put("resp_" + std::string(kTokenBytes, 'a'), {"me", text(row, "stored"), "", ""},
+              kRequestContext.now);
     const auto incoming = read(text(row, "surface"), text(row, "request"), store);
     if (row.find("error")) {
       ASSERT_FALSE(incoming) << row.raw();
       EXPECT_EQ(incoming.error().message, text(row, "error"));
       EXPECT_EQ(incoming.error().code, Code::kInvalid);
-    } else {
-      ASSERT_TRUE(incoming) << row.raw() << "\n" << incoming.error().message;
-      EXPECT_EQ(incoming->chat, text(row, "chat"));
+      continue;
+    }
+    ASSERT_TRUE(incoming) << row.raw() << "\n" << incoming.error().message;
+    EXPECT_EQ(incoming->losses.names(), text(row, "dropped")) << row.raw();
+    const auto refusal = incoming->losses.refusal(false);
+    EXPECT_EQ(refusal ? refusal->message : "", text(row, "refused")) << row.raw();
+    if (row.find("chat")) {
+      EXPECT_EQ(incoming->chat, text(row, "chat")) << row.raw();
+    }
+    if (row.find("unread")) {
+      EXPECT_EQ(incoming->losses.contents(), text(row, "unread"));
     }
   }
 }

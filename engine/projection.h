@@ -1,0 +1,44 @@
+#pragma once
+// The dense layers that a sentence-transformers directory applies to the pooled vector, such as
+// EmbeddingGemma's `2_Dense` and `3_Dense`.
+
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "engine/linear.h"
+#include "kernels/kernels.h"
+
+namespace signalbox::engine {
+
+/// Immutable, thread-safe.
+class Projection {
+ public:
+  /// Without layers.
+  Projection() = default;
+  /// Opens one module directory a layer (config.json, model.safetensors) in their order. The first
+  /// reads vectors of `width`. Errors: kUnsupported for another activation; kCorrupt. Each names
+  /// the file and the key or tensor.
+  static Result<Projection> open(std::span<const std::filesystem::path> directories, int32_t width,
+                                 const kernels::Table& kernels);
+
+  /// Returns the width of the result for vectors of `width`.
+  int32_t width_after(int32_t width) const {
+    return layers_.empty() ? width : layers_.back().linear.out();
+  }
+  /// Replaces x by the result of all layers.
+  void apply(const kernels::Table& kernels, std::vector<float>& x) const;
+
+ private:
+  struct Layer {
+    Linear linear;
+    void (*kernels::Table::*activation)(int64_t n, float* x) = nullptr;  // null: none
+  };
+
+  std::vector<Layer> layers_;
+  std::vector<Arena> arenas_;  // memory of the layers
+};
+
+}  // namespace signalbox::engine

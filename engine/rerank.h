@@ -1,0 +1,32 @@
+#pragma once
+// Orders documents by their relevance to a query with a cross-encoder: a model with one output that
+// reads the query and a document together. Nogueira and Cho, "Passage Re-ranking with BERT", 2019.
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/patience.h"
+
+namespace signalbox::engine {
+
+struct RankedDocument {
+  size_t index = 0;  // in the list of documents
+  float score = 0;
+};
+
+/// Returns kInvalid unless the head classifies whole texts and has one label.
+Result<void> check_reranker(const HeadInfo& head);
+
+/// Scores all documents and returns them best first; equal scores keep the order of the documents.
+/// A score is the model's output after the sigmoid, unless the model's config.json selects the raw
+/// output (Scores::kRaw) or `raw` is true. A pair above the model's limit is truncated, the longer
+/// text first. Errors: those of check_reranker() and of TextModel::answer_within().
+Result<std::vector<RankedDocument>> rerank(const TextModel& model, size_t head,
+                                           std::string_view query,
+                                           std::span<const std::string_view> documents,
+                                           bool raw = false, const Patience& patience = {});
+
+}  // namespace signalbox::engine

@@ -1,0 +1,209 @@
+// One model reranks: global.model_catalog.system.reranker. Clients may call it by the last part of
+// its path, or "auto". It is opened when the first request needs it.
+
+#include "router/admin/rerank.h"
+
+#include <filesystem>
+
+#include "base/utf8.h"
+#include "engine/model_path.h"
+#include "engine/rerank.h"
+#include "router/admin/client_route.h"
+
+namespace signalbox::admin {
+namespace {
+
+constexpr size_t kDocumentsMax = 1000;      // per request, as in Cohere's API
+constexpr size_t kCharactersMax = 100'000;  // per text; far more than a model reads
+constexpr std::string_view kRerankerKey = "global.model_catalog.system.reranker";
+
+struct Reranker {
+  std::shared_ptr<const engine::TextModel> model;
+  size_t head = 0;
+  std::string name;
+};
+
+tl::unexpected<access::Failure> no_reranker(std::string_view code, std::string message) {
+  return tl::unexpected<access::Failure>(access::Failure{503, code, std::move(message)});
+}
+
+OrFailure<Reranker> find_reranker(const serving::ServingState& state) {
+  const std::string& path = state.config().system_models.reranker;
+  if (path.empty()) {
+    return no_reranker(
+        "CLASSIFIER_NOT_CONFIGURED",
+        fmt::format("no reranker is configured; set {} to the directory of one", kRerankerKey));
+  }
+  Reranker out;
+  out.name = (std::filesystem::path(path) / "").parent_path().filename().string();
+  const auto open = [&]() -> Result<void> {
+    SIGNALBOX_TRY(out.model, state.shelf.get(path));
+    SIGNALBOX_TRY(const engine::ModelPath place, engine::find_model(path));
+    SIGNALBOX_TRY(out.head, engine::find_head(*out.model, place.head, engine::HeadKind::kSequence));
+    return engine::check_reranker(out.model->heads()[out.head]);
+  };
+  if (const auto opened = open(); !opened) {
+    return no_reranker("MODEL_NOT_AVAILABLE", fmt::format("the reranker: {} (see {})",
+                                                          opened.error().message, kRerankerKey));
+  }
+  return out;
+}
+
+OrFailure<void> check_reranker_name(const Reranker& reranker, const json::Value& root) {
+  const auto model = root.find("model");
+  if (!model || model->is_null()) return {};
+  if (!model->is_string()) return invalid("model: expected a string");
+  const std::string_view name = model->text();
+  if (name == "auto" || name.empty() || name == reranker.name) return {};
+  return tl::unexpected<access::Failure>(
+      access::Failure{404, "MODEL_NOT_FOUND",
+                      fmt::format("the model {} does not exist (known: auto, {})",
+                                  json::quote_briefly(name), reranker.name)});
+}
+
+OrFailure<std::string_view> checked_text(std::string_view place, std::string_view text) {
+  if (text.size() <= kCharactersMax || utf8::count(text) <= kCharactersMax) return text;
+  return invalid(fmt::format("{}: at most {} characters are allowed", place, kCharactersMax));
+}
+
+OrFailure<std::string_view> read_query(const json::Value& root) {
+  SIGNALBOX_OR_FAIL(const std::string_view query, text_member(root, "query"));
+  return checked_text("query", query);
+}
+
+// Returns the texts of an array of strings or, with `objects`, of objects with a text.
+OrFailure<std::vector<std::string_view>> read_documents(const json::Value& root,
+                                                        std::string_view key, bool objects) {
+  const auto list = root.find(key);
+  const std::string_view expected =
+      objects ? "a non-empty string or an object with \"text\"" : "a non-empty string";
+  if (!list || !list->is_array()) return invalid(fmt::format("{}: expected an array", key));
+  std::vector<std::string_view> out;
+  for (const json::Value item : list->items()) {
+    const std::string place = fmt::format("{}[{}]", key, out.size());
+    if (out.size() == kDocumentsMax)
+      return invalid(fmt::format("{}: at most {} texts are allowed", key, kDocumentsMax));
+    const auto text = objects && item.is_object() ? item.find("text") : std::optional(item);
+    if (!text || !text->is_string() || text->text().empty())
+      return invalid(fmt::format("{}: expected {}", place, expected));
+    SIGNALBOX_OR_FAIL(out.emplace_back(), checked_text(place, text->text()));
+  }
+  if (out.empty()) return invalid(fmt::format("{}: must not be empty", key));
+  return out;
+}
+
+OrFailure<std::vector<engine::RankedDocument>> rank(const Reranker& reranker,
+                                                    std::string_view query,
+                                                    std::span<const std::string_view> documents,
+                                                    bool raw, const engine::Patience& patience) {
+  auto ranked = engine::rerank(*reranker.model, reranker.head, query, documents, raw, patience);
+  if (!ranked) return tl::unexpected<access::Failure>(model_failure(ranked.error()));
+  return *std::move(ranked);
+}
+
+// Cohere's and Jina's API.
+OrFailure<std::string> rerank_documents(const http::Request& request,
+                                        const serving::ServingState& state,
+                                        const engine::Patience& patience) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  const json::Value root = document.root();
+  SIGNALBOX_OR_FAIL(const std::string_view query, read_query(root));
+  SIGNALBOX_OR_FAIL(const auto documents, read_documents(root, "documents", true));
+  SIGNALBOX_OR_FAIL(const int64_t top, count_member(root, "top_n", kDocumentsMax));
+  SIGNALBOX_OR_FAIL(const bool returns_text, flag_member(root, "return_documents"));
+  SIGNALBOX_OR_FAIL(const Reranker reranker, find_reranker(state));
+  if (auto known = check_reranker_name(reranker, root); !known)
+    return tl::unexpected<access::Failure>(std::move(known).error());
+  SIGNALBOX_OR_FAIL(auto ranked, rank(reranker, query, documents, false, patience));
+  if (top > 0 && static_cast<size_t>(top) < ranked.size()) ranked.resize(static_cast<size_t>(top));
+  int64_t tokens = 0;
+  for (const std::string_view text : documents)
+    tokens += reranker.model->tokens({.text = query, .pair = text}).value_or(0);
+  json::Writer out;
+  out.begin_object().member("model", reranker.name).key("results").begin_array();
+  for (const engine::RankedDocument& each : ranked) {
+    out.begin_object().member("index", static_cast<int64_t>(each.index));
+    out.member("relevance_score", each.score);
+    if (returns_text) {
+      out.key("document").begin_object().member("text", documents[each.index]).end_object();
+    }
+    out.end_object();
+  }
+  out.end_array().key("usage").begin_object();
+  out.member("prompt_tokens", tokens).member("total_tokens", tokens);
+  return out.end_object().end_object().take();
+}
+
+// Refuses a pair that the model would truncate.
+OrFailure<void> check_lengths(const Reranker& reranker, std::string_view query,
+                              std::span<const std::string_view> texts) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto cut = reranker.model->is_cut({.text = query, .pair = texts[i]});
+    if (!cut) return tl::unexpected<access::Failure>(model_failure(cut.error()));
+    if (!*cut) continue;
+    return tl::unexpected<access::Failure>(access::Failure{
+        413, "INPUT_TOO_LARGE",
+        fmt::format("texts[{}]: with the query, it has more than the model's {} tokens; "
+                    "\"truncate\": true cuts it",
+                    i, reranker.model->tokens_max())});
+  }
+  return {};
+}
+
+// The API of Text Embeddings Inference. Its servers truncate unless a request forbids it.
+OrFailure<std::string> rerank_texts(const http::Request& request,
+                                    const serving::ServingState& state,
+                                    const engine::Patience& patience) {
+  SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
+  const json::Value root = document.root();
+  SIGNALBOX_OR_FAIL(const std::string_view query, read_query(root));
+  SIGNALBOX_OR_FAIL(const auto texts, read_documents(root, "texts", false));
+  SIGNALBOX_OR_FAIL(const bool raw, flag_member(root, "raw_scores"));
+  SIGNALBOX_OR_FAIL(const bool returns_text, flag_member(root, "return_text"));
+  SIGNALBOX_OR_FAIL(const bool truncates, flag_member(root, "truncate"));
+  const auto given = root.find("truncate");
+  SIGNALBOX_OR_FAIL(const Reranker reranker, find_reranker(state));
+  if (given && !given->is_null() && !truncates) {
+    if (auto fit = check_lengths(reranker, query, texts); !fit)
+      return tl::unexpected<access::Failure>(std::move(fit).error());
+  }
+  SIGNALBOX_OR_FAIL(const auto ranked, rank(reranker, query, texts, raw, patience));
+  json::Writer out;
+  out.begin_array();
+  for (const engine::RankedDocument& each : ranked) {
+    out.begin_object().member("index", static_cast<int64_t>(each.index));
+    out.member("score", each.score);
+    if (returns_text) out.member("text", texts[each.index]);
+    out.end_object();
+  }
+  return out.end_array().take();
+}
+
+constexpr std::pair<std::string_view, ClientHandler> kRerankHandlers[] = {
+    {"/v1/rerank", rerank_documents}, {"/rerank", rerank_texts}};
+
+}  // namespace
+
+std::vector<http::Route> rerank_routes(const serving::CurrentState& current,
+                                       http::ThreadPool& pool) {
+  std::vector<http::Route> routes;
+  for (const auto& [path, handler] : kRerankHandlers) {
+    const auto run = [handler = handler](const http::Request& request,
+                                         const serving::ServingState& state) {
+      return answer_client(request, state, handler);
+    };
+    routes.push_back(
+        management_route("POST", std::string(path), access::kClassify, current, pool, run));
+  }
+  return routes;
+}
+
+std::vector<http::Route> client_rerank_routes(const serving::ServingState& state,
+                                              http::ThreadPool& pool) {
+  std::vector<http::Route> routes;
+  for (const auto& [path, handler] : kRerankHandlers)
+    routes.push_back(client_route(std::string(path), state, pool, handler));
+  return routes;
+}
+
+}  // namespace signalbox::admin

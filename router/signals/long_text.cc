@@ -1,0 +1,100 @@
+// A text without a token is one window, so that the model's class of an empty text is its result.
+
+#include "router/signals/long_text.h"
+
+#include <algorithm>
+
+#include "router/signals/jailbreak_windows.h"
+#include "router/text/windows.h"
+
+namespace signalbox::signals {
+namespace {
+
+double sum_of(std::span<const size_t> labels, const std::vector<float>& scores) {
+  double sum = 0;
+  for (const size_t label : labels) sum += scores[label];
+  return sum;
+}
+
+Result<text::Windows> windows_of_text(const engine::TextModel& model, std::string_view text) {
+  SIGNALBOX_TRY(text::Windows windows, text::windows_of({text}, model));
+  if (windows.pieces.empty()) windows.pieces.push_back(text);
+  return windows;
+}
+
+// Scales the scores of the positive labels so that they add up to `score`, and the others so that
+// the sum of all stays the same.
+std::vector<float> scaled(const std::vector<float>& scores, std::span<const size_t> positive,
+                          double score) {
+  const double found = sum_of(positive, scores);
+  double all = 0;
+  for (const float each : scores) all += each;
+  const double others = all - found;
+  std::vector<float> out;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const bool counts = std::ranges::find(positive, i) != positive.end();
+    const double before = counts ? found : others, after = counts ? score : all - score;
+    out.push_back(before > 0 ? static_cast<float>(scores[i] * after / before) : 0.0f);
+  }
+  return out;
+}
+
+}  // namespace
+
+GuardScore guard_score(std::span<const engine::Answer> answers, size_t heads, size_t head,
+                       std::span<const size_t> positive) {
+  const size_t windows = answers.size() / heads;
+  GuardScore out;
+  for (size_t w = 0; w < windows; ++w) {
+    const double sum = sum_of(positive, answers[w * heads + head].scores);
+    const double score = adjust_for_windows(windows, sum);
+    if (score > out.score) out = {.score = score, .window = w};
+  }
+  return out;
+}
+
+Result<TextScores> classify_text(const engine::TextModel& model, size_t head,
+                                 std::span<const size_t> positive, std::string_view text,
+                                 const WindowClassifier& classify) {
+  SIGNALBOX_TRY(const text::Windows windows, windows_of_text(model, text));
+  SIGNALBOX_TRY(const std::vector<engine::Answer> answers, classify(windows.pieces));
+  const size_t heads = model.heads().size();
+  if (windows.pieces.size() == 1) return TextScores{answers[head].scores, windows.whole};
+  if (positive.empty())
+    return TextScores{window_mean(windows.pieces, answers, head, heads), windows.whole};
+  const GuardScore guard = guard_score(answers, heads, head, positive);
+  const std::vector<float>& scores = answers[guard.window * heads + head].scores;
+  return TextScores{scaled(scores, positive, guard.score), windows.whole};
+}
+
+Result<TextSpans> mark_text(const engine::TextModel& model, size_t head, std::string_view text,
+                            const WindowClassifier& classify) {
+  SIGNALBOX_TRY(const text::Windows windows, windows_of_text(model, text));
+  SIGNALBOX_TRY(std::vector<engine::Answer> answers, classify(windows.pieces));
+  TextSpans out{.whole = windows.whole};
+  for (size_t w = 0; w < windows.pieces.size(); ++w) {
+    const auto from = static_cast<uint32_t>(windows.pieces[w].data() - text.data());
+    for (engine::Entity& span : answers[w * model.heads().size() + head].entities) {
+      span.begin += from;
+      span.end += from;
+      out.spans.push_back(std::move(span));
+    }
+  }
+  return out;
+}
+
+std::vector<engine::Entity> keep_surest(std::vector<engine::Entity> spans) {
+  std::ranges::stable_sort(spans, [](const engine::Entity& a, const engine::Entity& b) {
+    return a.score != b.score ? a.score > b.score : a.begin < b.begin;
+  });
+  std::vector<engine::Entity> out;  // in text order
+  for (engine::Entity& span : spans) {
+    const auto next = std::ranges::lower_bound(out, span.begin, {}, &engine::Entity::begin);
+    const bool hits_next = next != out.end() && next->begin < span.end;
+    const bool hits_last = next != out.begin() && std::prev(next)->end > span.begin;
+    if (!hits_next && !hits_last) out.insert(next, std::move(span));
+  }
+  return out;
+}
+
+}  // namespace signalbox::signals

@@ -1,0 +1,31 @@
+#pragma once
+// Makes a model directory that the engine opens from the files of a repository.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tools/hub/receipt.h"
+#include "tools/hub/selection.h"
+
+namespace signalbox::tools {
+
+/// Returns kUnsupported with the engine's reason if no weights could make the folder's config.json
+/// a model that it runs. So such a model is refused before its weights are fetched.
+Result<void> check_architecture(const std::filesystem::path& folder);
+
+/// Returns whether the folder's weights are not safetensors, or a vocabulary must become a
+/// tokenizer.json.
+bool needs_conversion(const std::filesystem::path& folder, const Selection& selection);
+
+/// Replaces the weights by model.safetensors, and makes a missing tokenizer.json. `weights` are
+/// their paths, which move from receipt.files to receipt.converted_from. Errors: those of
+/// convert_model().
+Result<void> convert_in_place(const std::filesystem::path& folder, const Selection& selection,
+                              const std::vector<std::string>& weights, PullReceipt& receipt);
+
+/// Opens the folder as a model once. Errors: those of the engine, without the folder's path.
+Result<void> check_opens(const std::filesystem::path& folder);
+
+}  // namespace signalbox::tools

@@ -1,0 +1,43 @@
+#pragma once
+// pulled.json, the receipt beside the files of a repository: which version they are, and their
+// sizes and SHA-256. Later pulls compare the files with it. So a file whose digest nobody had
+// published is trusted on first use, and a change after that is noticed.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tools/hub/repository.h"
+
+namespace signalbox::tools {
+
+inline constexpr const char* kReceiptName = "pulled.json";
+
+struct PullReceipt {
+  std::string id;      // "OWNER/NAME"
+  std::string commit;  // ""; unknown, from a mirror
+  /// The installed files, with size and SHA-256.
+  std::vector<RepositoryFile> files;
+  /// The files that were fetched and converted, with size and SHA-256.
+  std::vector<RepositoryFile> converted_from = {};
+  /// Paths of `files` and `converted_from` whose digest the hub or the mirror's receipt stated; the
+  /// digests of the others were taken on first use.
+  std::vector<std::string> checked = {};
+
+  const RepositoryFile* find(std::string_view path) const;
+};
+
+/// Returns nullopt if the directory has no receipt. kCorrupt names the file and the member; paths
+/// are checked with is_safe_path().
+Result<std::optional<PullReceipt>> read_receipt(const std::filesystem::path& directory);
+
+Result<void> write_receipt(const std::filesystem::path& directory, const PullReceipt& receipt);
+
+/// Returns the errors of the recorded files that are missing or differ, without those of digests if
+/// `sizes_only`.
+std::vector<std::string> find_damage(const std::filesystem::path& directory,
+                                     const PullReceipt& receipt, bool sizes_only);
+
+}  // namespace signalbox::tools

@@ -1,0 +1,121 @@
+// Repositories also hold training states, other frameworks' weights and demonstrations, often ten
+// times the size of what is needed. So files are chosen by the names that Hugging Face's libraries
+// give them.
+
+#include "tools/hub/selection.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+namespace signalbox::tools {
+namespace {
+
+constexpr const char* kAdapterConfig = "adapter_config.json";
+constexpr const char* kVocabulary = "vocab.txt";
+
+constexpr const char* kSettings[] = {kConfigFile,
+                                     kAdapterConfig,
+                                     kTokenizerFile,
+                                     "tokenizer_config.json",
+                                     "special_tokens_map.json",
+                                     "modules.json",
+                                     "sentence_bert_config.json",
+                                     "config_sentence_transformers.json",
+                                     "category_mapping.json",
+                                     "pii_type_mapping.json",
+                                     "jailbreak_type_mapping.json"};
+
+struct Candidate {
+  const char* path;
+  Selection::Weights kind;
+};
+
+using Kind = Selection::Weights;
+constexpr Candidate kModelWeights[] = {{"model.safetensors", Kind::kSafetensors},
+                                       {"model.safetensors.index.json", Kind::kSafetensorsIndex},
+                                       {"pytorch_model.bin", Kind::kTorch},
+                                       {"pytorch_model.bin.index.json", Kind::kTorchIndex},
+                                       {"onnx/model.onnx", Kind::kOnnx},
+                                       {"model.onnx", Kind::kOnnx},
+                                       {"onnx/model_fp16.onnx", Kind::kOnnx},
+                                       {"onnx/model_quantized.onnx", Kind::kOnnx}};
+constexpr Candidate kAdapterWeights[] = {{"adapter_model.safetensors", Kind::kAdapter}};
+
+// Returns true for "1_Pooling": the folders of sentence-transformers' steps begin with a number.
+bool is_step_folder(std::string_view folder) {
+  const size_t digits = folder.find_first_not_of("0123456789");
+  return digits != 0 && digits != std::string_view::npos && folder[digits] == '_';
+}
+
+// Adds the files of the steps after the encoder, of which dense layers have weights of their own.
+void add_steps(const Repository& repository, std::vector<std::string>& out) {
+  for (const RepositoryFile& file : repository.files) {
+    const size_t slash = file.path.find('/');
+    if (slash == std::string::npos || !is_step_folder(file.path.substr(0, slash))) continue;
+    const std::string_view name = std::string_view(file.path).substr(slash + 1);
+    const std::string folder = file.path.substr(0, slash + 1);
+    const bool is_other_form =
+        name == "pytorch_model.bin" && repository.find(folder + "model.safetensors") == nullptr;
+    if (name == kConfigFile || name == "model.safetensors" || is_other_form)
+      out.push_back(file.path);
+  }
+}
+
+std::string names_of(const Repository& repository) {
+  constexpr size_t kShownMax = 12;
+  std::vector<std::string_view> names;
+  for (const RepositoryFile& file : repository.files) {
+    if (names.size() == kShownMax) {
+      names.emplace_back("...");
+      break;
+    }
+    names.push_back(file.path);
+  }
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Result<Selection> select_files(const Repository& repository) {
+  Selection out;
+  const bool is_adapter =
+      repository.find(kConfigFile) == nullptr && repository.find(kAdapterConfig) != nullptr;
+  const std::span<const Candidate> candidates =
+      is_adapter ? std::span<const Candidate>(kAdapterWeights) : kModelWeights;
+  const auto chosen = std::ranges::find_if(candidates, [&](const Candidate& candidate) {
+    return repository.find(candidate.path) != nullptr;
+  });
+  if (chosen == candidates.end()) {
+    std::vector<std::string_view> paths;
+    for (const Candidate& candidate : candidates) paths.emplace_back(candidate.path);
+    return fail(Code::kUnsupported,
+                "the repository has no weights that can be read (expected one of {}); it has {}",
+                fmt::join(paths, ", "), names_of(repository));
+  }
+  if (!is_adapter && repository.find(kConfigFile) == nullptr) {
+    return fail(Code::kUnsupported, "the repository has no config.json; it has {}",
+                names_of(repository));
+  }
+  out.weights = chosen->path;
+  out.kind = chosen->kind;
+  for (const char* name : kSettings) {
+    if (repository.find(name) != nullptr) out.settings.emplace_back(name);
+  }
+  // A vocabulary alone is enough to make BERT's tokenizer.json.
+  if (repository.find(kTokenizerFile) == nullptr && repository.find(kVocabulary) != nullptr) {
+    out.settings.emplace_back(kVocabulary);
+  }
+  add_steps(repository, out.settings);
+  if (out.is_index()) out.settings.push_back(out.weights);
+  if (out.kind == Kind::kOnnx) {
+    for (const char* ending : {"_data", ".data"}) {
+      if (repository.find(out.weights + ending) != nullptr)
+        out.more_weights.push_back(out.weights + ending);
+    }
+  }
+  return out;
+}
+
+}  // namespace signalbox::tools
