@@ -34,7 +34,8 @@ OrFailure<Reranker> find_reranker(const serving::ServingState& state) {
         "CLASSIFIER_NOT_CONFIGURED",
         fmt::format("no reranker is configured; set {} to the directory of one", kRerankerKey));
   }
-  Reranker out{.name = (std::filesystem::path(path) / "").parent_path().filename().string()};
+  Reranker out;
+  out.name = (std::filesystem::path(path) / "").parent_path().filename().string();
   const auto open = [&]() -> Result<void> {
     SIGNALBOX_TRY(out.model, state.shelf.get(path));
     SIGNALBOX_TRY(const engine::ModelPath place, engine::find_model(path));
