@@ -240,6 +240,7 @@ class FakeModel : public test::FakeClassifier {
   FakeModel() : FakeClassifier({"a"}, engine::HeadKind::kSequence, false) {}
   int32_t dim() const override { return 8; }
   int32_t layers() const override { return 4; }
+  using FakeClassifier::embed;
   Result<void> embed(std::span<const std::string_view> texts, const engine::EmbedOptions& options,
                      std::span<float> out) const override {
     EXPECT_EQ(out.size(), texts.size() * options.dim);
