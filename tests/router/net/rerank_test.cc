@@ -39,8 +39,8 @@ class FakeReranker : public FakeClassifier {
     for (const engine::Input& input : inputs) {
       const auto known = [&](char c) { return input.text.find(c) != std::string_view::npos; };
       EXPECT_TRUE(input.raw);
-      out.push_back(
-          {.scores = {static_cast<float>(std::ranges::count_if(*input.pair, known)) - 2}});
+      out.emplace_back().scores = {static_cast<float>(std::ranges::count_if(*input.pair, known)) -
+                                   2};
     }
     return out;
   }
