@@ -60,7 +60,7 @@ constexpr Key kEmbeddingEndpointKeys[] = {
           "Time limit of a call, in seconds. 0: 10 seconds."),
     count(FIELD(EmbeddingEndpoint, max_retries), "Further attempts of a call. At most 5."),
     count(FIELD(EmbeddingEndpoint, dimensions),
-          "Numbers of an embedding, which the server is asked for. 0: its own."),
+          "Numbers of an embedding to request. 0: the server's own."),
 };
 constexpr Section kEmbeddingEndpoint{kEmbeddingEndpointKeys};
 

@@ -25,7 +25,8 @@ class EmbeddingSite {
     target = exchange.request.target;
     const bool fails = failures > 0 && failures-- > 0;
     const std::string body = fails ? "{}" : answer(exchange.request.body);
-    co_await exchange.reply.send(fails ? status : 200, fields, body);
+    const int code = fails ? status.load() : 200;
+    co_await exchange.reply.send(code, fields, body);
   }
 
   std::string answer(const std::string& request) {

@@ -1,0 +1,157 @@
+// The rerank API as clients use it, with a model without a network.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "router/config/load.h"
+#include "router/daemon/serve.h"
+#include "tests/router/fake_classifier.h"
+#include "tests/router/net/gateway.h"
+#include "tests/router/net/json_member.h"
+
+namespace signalbox::test {
+namespace {
+
+using daemon::Daemon;
+using engine::HeadKind;
+
+constexpr std::string_view kRerankHead = R"(
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
+providers:
+  defaults: {default_model: general}
+  models: [{name: general, backend_refs: [{name: echo, type: echo}]}]
+routing: {}
+global:
+  services:
+    management_api: {bind_address: 127.0.0.1, port: 0}
+)";
+
+/// A reranker whose raw score is the number of the pair's letters that the query contains.
+class FakeReranker : public FakeClassifier {
+ public:
+  FakeReranker()
+      : FakeClassifier({"relevance"}, HeadKind::kSequence, false, engine::Scores::kSigmoid) {}
+  Result<std::vector<engine::Answer>> answer(std::span<const engine::Input> inputs) const override {
+    std::vector<engine::Answer> out;
+    for (const engine::Input& input : inputs) {
+      const auto known = [&](char c) { return input.text.find(c) != std::string_view::npos; };
+      EXPECT_TRUE(input.raw);
+      out.emplace_back().scores = {static_cast<float>(std::ranges::count_if(*input.pair, known)) -
+                                   2};
+    }
+    return out;
+  }
+  Result<bool> is_cut(const engine::Input& input) const override { return input.pair->size() > 20; }
+};
+
+std::unique_ptr<Daemon> start_with_reranker(const std::string& catalog) {
+  auto loaded = config::parse(std::string(kRerankHead) + catalog, "test.yaml");
+  if (!loaded) {
+    ADD_FAILURE() << loaded.error().message;
+    return nullptr;
+  }
+  auto daemon = Daemon::start(std::move(loaded->config), [](const config::Config&) {
+    models::Models models;
+    models.open = [](const std::string&) -> Result<models::ModelCache::Model> {
+      return std::make_shared<const FakeReranker>();
+    };
+    return Result<models::Models>(std::move(models));
+  });
+  if (!daemon) ADD_FAILURE() << daemon.error().message;
+  return daemon ? std::move(*daemon) : nullptr;
+}
+
+class Rerank : public testing::Test {
+ protected:
+  Reply ask(std::string_view path, std::string_view body,
+            std::string_view listener = "management") const {
+    Wire client = Wire::connect(daemon_->port(listener));
+    client.send(post(path, body));
+    return client.read_reply();
+  }
+
+  const std::unique_ptr<Daemon> daemon_ =
+      start_with_reranker("  model_catalog: {system: {reranker: /tmp}}\n");
+};
+
+TEST_F(Rerank, answers_as_cohere_and_jina_do_on_both_listeners) {
+  for (const char* listener : {"management", "http"}) {
+    const Reply reply =
+        ask("/v1/rerank",
+            R"({"model":"tmp","query":"abc","documents":["xa",{"text":"abc"},"ab"],"top_n":2})",
+            listener);
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(member(reply.body, "model"), "tmp");
+    EXPECT_EQ(member(reply.body, "results.0.index"), "1");
+    EXPECT_EQ(member(reply.body, "results.0.relevance_score"), "0.7310586");
+    EXPECT_EQ(member(reply.body, "results.0.document"), "none");
+    EXPECT_EQ(member(reply.body, "results.1.index"), "2");
+    EXPECT_EQ(member(reply.body, "results.1.relevance_score"), "0.5");
+    EXPECT_EQ(member(reply.body, "results.2"), "none");
+    const Reply texts = ask(
+        "/v1/rerank", R"({"query":"a","documents":["b","a"],"return_documents":true})", listener);
+    EXPECT_EQ(member(texts.body, "results.0.document.text"), "a");
+    EXPECT_EQ(member(texts.body, "results.1.document.text"), "b");
+  }
+}
+
+TEST_F(Rerank, answers_as_text_embeddings_inference_does) {
+  const Reply reply = ask(
+      "/rerank", R"({"query":"abc","texts":["xa","abc"],"raw_scores":true,"return_text":true})");
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(member(reply.body, "0.index"), "1");
+  EXPECT_EQ(member(reply.body, "0.score"), "1");
+  EXPECT_EQ(member(reply.body, "0.text"), "abc");
+  EXPECT_EQ(member(reply.body, "1.score"), "-1");
+  const std::string lengthy(21, 'a');
+  const Reply cut = ask("/rerank", R"({"query":"a","texts":["b",")" + lengthy + R"("]})");
+  EXPECT_EQ(cut.status, 200);
+  EXPECT_EQ(member(cut.body, "0.text"), "none");
+  const Reply refused = ask(
+      "/rerank", R"({"query":"a","texts":["b",")" + lengthy + R"("],"truncate":false})", "http");
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_NE(refused.body.find("texts[1]: with the query"), std::string::npos) << refused.body;
+}
+
+TEST_F(Rerank, refuses_by_place) {
+  std::string many;
+  for (int i = 0; i < 1001; ++i) many += i == 0 ? "\"x\"" : ",\"x\"";
+  const std::string huge(100'001, 'x');
+  const struct {
+    std::string body, message;
+  } cases[] = {
+      {R"({"documents":["a"]})", "query: missing"},
+      {R"({"query":"a"})", "documents: expected an array"},
+      {R"({"query":"a","documents":[]})", "documents: must not be empty"},
+      {R"({"query":"a","documents":["b",7]})", "documents[1]: expected a non-empty string"},
+      {R"({"query":"a","documents":[{"title":"b"}]})", "documents[0]: expected a non-empty string"},
+      {R"({"query":"a","documents":["b"],"top_n":-1})", "top_n: expected an integer"},
+      {R"({"query":"a","documents":["b"],"return_documents":1})",
+       "return_documents: expected true"},
+      {R"({"query":"a","documents":[)" + many + "]}", "documents: at most 1000 texts"},
+      {R"({"query":"a","documents":[")" + huge + "\"]}", "documents[0]: at most 100000 characters"},
+      {R"({"query":")" + huge + R"(","documents":["b"]})", "query: at most 100000 characters"},
+  };
+  for (const auto& [body, message] : cases) {
+    const Reply reply = ask("/v1/rerank", body);
+    EXPECT_EQ(reply.status, 400) << message;
+    EXPECT_NE(reply.body.find(message), std::string::npos) << message << "\n" << reply.body;
+  }
+  EXPECT_EQ(ask("/rerank", R"({"query":"a","texts":[{"text":"b"}]})").status, 400);
+  EXPECT_EQ(ask("/v1/rerank", R"({"model":"x","query":"a","documents":["b"]})").status, 404);
+}
+
+TEST(RerankWithoutModel, names_what_to_configure) {
+  const auto daemon = start_with_reranker("");
+  Wire client = Wire::connect(daemon->port("management"));
+  client.send(post("/v1/rerank", R"({"query":"a","documents":["b"]})"));
+  const Reply reply = client.read_reply();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(reply.body.find("set global.model_catalog.system.reranker"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace signalbox::test
