@@ -51,6 +51,12 @@ bool change_headers(const RequestScope& scope, const routing::Plan& plan,
     if (server.from_server) out.client = for_anthropic(out.client);
     client = &out.client;
   }
+  if (plan.native && scope.api.native() == request::Api::kMessages) {
+    if (client->find("anthropic-version")) return client == &out.client;
+    if (client != &out.client) out.client = *client;
+    out.client.add("anthropic-version", kAnthropicVersion);
+    client = &out.client;
+  }
   return client == &out.client;
 }
 
