@@ -188,6 +188,19 @@ Result<void> refuse_repeats(const json::Value& object, std::span<const std::stri
   return {};
 }
 
+bool is_unset(const json::Value& value) {
+  return value.is_null() || (value.is_bool() && !value.boolean()) ||
+         (value.is_array() && !(value.items().begin() != value.items().end()));
+}
+
+void drop_members(const json::Value& object, std::span<const std::string_view> members,
+                  std::string_view name, Losses& losses) {
+  for (const json::Member& member : object.members()) {
+    if (holds(members, member.key) && !is_unset(member.value))
+      losses.drop(join_path(name, member.key), member.value);
+  }
+}
+
 void copy_unknown(const json::Value& object, std::span<const std::string_view> known,
                   json::Writer& out) {
   for (const json::Member& member : object.members()) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "router/dialects/losses.h"
 
 namespace signalbox::dialects {
 
@@ -77,6 +78,12 @@ Result<std::string_view> optional_text(const json::Value& object, std::string_vi
                                        std::string_view path);
 /// Returns a member that is present and not null.
 std::optional<json::Value> given(const json::Value& object, std::string_view key);
+
+/// True for a value that uses no feature: null, false or an empty array.
+bool is_unset(const json::Value& value);
+/// Drops those of the named members that are set. `name` is the object's path without indices.
+void drop_members(const json::Value& object, std::span<const std::string_view> members,
+                  std::string_view name, Losses& losses);
 
 /// kInvalid if the object contains one of `keys` twice, since either value would be a guess.
 Result<void> refuse_repeats(const json::Value& object, std::span<const std::string_view> keys,

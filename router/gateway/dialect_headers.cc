@@ -32,7 +32,7 @@ http::Headers for_anthropic(const http::Headers& headers) {
       out.add("x-api-key", field.value.substr(kBearer.size()));
     if (!bearer) out.add(field.name, field.value);
   }
-  if (!headers.find("anthropic-version")) out.add("anthropic-version", "2023-06-01");
+  if (!headers.find("anthropic-version")) out.add("anthropic-version", kAnthropicVersion);
   return out;
 }
 

@@ -1,9 +1,14 @@
 #pragma once
 // Request headers translated between APIs: each API has its own field for credentials.
 
+#include <string_view>
+
 #include "router/http/headers.h"
 
 namespace signalbox::gateway {
+
+/// The version of Anthropic's API for clients that name none.
+inline constexpr std::string_view kAnthropicVersion = "2023-06-01";
 
 /// Headers of a request to Anthropic's API for an OpenAI server: x-api-key becomes Authorization
 /// unless there is one, and anthropic-* are removed. Other headers stay as they are.

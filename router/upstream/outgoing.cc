@@ -47,8 +47,6 @@ bool is_version(std::string_view parameter) {
 /// The fields that choose the account of a key at OpenAI.
 constexpr std::array<std::string_view, 2> kAccounts = {"openai-organization", "openai-project"};
 
-constexpr std::string_view kContentType = "content-type", kJson = "application/json";
-
 /// Servers that are routers themselves and spread requests over workers of their own.
 bool chooses_workers(const config::BackendRef& ref) {
   return ascii::iequals(ref.engine_kind, "dynamo") ||
@@ -134,15 +132,10 @@ void Outgoing::each(const Call& call, const Visit& visit) const {
         ascii::iequals(field.name, "x-request-id") || is_replaced(field.name) ||
         is_withheld(field.name))
       continue;
-    // Every body that we send is JSON, and servers refuse another type.
-    if (ascii::iequals(field.name, kContentType) && !begins(field.value, kJson)) continue;
     if (!call.traceparent.empty() && ascii::iequals(field.name, "traceparent")) continue;
     if (call.drops_tracestate && ascii::iequals(field.name, "tracestate")) continue;
     if (passes(i)) visit(field.name, field.value);
   }
-  const auto type = call.headers.find(kContentType);
-  if (!call.body.empty() && !is_replaced(kContentType) && !(type && begins(*type, kJson)))
-    visit("Content-Type", kJson);
   for (size_t i = 0; i < call.added.size(); ++i) {
     const http::Field field = call.added[i];
     if (!is_replaced(field.name)) visit(field.name, field.value);

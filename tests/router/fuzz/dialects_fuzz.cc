@@ -43,6 +43,8 @@ void try_request(size_t surface, const std::string& body) {
   const auto incoming = read(kSurfaces[surface], body, store);
   if (!incoming) return;
   check_json(incoming->chat);
+  const std::string lost = incoming->losses.contents();
+  if (!lost.empty()) check_json(lost);
   if (kSurfaces[surface] != "completions") return;
   const auto back = CompletionsDialect().outgoing(incoming->chat);
   SIGNALBOX_CHECK(back);

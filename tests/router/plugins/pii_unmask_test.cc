@@ -185,5 +185,52 @@ TEST(StreamUnmasker, RefusesALineWithoutEndAndLinesWithoutData) {
   }
 }
 
+std::string event(std::string_view data) {
+  return fmt::format("event: {}\ndata: {}\n\n",
+                     json::Document::parse(std::string(data))->root().find("type")->text(), data);
+}
+
+TEST(StreamUnmasker, RestoresMessagesAndLeavesSignedThoughts) {
+  const std::string thought = event(
+      R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"[PERSON_1]"}})");
+  const auto said = [](std::string_view text) {
+    return event(fmt::format(
+        R"({{"type":"content_block_delta","index":1,"delta":{{"type":"text_delta","text":{}}}}})",
+        json::quote(text)));
+  };
+  const std::string stop = event(R"({"type":"content_block_stop","index":1})");
+  const std::string stream = thought + said("To [EMAIL_ADD") + said("RESS_1] [") + stop;
+  for (size_t piece = 1; piece <= stream.size(); ++piece) {
+    ASSERT_EQ(streamed(stream, piece),
+              thought + said("To ") + said("ann@example.com ") + said("[") + stop)
+        << piece;
+  }
+}
+
+TEST(StreamUnmasker, NumbersTheEventsThatFollowAnInsertedOne) {
+  const auto delta = [](int number, std::string_view text) {
+    return event(fmt::format(
+        R"({{"type":"response.output_text.delta","sequence_number":{},"output_index":0,"content_index":0,"delta":{}}})",
+        number, json::quote(text)));
+  };
+  const auto done = [](int number) {
+    return event(fmt::format(
+        R"({{"type":"response.output_text.done","sequence_number":{},"output_index":0,"content_index":0,"text":"x [IP_ADDRESS_1] ["}})",
+        number));
+  };
+  std::string out = streamed(delta(4, "x [IP_ADDRESS_1] [") + done(5), 9);
+  std::string expected = delta(4, "x 10.0.0.1 ") + delta(5, "[") + done(6);
+  expected.replace(expected.find("[IP_ADDRESS_1]"), 14, "10.0.0.1");
+  EXPECT_EQ(out, expected);
+}
+
+TEST(UnmaskReply, LeavesWhatAServerHasSigned) {
+  EXPECT_EQ(
+      unmask_reply(
+          R"({"content":[{"type":"thinking","thinking":"[IP_ADDRESS_1]","signature":"s"},{"type":"text","text":"[IP_ADDRESS_1]"}]})",
+          masks()),
+      R"({"content":[{"type":"thinking","thinking":"[IP_ADDRESS_1]","signature":"s"},{"type":"text","text":"10.0.0.1"}]})");
+}
+
 }  // namespace
 }  // namespace signalbox::replies

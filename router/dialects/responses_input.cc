@@ -1,0 +1,251 @@
+// Items become messages. Tool calls join the preceding assistant message, as in chat completions.
+
+#include "router/dialects/responses_input.h"
+
+#include <array>
+#include <utility>
+
+#include "base/json_writer.h"
+
+namespace signalbox::dialects {
+namespace {
+
+using json::Value;
+
+// Items of features that run at the provider.
+constexpr auto kProviderItems = std::to_array<std::string_view>(
+    {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+     "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response",
+     "tool_search_call", "tool_search_output"});
+
+}  // namespace
+
+std::string function_name(std::string_view space, std::string_view name) {
+  return space.empty() ? std::string(name) : fmt::format("{}__{}", space, name);
+}
+
+/// Adds an item in the form in which the API lists it: with an id, and a message's content as
+/// parts.
+void ResponsesInput::add_listed_item(const Value& item, std::string_view kind) {
+  json::Writer out;
+  out.begin_object();
+  const auto id = item.find("id");
+  if (!id || !id->is_string())
+    out.member("id",
+               fmt::format("{}_{}i{}", kind == "message" ? "msg" : "item", token_, items_.size()));
+  if (!item.find("type")) out.member("type", kind);
+  for (const json::Member& member : item.members()) {
+    if (member.key == "id" && !member.value.is_string()) continue;
+    out.key(member.key);
+    if (member.key == "content" && member.value.is_string()) {
+      const auto role = item.find("role");
+      const bool is_assistant = role && role->is_string() && role->text() == "assistant";
+      out.begin_array().begin_object().member("type", is_assistant ? "output_text" : "input_text");
+      out.key("text").raw(member.value.raw()).end_object().end_array();
+    } else {
+      out.raw(member.value.raw());
+    }
+  }
+  items_.push_back(out.end_object().take());
+}
+
+Result<void> ResponsesInput::add_image(const Value& part, const std::string& path) {
+  if (given(part, "file_id")) {
+    losses_.refuse(no_equivalent(path + ".file_id"));
+    return {};
+  }
+  SIGNALBOX_TRY(const std::string_view url, text_member(part, "image_url", path));
+  json::Writer out;
+  out.begin_object().member("type", "image_url").key("image_url").begin_object();
+  out.member("url", url);
+  if (const auto detail = given(part, "detail")) out.key("detail").raw(detail->raw());
+  messages_.add_part(out.end_object().end_object().take());
+  return {};
+}
+
+Result<void> ResponsesInput::add_file(const Value& part, const std::string& path) {
+  if (given(part, "file_url")) losses_.refuse(no_equivalent(path + ".file_url"));
+  json::Writer out;
+  out.begin_object().member("type", "file").key("file").begin_object();
+  for (const std::string_view key : {"file_id", "file_data", "filename"}) {
+    if (const auto value = given(part, key)) out.key(key).raw(value->raw());
+  }
+  messages_.add_part(out.end_object().end_object().take());
+  return {};
+}
+
+Result<void> ResponsesInput::add_part(const Value& part, const std::string& path) {
+  if (!part.is_object()) return wrong_type(path, "an object", part);
+  SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
+  if (type == "input_text" || type == "output_text") {
+    SIGNALBOX_TRY_VOID(text_member(part, "text", path));
+    messages_.add_text(part.find("text")->raw());
+  } else if (type == "input_image") {
+    return add_image(part, path);
+  } else if (type == "input_file") {
+    return add_file(part, path);
+  } else {
+    messages_.add_part(std::string(part.raw()));
+  }
+  return {};
+}
+
+Result<void> ResponsesInput::add_message(const Value& item, const std::string& path) {
+  constexpr auto kRoles =
+      std::to_array<std::string_view>({"user", "assistant", "system", "developer"});
+  SIGNALBOX_TRY(const std::string_view role, text_member(item, "role", path));
+  if (!holds(kRoles, role)) {
+    losses_.refuse(
+        wrong(path + ".role", "unknown role (known: user, assistant, system, developer)").value());
+  }
+  if (role != "user") flush_media();
+  if (messages_.has_content() || !messages_.is_open(role)) messages_.end();
+  messages_.begin(role);
+  for (std::string& part : media_) messages_.add_part(std::move(part));
+  media_.clear();
+  const auto content = item.find("content");
+  if (!content) return wrong(path + ".content", "missing");
+  if (content->is_string()) {
+    messages_.add_text(content->raw());
+    return {};
+  }
+  if (!content->is_array()) return wrong_type(path + ".content", "a string or an array", *content);
+  size_t index = 0;
+  for (const Value& part : content->items()) {
+    SIGNALBOX_TRY_VOID(add_part(part, fmt::format("{}.content[{}]", path, index++)));
+  }
+  return {};
+}
+
+Result<void> ResponsesInput::add_call(const Value& item, const std::string& path, bool custom) {
+  flush_media();
+  SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
+  SIGNALBOX_TRY(const std::string_view name, text_member(item, "name", path));
+  SIGNALBOX_TRY(const std::string_view space, optional_text(item, "namespace", path));
+  SIGNALBOX_TRY(const std::string_view arguments,
+                text_member(item, custom ? "input" : "arguments", path));
+  std::string object;
+  if (custom) object = fmt::format("{{{}:{}}}", json::quote(kCustomInput), json::quote(arguments));
+  messages_.begin("assistant");
+  messages_.add_call(call, function_name(space, name), custom ? object : arguments);
+  return {};
+}
+
+/// Pictures and files move to a message of the user, because the result of a tool may only be text.
+Result<void> ResponsesInput::add_output(const Value& item, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view call, text_member(item, "call_id", path));
+  const auto output = item.find("output");
+  if (!output) return wrong(path + ".output", "missing");
+  if (output->is_string()) {
+    messages_.add_result(call, output->raw());
+    return {};
+  }
+  if (!output->is_array()) return wrong_type(path + ".output", "a string or an array", *output);
+  messages_.end();
+  ChatMessages outer = std::exchange(messages_, ChatMessages());
+  messages_.begin("tool");
+  size_t index = 0;
+  for (const Value& part : output->items()) {
+    SIGNALBOX_TRY_VOID(add_part(part, fmt::format("{}.output[{}]", path, index++)));
+  }
+  const std::vector<std::string> texts = messages_.take_texts(media_);
+  messages_ = std::move(outer);
+  json::Writer out;
+  out.begin_array();
+  for (const std::string& text : texts)
+    out.begin_object().member("type", "text").key("text").raw(text).end_object();
+  out.end_array();
+  messages_.add_result(call, texts.size() == 1 ? texts.front() : out.take());
+  return {};
+}
+
+/// No message of the user followed the results of tools.
+void ResponsesInput::flush_media() {
+  if (media_.empty()) return;
+  messages_.end();
+  messages_.begin("user");
+  for (std::string& part : media_) messages_.add_part(std::move(part));
+  media_.clear();
+  messages_.end();
+}
+
+Result<void> ResponsesInput::add_reference(const Value& item, const std::string& path) {
+  SIGNALBOX_TRY(const std::string_view id, text_member(item, "id", path));
+  const std::optional<std::string> found = resolving_ ? std::nullopt : earlier_.item(id);
+  if (!found) {
+    losses_.refuse(
+        wrong(path + ".id", "there is no stored item {}", json::quote_briefly(id)).value());
+    return {};
+  }
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(*found));
+  resolving_ = true;
+  Result<void> added = add_item(document.root(), path);
+  resolving_ = false;
+  return added;
+}
+
+Result<void> ResponsesInput::add_reasoning(const Value& item, const std::string& path) {
+  if (given(item, "encrypted_content")) losses_.hint("reasoning.encrypted_content");
+  const auto content = given(item, "content");
+  const std::string_view key = content ? "content" : "summary";
+  const auto thoughts = given(item, key);
+  if (!thoughts) return {};
+  flush_media();
+  if (messages_.has_content() || !messages_.is_open("assistant")) messages_.end();
+  size_t index = 0;
+  for (const Value& thought : thoughts->items()) {
+    const std::string at = fmt::format("{}.{}[{}]", path, key, index++);
+    SIGNALBOX_TRY(const std::string_view text, text_member(thought, "text", at));
+    messages_.begin("assistant");
+    messages_.add_reasoning(text);
+  }
+  return {};
+}
+
+Result<void> ResponsesInput::add_item(const Value& item, const std::string& path) {
+  constexpr auto kMembers = std::to_array<std::string_view>(
+      {"type", "role", "content", "call_id", "name", "arguments", "output"});
+  if (!item.is_object()) return wrong_type(path, "an object", item);
+  SIGNALBOX_TRY_VOID(refuse_repeats(item, kMembers, path));
+  SIGNALBOX_TRY(const std::string_view type, optional_text(item, "type", path));
+  if (type == "item_reference") return add_reference(item, path);
+  add_listed_item(item, type.empty() ? "message" : type);
+  if (type.empty() || type == "message") return add_message(item, path);
+  if (type == "function_call") return add_call(item, path, false);
+  if (type == "custom_tool_call") return add_call(item, path, true);
+  if (type == "function_call_output" || type == "custom_tool_call_output")
+    return add_output(item, path);
+  if (type == "reasoning") return add_reasoning(item, path);
+  if (holds(kProviderItems, type)) {
+    losses_.drop(fmt::format("input.{}", type), item);
+    return {};
+  }
+  losses_.drop("input", item);  // its text is for guards only
+  losses_.refuse(wrong(path + ".type",
+                       "{} has no equivalent in a chat completion (known: message, function_call, "
+                       "function_call_output, custom_tool_call, custom_tool_call_output, "
+                       "item_reference, reasoning)",
+                       json::quote_briefly(type))
+                     .value());
+  return {};
+}
+
+Result<void> ResponsesInput::add_input(const Value& input) {
+  if (input.is_string()) {
+    messages_.begin("user");
+    messages_.add_text(input.raw());
+    items_.push_back(fmt::format(
+        R"({{"id":"msg_{}i0","type":"message","role":"user","content":[{{"type":"input_text","text":{}}}]}})",
+        token_, input.raw()));
+    return {};
+  }
+  if (!input.is_array()) return wrong_type("input", "a string or an array", input);
+  size_t index = 0;
+  for (const Value& item : input.items()) {
+    SIGNALBOX_TRY_VOID(add_item(item, fmt::format("input[{}]", index++)));
+  }
+  flush_media();
+  return {};
+}
+
+}  // namespace signalbox::dialects

@@ -1,0 +1,53 @@
+#pragma once
+// Reads the input of a request of the Responses API: a text, or items.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/dialects/chat_messages.h"
+#include "router/dialects/losses.h"
+#include "router/dialects/responses.h"
+
+namespace signalbox::dialects {
+
+/// The name of a function that stands for a tool of a namespace.
+std::string function_name(std::string_view space, std::string_view name);
+
+/// Collects the messages of a chat completion. Errors: kInvalid for a malformed member, with its
+/// path.
+class ResponsesInput {
+ public:
+  /// All arguments outlive this object.
+  ResponsesInput(std::string_view token, const Earlier& earlier, Losses& losses)
+      : token_(token), earlier_(earlier), losses_(losses) {}
+
+  Result<void> add_input(const json::Value& input);
+  /// The elements of the array of messages.
+  std::string take() { return messages_.take(); }
+  /// The items as the API lists them.
+  const std::vector<std::string>& items() const { return items_; }
+
+ private:
+  Result<void> add_item(const json::Value& item, const std::string& path);
+  Result<void> add_message(const json::Value& item, const std::string& path);
+  Result<void> add_part(const json::Value& part, const std::string& path);
+  Result<void> add_image(const json::Value& part, const std::string& path);
+  Result<void> add_file(const json::Value& part, const std::string& path);
+  Result<void> add_call(const json::Value& item, const std::string& path, bool custom);
+  Result<void> add_output(const json::Value& item, const std::string& path);
+  Result<void> add_reference(const json::Value& item, const std::string& path);
+  Result<void> add_reasoning(const json::Value& item, const std::string& path);
+  void add_listed_item(const json::Value& item, std::string_view kind);
+  void flush_media();
+
+  std::string_view token_;
+  const Earlier& earlier_;
+  Losses& losses_;
+  ChatMessages messages_;
+  std::vector<std::string> media_;  // from results of tools, for the user's next message
+  std::vector<std::string> items_;
+  bool resolving_ = false;  // an item that another one refers to
+};
+
+}  // namespace signalbox::dialects
