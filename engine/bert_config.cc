@@ -10,17 +10,17 @@
 namespace signalbox::engine {
 namespace {
 
-struct Family {
+struct FamilyReader {
   std::string_view model_type;
   Result<BertConfig> (*read)(const weights::HfObject& config);
 };
 
-constexpr std::array kFamilies = {Family{"bert", read_bert},
-                                  Family{"roberta", read_roberta},
-                                  Family{"xlm-roberta", read_xlm_roberta},
-                                  Family{"distilbert", read_distilbert},
-                                  Family{"electra", read_electra},
-                                  Family{"albert", read_albert}};
+constexpr std::array kFamilies = {FamilyReader{"bert", read_bert},
+                                  FamilyReader{"roberta", read_roberta},
+                                  FamilyReader{"xlm-roberta", read_xlm_roberta},
+                                  FamilyReader{"distilbert", read_distilbert},
+                                  FamilyReader{"electra", read_electra},
+                                  FamilyReader{"albert", read_albert}};
 
 }  // namespace
 
@@ -32,13 +32,13 @@ void BertConfig::number_layers(int32_t count, std::string_view path) {
 }
 
 bool is_bert_family(std::string_view model_type) {
-  return std::ranges::find(kFamilies, model_type, &Family::model_type) != kFamilies.end();
+  return std::ranges::find(kFamilies, model_type, &FamilyReader::model_type) != kFamilies.end();
 }
 
 Result<BertConfig> read_bert_config(const weights::HfConfig& file) {
   const weights::HfObject config = file.root();
   SIGNALBOX_TRY(const std::string type, config.string("model_type", ""));
-  const auto family = std::ranges::find(kFamilies, type, &Family::model_type);
+  const auto family = std::ranges::find(kFamilies, type, &FamilyReader::model_type);
   if (family == kFamilies.end()) {
     return fail(Code::kUnsupported, "{}: \"{}\" is not supported", config.where("model_type"),
                 type);

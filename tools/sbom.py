@@ -3,7 +3,7 @@
 # version, the source package and the checksums of the files. Header-only libraries are taken from docs/dependencies.md, which
 # lists every dependency, and the contents of the dashboard's bundle from its package-lock.json.
 #
-# usage: tools/sbom.py VERSION PROGRAM LIBRARIES      LIBRARIES: a file with one path per line
+# usage: tools/sbom.py VERSION PROGRAM LIBRARIES [SYSROOT]      LIBRARIES: a file with one path per line, all below SYSROOT
 import datetime
 import hashlib
 import json
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def main():
     version, program, libraries = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]).read_text().split()
+    sysroot = sys.argv[4] if len(sys.argv) > 4 else ""
     packages = {}
     for library, name in owners(libraries).items():
         packages.setdefault(name, []).append(library)
@@ -38,7 +39,7 @@ def main():
             entry["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                                       "referenceLocator": f"pkg:deb/debian/{name}@{installed}"}]
             if files:
-                entry["comment"] = "; ".join(f"{file} sha256:{sha256(file)}" for file in sorted(files))
+                entry["comment"] = "; ".join(f"{file.removeprefix(sysroot)} sha256:{sha256(file)}" for file in sorted(files))
             document["packages"].append(entry)
             document["relationships"].append(relation("SPDXRef-Package-signalbox", how, entry["SPDXID"]))
     for name, lock in sorted(bundled().items()):
@@ -75,7 +76,7 @@ def owners(libraries):
     names = {}
     for library in libraries:
         real = os.path.realpath(library)
-        names[library] = [library, real, real.removeprefix("/usr"), library.removeprefix("/usr")]
+        names[library] = [library, real, real.replace("/usr/lib/", "/lib/"), library.replace("/usr/lib/", "/lib/")]
     run = subprocess.run(["dpkg-query", "--search", *sorted({name for all in names.values() for name in all})], capture_output=True, text=True)
     found = {path: package.split(":")[0].split(",")[0] for package, path in (line.split(": ", 1) for line in run.stdout.splitlines())}
     out = {library: next((found[name] for name in all if name in found), None) for library, all in names.items()}
