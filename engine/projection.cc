@@ -3,6 +3,7 @@
 #include "engine/projection.h"
 
 #include <array>
+#include <optional>
 
 #include "engine/tensor_reader.h"
 #include "weights/hf_config.h"
@@ -11,17 +12,15 @@
 namespace signalbox::engine {
 namespace {
 
-using Activation = void (*kernels::Table::*)(int64_t, float*);
-
-// Names of PyTorch's classes, with null for no activation.
-constexpr std::array<std::pair<std::string_view, Activation>, 4> kDenseActivations{{
-    {"Identity", nullptr},
-    {"Tanh", &kernels::Table::tanh},
-    {"ReLU", &kernels::Table::relu},
-    {"GELU", &kernels::Table::gelu},
+// Names of PyTorch's classes.
+constexpr std::array<std::pair<std::string_view, std::optional<Activation>>, 4> kDenseActivations{{
+    {"Identity", std::nullopt},
+    {"Tanh", Activation::kTanh},
+    {"ReLU", Activation::kRelu},
+    {"GELU", Activation::kGelu},
 }};
 
-Result<Activation> read_dense_activation(const weights::HfObject& config) {
+Result<std::optional<Activation>> read_dense_activation(const weights::HfObject& config) {
   constexpr std::string_view kKey = "activation_function";
   SIGNALBOX_TRY(const std::string name, config.string(kKey, "torch.nn.modules.activation.Tanh"));
   const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
@@ -45,7 +44,7 @@ Result<Projection> Projection::open(std::span<const std::filesystem::path> direc
     SIGNALBOX_TRY(const int32_t in, config.integer("in_features", 1, kWidthMax));
     SIGNALBOX_TRY(const int32_t columns, config.integer("out_features", 1, kWidthMax));
     SIGNALBOX_TRY(const bool bias, config.boolean("bias", true));
-    SIGNALBOX_TRY(const Activation activation, read_dense_activation(config));
+    SIGNALBOX_TRY(const auto activation, read_dense_activation(config));
     if (in != out.width_after(width)) {
       return fail(Code::kCorrupt, "{}: {}, but the vectors before this layer have {} values",
                   config.where("in_features"), in, out.width_after(width));
@@ -65,8 +64,8 @@ void Projection::apply(const kernels::Table& kernels, std::vector<float>& x) con
   for (const Layer& layer : layers_) {
     std::vector<float> y(layer.linear.out());
     layer.linear.apply(kernels, 1, x.data(), kernels::Finish::kStore, unused, y.data());
-    if (layer.activation != nullptr) {
-      (kernels.*layer.activation)(static_cast<int64_t>(y.size()), y.data());
+    if (layer.activation) {
+      activate(kernels, *layer.activation, static_cast<int64_t>(y.size()), y.data());
     }
     x = std::move(y);
   }

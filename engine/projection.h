@@ -3,11 +3,13 @@
 // EmbeddingGemma's `2_Dense` and `3_Dense`.
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "engine/activation.h"
 #include "engine/linear.h"
 #include "kernels/kernels.h"
 
@@ -34,7 +36,7 @@ class Projection {
  private:
   struct Layer {
     Linear linear;
-    void (*kernels::Table::*activation)(int64_t n, float* x) = nullptr;  // null: none
+    std::optional<Activation> activation;
   };
 
   std::vector<Layer> layers_;

@@ -25,7 +25,7 @@ constexpr auto kOnlyInMessages = std::to_array<std::string_view>(
 
 // Chat completion members that are either derived from other members here or give a reply that a
 // message cannot express.
-constexpr auto kOnlyInChats = std::to_array<std::string_view>(
+constexpr auto kChatsButNotMessages = std::to_array<std::string_view>(
     {"functions", "function_call", "stop", "user", "response_format", "reasoning_effort", "n",
      "parallel_tool_calls", "stream_options", "prediction", "modalities", "logprobs"});
 
@@ -201,7 +201,7 @@ Result<void> MessagesReader::write_rest(const Value& root) {
     losses_.hint("cache_control");
   for (const json::Member& member : root.members()) {
     if (holds(kMessagesMembers, member.key)) continue;
-    if (!holds(kOnlyInMessages, member.key) && !holds(kOnlyInChats, member.key)) {
+    if (!holds(kOnlyInMessages, member.key) && !holds(kChatsButNotMessages, member.key)) {
       out_.key(member.key).raw(member.value.raw());
     } else if (!is_unset(member.value)) {
       losses_.drop(member.key, member.value);

@@ -55,7 +55,7 @@ constexpr auto kHints =
 
 // Chat completion members that are either derived from other members here or give a reply that a
 // response cannot express.
-constexpr auto kOnlyInChats = std::to_array<std::string_view>(
+constexpr auto kChatsButNotResponses = std::to_array<std::string_view>(
     {"messages", "functions", "function_call", "response_format", "reasoning_effort", "n",
      "max_tokens", "max_completion_tokens", "verbosity", "prediction", "modalities", "logprobs"});
 
@@ -265,7 +265,7 @@ Result<void> ResponsesReader::write_rest(const Value& root) {
     out_.member("include_usage", true).end_object();
   }
   for (const json::Member& member : root.members()) {
-    if (!holds(kResponsesMembers, member.key) && !holds(kOnlyInChats, member.key))
+    if (!holds(kResponsesMembers, member.key) && !holds(kChatsButNotResponses, member.key))
       out_.key(member.key).raw(member.value.raw());
   }
   return {};
@@ -281,7 +281,7 @@ Result<void> ResponsesReader::check(const Value& root) {
       losses_.drop(member.key, member.value);  // variables of a prompt are text
       losses_.refuse(no_equivalent(member.key));
     }
-    if (holds(kOnlyInResponses, member.key) || holds(kOnlyInChats, member.key))
+    if (holds(kOnlyInResponses, member.key) || holds(kChatsButNotResponses, member.key))
       losses_.drop(member.key, member.value);
     if (holds(kHints, member.key) && member.value.raw() != "\"disabled\"") losses_.hint(member.key);
   }
