@@ -11,17 +11,17 @@
 namespace signalbox::engine {
 namespace {
 
-using Activation = void (*kernels::Table::*)(int64_t, float*);
+using DenseActivation = void (*kernels::Table::*)(int64_t, float*);
 
 // Names of PyTorch's classes, with null for no activation.
-constexpr std::array<std::pair<std::string_view, Activation>, 4> kDenseActivations{{
+constexpr std::array<std::pair<std::string_view, DenseActivation>, 4> kDenseActivations{{
     {"Identity", nullptr},
     {"Tanh", &kernels::Table::tanh},
     {"ReLU", &kernels::Table::relu},
     {"GELU", &kernels::Table::gelu},
 }};
 
-Result<Activation> read_dense_activation(const weights::HfObject& config) {
+Result<DenseActivation> read_dense_activation(const weights::HfObject& config) {
   constexpr std::string_view kKey = "activation_function";
   SIGNALBOX_TRY(const std::string name, config.string(kKey, "torch.nn.modules.activation.Tanh"));
   const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
@@ -45,7 +45,7 @@ Result<Projection> Projection::open(std::span<const std::filesystem::path> direc
     SIGNALBOX_TRY(const int32_t in, config.integer("in_features", 1, kWidthMax));
     SIGNALBOX_TRY(const int32_t columns, config.integer("out_features", 1, kWidthMax));
     SIGNALBOX_TRY(const bool bias, config.boolean("bias", true));
-    SIGNALBOX_TRY(const Activation activation, read_dense_activation(config));
+    SIGNALBOX_TRY(const DenseActivation activation, read_dense_activation(config));
     if (in != out.width_after(width)) {
       return fail(Code::kCorrupt, "{}: {}, but the vectors before this layer have {} values",
                   config.where("in_features"), in, out.width_after(width));
