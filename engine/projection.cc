@@ -12,7 +12,6 @@
 namespace signalbox::engine {
 namespace {
 
-<<<<<<< HEAD
 // Names of PyTorch's classes.
 constexpr std::array<std::pair<std::string_view, std::optional<Activation>>, 4> kDenseActivations{{
     {"Identity", std::nullopt},
@@ -22,19 +21,6 @@ constexpr std::array<std::pair<std::string_view, std::optional<Activation>>, 4> 
 }};
 
 Result<std::optional<Activation>> read_dense_activation(const weights::HfObject& config) {
-=======
-using DenseActivation = void (*kernels::Table::*)(int64_t, float*);
-
-// Names of PyTorch's classes, with null for no activation.
-constexpr std::array<std::pair<std::string_view, DenseActivation>, 4> kDenseActivations{{
-    {"Identity", nullptr},
-    {"Tanh", &kernels::Table::tanh},
-    {"ReLU", &kernels::Table::relu},
-    {"GELU", &kernels::Table::gelu},
-}};
-
-Result<DenseActivation> read_dense_activation(const weights::HfObject& config) {
->>>>>>> deberta
   constexpr std::string_view kKey = "activation_function";
   SIGNALBOX_TRY(const std::string name, config.string(kKey, "torch.nn.modules.activation.Tanh"));
   const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
@@ -58,11 +44,7 @@ Result<Projection> Projection::open(std::span<const std::filesystem::path> direc
     SIGNALBOX_TRY(const int32_t in, config.integer("in_features", 1, kWidthMax));
     SIGNALBOX_TRY(const int32_t columns, config.integer("out_features", 1, kWidthMax));
     SIGNALBOX_TRY(const bool bias, config.boolean("bias", true));
-<<<<<<< HEAD
     SIGNALBOX_TRY(const auto activation, read_dense_activation(config));
-=======
-    SIGNALBOX_TRY(const DenseActivation activation, read_dense_activation(config));
->>>>>>> deberta
     if (in != out.width_after(width)) {
       return fail(Code::kCorrupt, "{}: {}, but the vectors before this layer have {} values",
                   config.where("in_features"), in, out.width_after(width));

@@ -154,14 +154,8 @@ struct Table {
   /// tier gives the same bytes.
   void (*quantize_rows)(int32_t rows, int32_t cols, const float* x, uint8_t* q, float* scales);
 
-<<<<<<< HEAD
   /// In place, x (n) = gelu(x), its form with tanh, tanh(x), or max(x, 0). The form with tanh,
   /// v/2 (1 + tanh(sqrt(2/pi) (v + 0.044715 v^3))), is up to 5e-4 off the exact one.
-=======
-  /// In place, x (n) = gelu(x), its form with tanh, tanh(x), or max(x, 0). The second form is v/2
-  /// (1
-  /// + tanh(sqrt(2/pi) (v + 0.044715 v^3))), which is up to 5e-4 off the first.
->>>>>>> deberta
   void (*gelu)(int64_t n, float* x);
   void (*gelu_tanh)(int64_t n, float* x);
   void (*tanh)(int64_t n, float* x);
