@@ -118,5 +118,18 @@ TEST(Unigram, takes_a_word_of_a_megabyte_whole) {
   EXPECT_EQ(encode_with(model, word, scratch), (Encoded{{0}, {{0, 1 << 20}}}));
 }
 
+// The layout in which DeBERTa's tokenizers are published. The text is split at [MASK] first, and
+// the normaliser then removes the spaces around each part.
+TEST(Unigram, reads_the_layout_of_debertas_tokenizers) {
+  const auto tokenizer =
+      Tokenizer::parse(read_file(data_file("deberta.json")), "deberta.json").value();
+  Encoding found;
+  tokenizer->encode("  hello,   the routers! [MASK] a\u00E9\n", {.tokens_max = 0}, found);
+  EXPECT_EQ(found.ids, (std::vector<int32_t>{1, 9, 10, 5, 6, 7, 8, 12, 15, 14, 3, 2}));
+  tokenizer->encode_pair("hello", "the world", {.tokens_max = 0}, found);
+  EXPECT_EQ(found.ids, (std::vector<int32_t>{1, 9, 2, 5, 11, 2}));
+  EXPECT_EQ(found.type_ids, (std::vector<uint8_t>{0, 0, 0, 1, 1, 1}));
+}
+
 }  // namespace
 }  // namespace signalbox::tokenizer

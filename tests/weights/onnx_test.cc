@@ -96,6 +96,11 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
                  onnx_node("MatMul", "/b/MatMul_1", {"y", "onnx::X_1"}, "z")},
                 unnamed),
             (Texts{{"b.weight", turned}}));
+  // Exporters number the uses of a layer, as DeBERTa uses its own for contents and distances.
+  EXPECT_EQ(one({onnx_node("MatMul", "/b/query/MatMul", {"x", "onnx::X_1"}, "y"),
+                 onnx_node("MatMul", "/b/query_1/MatMul", {"z", "onnx::X_1"}, "w")},
+                unnamed),
+            (Texts{{"b.query.weight", turned}}));
 }
 
 TEST(Onnx, knows_equal_parameters_that_are_stored_once) {
