@@ -159,9 +159,11 @@ constexpr Section kSystemModels{kSystemModelsKeys};
 
 void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
   if (variant.starts_with("http"))
-    reader.not_built(
+    reader.does_without(
         node.line,
-        fmt::format("{}: the router runs the model directory itself and calls no server", variant));
+        fmt::format("has no effect: {}: the router runs the model directory itself and calls no "
+                    "server",
+                    variant));
 }
 
 constexpr std::string_view kOwnKind =

@@ -62,9 +62,10 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
 void report_missing(Reader& reader, uint32_t line, const std::string& type, bool is_essential,
                     Decision& out) {
   if (is_essential) out.missing_plugins.push_back(type);
-  reader.not_built(line, fmt::format("{}: {}", type,
-                                     is_essential ? "requests that reach this decision are refused"
-                                                  : "requests go on without it"));
+  reader.does_without(line,
+                      fmt::format("{} is not supported: {}", type,
+                                  is_essential ? "requests that reach this decision are refused"
+                                               : "requests go on without it"));
 }
 
 // The plugin tools cannot rewrite the conversation yet.

@@ -51,8 +51,8 @@ SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& s
 /// 0.5.
 SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals);
 
-/// Counts messages by role, tools, tool calls, their results and images. Without a predicate, and
-/// for the feature `exists`, a count of at least one matches.
+/// Counts messages by role, tools, tool calls, their results and images. `exists` matches a count of
+/// at least one; `count` matches if the predicate holds, and always without one.
 SignalTypeResult conversation_signals(const std::vector<config::ConversationSignal>& signals);
 
 /// Event words in the user's last message: types, codes, severities (critical, high, medium, low),
