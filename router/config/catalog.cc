@@ -46,7 +46,7 @@ constexpr Key kEmbeddingConfigKeys[] = {
     object(FIELD(EmbeddingModel, prototype_scoring), kPrototypeScoring, kFromExamples),
     number(FIELD(EmbeddingModel, distance_scale), 0.01, 2,
            "Factor of 1 - cosine before a similarity is compared with a threshold. Default: 1 if "
-           "`minilm_model_path` is given, otherwise 0.65, because thresholds were then chosen for "
+           "`minilm_model_path` is given, otherwise 0.6, because thresholds were then chosen for "
            "upstream's model. Signalbox only."),
 };
 constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};

@@ -68,14 +68,6 @@ void report_missing(Reader& reader, uint32_t line, const std::string& type, bool
                                                : "requests go on without it"));
 }
 
-// The plugin tools cannot rewrite the conversation yet.
-void report_unbuilt_parts(Reader& reader, uint32_t line, Decision& out) {
-  const std::optional<ToolsPlugin>& tools = out.tools;
-  if (!tools || !tools->enabled || tools->mode == ToolsPlugin::Mode::kPassthrough) return;
-  if (tools->strip_tool_history)
-    report_missing(reader, line, "tools (strip_tool_history)", true, out);
-}
-
 void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
   PluginText plugin;
   read_section(reader, node, kPluginText, &plugin);
@@ -98,11 +90,7 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
                    key.access->object(reinterpret_cast<char*>(&plugins) + key.offset));
     });
   };
-  if (!key.is_planned) {
-    read();
-    if (key.name == "tools") report_unbuilt_parts(reader, line, out);
-    return;
-  }
+  if (!key.is_planned) return read();
   const bool is_off = configuration.kind == yaml::Kind::kMapping &&
                       !configuration.entries.empty() && is_idle(configuration);
   if (!is_off) report_missing(reader, line, plugin.type, form->is_essential, out);

@@ -483,8 +483,8 @@ constexpr Key kPrototypeScoringKeys[] = {
     share(FIELD(PrototypeScoring, best_weight),
           "Weight of the nearest prototype; the mean has the rest. Default: 0.75."),
     count(FIELD(PrototypeScoring, top_m), "Prototypes in the mean. Default: 2."),
-    number(FIELD(PrototypeScoring, margin_threshold), -1, 2, "Least margin to the next class.")
-        .no_effect("the score alone decides"),
+    number(FIELD(PrototypeScoring, margin_threshold), -1, 2,
+           "Least margin to the next class. Only preferences compare it, as in upstream."),
 };
 
 constexpr Key kSignalsKeys[] = {

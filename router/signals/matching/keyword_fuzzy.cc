@@ -104,8 +104,8 @@ class Fuzzy : public KeywordMatcher {
     uint32_t keyword;
     std::u32string text;
     size_t units;
-    double threshold = 0;         // least likeness
-    std::optional<size_t> edits;  // greatest distance, if the signal states one
+    double threshold = 0;              // least likeness
+    std::optional<size_t> edits = {};  // greatest distance, if the signal states one
   };
   struct Scratch {
     std::vector<uint32_t> tried;  // (targets) the unit around which a target was last compared
