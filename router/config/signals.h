@@ -21,19 +21,19 @@ struct PrototypeScoring {
   double best_weight = 0.75;
   uint32_t top_m = 2;
   double margin_threshold = 0;
-  double distance_scale = 1;  // EmbeddingModel::scale(), which is not a key of its own here
+  double similarity_exponent = 1;  // EmbeddingModel::exponent(), which is not a key of its own here
 };
 
 struct KeywordSignal {
   enum class Operator { kAnd, kOr, kNor };
-  enum class Method { kRegex, kBm25, kNgram, kFuzzy };
+  enum class Method { kWords, kRegex, kBm25, kNgram, kFuzzy };
   std::string name;
   Operator op = Operator::kOr;
   std::vector<std::string> keywords;
   bool case_sensitive = false;
-  Method method = Method::kRegex;
+  Method method = Method::kWords;
   bool fuzzy_match = false;
-  double fuzzy_threshold = 0;  // 0 to 100; 0: the default of the method
+  double fuzzy_threshold = 0;  // up to 10: edits; up to 100: percent; 0: the method's default
   double bm25_threshold = 0.1;
   double ngram_threshold = 0.4;
   uint32_t ngram_arity = 3;
