@@ -26,7 +26,11 @@ std::string digest_hex(const EVP_MD* kind, std::initializer_list<std::string_vie
   EVP_MD_CTX_free(context);
   std::string hex;
   hex.reserve(2 * size);
-  for (unsigned int i = 0; i < size; ++i) hex += fmt::format("{:02x}", digest[i]);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (unsigned int i = 0; i < size; ++i) {
+    hex += kDigits[digest[i] >> 4];
+    hex += kDigits[digest[i] & 15];
+  }
   return hex;
 }
 

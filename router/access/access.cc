@@ -21,27 +21,12 @@ Roles default_roles() {
       "health.read",     "ready.read",  "docs.read", "metrics.read", "config.read",
       "classify.invoke", "replay.read", "data.read", "cache.read",   "compression.read"};
   std::vector<std::string> editor = viewer;
-  for (const char* more : {"config.write", "learning.ingest", "replay.detail", "data.write",
-                           "cache.invalidate", "compression.preview", "chat.invoke"}) {
+  for (const char* more :
+       {"config.write", "learning.ingest", "replay.detail", "data.write", "cache.invalidate",
+        "compression.preview", "chat.invoke", "keys.read", "keys.write"}) {
     editor.emplace_back(more);
   }
   return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
-}
-
-bool equal(std::string_view a, std::string_view b) {
-  unsigned char difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
-  return difference == 0;
-}
-
-/// Returns "secret" for "Bearer secret", and "" for anything else.
-std::string_view bearer_token(std::string_view authorization) {
-  constexpr std::string_view kScheme = "bearer ";
-  if (!ascii::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
-  authorization.remove_prefix(kScheme.size());
-  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
-  return authorization;
 }
 
 bool allows(const std::vector<std::string>& permissions, std::string_view wanted) {
@@ -70,10 +55,27 @@ bool is_own_page(const Credentials& caller) {
 }
 
 bool changes_something(std::string_view permission) {
-  return permission == kConfigWrite || permission == kCacheInvalidate || permission == kChat;
+  return permission == kConfigWrite || permission == kCacheInvalidate || permission == kChat ||
+         permission == kKeysWrite;
 }
 
 }  // namespace
+
+bool equal(std::string_view a, std::string_view b) {
+  unsigned char difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  return difference == 0;
+}
+
+/// Returns "secret" for "Bearer secret", and "" for anything else.
+std::string_view bearer_token(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer ";
+  if (!ascii::iequals(authorization.substr(0, kScheme.size()), kScheme)) return {};
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
+}
 
 Credentials credentials_of(const http::Request& request) {
   return {request.headers.find("authorization"), request.headers.find("origin"),
@@ -142,8 +144,8 @@ Access::Verdict Access::check(std::string_view permission, const Credentials& ca
 std::vector<std::string_view> Access::granted(const Credentials& caller) const {
   std::vector<std::string_view> out;
   for (const std::string_view permission :
-       {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat,
-        std::string_view("metrics.read"), std::string_view("replay.read"),
+       {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat, kKeysRead,
+        kKeysWrite, std::string_view("metrics.read"), std::string_view("replay.read"),
         std::string_view("replay.detail")}) {
     if (check(permission, caller) == Verdict::kGranted) out.push_back(permission);
   }

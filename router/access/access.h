@@ -20,11 +20,19 @@ inline constexpr std::string_view kClassify = "classify.invoke";
 inline constexpr std::string_view kSecretView = "secret_view";
 inline constexpr std::string_view kChat =
     "chat.invoke";  // our own permission: calling models costs money
+inline constexpr std::string_view kKeysRead = "keys.read";  // our own: the clients' keys
+inline constexpr std::string_view kKeysWrite = "keys.write";
 /// For routes that every authenticated client may call.
 inline constexpr std::string_view kAnyone = "";
 
 /// True if only programs of this machine can connect to the address; localhost is one.
 bool is_loopback(std::string_view address);
+
+/// Compares in a time that depends on the lengths only.
+bool equal(std::string_view a, std::string_view b);
+
+/// Returns "secret" for "Bearer secret", and "" for anything else.
+std::string_view bearer_token(std::string_view authorization);
 
 /// The headers of a request that identify its sender.
 struct Credentials {

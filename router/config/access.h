@@ -1,10 +1,63 @@
 #pragma once
-// The identity of a client, from the headers of `global.services.authz.identity`.
+// Who may use the data listeners: the section `global.access`, which is Signalbox's, and the
+// identity of a client from the headers of `global.services.authz.identity`.
 
+#include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/config/services.h"
 
 namespace signalbox::config {
+
+/// A client's key. The key itself is stored nowhere.
+struct ClientKey {
+  std::string name;
+  std::string hash;  // "sha256:" and 64 hexadecimal digits of the key's SHA-256
+  std::string user;  // "": the name
+  std::vector<std::string> groups;
+  std::vector<std::string> models;   // that it may use; empty: all
+  std::vector<std::string> recipes;  // that it may use; empty: all
+  std::string expires;               // "2027-01-31" or "2027-01-31T12:00:00Z"; "": never
+  std::vector<RateLimit::Rule> limits;
+
+  const std::string& user_or_name() const { return user.empty() ? name : user; }
+};
+
+struct ClientAccess {
+  std::vector<ClientKey> keys;
+  std::string keys_file;
+  /// Addresses ("10.0.0.1", "10.0.0.0/8") whose identity headers count. Nullopt: this machine's, or
+  /// none if requests need a key.
+  std::optional<std::vector<std::string>> trusted_proxies;
+
+  bool requires_key() const { return !keys.empty() || !keys_file.empty(); }
+};
+
+/// Reads a file of keys, {"keys": [...]}, in the form of `global.access.keys`. Errors: kInvalid,
+/// one line for each mistake.
+Result<std::vector<ClientKey>> parse_keys(std::string_view text, std::string_view name);
+/// Writes such a file.
+std::string keys_text(const std::vector<ClientKey>& keys);
+
+/// Returns the seconds since 1970 of "2027-01-31", the beginning of that day in UTC, or of
+/// "2027-01-31T12:00:00Z". Nullopt for other texts.
+std::optional<int64_t> parse_time(std::string_view text);
+
+/// Addresses with the same first bits. IPv4 counts as IPv6, ::ffff:10.0.0.1.
+struct Network {
+  std::array<uint8_t, 16> bytes{};
+  int bits = 128;
+
+  /// False for a text that is no IP address.
+  bool contains(std::string_view address) const;
+};
+/// "10.0.0.1", "10.0.0.0/8", "fd00::/8". Nullopt for other texts.
+std::optional<Network> parse_network(std::string_view text);
 
 struct Config;
 

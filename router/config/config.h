@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "router/config/access.h"
 #include "router/config/catalog.h"
 #include "router/config/listeners.h"
 #include "router/config/providers.h"
@@ -25,6 +26,10 @@ struct Config {
   std::string setup;  // JSON; for other tools
   std::vector<std::string> auto_model_names{"auto", "vllm-sr/auto", "MoM"};
 
+  // global.access
+  ClientAccess access;
+  // global.spending; nullopt: nothing is counted beyond the metrics
+  std::optional<Spending> spending;
   // global.api
   ClientApis apis;
   // global.router

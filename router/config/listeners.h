@@ -12,7 +12,7 @@ namespace signalbox::config {
 
 struct Listener {
   std::string name;
-  std::string address = "0.0.0.0";
+  std::string address = "127.0.0.1";
   uint16_t port = 0;                           // 0: the system picks one (tests)
   std::chrono::milliseconds timeout{300'000};  // of a whole request, reply included
   std::string tls_cert_path = {};              // "": plain HTTP

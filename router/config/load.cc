@@ -1,4 +1,5 @@
-// From a file to a Config: YAML, then the migration of an older form, then the tables.
+// From a file to a Config: YAML, then the migration of an older form, then the tables. Also the
+// look-ups in a Config.
 
 #include "router/config/load.h"
 
@@ -69,6 +70,23 @@ Result<Migrated> migrate_file(const std::filesystem::path& path) {
   const yaml::Node migrated = migrate(reader, root);
   check_answers(reader, migrated, *inspection.config);  // older forms need no plugin
   return Migrated{yaml::write(migrated), reader.take_notices()};
+}
+
+const Model* Providers::find(std::string_view name) const {
+  for (const Model& model : models) {
+    if (model.name == name) return &model;
+  }
+  return nullptr;
+}
+
+bool follows_kubernetes(const Config& config) {
+  return config.router.config_source == "kubernetes";
+}
+
+std::vector<const Routing*> routings_of(const Config& config) {
+  std::vector<const Routing*> out{&config.routing};
+  for (const Recipe& recipe : config.recipes) out.push_back(&recipe.routing);
+  return out;
 }
 
 }  // namespace signalbox::config

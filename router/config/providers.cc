@@ -345,9 +345,12 @@ constexpr Key kPricingKeys[] = {
     positive(FIELD(Pricing, cached_input_per_1m),
              "Price of a million prompt tokens that the server has in its cache."),
     positive(FIELD(Pricing, cache_write_per_1m),
-             "Price of a million tokens written to the server's cache.")
-        .no_effect("costs do not include writes to a cache"),
+             "Price of a million tokens written to the server's cache. Default: that of prompt "
+             "tokens."),
     positive(FIELD(Pricing, completion_per_1m), "Price of a million generated tokens."),
+    positive(FIELD(Pricing, reasoning_per_1m),
+             "Price of a million generated tokens of reasoning. Default: that of generated tokens. "
+             "Signalbox only."),
 };
 constexpr Section kPricing{kPricingKeys};
 

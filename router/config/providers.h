@@ -50,6 +50,7 @@ struct Pricing {
   double cached_input_per_1m = 0;
   double cache_write_per_1m = 0;
   double completion_per_1m = 0;
+  double reasoning_per_1m = 0;  // 0: as other generated tokens
 };
 
 /// The failures of a call after which another worker is tried. All of them occur before the client

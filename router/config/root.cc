@@ -90,6 +90,18 @@ void note_foreign_thresholds(const yaml::Node& root, Config& config) {
   model.has_foreign_thresholds = node == nullptr && is_ours;
 }
 
+// Other machines reach a listener without an address only if the router knows its clients.
+void bind_listeners(const yaml::Node& root, Config& config) {
+  const yaml::Node* node = root.find("listeners");
+  if (config.listeners.empty()) config.listeners.push_back({.name = "http-8801", .port = 8801});
+  if (!config.access.requires_key()) return;
+  for (size_t i = 0; i < config.listeners.size(); ++i) {
+    const bool is_written =
+        node != nullptr && i < node->items.size() && node->items[i].find("address") != nullptr;
+    if (!is_written) config.listeners[i].address = "0.0.0.0";
+  }
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
@@ -98,12 +110,14 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_answers(reader, node, config);
   check_strangers(reader, node, config);
   note_foreign_thresholds(node, config);
-  if (config.listeners.empty()) config.listeners.push_back({.name = "http-8801", .port = 8801});
+  bind_listeners(node, config);
 }
 
 constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, name), "Name in logs and messages.").required(),
-    text(FIELD(Listener, address), "Address of the interface to bind. Default: 0.0.0.0."),
+    text(
+        FIELD(Listener, address),
+        "Address of the interface to bind. Default: 127.0.0.1, or 0.0.0.0 if requests need a key."),
     integer(FIELD(Listener, port), 0, 65535, "TCP port; 0 lets the system choose one.").required(),
     duration(FIELD(Listener, timeout), 1ms, 24h,
              "Time limit of a whole request, including its reply. Default: 300s."),
@@ -114,6 +128,9 @@ constexpr Key kListenerKeys[] = {
 constexpr Section kListener{kListenerKeys, checked<check_tls_pair<Listener>>};
 
 constexpr Key kGlobalKeys[] = {
+    object(FIELD(Config, access), kClientAccess, "Who may send requests. Signalbox only."),
+    object(FIELD(Config, spending), kSpending,
+           "Counts what requests spend, and limits it. Signalbox only."),
     object(FIELD_AS("api", Config, apis), kClientApis,
            "Requests of one API for servers of another. Signalbox only."),
     object(same<Config>("router"), kRouter, "The router itself."),

@@ -16,6 +16,12 @@ extern const Section kProviders;  // providers.cc
 // services.cc
 extern const Section kClientApis;
 extern const Section kServices;
+extern const Section kSpending;
+
+// access.cc
+extern const Section kClientAccess;
+extern const Section kAuthz;
+extern const Section kRateLimit;
 
 // stores.cc
 extern const Section kRedis;

@@ -178,6 +178,41 @@ void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
                                   std::is_same_v<Service, ResponseApi> ? "responses" : "records"));
 }
 
+constexpr Choice kBudgetBy[] = {
+    {"key", Spending::By::kKey}, {"user", Spending::By::kUser}, {"group", Spending::By::kGroup}};
+constexpr Choice kBudgetPer[] = {{"day", Spending::Per::kDay}, {"month", Spending::Per::kMonth}};
+constexpr Choice kBudgetThen[] = {{"warn", Spending::Then::kWarn},
+                                  {"cheaper", Spending::Then::kCheaper},
+                                  {"refuse", Spending::Then::kRefuse}};
+
+constexpr Key kSpendingBudgetKeys[] = {
+    text(FIELD(Spending::Budget, name), "Name of the budget in headers and refusals.").required(),
+    choice(FIELD(Spending::Budget, by), kBudgetBy, "Whose spending counts. Default: `key`."),
+    string(FIELD(Spending::Budget, of),
+           "The key, user or group. Default: each of them has this budget for itself."),
+    positive(FIELD(Spending::Budget, amount), "The most that may be spent.").required(),
+    text(FIELD(Spending::Budget, currency), "Currency of the amount. Default: USD."),
+    choice(FIELD(Spending::Budget, per), kBudgetPer,
+           "The period, in UTC, after which the budget begins anew. Default: `month`."),
+    choice(FIELD(Spending::Budget, then), kBudgetThen,
+           "For requests beyond the amount: `warn` answers with a header, `cheaper` takes the "
+           "decision's cheapest model, `refuse` answers 429 with the time of renewal. Default: "
+           "`refuse`."),
+    share(FIELD(Spending::Budget, warn_at),
+          "Share of the amount from which replies have the header x-vsr-budget. Default: 0.8."),
+};
+constexpr Section kSpendingBudget{kSpendingBudgetKeys};
+
+constexpr Key kSpendingKeys[] = {
+    text(FIELD(Spending, file),
+         "SQLite file of the spending, relative to this file. Default: `spending.db`."),
+    boolean(FIELD(Spending, request_usage),
+            "Request the usage of streams from servers of chat completions, and take it out of the "
+            "reply if the client did not request it. Default: true."),
+    named(FIELD(Spending, budgets), kSpendingBudget,
+          "Limits of what keys, users and groups may spend."),
+};
+
 constexpr Choice kUntranslatable[] = {{"drop", ClientApis::Untranslatable::kDrop},
                                       {"refuse", ClientApis::Untranslatable::kRefuse}};
 
@@ -264,103 +299,6 @@ constexpr Key kObservabilityKeys[] = {
 };
 constexpr Section kObservability{kObservabilityKeys};
 
-// --- identities and rate limits ---
-
-void check_identity(Reader& reader, const yaml::Node& node, Authz::Identity& identity) {
-  const auto check = [&](std::string_view key, const std::string& name) {
-    if (is_header_name(name)) return;
-    reader.at_key(key, [&] {
-      reader.error(node.find(key)->line,
-                   fmt::format("expected the name of a header, found \"{}\"", name));
-    });
-  };
-  check("user_id_header", identity.user_id_header);
-  check("user_groups_header", identity.user_groups_header);
-}
-
-constexpr Key kIdentityKeys[] = {
-    string(FIELD(Authz::Identity, user_id_header),
-           "Header that names the user. Default: `x-authz-user-id`."),
-    string(FIELD(Authz::Identity, user_groups_header),
-           "Header that names the user's groups, with commas between them. Default: "
-           "`x-authz-user-groups`."),
-};
-constexpr Section kIdentityHeaders{kIdentityKeys, checked<check_identity>};
-
-constexpr Key kAuthzProviderKeys[] = {
-    text(FIELD(Authz::Provider, type), "`header-injection` and others.").required(),
-    text_map(FIELD(Authz::Provider, headers), "Headers, for `header-injection`."),
-};
-constexpr Section kAuthzProvider{kAuthzProviderKeys};
-
-constexpr Key kAuthzKeys[] = {
-    boolean(FIELD(Authz, fail_open),
-            "Requests without an identity have no role (true, the default). false: they are "
-            "refused if a routing has role_bindings."),
-    object(FIELD(Authz, identity), kIdentityHeaders,
-           "Trusted headers, which a proxy in front sets."),
-    list(FIELD(Authz, providers), kAuthzProvider, "Sources of roles.")
-        .not_built("roles follow from the identity headers"),
-};
-constexpr Section kAuthz{kAuthzKeys};
-
-void check_limit_match(Reader& reader, const yaml::Node& node, RateLimit::Match& match) {
-  const Providers& providers = reader.config.providers;
-  if (match.model.empty() || providers.models.empty() || providers.find(match.model) != nullptr)
-    return;
-  std::vector<std::string_view> known;
-  for (const Model& each : providers.models) known.push_back(each.name);
-  reader.at_key("model", [&] {
-    reader.error(node.find("model")->line, fmt::format("unknown model \"{}\"{}", match.model,
-                                                       suggestion(match.model, known)));
-  });
-}
-
-constexpr Key kLimitMatchKeys[] = {
-    string(FIELD(RateLimit::Match, user), "Requests of this user."),
-    string(FIELD(RateLimit::Match, group), "Requests of this group."),
-    string(FIELD(RateLimit::Match, model), "Requests for this model."),
-};
-constexpr Section kLimitMatch{kLimitMatchKeys, checked<check_limit_match>};
-
-constexpr Choice kLimitUnits[] = {{"second", 1}, {"minute", 60}, {"hour", 3600}, {"day", 86400}};
-
-constexpr Key kLimitRuleKeys[] = {
-    string(FIELD(RateLimit::Rule, name), "Name of the rule in refusals."),
-    object(FIELD(RateLimit::Rule, match), kLimitMatch, "Requests that the rule limits."),
-    integer(FIELD(RateLimit::Rule, requests_per_unit), 0, int64_t{1} << 48,
-            "Requests of one user. 0: no limit."),
-    integer(FIELD(RateLimit::Rule, tokens_per_unit), 0, int64_t{1} << 48,
-            "Prompt and reply tokens of one user. 0: no limit."),
-    choice(FIELD(RateLimit::Rule, unit), kLimitUnits, "Unit of time. Default: `minute`."),
-};
-constexpr Section kLimitRule{kLimitRuleKeys};
-
-void check_limiter(Reader& reader, const yaml::Node& node, RateLimit::Provider& provider) {
-  if (provider.type != "envoy-ratelimit") return;
-  reader.at_key("type", [&] {
-    reader.does_without(node.find("type")->line,
-                        "envoy-ratelimit is not supported: this service is not called");
-  });
-}
-
-constexpr Key kLimiterKeys[] = {
-    word(FIELD(RateLimit::Provider, type), "local-limiter envoy-ratelimit",
-         "The router itself, or Envoy's service, which is not built.")
-        .required(),
-    string(FIELD(RateLimit::Provider, address), "Address, `host:port`, of `envoy-ratelimit`."),
-    string(FIELD(RateLimit::Provider, domain), "Domain, for `envoy-ratelimit`."),
-    list(FIELD(RateLimit::Provider, rules), kLimitRule, "Rules of `local-limiter`."),
-};
-constexpr Section kLimiter{kLimiterKeys, checked<check_limiter>};
-
-constexpr Key kRateLimitKeys[] = {
-    boolean(FIELD(RateLimit, fail_open),
-            "Admit requests if there are too many users to count. Default: false."),
-    list(FIELD(RateLimit, providers), kLimiter, "Limiters."),
-};
-constexpr Section kRateLimit{kRateLimitKeys};
-
 constexpr Key kStartupStatusKeys[] = {
     string(FIELD(StartupStatus, store_backend), "`file` or `redis`."),
     object(FIELD(StartupStatus, redis), kRedis, "The server, for `redis`."),
@@ -411,5 +349,6 @@ constexpr Key kServicesKeys[] = {
 
 constinit const Section kClientApis{kClientApisKeys};
 constinit const Section kServices{kServicesKeys};
+constinit const Section kSpending{kSpendingKeys};
 
 }  // namespace signalbox::config

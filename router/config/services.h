@@ -212,6 +212,28 @@ struct RateLimit {
   bool fail_open = false;
   std::vector<Provider> providers;
 };
+/// A limit of the router itself with these rules.
+RateLimit local_limit(std::vector<RateLimit::Rule> rules);
+
+/// Counting and limiting what requests cost. The key `global.spending` is Signalbox's.
+struct Spending {
+  enum class By : uint8_t { kKey, kUser, kGroup };
+  enum class Per : uint8_t { kDay, kMonth };
+  enum class Then : uint8_t { kWarn, kCheaper, kRefuse };
+  struct Budget {
+    std::string name;
+    By by = By::kKey;
+    std::string of;  // the key, user or group; "": each of them has its own budget
+    double amount = 0;
+    std::string currency = "USD";
+    Per per = Per::kMonth;
+    Then then = Then::kRefuse;
+    double warn_at = 0.8;  // share of the amount
+  };
+  std::string file = "spending.db";  // relative to the configuration
+  bool request_usage = true;         // from servers of streams whose clients do not
+  std::vector<Budget> budgets;
+};
 
 struct StartupStatus {
   std::string store_backend;

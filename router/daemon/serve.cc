@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "router/access/gate.h"
 #include "router/access/hosts.h"
 #include "router/admin/cache_admin.h"
 #include "router/admin/classify.h"
@@ -21,10 +22,12 @@
 #include "router/admin/explain.h"
 #include "router/admin/health.h"
 #include "router/admin/info.h"
+#include "router/admin/keys.h"
 #include "router/admin/metrics.h"
 #include "router/admin/openapi.h"
 #include "router/admin/replay.h"
 #include "router/admin/rerank.h"
+#include "router/admin/spending.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
@@ -39,6 +42,7 @@
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
 #include "router/serving/reloader.h"
+#include "router/spending/prices.h"
 
 namespace signalbox::daemon {
 namespace {
@@ -87,6 +91,10 @@ struct Daemon::Impl {
   Result<void> listen_for_envoy(const config::Config& config);
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
+  Result<void> open_ledger(const config::Config& config);
+  spending::Ledger* ledger_of(const config::Config& config) const {
+    return config.spending ? ledger.get() : nullptr;
+  }
   Result<void> follow_kubernetes(const config::Config& config);
 
   models::OpenModels open;
@@ -98,9 +106,12 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   mutable observe::Replay replay;
-  mutable gateway::AnswerCache cache;             // cached replies
-  mutable gateway::Contexts contexts;             // contexts that requests refer to
-  mutable limits::RateLimiter limiter;            // the users' rate limits
+  mutable gateway::AnswerCache cache;        // cached replies
+  mutable gateway::Contexts contexts;        // contexts that requests refer to
+  mutable limits::RateLimiter limiter;       // the users' rate limits
+  std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
+  mutable limits::RateLimiter failures;      // requests with wrong keys, by address
+  access::GateShared gates{metrics, failures};
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
@@ -146,11 +157,16 @@ Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& list
 Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::Config config,
                                                                         std::string text) const {
   SIGNALBOX_TRY(models::Models models, open(config));
+  const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
-  auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet);
+  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config()));
+  auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
+                                                       std::move(clients));
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
-  state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay);
+  state->notices = prices;
+  state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay,
+                                                        ledger_of(state->config()));
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
         &state->guards->notices(), &state->observer->notices()}) {
@@ -174,7 +190,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
-  state->handler = http::make_routes(std::move(routes), error_body());
+  state->handler = access::gate(*state->clients, gates, false,
+                                http::make_routes(std::move(routes), error_body()));
   return state;
 }
 
@@ -192,7 +209,8 @@ std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& 
                                         .contexts = contexts,
                                         .limiter = limiter,
                                         .guards = *state.guards,
-                                        .follow_max = follow_max};
+                                        .follow_max = follow_max,
+                                        .ledger = ledger_of(state.config())};
   std::vector<http::Route> out{gateway::chat_route(context)};
   const auto add = [&](const char* path, const dialects::Dialect& dialect) {
     out.push_back(gateway::dialect_route(path, dialect, context));
@@ -215,7 +233,7 @@ extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& reques
       gateway::kFollowMax, state->config().http.decision_timeout);
   for (http::Route& route : model_calls(*state, caller, follow_max)) {
     if (route.path == request.path() && route.method == request.method)
-      out.handler = std::move(route.handler);
+      out.handler = access::gate(*state->clients, gates, true, std::move(route.handler));
   }
   out.held = std::move(state);
   return out;
@@ -230,8 +248,10 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::info_routes(current, ready, *admin, metrics));
   add(admin::replay_routes(replay, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
+  routes.push_back(admin::spending_route([this] { return ledger.get(); }, current, *admin));
   routes.push_back(admin::metrics_route(scrape, current, *admin));
   add(admin::cache_routes(current, *admin, cache));
+  add(admin::key_routes(current, *admin));
   add(admin::classify_routes(current, *classification));
   add(admin::embedding_routes(current, *classification));
   add(admin::rerank_routes(current, *classification));
@@ -284,6 +304,14 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
   return {};
 }
 
+Result<void> Daemon::Impl::open_ledger(const config::Config& config) {
+  if (!config.spending) return {};
+  auto opened = spending::Ledger::open(spending::file_of(*config.spending, config.source));
+  if (!opened) return fail(opened.error().code, "global.spending.file: {}", opened.error().message);
+  ledger = *std::move(opened);
+  return {};
+}
+
 Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
   if (!config.ext_proc.enabled) return {};
   SIGNALBOX_TRY(envoy, extproc::Server::start(config.ext_proc, config.http, error_body(),
@@ -324,6 +352,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
+  SIGNALBOX_TRY_VOID(open_ledger(config));
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));

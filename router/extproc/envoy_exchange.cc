@@ -52,7 +52,7 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 // Returns the client's header without fields that a client must not set and fields that no server
 // may receive.
 http::Headers Session::client_fields() const {
-  const http::Headers& client = request_.headers;
+  const http::Headers& client = held_;
   const http::EndToEnd passes(client);
   http::Headers out;
   for (size_t i = 0; i < client.size(); ++i) {
@@ -68,7 +68,7 @@ http::Headers Session::client_fields() const {
 // message to us (trailers), or accept no more changes (STREAMED), and then acts on the header as it
 // is at that time.
 Mutation Session::strip_request() const {
-  Mutation out = difference(request_.headers, client_fields());
+  Mutation out = difference(held_, client_fields());
   // Envoy may also hide fields from us (forward_rules), so remove these in any case.
   for (const std::string_view name : {kSelectedModel, kDestination}) {
     if (!request_.headers.find(name)) out.removed.emplace_back(name);
@@ -85,7 +85,7 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   });
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);
-  Mutation out = difference(duplex_request_ ? request_.headers : client_fields(), wanted);
+  Mutation out = difference(duplex_request_ ? held_ : client_fields(), wanted);
   if (!wanted.find(kDestination) && duplex_request_ && !request_.headers.find(kDestination))
     out.removed.emplace_back(kDestination);
   const std::string path = to.outgoing.target(call);

@@ -177,6 +177,7 @@ bool Session::begin(Message& head) {
   request_.target = std::move(head.path);
   request_.headers = std::move(head.headers);
   if (!request_.headers.find("host")) request_.headers.add("host", head.authority);
+  held_ = request_.headers;
   caller_ = std::make_unique<EnvoyCaller>(*this);
   host_ = site_.find(request_, *caller_);
   return true;

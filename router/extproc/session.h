@@ -149,6 +149,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_request_body_ = false;
   bool has_request_trailers_ = false;
   http::Request request_;
+  http::Headers held_;  // the client's header as Envoy holds it; handlers may change the request's
   uint64_t body_bytes_held_ = 0;  // this session's part of Site::body_bytes
   SessionHost host_;
   std::unique_ptr<EnvoyCaller> caller_;

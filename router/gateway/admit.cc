@@ -3,10 +3,13 @@
 
 #include "router/gateway/admit.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <chrono>
 #include <string>
 
-#include "router/config/access.h"
+#include "base/json_writer.h"
 
 namespace signalbox::gateway {
 
@@ -17,11 +20,65 @@ limits::Requester requester_of(const config::Authz::Identity& identity,
       .groups = std::string(headers.find(identity.user_groups_header).value_or(""))};
 }
 
+std::optional<std::string> find_forbidden(const RequestScope& scope, std::string_view recipe,
+                                          std::string_view model) {
+  if (scope.key() == nullptr) return std::nullopt;
+  const auto may = [](const std::vector<std::string>& allowed, std::string_view name) {
+    return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
+  };
+  const config::ClientKey& key = *scope.key();
+  if (!recipe.empty() && !may(key.recipes, recipe))
+    return fmt::format("the key \"{}\" may not use the recipe \"{}\"", key.name, recipe);
+  if (recipe.empty() && !may(key.models, model)) {
+    return fmt::format("the key \"{}\" may not use the model {}", key.name,
+                       json::quote_briefly(model));
+  }
+  return std::nullopt;
+}
+
+std::optional<spending::Finding> admit_to_spend(RequestScope& scope,
+                                                const limits::Requester& requester) {
+  const spending::Ledger* ledger = scope.context.ledger;
+  if (ledger == nullptr) return std::nullopt;
+  const std::string_view key = scope.key() == nullptr ? std::string_view() : scope.key()->name;
+  scope.record.asked_by(key, requester.user, requester.groups);
+  auto found =
+      spending::judge(scope.config().spending->budgets, *ledger,
+                      {key, requester.user, requester.groups}, std::chrono::system_clock::now());
+  if (found) scope.budget = spending::header_of(*found);
+  return found;
+}
+
+namespace {
+
+/// The limits of a key, and who they count. The name is in the rules, because the limiter tells
+/// rules apart by what they hold.
+struct KeyLimit {
+  config::RateLimit limit;
+  limits::Requester requester;
+};
+
+std::optional<KeyLimit> limit_of(const RequestScope& scope) {
+  const config::ClientKey* key = scope.key();
+  if (key == nullptr || key->limits.empty()) return std::nullopt;
+  std::vector<config::RateLimit::Rule> rules = key->limits;
+  for (config::RateLimit::Rule& rule : rules) rule.name = fmt::format("key {}", key->name);
+  return KeyLimit{config::local_limit(std::move(rules)), {}};
+}
+
+}  // namespace
+
 std::optional<limits::RateRefusal> admit(const RequestScope& scope,
                                          const limits::Requester& requester) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::optional<KeyLimit> of_key = requester.model.empty() ? limit_of(scope) : std::nullopt;
+  if (of_key) {
+    if (auto refused = scope.context.limiter.admit(of_key->limit, of_key->requester, now))
+      return refused;
+  }
   const config::RateLimit& limit = scope.config().ratelimit;
   if (limit.providers.empty()) return std::nullopt;
-  return scope.context.limiter.admit(limit, requester, std::chrono::steady_clock::now());
+  return scope.context.limiter.admit(limit, requester, now);
 }
 
 std::optional<limits::RateRefusal> admit_to_model(const RequestScope& scope, std::string_view model,
@@ -32,9 +89,13 @@ std::optional<limits::RateRefusal> admit_to_model(const RequestScope& scope, std
 
 void charge(const RequestScope& scope, const limits::Requester& requester) {
   const config::RateLimit& limit = scope.config().ratelimit;
-  if (limit.providers.empty()) return;
-  if (const uint64_t tokens = scope.record.tokens_taken(); tokens != 0)
-    scope.context.limiter.charge(limit, requester, tokens, std::chrono::steady_clock::now());
+  const std::optional<KeyLimit> of_key = limit_of(scope);
+  if (limit.providers.empty() && !of_key) return;
+  const uint64_t tokens = scope.record.tokens_taken();
+  if (tokens == 0) return;
+  const auto now = std::chrono::steady_clock::now();
+  scope.context.limiter.charge(limit, requester, tokens, now);
+  if (of_key) scope.context.limiter.charge(of_key->limit, of_key->requester, tokens, now);
 }
 
 }  // namespace signalbox::gateway

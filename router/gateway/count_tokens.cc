@@ -92,6 +92,10 @@ class CountTokens {
                                   http::kMissingIdentity, api_.error_shape());
       co_return;
     }
+    if (const auto why = find_forbidden(scope, {}, count->model->name)) {
+      co_await send_forbidden(scope, *why);
+      co_return;
+    }
     auto limited = admit(scope, requester);
     if (!limited) limited = admit_to_model(scope, count->model->name, requester);
     if (limited) {

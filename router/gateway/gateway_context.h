@@ -18,6 +18,7 @@
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "router/routing/selection/runtime_stats.h"
+#include "router/spending/ledger.h"
 #include "router/upstream/model_caller.h"
 
 namespace signalbox::gateway {
@@ -38,6 +39,7 @@ struct GatewayContext {
   limits::RateLimiter& limiter;
   const replies::ReplyGuards& guards;
   std::chrono::milliseconds follow_max = kFollowMax;
+  const spending::Ledger* ledger = nullptr;  // null: spending is not counted
 };
 
 /// The API of a route. Immutable.
@@ -74,9 +76,13 @@ struct RequestScope {
   const ClientApi& api;
   http::Exchange exchange;
   RequestRecord& record;
+  std::string budget = {};  // value of x-vsr-budget; "": none
+  bool cheapest = false;    // a budget of the client is spent
 
   const config::Config& config() const { return context.router.config(); }
   const http::Headers& headers() const { return exchange.request.headers; }
+  /// Null: the request has no key, and needs none.
+  const config::ClientKey* key() const { return exchange.request.key.get(); }
 };
 
 }  // namespace signalbox::gateway

@@ -38,4 +38,27 @@ http::Task<Result<upstream::Piece>> MeteredReply::next() {
   co_return piece;
 }
 
+std::unique_ptr<upstream::UpstreamReply> UsageTakenReply::wrap(
+    std::unique_ptr<upstream::UpstreamReply> reply) {
+  const http::Headers& headers = reply->head().headers;
+  if (!is_event_stream(headers) || headers.find("content-encoding")) return reply;
+  return std::unique_ptr<upstream::UpstreamReply>(new UsageTakenReply(std::move(reply)));
+}
+
+UsageTakenReply::UsageTakenReply(std::unique_ptr<upstream::UpstreamReply> reply)
+    : reply_(std::move(reply)) {
+  head_.status = reply_->head().status;
+  head_.headers = reply_->head().headers;
+}
+
+http::Task<Result<upstream::Piece>> UsageTakenReply::next() {
+  for (;;) {
+    Result<upstream::Piece> piece = co_await reply_->next();
+    if (!piece || (piece->bytes.empty() && !piece->last)) co_return piece;
+    out_.clear();
+    taker_.push(piece->bytes, piece->last, out_);
+    if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
+  }
+}
+
 }  // namespace signalbox::gateway

@@ -1,11 +1,13 @@
 #pragma once
-// An upstream reply whose latency and tokens are measured as it passes.
+// An upstream reply whose latency and tokens are measured as it passes, and a stream without the
+// usage that only the router has requested.
 
 #include <memory>
 #include <string>
 
 #include "router/gateway/request_record.h"
 #include "router/replies/reply_meter.h"
+#include "router/replies/usage_taker.h"
 #include "router/routing/selection/runtime_stats.h"
 #include "router/upstream/backend.h"
 
@@ -45,6 +47,27 @@ class MeteredReply final : public upstream::UpstreamReply {
   const std::string model_;
   RequestRecord& record_;
   replies::ReplyMeter meter_;
+};
+
+/// A stream of chat completions without its usage. Another body passes as it comes.
+class UsageTakenReply final : public upstream::UpstreamReply {
+ public:
+  static std::unique_ptr<upstream::UpstreamReply> wrap(
+      std::unique_ptr<upstream::UpstreamReply> reply);
+
+  const http::Response& head() const override { return head_; }
+  /// False, because a piece may be taken out whole.
+  bool ready() const override { return false; }
+  http::Task<Result<upstream::Piece>> next() override;
+  void nudge() override { reply_->nudge(); }
+
+ private:
+  explicit UsageTakenReply(std::unique_ptr<upstream::UpstreamReply> reply);
+
+  std::unique_ptr<upstream::UpstreamReply> reply_;
+  http::Response head_;
+  replies::UsageTaker taker_;
+  std::string out_;
 };
 
 }  // namespace signalbox::gateway

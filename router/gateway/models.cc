@@ -1,4 +1,5 @@
-// The list changes only with the configuration, so it is written once.
+// The list changes only with the configuration, so it is written once, except for keys that may not
+// use everything.
 
 #include "router/gateway/models.h"
 
@@ -42,7 +43,7 @@ struct Listing {
   std::map<std::string, std::string> one;
 };
 
-/// The lists of both APIs. Shared by the copies of the handlers and the replies in progress.
+/// The lists of both APIs.
 struct Listings {
   Listing openai, anthropic;
 
@@ -52,22 +53,41 @@ struct Listings {
   }
 };
 
-std::vector<std::string> names_of(const config::Config& config) {
+bool may(const std::vector<std::string>& allowed, std::string_view name) {
+  return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
+}
+
+/// The names that a client may ask for with a key; null: without one.
+std::vector<std::string> names_of(const config::Config& config, const config::ClientKey* key) {
+  const std::vector<std::string> everything;
+  const auto& recipes = key == nullptr ? everything : key->recipes;
+  const auto& models = key == nullptr ? everything : key->models;
   std::vector<std::string> out;
   const auto add = [&out](const std::string& name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
   };
-  for (const std::string& name : config.auto_model_names) add(name);
+  const auto leads_elsewhere = [&config](const std::string& name) {
+    return std::ranges::any_of(config.entrypoints, [&](const config::Entrypoint& each) {
+      return std::ranges::find(each.model_names, name) != each.model_names.end();
+    });
+  };
+  for (const std::string& name : config.auto_model_names) {
+    const bool leads_here = may(recipes, config::kDefaultRecipe) && !leads_elsewhere(name);
+    if (recipes.empty() || leads_here) add(name);
+  }
   for (const config::Entrypoint& entrypoint : config.entrypoints) {
+    if (!may(recipes, entrypoint.recipe)) continue;
     for (const std::string& name : entrypoint.model_names) add(name);
   }
-  for (const config::Model& model : config.providers.models) add(model.name);
+  for (const config::Model& model : config.providers.models) {
+    if (may(models, model.name)) add(model.name);
+  }
   return out;
 }
 
-Listings list_models(const config::Config& config) {
+Listings list_models(const config::Config& config, const config::ClientKey* key) {
   const auto created = static_cast<int64_t>(std::time(nullptr));
-  const std::vector<std::string> names = names_of(config);
+  const std::vector<std::string> names = names_of(config, key);
   Listings out;
   json::Writer openai, anthropic;
   openai.begin_object().member("object", "list").key("data").begin_array();
@@ -84,6 +104,23 @@ Listings list_models(const config::Config& config) {
   out.anthropic.all = anthropic.end_object().take();
   return out;
 }
+
+/// The lists for everybody, which are written once, or those for a key.
+class AllListings {
+ public:
+  explicit AllListings(const config::Config& config)
+      // Shared by the copies of the handlers and the replies in progress.
+      : config_(config), all_(std::make_shared<const Listings>(list_models(config, nullptr))) {}
+
+  std::shared_ptr<const Listings> of(const config::ClientKey* key) const {
+    if (key == nullptr || (key->models.empty() && key->recipes.empty())) return all_;
+    return std::make_shared<const Listings>(list_models(config_, key));
+  }
+
+ private:
+  const config::Config& config_;
+  std::shared_ptr<const Listings> all_;
+};
 
 http::Task<> send_all(http::Exchange exchange, std::shared_ptr<const Listings> listings) {
   http::Headers fields;
@@ -116,9 +153,13 @@ http::Task<> send_one(http::Exchange exchange, std::shared_ptr<const Listings> l
 }  // namespace
 
 std::vector<http::Route> model_routes(const config::Config& config) {
-  const auto listings = std::make_shared<const Listings>(list_models(config));
-  auto all = [listings](http::Exchange exchange) { return send_all(exchange, listings); };
-  auto one = [listings](http::Exchange exchange) { return send_one(exchange, listings); };
+  const AllListings listings(config);
+  auto all = [listings](http::Exchange exchange) {
+    return send_all(exchange, listings.of(exchange.request.key.get()));
+  };
+  auto one = [listings](http::Exchange exchange) {
+    return send_one(exchange, listings.of(exchange.request.key.get()));
+  };
   return {{"GET", "/v1/models", std::move(all)}, {"GET", std::string(kOnePrefix), std::move(one)}};
 }
 

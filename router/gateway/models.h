@@ -1,5 +1,5 @@
 #pragma once
-// GET /v1/models and /v1/models/NAME: the names a client may ask for, in OpenAI's shape.
+// GET /v1/models and /v1/models/NAME: the names that a client, with its key, may ask for.
 
 #include "router/config/config.h"
 #include "router/http/routes.h"

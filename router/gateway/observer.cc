@@ -53,13 +53,36 @@ bool is_fault(std::string_view error) {
          error == "timeout";
 }
 
+/// Requests count that a model or the cache has answered.
+void add_spending(const observe::Account& account, spending::Ledger& ledger) {
+  if (account.sent == account.began && !account.repeated) return;
+  const observe::Tokens tokens =
+      account.tokens ? *account.tokens : account.estimated.value_or(observe::Tokens{});
+  ledger.add({.day = spending::day_of(account.at),
+              .key = account.key,
+              .user = account.user,
+              .groups = account.groups,
+              .model = account.model,
+              .decision = account.decision,
+              .currency = account.currency},
+             {.requests = 1,
+              .prompt = tokens.prompt,
+              .cached = tokens.cached,
+              .written = tokens.written,
+              .completion = tokens.completion,
+              .reasoning = tokens.reasoning,
+              .cost = account.cost,
+              .cost_on_largest = account.cost_on_largest});
+}
+
 }  // namespace
 
 Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
-                   observe::Replay& replay)
+                   observe::Replay& replay, spending::Ledger* ledger)
     : config_(router.config()),
       metrics_(metrics),
       replay_(replay),
+      ledger_(ledger),
       meters_(metrics, vocabulary_of(router)),
       default_model_(config_.providers.find(config_.providers.default_model)) {
   plan_exporter(config_.observability.tracing);
@@ -142,6 +165,7 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
 
 void Observer::publish(observe::Account account, bool sampled) const {
   meters_.record(account);
+  if (ledger_ != nullptr && !account.model.empty()) add_spending(account, *ledger_);
   const auto level =
       is_fault(account.error) || !account.detail.empty() ? log::Level::kWarn : log::Level::kInfo;
   if (log::enabled(level)) log::event(level, "request", observe::account_json(account));

@@ -10,6 +10,7 @@
 #include "router/observe/meters.h"
 #include "router/observe/replay.h"
 #include "router/routing/router.h"
+#include "router/spending/ledger.h"
 
 namespace signalbox::gateway {
 
@@ -22,12 +23,17 @@ class Observer {
   };
 
   /// All arguments outlive it. Before start() nothing is sent and no limit of `replay` changes.
-  Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay);
+  /// `ledger` is null if the configuration does not count spending.
+  Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay,
+           spending::Ledger* ledger = nullptr);
   ~Observer();
   /// Called once when the configuration begins to serve, before its first request.
   void start();
 
   const observe::Meters& meters() const { return meters_; }
+  /// True if the spending of requests is counted.
+  bool counts_spending() const { return ledger_ != nullptr; }
+  const std::vector<config::Model>& models() const { return config_.providers.models; }
   /// The model that answers if no decision matches; null if none is configured.
   const config::Model* default_model() const { return default_model_; }
   /// True if spans of this trace are exported.
@@ -47,6 +53,7 @@ class Observer {
   const config::Config& config_;
   observe::Metrics& metrics_;
   observe::Replay& replay_;
+  spending::Ledger* const ledger_;
   const observe::Meters meters_;
   const config::Model* const default_model_;
   double share_ = 0;              // of all traces that are exported

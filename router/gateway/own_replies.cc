@@ -16,6 +16,8 @@ namespace {
 constexpr int kUnsupportedEncodingStatus = 415;
 constexpr int kBlockedStatus = 403;  // clients do not repeat the request
 constexpr int kLimitedStatus = 429;
+constexpr std::string_view kOverBudget = "budget_exceeded";
+constexpr std::string_view kForbidden = "model_not_allowed";
 
 /// The message for the log: what stands in quotes may be the client's text.
 std::string without_quoted(std::string_view message) {
@@ -64,10 +66,11 @@ bool wants_debug_headers(const http::Headers& client) {
 
 namespace {
 
-/// Under the names that clients of OpenAI and of Anthropic log.
-void add_request_id(const RequestScope& scope, http::Headers& out) {
+/// What every reply has. The id is under the names that clients of OpenAI and of Anthropic log.
+void add_common(const RequestScope& scope, http::Headers& out) {
   out.add("x-request-id", scope.record.id());
   if (scope.api.native() == request::Api::kMessages) out.add("request-id", scope.record.id());
+  if (!scope.budget.empty()) out.add("x-vsr-budget", scope.budget);
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ void add_request_id(const RequestScope& scope, http::Headers& out) {
 http::Headers decision_headers(const RequestScope& scope, const routing::Plan& plan) {
   const RequestRecord& record = scope.record;
   http::Headers out;
-  add_request_id(scope, out);
+  add_common(scope, out);
   add_headers(routing::response_headers(plan, wants_debug_headers(scope.headers())), out);
   if (record.degraded() != observe::Degraded::kNo) {
     out.add("x-vsr-degraded", "true");
@@ -87,7 +90,7 @@ http::Headers decision_headers(const RequestScope& scope, const routing::Plan& p
 
 http::Headers undecided_headers(const RequestScope& scope) {
   http::Headers out;
-  add_request_id(scope, out);
+  add_common(scope, out);
   add_headers(routing::error_headers(), out);
   return out;
 }
@@ -132,13 +135,32 @@ http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& 
                               refusal.message, routing::kLimitedPath, scope.api.error_shape());
 }
 
+http::Task<> send_over_budget(const RequestScope& scope, const spending::Finding& finding) {
+  scope.record.over_budget();
+  http::Headers fields = with_path(undecided_headers(scope), routing::kLimitedPath);
+  fields.add("Retry-After", std::to_string(finding.renewal.count()));
+  const std::string message =
+      fmt::format("the budget \"{}\" of {:.2f} {} is spent; it is renewed at {}", finding.budget,
+                  finding.amount, finding.currency, finding.renewed_at);
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kLimitedStatus, message,
+                              kOverBudget, scope.api.error_shape());
+}
+
+http::Task<> send_forbidden(const RequestScope& scope, std::string_view message) {
+  scope.record.forbidden();
+  http::Headers fields = undecided_headers(scope);
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, message,
+                              kForbidden, scope.api.error_shape());
+}
+
 http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& request,
                           const routing::Plan& plan) {
   http::Reply& reply = scope.exchange.reply;
   http::Headers fields = decision_headers(scope, plan);
   if (plan.path == routing::Plan::Path::kBlocked) {
-    const std::string_view code =
-        plan.guarded.missing_identity ? http::kMissingIdentity : "pii_policy_violation";
+    const std::string_view code = plan.guarded.missing_identity ? http::kMissingIdentity
+                                  : plan.guarded.forbidden      ? kForbidden
+                                                                : "pii_policy_violation";
     co_await http::send_refusal(reply, std::move(fields), kBlockedStatus, plan.message, code,
                                 scope.api.error_shape());
     co_return;

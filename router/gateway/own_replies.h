@@ -8,6 +8,7 @@
 #include "router/limits/rate_limiter.h"
 #include "router/routing/decision_headers.h"
 #include "router/routing/plan.h"
+#include "router/spending/budgets.h"
 
 namespace signalbox::gateway {
 
@@ -37,6 +38,12 @@ http::Task<> send_error(const RequestScope& scope, const Error& error,
 /// Answers 429 with Retry-After.
 http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& refusal,
                           const http::Headers& headers);
+
+/// Answers 429 with the time at which the budget is renewed.
+http::Task<> send_over_budget(const RequestScope& scope, const spending::Finding& finding);
+
+/// Answers 403: the client's key may not do this.
+http::Task<> send_forbidden(const RequestScope& scope, std::string_view message);
 
 /// Answers a plan that needs no model: 403 if it is blocked, otherwise its fixed answer in the
 /// client's API. Precondition: plan.path is not kUpstream.

@@ -19,7 +19,7 @@ namespace signalbox::gateway {
 
 http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   RequestRecord record(context_.observer, exchange.request.headers, exchange.reply, api_.path());
-  const RequestScope scope{context_, api_, exchange, record};
+  RequestScope scope{context_, api_, exchange, record};
 
   // --- read ---
   if (const auto encoding = unsupported_encoding(scope.headers())) {
@@ -41,7 +41,17 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     co_await send_planned(scope, *request, *refused);
     co_return;
   }
+  if (const auto why = find_forbidden(scope, evaluation.recipe(), request->chat.model)) {
+    co_await send_forbidden(scope, *why);
+    co_return;
+  }
   limits::Requester requester = requester_of(scope.config().authz.identity, scope.headers());
+  const std::optional<spending::Finding> budget = admit_to_spend(scope, requester);
+  if (budget && budget->action == spending::Finding::Action::kRefuse) {
+    co_await send_over_budget(scope, *budget);
+    co_return;
+  }
+  scope.cheapest = budget && budget->action == spending::Finding::Action::kCheaper;
   if (const auto limited = admit(scope, requester)) {
     const http::Headers headers = undecided_headers(scope);
     co_await send_limited(scope, *limited, headers);
@@ -108,10 +118,10 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   if (answered) co_return std::nullopt;
 
   // --- send ---
-  const bool changes =
-      !plan.masks.empty() || watched || server->to_client || server->from_server != nullptr;
-  const ServerCall call(scope, journey.request, plan, *server, headers, changes,
-                        changes || cache.records());
+  const bool changes = !plan.masks.empty() || watched || server->to_client ||
+                       server->from_server != nullptr || plan.takes_usage;
+  const bool reads = changes || cache.records() || context_.ledger != nullptr;
+  const ServerCall call(scope, journey.request, plan, *server, headers, changes, reads);
   const InFlight in_flight(context_.stats, plan.model->name);
   const observe::Meters::AtModel at_model(context_.observer.meters(), plan.model->name);
   const auto started = std::chrono::steady_clock::now();

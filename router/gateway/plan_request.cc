@@ -11,19 +11,21 @@
 
 namespace signalbox::gateway {
 
-routing::RuntimeConditions runtime_conditions(const selection::RuntimeStats& stats,
+routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
                                               std::span<const std::string_view> failed) {
+  const selection::RuntimeStats& stats = scope.context.stats;
   thread_local std::minstd_rand random{std::random_device{}()};
   const auto now = std::chrono::steady_clock::now();
   return {[&stats, now](std::string_view model) { return stats.figures(model, now); },
-          std::uniform_real_distribution<double>(0, 1)(random), failed};
+          std::uniform_real_distribution<double>(0, 1)(random), failed, scope.cheapest,
+          scope.key() == nullptr ? std::span<const std::string>() : scope.key()->models};
 }
 
 Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding) {
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
-  SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(runtime_conditions(scope.context.stats)));
+  SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(runtime_conditions(scope)));
   // Do not refuse by policy a request that was never evaluated.
   if (understanding.degraded == observe::Degraded::kOverloaded &&
       plan.path != routing::Plan::Path::kUpstream)
@@ -38,8 +40,7 @@ std::optional<routing::Plan> plan_another_model(
   attempts.servers += outcome.attempts;
   if (!outcome.elsewhere) return std::nullopt;
   attempts.failed.push_back(plan.model->name);
-  Result<routing::Plan> next =
-      evaluation.plan(runtime_conditions(scope.context.stats, attempts.failed));
+  Result<routing::Plan> next = evaluation.plan(runtime_conditions(scope, attempts.failed));
   if (!next || next->path != routing::Plan::Path::kUpstream) return std::nullopt;
   log::warn("chat", "{}: model \"{}\" does not answer; trying \"{}\" instead", scope.record.id(),
             plan.model->name, next->model->name);

@@ -14,8 +14,9 @@
 
 namespace signalbox::gateway {
 
-/// How the models are doing now, and a random number; `failed` are models that did not answer.
-routing::RuntimeConditions runtime_conditions(const selection::RuntimeStats& stats,
+/// How the models are doing now, a random number, and the models that the client may use; `failed`
+/// are models that did not answer.
+routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
                                               std::span<const std::string_view> failed = {});
 
 /// Records what was understood and plans. Errors: those of Evaluation::plan(), and kOverloaded for

@@ -65,6 +65,10 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
     });
   }
   add_client_filters(in, filters);
+  if (in.plan.takes_usage) {
+    filters.push_back(
+        [](ReplyPointer reply) { return at_once(UsageTakenReply::wrap(std::move(reply))); });
+  }
   return filters;
 }
 

@@ -35,7 +35,8 @@ struct ReplyFilterInputs {
 };
 
 /// For a server's reply, in this order: translate it to a chat completion, measure it, store it in
-/// the cache, restore masked data, check it, translate it to the client's API.
+/// the cache, restore masked data, check it, translate it to the client's API, take out the usage
+/// that the client did not request.
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
                                               std::chrono::steady_clock::time_point started);
 

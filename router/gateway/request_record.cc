@@ -41,19 +41,24 @@ std::string_view reason_of(Code code) {
 double cost_of(const config::Model& model, const observe::Tokens& tokens) {
   if (!model.pricing) return 0;
   const config::Pricing& price = *model.pricing;
+  const auto either = [](double own, double other) { return own > 0 ? own : other; };
   const auto cached = static_cast<double>(std::min(tokens.cached, tokens.prompt));
-  const double fresh = static_cast<double>(tokens.prompt) - cached;
-  const double of_cached =
-      price.cached_input_per_1m > 0 ? price.cached_input_per_1m : price.prompt_per_1m;
-  return (fresh * price.prompt_per_1m + cached * of_cached +
-          static_cast<double>(tokens.completion) * price.completion_per_1m) /
+  const auto written =
+      std::min(static_cast<double>(tokens.written), static_cast<double>(tokens.prompt) - cached);
+  const auto reasoning = static_cast<double>(std::min(tokens.reasoning, tokens.completion));
+  return ((static_cast<double>(tokens.prompt) - cached - written) * price.prompt_per_1m +
+          cached * either(price.cached_input_per_1m, price.prompt_per_1m) +
+          written * either(price.cache_write_per_1m, price.prompt_per_1m) +
+          (static_cast<double>(tokens.completion) - reasoning) * price.completion_per_1m +
+          reasoning * either(price.reasoning_per_1m, price.completion_per_1m)) /
          1e6;
 }
 
 std::optional<observe::Tokens> tokens_of(const replies::ReplyMeter::Times& times) {
   if (!times.completion_tokens && !times.prompt_tokens) return std::nullopt;
   return observe::Tokens{times.prompt_tokens.value_or(0), times.cached_tokens.value_or(0),
-                         times.completion_tokens.value_or(0)};
+                         times.completion_tokens.value_or(0), times.written_tokens.value_or(0),
+                         times.reasoning_tokens.value_or(0)};
 }
 
 void append_cut(std::string& out, std::string_view bytes, size_t size_max, bool& cut) {
@@ -82,6 +87,7 @@ RequestRecord::~RequestRecord() {
   account_.ended = std::chrono::steady_clock::now();
   account_.status = reply_.status();
   set_error();
+  set_spending();
   observer_.publish(std::move(account_), sampled_);
 }
 
@@ -99,6 +105,30 @@ void RequestRecord::set_error() {
   } else if (account_.status >= 400) {
     account_.error = account_.status >= 500 ? "internal_error" : "parse_error";
   }
+}
+
+// A reply that was cut, or whose server does not count, is charged by its bytes.
+void RequestRecord::set_spending() {
+  if (model_ == nullptr || !observer_.counts_spending()) return;
+  if (!account_.tokens && answered_) {
+    account_.estimated = estimate();
+    account_.cost = cost_of(*model_, *account_.estimated);
+  }
+  const auto& tokens = account_.tokens     ? account_.tokens
+                       : account_.repeated ? account_.repeated
+                                           : account_.estimated;
+  if (!model_->pricing || !tokens) return;
+  account_.currency = model_->pricing->currency;
+  for (const config::Model& other : observer_.models()) {
+    if (other.pricing && other.pricing->currency == account_.currency)
+      account_.cost_on_largest = std::max(account_.cost_on_largest, cost_of(other, *tokens));
+  }
+}
+
+void RequestRecord::asked_by(std::string_view key, std::string_view user, std::string_view groups) {
+  account_.key = key;
+  account_.user = user;
+  account_.groups = groups;
 }
 
 void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded degraded,
@@ -138,6 +168,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.pii = plan.guarded.pii;
   account_.pii_types = plan.guarded.pii_types;
   if (plan.guarded.missing_identity) refuse_nameless();
+  if (plan.guarded.forbidden) forbidden();
   account_.stream = stream;
   account_.matched.clear();  // an earlier plan may have been recorded
   for (const auto& matched : plan.matched)
@@ -156,6 +187,15 @@ void RequestRecord::failed(const Error& error, std::string_view detail) {
 
 void RequestRecord::refuse_nameless() {
   account_.error = http::kMissingIdentity;
+}
+
+void RequestRecord::forbidden() {
+  account_.error = "forbidden";
+}
+
+void RequestRecord::over_budget() {
+  account_.error = "budget_exceeded";
+  account_.response_path = routing::kLimitedPath;
 }
 
 void RequestRecord::limited() {
@@ -187,11 +227,17 @@ void RequestRecord::answers(size_t events) {
   events_ = events;
 }
 
-uint64_t RequestRecord::tokens_taken() const {
+observe::Tokens RequestRecord::estimate() const {
   constexpr uint64_t kBytes = 4;  // of an English token, roughly
+  return {.prompt = sent_bytes_ / kBytes,
+          .completion = events_ != 0 ? events_ : reply_bytes_ / kBytes};
+}
+
+uint64_t RequestRecord::tokens_taken() const {
   if (account_.tokens) return account_.tokens->prompt + account_.tokens->completion;
   if (!answered_) return 0;
-  return sent_bytes_ / kBytes + (events_ != 0 ? events_ : reply_bytes_ / kBytes);
+  const observe::Tokens estimated = estimate();
+  return estimated.prompt + estimated.completion;
 }
 
 void RequestRecord::passes(std::string_view bytes) {

@@ -44,8 +44,14 @@ class RequestRecord {
   uint64_t tokens_taken() const;
   observe::Degraded degraded() const { return account_.degraded; }
 
+  /// Records who spends.
+  void asked_by(std::string_view key, std::string_view user, std::string_view groups);
   /// Records that the request is refused because it names nobody who asks.
   void refuse_nameless();
+  /// Records that the client's key may not do what the request asks for.
+  void forbidden();
+  /// Records that a budget of the client is spent.
+  void over_budget();
   /// Records that the request is refused by a rate limit.
   void limited();
 
@@ -72,6 +78,8 @@ class RequestRecord {
 
  private:
   void set_error();
+  void set_spending();
+  observe::Tokens estimate() const;
   double cost_on_default(const observe::Tokens& tokens) const;
 
   const Observer& observer_;

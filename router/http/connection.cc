@@ -46,6 +46,9 @@ Connection::Connection(Socket socket, ServerState& shared, const ListenerState& 
       deadline_(loop_of(stream_.socket().get_executor()), [this] { on_deadline(); }) {
   if (next_ != nullptr) next_->previous_ = this;
   connections_.first = this;
+  ErrorCode error;
+  const Endpoint peer = stream_.socket().remote_endpoint(error);
+  if (!error) request_.peer = peer.address().to_string();
 }
 
 Connection::~Connection() {
@@ -138,6 +141,7 @@ Task<bool> Connection::accept_tls() {
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
   request_.body.clear();
+  request_.key = nullptr;
   release_body();
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);

@@ -11,6 +11,10 @@
 #include "base/error.h"
 #include "router/http/headers.h"
 
+namespace signalbox::config {
+struct ClientKey;
+}
+
 namespace signalbox::http {
 
 /// Returns the reason phrase of a status, such as "Not Found", or "" for a status that the router
@@ -23,6 +27,9 @@ struct Request {
   int version = 11;    // 10 or 11
   Headers headers;
   std::string body;
+  std::string peer = {};  // the sender's IP address; "": unknown
+  /// The key with which the request was sent. Owned by the keys and by their requests. Null: none.
+  std::shared_ptr<const config::ClientKey> key = nullptr;
 
   std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
   /// Returns the query with its question mark, or "".

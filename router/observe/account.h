@@ -51,6 +51,8 @@ struct Tokens {
   uint64_t prompt = 0;
   uint64_t cached = 0;  // of the prompt
   uint64_t completion = 0;
+  uint64_t written = 0;    // of the prompt, to the server's cache
+  uint64_t reasoning = 0;  // of the completion
 };
 
 /// The result of the response cache for a request.
@@ -86,6 +88,9 @@ struct Account {
   std::vector<std::string> pii_types;
   bool pii = false;  // personal data caused the refusal
 
+  // Who spends. Never logged.
+  std::string key, user, groups;
+
   // The response cache.
   CacheUse cache = CacheUse::kNone;
   TimePoint cache_began, cache_ended;
@@ -100,8 +105,11 @@ struct Account {
   std::optional<double> ttft_s, tpot_s;
   std::optional<Tokens> tokens;
   double cost = 0;
-  double cost_on_default = 0;      // cost of the same tokens at the default model's prices
-  std::optional<Tokens> repeated;  // tokens of a cached reply, which cost nothing
+  std::optional<Tokens> estimated;  // if the reply did not report its tokens
+  double cost_on_largest = 0;       // cost of the same tokens on the most expensive model
+  std::string currency;             // of both; "": the model has no price
+  double cost_on_default = 0;       // cost of the same tokens at the default model's prices
+  std::optional<Tokens> repeated;   // tokens of a cached reply, which cost nothing
   // The result of the reply checks: "clean", "found", "unchecked", "unverified"; "": not checked.
   std::string_view grounding, response_jailbreak;
   double guard_s = 0;  // time that the checks took

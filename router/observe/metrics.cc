@@ -166,6 +166,8 @@ Metrics::Metrics()
       refused(families_, "signalbox_refused_total",
               "Connections and requests refused before they were read, by the limit reached",
               {"reason"}),
+      denied(families_, "signalbox_access_denied_total",
+             "Requests refused because of their key or their identity, by reason", {"reason"}),
       spans(families_, "signalbox_spans_total", "Spans of traces: exported, dropped or failed",
             {"result"}),
       replay_records(families_, "signalbox_replay_records", "Requests in the replay record now"),

@@ -62,7 +62,7 @@ class Metrics {
   Family<Counter> config_updates;
   Family<Gauge> config_version, config_refused;
   Family<Gauge> connections;
-  Family<Counter> refused;
+  Family<Counter> refused, denied;
   Family<Counter> spans;
   Family<Gauge> replay_records;
   Family<Gauge> build_info, resident_bytes;

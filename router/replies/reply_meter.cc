@@ -74,6 +74,9 @@ ReplyMeter::Times ReplyMeter::times() const {
   out.prompt_tokens = prompt_tokens();
   out.cached_tokens = either("\"cached_tokens\":", "\"cache_read_input_tokens\":");
   if (!out.cached_tokens) out.cached_tokens = count_of("\"cache_read_input_tokens\":", head_);
+  out.written_tokens = either("\"cache_creation_input_tokens\":", "\"cache_write_tokens\":");
+  if (!out.written_tokens) out.written_tokens = count_of("\"cache_creation_input_tokens\":", head_);
+  out.reasoning_tokens = count_of("\"reasoning_tokens\":", tail_);
   out.completion_tokens = either("\"completion_tokens\":", "\"output_tokens\":");
   std::optional<double> usage_tokens;
   if (out.completion_tokens.value_or(0) > 0)

@@ -23,7 +23,8 @@ class ReplyMeter {
     /// usage.
     std::optional<double> tpot_ms;
     // From the usage.
-    std::optional<uint64_t> prompt_tokens, cached_tokens, completion_tokens;
+    std::optional<uint64_t> prompt_tokens, cached_tokens, written_tokens, completion_tokens,
+        reasoning_tokens;
   };
 
   /// `started` is when the request was sent; `events` means that the reply is an event stream. It

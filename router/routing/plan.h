@@ -21,6 +21,8 @@ struct RuntimeConditions {
   std::function<selection::Figures(std::string_view model)> figures = {};
   double draw = 0;                                // uniform in [0, 1)
   std::span<const std::string_view> failed = {};  // models that have already failed, in order
+  bool cheapest = false;                          // a budget is spent: take the cheapest model
+  std::span<const std::string> allowed = {};      // models that the client may use; empty: all
 };
 
 /// Pointers refer to the Router's configuration.
@@ -35,14 +37,15 @@ struct Plan {
     kFastResponse,  // `message` is the answer
     kBlocked,       // refused; `message` is the reason
   };
-  /// Why a request was blocked: the matching jailbreak and personal-data conditions, or a missing
-  /// identity.
+  /// Why a request was blocked: the matching jailbreak and personal-data conditions, a missing
+  /// identity, or a key that may not use the models.
   struct Guarded {
     std::string jailbreak;            // the signal's name; "": none
     double jailbreak_confidence = 0;  // 0 to 1
     bool pii = false;
     std::vector<std::string> pii_types;  // found types, never the data; may be empty
     bool missing_identity = false;
+    bool forbidden = false;  // the client's key may use no model of the route
   };
 
   /// A model of the route that must not see the request.
@@ -76,6 +79,7 @@ struct Plan {
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in
   bool native = false;           // `body` is in the client's own API, which the servers have
+  bool takes_usage = false;      // the usage of the stream is requested, and not for the client
   const config::HallucinationPlugin* grounding = nullptr;      // nullptr: the reply is not checked
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks

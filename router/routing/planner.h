@@ -110,6 +110,8 @@ class Planner {
   Result<void> mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
                     ModelResults& results) const;
   bool remove_failed(std::span<const std::string_view> failed, Candidates& candidates) const;
+  static void remove_forbidden(std::span<const std::string> allowed, Candidates& candidates,
+                               Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
   Result<selection::Candidate> choose(const PlanInputs& inputs, const Candidates& left,

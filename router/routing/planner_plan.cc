@@ -69,6 +69,25 @@ std::string effort_of(const json::Value& root) {
   return effort && effort->is_string() ? std::string(effort->text()) : std::string();
 }
 
+bool wants_usage(const json::Value& root) {
+  const auto options = root.find("stream_options");
+  const auto usage = options ? options->find("include_usage") : std::nullopt;
+  return usage && usage->is_bool() && usage->boolean();
+}
+
+/// Requests the usage of a stream whose client does not want it.
+void request_usage(const json::Value& root, splice::ObjectEditor& body,
+                   std::vector<splice::Edit>& edits) {
+  const auto options = root.find("stream_options");
+  if (!options || !options->is_object()) {
+    body.set("stream_options", R"({"include_usage":true})");
+    return;
+  }
+  splice::ObjectEditor editor(*options);
+  editor.set("include_usage", "true");
+  editor.finish(edits);
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
@@ -97,6 +116,22 @@ bool Planner::remove_failed(std::span<const std::string_view> failed,
     }
   }
   return true;
+}
+
+// Removes models that the client's key may not use.
+void Planner::remove_forbidden(std::span<const std::string> allowed, Candidates& candidates,
+                               Plan& plan) {
+  if (allowed.empty()) return;
+  std::erase_if(candidates, [&](const selection::Candidate& each) {
+    const std::string& name = each.model->name;
+    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return false;
+    plan.left_out.push_back({name, "the client's key may not use it"});
+    return true;
+  });
+  if (!candidates.empty()) return;
+  plan.path = Plan::Path::kBlocked;
+  plan.guarded.forbidden = true;
+  plan.message = "the key may not use the models of this request";
 }
 
 // Removes models that must not see personal data found in the request. If the search failed, it
@@ -165,6 +200,14 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
                                              Plan& plan) const {
   const config::Decision* decision = inputs.target.decision;
   if (decision == nullptr || left.size() < 2) return left.front();
+  if (inputs.conditions.cheapest) {
+    plan.selection_method = "budget";
+    plan.selection_reason = "the client's budget is spent, and this is the cheapest model";
+    return *std::ranges::min_element(left, {}, [](const selection::Candidate& each) {
+      const auto& price = each.model->pricing;
+      return price ? price->prompt_per_1m + price->completion_per_1m : 0;
+    });
+  }
   const selection::Selector* selector = selector_of(inputs.target);
   SIGNALBOX_CHECK(selector != nullptr);
   std::vector<std::string_view> domains;
@@ -255,6 +298,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
                           *plan.model, root, body);
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
+  if (plan.takes_usage) request_usage(root, body, edits);
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
   if (plan.injected_system_prompt)
     plugins::add_system_prompt(*decision->system_prompt, *root.find("messages"), edits);
@@ -338,6 +382,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     plan.instead_of.assign(failed.begin(), failed.end());
     if (left.empty()) return fail(Code::kUpstream, "there is no other model to try");
   }
+  remove_forbidden(inputs.conditions.allowed, left, plan);
+  if (plan.path == Plan::Path::kBlocked) return plan;
   remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
   if (!plan.bypassed) SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
@@ -366,6 +412,9 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   set_reply_checks(inputs, plan);
   const bool strips = strips_tools(decision);
   plan.native = request.native && !strips && stays_native(request.native->api, plan);
+  plan.takes_usage = config_.spending && config_.spending->request_usage && request.stream &&
+                     !plan.native && plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
+                     !wants_usage(request.document.root());
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));
   if (inputs.results.masked) plan.masks = inputs.results.masked->masks;

@@ -130,6 +130,15 @@ void keep_metrics(const config::Observability::Metrics& running,
   keys.keep("port", running.port, next.port);
 }
 
+void keep_spending(const config::Config& running, config::Config& next, SettingKeeper keys) {
+  if (running.spending.has_value() != next.spending.has_value()) {
+    keys.lines.push_back("global.spending: to begin or to end counting requires a restart");
+    next.spending = running.spending;
+  } else if (running.spending) {
+    keys.keep("file", running.spending->file, next.spending->file);
+  }
+}
+
 void keep_contexts(const config::ContextStore& running, config::ContextStore& next,
                    SettingKeeper keys) {
   keys.keep("enabled", running.enabled, next.enabled);
@@ -156,6 +165,7 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_metrics(running.observability.metrics, next.observability.metrics,
                services.in("observability.metrics"));
   keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
+  keep_spending(running, next, all.in("global.spending"));
   return lines;
 }
 

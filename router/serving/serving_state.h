@@ -9,6 +9,7 @@
 
 #include "base/sha256.h"
 #include "router/access/access.h"
+#include "router/access/clients.h"
 #include "router/access/hosts.h"
 #include "router/gateway/observer.h"
 #include "router/http/server.h"
@@ -23,8 +24,9 @@ namespace signalbox::serving {
 struct ServingState {
   /// `fleet` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
-               upstream::Fleet& fleet)
-      : router(std::move(made)),
+               upstream::Fleet& fleet, std::unique_ptr<access::Clients> known)
+      : clients(std::move(known)),
+        router(std::move(made)),
         text(std::move(from)),
         hash(sha256_hex(text)),
         backends(router->config(), fleet),
@@ -35,6 +37,7 @@ struct ServingState {
 
   const config::Config& config() const { return router->config(); }
 
+  const std::unique_ptr<access::Clients> clients;  // of the data listeners
   const std::unique_ptr<const routing::Router> router;
   const std::string text;  // of the configuration file; "": no file
   const std::string hash;  // SHA-256 of the text, in hexadecimal digits

@@ -17,7 +17,8 @@ std::string endpoint_of(const config::BackendRef& ref) {
 
 }  // namespace
 
-Destinations::Destinations(const config::Config& config) : identity_(config.authz.identity) {
+Destinations::Destinations(const config::Config& config)
+    : identity_(config.authz.identity), requires_key_(config.access.requires_key()) {
   for (const config::Model& model : config.providers.models) {
     std::vector<Destination>& servers = of_model_[model.name];
     for (const config::BackendRef& ref : model.backend_refs) {

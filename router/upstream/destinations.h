@@ -28,13 +28,17 @@ class Destinations {
   /// configuration.
   const Destination& choose(std::string_view model, double draw) const;
 
-  /// True if this field of a client's request must not reach any server (see stays_here()).
-  bool withholds(std::string_view name) const { return stays_here(name, identity_); }
+  /// True if this field of a client's request must not reach any server (see stays_here()). A key
+  /// of ours is for us alone.
+  bool withholds(std::string_view name) const {
+    return stays_here(name, identity_) || (requires_key_ && is_credential(name));
+  }
 
  private:
   std::map<std::string, std::vector<Destination>, std::less<>>
       of_model_;  // every list has at least one server
   config::Authz::Identity identity_;
+  bool requires_key_;
 };
 
 }  // namespace signalbox::upstream

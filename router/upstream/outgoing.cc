@@ -22,7 +22,6 @@ bool ends(std::string_view name, std::string_view suffix) {
          ascii::iequals(name.substr(name.size() - suffix.size()), suffix);
 }
 
-/// The fields in which clients of the usual providers send their keys.
 constexpr std::array<std::string_view, 4> kCredentials = {"authorization", "x-api-key", "api-key",
                                                           "x-goog-api-key"};
 
@@ -72,6 +71,11 @@ bool stays_here(std::string_view name, const config::Authz::Identity& identity) 
          same(identity.user_groups_header) || (begins(name, "x-user-") && ends(name, "-key"));
 }
 
+bool is_credential(std::string_view name) {
+  return std::any_of(kCredentials.begin(), kCredentials.end(),
+                     [name](std::string_view other) { return ascii::iequals(name, other); });
+}
+
 Outgoing::Outgoing(const config::BackendRef& ref, std::optional<std::string> api_key,
                    config::Authz::Identity identity)
     : path_prefix_(ref.path_prefix),
@@ -118,8 +122,7 @@ bool Outgoing::is_replaced(std::string_view name) const {
 // Checks a client's field only: the fields that the configuration adds are the operator's choice.
 bool Outgoing::is_withheld(std::string_view name) const {
   const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
-  if (has_key_ && (std::any_of(kCredentials.begin(), kCredentials.end(), same) ||
-                   std::any_of(kAccounts.begin(), kAccounts.end(), same)))
+  if (has_key_ && (is_credential(name) || std::any_of(kAccounts.begin(), kAccounts.end(), same)))
     return true;
   return stays_here(name, identity_);
 }

@@ -22,6 +22,9 @@ std::optional<std::string> key_of(const config::BackendRef& ref);
 /// providers (x-user-*-key).
 bool stays_here(std::string_view name, const config::Authz::Identity& identity);
 
+/// True for the fields in which clients of the usual providers send their keys.
+bool is_credential(std::string_view name);
+
 /// Immutable and thread-safe.
 class Outgoing {
  public:

@@ -131,7 +131,7 @@ TEST(Config, has_a_listener_when_the_file_names_none) {
   const Config config = parse_good("version: v0.3\n@providers\n");
   ASSERT_EQ(config.listeners.size(), 1u);
   EXPECT_EQ(config.listeners[0].port, 8801);
-  EXPECT_EQ(config.listeners[0].address, "0.0.0.0");
+  EXPECT_EQ(config.listeners[0].address, "127.0.0.1");
   EXPECT_EQ(config.source, "f.yaml");
   EXPECT_EQ(config.auto_model_names, (std::vector<std::string>{"auto", "vllm-sr/auto", "MoM"}));
 }

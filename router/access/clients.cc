@@ -1,0 +1,262 @@
+// A key has 256 random bits, so a fast hash is enough: nobody can try them all. The hash finds the
+// row by its first digits, which reveals nothing about a key, and the rest is compared in constant
+// time.
+
+#include "router/access/clients.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/ascii.h"
+#include "base/log.h"
+#include "router/access/access.h"
+
+namespace signalbox::access {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{500};
+constexpr size_t kIndexBytes = sizeof("sha256:") - 1 + 16;
+
+enum : size_t {
+  kUser,
+  kGroups,
+  kAuthorization,
+  kXApiKey,
+  kApiKey,
+  kGoogleKey,
+  kFieldCount,
+  kOtherIdentity
+};
+
+int64_t seconds_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// What changes when a file does: it is replaced, or written to.
+struct Stamp {
+  uint64_t inode = 0;
+  int64_t size = -1, seconds = 0, nanoseconds = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+Stamp stamp_of(const std::filesystem::path& file) {
+  struct stat found {};
+  if (stat(file.c_str(), &found) != 0) return {};
+  return {found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out.append(out.empty() ? "" : ",").append(name);
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const KeyRing>> KeyRing::create(std::vector<config::ClientKey> keys) {
+  auto out = std::make_shared<KeyRing>();
+  std::vector<std::string_view> names;
+  for (config::ClientKey& key : keys) {
+    std::string hash = key.hash;
+    // Shared by the ring and by the requests that use the key.
+    auto shared = std::make_shared<const config::ClientKey>(std::move(key));
+    names.push_back(shared->name);
+    out->rows_.push_back({std::move(hash), std::move(shared)});
+  }
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    return fail(Code::kInvalid, "two keys have the name \"{}\"", *twice);
+  std::ranges::sort(out->rows_, {}, &Row::hash);
+  if (const auto twice = std::ranges::adjacent_find(out->rows_, {}, &Row::hash);
+      twice != out->rows_.end())
+    return fail(Code::kInvalid, "the keys \"{}\" and \"{}\" have the same hash", twice->key->name,
+                std::next(twice)->key->name);
+  return out;
+}
+
+KeyRing::Key KeyRing::find(std::string_view secret) const {
+  const std::string hash = hash_of(secret);
+  const std::string_view index = std::string_view(hash).substr(0, kIndexBytes);
+  const auto index_of = [](const Row& row) {
+    return std::string_view(row.hash).substr(0, kIndexBytes);
+  };
+  for (auto row = std::ranges::lower_bound(rows_, index, {}, index_of);
+       row != rows_.end() && index_of(*row) == index; ++row) {
+    if (equal(row->hash, hash)) return row->key;
+  }
+  return nullptr;
+}
+
+/// The fields of a request that matter here, by their number.
+struct Clients::Fields {
+  std::array<std::optional<std::string_view>, kFieldCount> values;
+  bool other_identity = false;  // such as x-authz-tenant-id
+
+  bool has_identity() const { return values[kUser] || values[kGroups] || other_identity; }
+};
+
+Clients::Clients(const config::Config& config)
+    : access_(config.access),
+      identity_(config.authz.identity),
+      file_(keys_file_of(config.access, config.source)) {
+  const std::vector<std::string> local{"127.0.0.0/8", "::1"}, nobody;
+  const auto& proxies = access_.trusted_proxies ? *access_.trusted_proxies
+                                                : (access_.requires_key() ? nobody : local);
+  for (const std::string& each : proxies) {
+    if (const auto network = config::parse_network(each)) proxies_.push_back(*network);
+  }
+}
+
+Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config) {
+  auto out = std::unique_ptr<Clients>(new Clients(config));
+  SIGNALBOX_TRY_VOID(out->read());
+  if (!out->file_.empty()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
+  return out;
+}
+
+Clients::~Clients() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<void> Clients::read() {
+  const std::lock_guard reading(reading_);
+  std::vector<config::ClientKey> keys = access_.keys;
+  if (!file_.empty()) {
+    SIGNALBOX_TRY(std::vector<config::ClientKey> more, read_keys(file_));
+    for (config::ClientKey& key : more) keys.push_back(std::move(key));
+  }
+  SIGNALBOX_TRY(auto ring, KeyRing::create(std::move(keys)));
+  const std::lock_guard lock(mutex_);
+  ring_ = std::move(ring);
+  return {};
+}
+
+void Clients::watch() {
+  Stamp seen;  // differs from every file, so that a change since the first reading counts
+  for (;;) {
+    const Stamp now = stamp_of(file_);
+    if (now != seen) {
+      seen = now;
+      if (const auto done = read(); !done)
+        log::error("access", "the keys stay as they were: {}", done.error().message);
+    }
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, kPoll, [this] { return stopping_; })) return;
+  }
+}
+
+std::shared_ptr<const KeyRing> Clients::ring() const {
+  const std::lock_guard lock(mutex_);
+  return ring_;
+}
+
+Result<void> Clients::change(const KeyChange& change) {
+  if (file_.empty()) {
+    return fail(Code::kInvalid,
+                "global.access.keys_file: the configuration names no file for keys; add "
+                "\"keys_file: keys.json\"");
+  }
+  // A name that the configuration has would make the file unreadable.
+  SIGNALBOX_TRY_VOID(change_keys(file_, [&](std::vector<config::ClientKey>& keys) -> Result<void> {
+    SIGNALBOX_TRY_VOID(change(keys));
+    std::vector<config::ClientKey> all = access_.keys;
+    all.insert(all.end(), keys.begin(), keys.end());
+    SIGNALBOX_TRY(const auto ring, KeyRing::create(std::move(all)));
+    return {};
+  }));
+  return read();
+}
+
+bool Clients::is_trusted(std::string_view address) const {
+  return std::ranges::any_of(proxies_, [&](const auto& each) { return each.contains(address); });
+}
+
+// Sets request.key, or returns why there is none.
+std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request) const {
+  const std::shared_ptr<const KeyRing> keys = ring();
+  const std::array<std::string_view, 3> sent = {
+      bearer_token(fields.values[kAuthorization].value_or("")),
+      fields.values[kXApiKey].value_or(""), fields.values[kApiKey].value_or("")};
+  bool has_any = false;
+  for (const std::string_view secret : sent) {
+    if (secret.empty()) continue;
+    has_any = true;
+    KeyRing::Key key = keys->find(secret);
+    if (key == nullptr) continue;
+    const auto end = config::parse_time(key->expires);
+    if (end && *end <= seconds_now())
+      return Denial{401, "expired_key", fmt::format("the key \"{}\" has expired", key->name)};
+    request.key = std::move(key);
+    return std::nullopt;
+  }
+  if (has_any) return Denial{401, "unknown_key", "the key is not valid here"};
+  return Denial{401, "missing_key",
+                "a key is required: send it as Authorization: Bearer KEY, or as x-api-key"};
+}
+
+size_t Clients::field_of(std::string_view name) const {
+  const auto is = [name](std::string_view other) { return ascii::iequals(name, other); };
+  if (is(identity_.user_id_header)) return kUser;
+  if (is(identity_.user_groups_header)) return kGroups;
+  constexpr std::string_view kIdentity = "x-authz-";
+  if (ascii::iequals(name.substr(0, kIdentity.size()), kIdentity)) return kOtherIdentity;
+  if (!access_.requires_key()) return kFieldCount;
+  if (is("authorization")) return kAuthorization;
+  if (is("x-api-key")) return kXApiKey;
+  if (is("api-key")) return kApiKey;
+  return is("x-goog-api-key") ? kGoogleKey : kFieldCount;
+}
+
+std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy) const {
+  const http::Headers& sent = request.headers;
+  Fields fields;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const size_t field = field_of(sent[i].name);
+    if (field == kOtherIdentity) fields.other_identity = true;
+    if (field >= kFieldCount) continue;
+    if (fields.values[field]) {
+      return Denial{400, "duplicate_header",
+                    fmt::format("the header {} is there twice", sent[i].name)};
+    }
+    fields.values[field] = sent[i].value;
+  }
+  if (access_.requires_key()) {
+    if (auto denied = find_key(fields, request)) return denied;
+  }
+  const bool trusts = !fields.has_identity() || from_proxy || is_trusted(request.peer);
+  if (trusts && !access_.requires_key()) return std::nullopt;
+  if (!trusts && !warned_.exchange(true)) {
+    log::warn("access",
+              "a request has identity headers, and its sender is not in "
+              "global.access.trusted_proxies; they do not count");
+  }
+  http::Headers kept;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const size_t field = field_of(sent[i].name);
+    if (field == kFieldCount || (field == kOtherIdentity && trusts))
+      kept.add(sent[i].name, sent[i].value);
+  }
+  if (request.key != nullptr) {
+    const auto field = [&](size_t at) {
+      return config::identity_of(trusts ? fields.values[at].value_or("") : "");
+    };
+    const std::string_view user = field(kUser), groups = field(kGroups);
+    kept.add(identity_.user_id_header, user.empty() ? request.key->user_or_name() : user);
+    const std::string own = groups.empty() ? joined(request.key->groups) : std::string(groups);
+    if (!own.empty()) kept.add(identity_.user_groups_header, own);
+  }
+  request.headers = std::move(kept);
+  return std::nullopt;
+}
+
+}  // namespace signalbox::access

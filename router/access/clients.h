@@ -1,0 +1,94 @@
+#pragma once
+// Who sends a request to the data listeners: its key, and the user and groups that follow from it.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "router/access/key_file.h"
+#include "router/config/config.h"
+#include "router/http/message.h"
+
+namespace signalbox::access {
+
+/// The keys at one time. Immutable and thread-safe.
+class KeyRing {
+ public:
+  using Key = std::shared_ptr<const config::ClientKey>;
+
+  /// Errors: kInvalid for a name or a hash that two keys have.
+  static Result<std::shared_ptr<const KeyRing>> create(std::vector<config::ClientKey> keys);
+
+  /// Null for an unknown key. An expired key is found, too.
+  Key find(std::string_view secret) const;
+  size_t size() const { return rows_.size(); }
+
+ private:
+  struct Row {
+    std::string hash;
+    Key key;
+  };
+  std::vector<Row> rows_;  // sorted by hash
+};
+
+/// Why a request is refused.
+struct Denial {
+  int status = 401;
+  std::string_view reason;  // label in the metrics, static: "missing_key"
+  std::string message;
+};
+
+/// One for each configuration. Thread-safe.
+class Clients {
+ public:
+  /// Reads the keys file and, on a thread of its own, follows its changes. A changed file that is
+  /// wrong is reported and changes nothing. Errors: those of read_keys() and of KeyRing::create().
+  static Result<std::unique_ptr<Clients>> create(const config::Config& config);
+  ~Clients();
+
+  /// Finds out who sends the request, writes that into it (`key` and the identity headers), and
+  /// removes what must not go further: keys, and identity headers of a sender that is not trusted.
+  /// `from_proxy`: the sender is trusted, whatever its address is.
+  std::optional<Denial> identify(http::Request& request, bool from_proxy) const;
+
+  bool requires_key() const { return access_.requires_key(); }
+  /// "": the configuration names none.
+  const std::filesystem::path& keys_file() const { return file_; }
+  /// The keys of the configuration and those of the file, as they were last read.
+  std::vector<config::ClientKey> configured() const { return access_.keys; }
+  /// Changes the keys file; the change counts when this returns. Errors: those of change_keys().
+  Result<void> change(const KeyChange& change);
+
+ private:
+  struct Fields;
+  explicit Clients(const config::Config& config);
+  Result<void> read();
+  void watch();
+  std::shared_ptr<const KeyRing> ring() const;
+  bool is_trusted(std::string_view address) const;
+  size_t field_of(std::string_view name) const;
+  std::optional<Denial> find_key(const Fields& fields, http::Request& request) const;
+
+  const config::ClientAccess access_;
+  const config::Authz::Identity identity_;
+  const std::filesystem::path file_;
+  std::vector<config::Network> proxies_;
+  mutable std::atomic<bool> warned_{false};  // that identity headers do not count
+
+  std::mutex reading_;
+  mutable std::mutex mutex_;  // guards the rest
+  std::shared_ptr<const KeyRing> ring_;
+  bool stopping_ = false;
+  std::condition_variable wake_;
+  std::thread thread_;  // none: there is no file
+};
+
+}  // namespace signalbox::access

@@ -1,0 +1,24 @@
+#pragma once
+// The gate in front of every route of the data listeners: no request passes whose sender is not
+// known, if keys are required. A refused request costs no inference.
+
+#include "router/access/clients.h"
+#include "router/http/server.h"
+#include "router/limits/rate_limiter.h"
+#include "router/observe/metrics.h"
+
+namespace signalbox::access {
+
+/// What all gates of a process share. Both outlive them.
+struct GateShared {
+  observe::Metrics& metrics;
+  limits::RateLimiter& failures;  // counts refused requests by address
+};
+
+/// Passes requests of known clients to `next`, and answers others in the shape of their API: 400,
+/// 401, or 429 to an address that has sent too many wrong keys. A valid key always passes.
+/// `from_proxy`: see Clients::identify(). `clients` outlives the handler.
+http::Handler gate(const Clients& clients, const GateShared& shared, bool from_proxy,
+                   http::Handler next);
+
+}  // namespace signalbox::access

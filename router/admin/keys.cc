@@ -1,0 +1,92 @@
+// A list shows no hashes: nobody needs them.
+
+#include "router/admin/keys.h"
+
+#include "base/json_writer.h"
+#include "base/log.h"
+#include "router/access/access.h"
+#include "router/admin/query.h"
+
+namespace signalbox::admin {
+namespace {
+
+using serving::ServingState;
+
+constexpr std::string_view kKeys = "/api/v1/keys";
+constexpr std::string_view kInConfiguration = "configuration", kInFile = "file";
+
+void write_names(json::Writer& out, std::string_view name, const std::vector<std::string>& texts) {
+  out.key(name).begin_array();
+  for (const std::string& text : texts) out.string(text);
+  out.end_array();
+}
+
+void write_key(json::Writer& out, const config::ClientKey& key, std::string_view where) {
+  out.begin_object().member("name", key.name).member("user", key.user_or_name());
+  write_names(out, "groups", key.groups);
+  write_names(out, "models", key.models);
+  write_names(out, "recipes", key.recipes);
+  out.key("expires");
+  key.expires.empty() ? out.null() : out.string(key.expires);
+  out.member("from", where).end_object();
+}
+
+AdminReply list_keys(const http::Request&, const ServingState& state) {
+  const auto in_file = state.clients->keys_file().empty()
+                           ? Result<std::vector<config::ClientKey>>()
+                           : access::read_keys(state.clients->keys_file());
+  if (!in_file) return AdminReply::of(access::failure_of(in_file.error()));
+  json::Writer out;
+  out.begin_object().member("required", state.clients->requires_key()).key("keys").begin_array();
+  for (const auto& key : state.clients->configured()) write_key(out, key, kInConfiguration);
+  for (const auto& key : *in_file) write_key(out, key, kInFile);
+  return {200, out.end_array().end_object().take()};
+}
+
+/// The keys file with one key, from the client's description of it and a hash.
+Result<config::ClientKey> read_key(std::string_view body, const std::string& hash) {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(body)));
+  const json::Value root = document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  if (root.find("hash"))
+    return fail(Code::kInvalid, "hash: the router makes the key, and the hash with it");
+  json::Writer out;
+  out.begin_object().member("hash", hash);
+  for (const json::Member& member : root.members()) out.key(member.key).raw(member.value.raw());
+  const std::string file = fmt::format("{{\"keys\": [{}]}}", out.end_object().take());
+  SIGNALBOX_TRY(auto keys, config::parse_keys(file, "the request"));
+  return std::move(keys.front());
+}
+
+AdminReply add_key(const http::Request& request, const ServingState& state) {
+  const access::NewKey made = access::new_key();
+  const auto key = read_key(request.body, made.hash);
+  if (!key) return AdminReply::of(access::failure_of(key.error()));
+  if (const auto done = state.clients->change(access::adding(*key)); !done)
+    return AdminReply::of(access::failure_of(done.error()));
+  log::info("access", "the key \"{}\" was added", key->name);
+  json::Writer out;
+  out.begin_object().member("name", key->name).member("key", made.secret);
+  return {201, out.end_object().take()};
+}
+
+AdminReply revoke_key(const http::Request& request, const ServingState& state) {
+  const std::string name = decoded(request.path().substr(kKeys.size() + 1));
+  if (const auto done = state.clients->change(access::removing(name)); !done)
+    return AdminReply::of(access::failure_of(done.error()));
+  log::info("access", "the key \"{}\" was revoked", name);
+  json::Writer out;
+  return {200, out.begin_object().member("revoked", name).end_object().take()};
+}
+
+}  // namespace
+
+std::vector<http::Route> key_routes(const serving::CurrentState& current, http::ThreadPool& pool) {
+  const std::string all(kKeys), one = all + '/';
+  return {management_route("GET", all, access::kKeysRead, current, pool, list_keys),
+          management_route("POST", all, access::kKeysWrite, current, pool, add_key),
+          management_route("DELETE", one, access::kKeysWrite, current, pool, revoke_key)};
+}
+
+}  // namespace signalbox::admin

@@ -1,0 +1,261 @@
+// Tests the keys of clients, as the official clients send them: who passes, what a key may use, and how refusals look.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { ScriptedUpstream, completion } from "./upstream.mjs";
+
+const kNoticedMsMax = 30_000; // a changed file is noticed within a second; the rest is for a busy machine
+
+let upstream;
+let daemon;
+
+const configuration = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: small}
+  models:
+    - {name: small, backend_refs: [{name: small, endpoint: "127.0.0.1:${upstream.port}"}]}
+    - {name: large, backend_refs: [{name: large, endpoint: "127.0.0.1:${upstream.port}"}]}
+routing:
+  signals:
+    keywords:
+      - {name: proof, operator: OR, keywords: [prove]}
+    role_bindings:
+      - {name: operators, role: operator, subjects: [{kind: Group, name: ops}]}
+  decisions:
+    - name: operators
+      priority: 9
+      rules: {type: authz, name: operator}
+      modelRefs: [{model: large}]
+    - name: proofs
+      priority: 1
+      rules: {type: keyword, name: proof}
+      modelRefs: [{model: large}, {model: small}]
+recipes:
+  - name: plain
+    routing:
+      decisions: []
+entrypoints:
+  - {model_names: [plain], recipe: plain}
+global:
+  access:
+    keys_file: secrets/keys.json
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+const keys = (...words) =>
+  execFileSync(process.env.SIGNALBOX, ["keys", ...words, "--config", daemon.file], { encoding: "utf8", stdio: "pipe" }).trim();
+
+before(async () => {
+  upstream = await ScriptedUpstream.start();
+  upstream.answer = ({ model }) => {
+    const answer = completion({ content: "Hello" });
+    return { body: { ...answer.body, model } };
+  };
+  daemon = await Daemon.start(configuration);
+});
+
+after(async () => {
+  await daemon?.stop();
+  await upstream?.stop();
+});
+
+const client = (apiKey, headers = {}) =>
+  new OpenAI({ apiKey, baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: headers });
+const ask = (from, content = "Hello", model = "auto") => from.chat.completions.create({ model, messages: [{ role: "user", content }] });
+
+/// Makes a key on the command line and waits until the router has read it.
+async function make(name, ...options) {
+  const key = keys("new", name, ...options);
+  assert.match(key, /^sb-[\w-]{43}$/);
+  await until(async () => (await listed(key)).status === 200);
+  return key;
+}
+
+async function until(holds) {
+  for (const end = Date.now() + kNoticedMsMax; Date.now() < end; await pause(20)) if (await holds()) return;
+  assert.fail("the router has not noticed the change");
+}
+
+// Beyond sixty failures a minute, which waiting may cause, a refusal is 429.
+const refused = async (key) => [401, 429].includes((await listed(key)).status);
+
+const listed = (key) => fetch(`${daemon.url}/v1/models`, { headers: key ? { authorization: `Bearer ${key}` } : {} });
+
+test("nobody passes without a key, and no model is asked", async () => {
+  upstream.asked = undefined;
+  for (const [path, method] of [
+    ["/v1/models", "GET"],
+    ["/v1/chat/completions", "POST"],
+    ["/v1/embeddings", "POST"],
+    ["/v1/responses/resp_1", "GET"],
+    ["/openapi.json", "GET"],
+    ["/nowhere", "GET"],
+  ]) {
+    const answer = await fetch(`${daemon.url}${path}`, { method, body: method === "POST" ? "{}" : undefined });
+    assert.equal(answer.status, 401, path);
+    assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+    assert.ok(answer.headers.get("x-request-id"));
+    assert.equal((await answer.json()).error.code, "invalid_api_key");
+  }
+  assert.equal(upstream.asked, undefined);
+});
+
+test("the official clients recognise the refusal", async () => {
+  await assert.rejects(ask(client("sb-wrong")), (error) => error instanceof OpenAI.AuthenticationError && error.code === "invalid_api_key");
+  const other = new Anthropic({ apiKey: "sb-wrong", baseURL: daemon.url, maxRetries: 0 });
+  await assert.rejects(
+    other.messages.create({ model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] }),
+    (error) => error instanceof Anthropic.AuthenticationError && error.error.error.type === "authentication_error" && Boolean(error.requestID),
+  );
+});
+
+test("a new key counts without a restart, in each of the headers, and goes no further", async () => {
+  const key = await make("ann");
+  assert.equal((await ask(client(key))).model, "small");
+  for (const name of ["authorization", "x-api-key", "api-key"]) assert.equal(upstream.headers[name], undefined, name);
+  for (const headers of [{ "x-api-key": key }, { "api-key": key }, { authorization: `bearer ${key}` }]) {
+    assert.equal((await fetch(`${daemon.url}/v1/models`, { headers })).status, 200, Object.keys(headers)[0]);
+  }
+  const other = new Anthropic({ apiKey: key, baseURL: daemon.url, maxRetries: 0 });
+  const reply = await other.messages.create({ model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] });
+  assert.equal(reply.content[0].text, "Hello");
+  assert.equal(upstream.headers["x-api-key"], undefined);
+  assert.ok(!daemon.log.includes(key), "no key is logged");
+});
+
+test("the file holds hashes, and only its owner reads it", async () => {
+  const key = await make("file");
+  const file = join(daemon.folder, "secrets", "keys.json");
+  assert.ok(!(await readFile(file, "utf8")).includes(key));
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  assert.match(keys("list"), /^file {2}user file$/m);
+  assert.throws(() => keys("new", "file"), /there is a key \\?"file\\?" already/);
+  assert.throws(() => keys("new", "odd", "--model", "none"), /no model \\?"none\\?"/);
+});
+
+test("a revoked key is refused", async () => {
+  const key = await make("gone");
+  keys("revoke", "gone");
+  await until(() => refused(key));
+});
+
+test("a key ends when it says", async () => {
+  const end = Date.now() + 3000; // the key is noticed before
+  const key = await make("old", "--expires", `${new Date(end).toISOString().slice(0, 19)}Z`);
+  await until(async () => Date.now() > end);
+  assert.match((await (await listed(key)).json()).error.message, /"old" has expired/);
+});
+
+test("a key has its groups, and nobody else's", async () => {
+  const key = await make("olga", "--group", "ops");
+  assert.equal((await ask(client(key))).model, "large");
+  const ann = await make("anna");
+  assert.equal((await ask(client(ann, { "x-authz-user-groups": "ops" }))).model, "small", "no proxy is trusted");
+});
+
+test("a key may use its models only, also those that a decision chooses", async () => {
+  const key = await make("sam", "--model", "small");
+  assert.equal((await ask(client(key), "prove it")).model, "small", "the decision's first model is large");
+  assert.equal((await ask(client(key), "Hello", "small")).model, "small");
+  await assert.rejects(
+    ask(client(key), "Hello", "large"),
+    (error) => error instanceof OpenAI.PermissionDeniedError && error.code === "model_not_allowed",
+  );
+  const names = [];
+  for await (const model of client(key).models.list()) names.push(model.id);
+  assert.ok(names.includes("small") && names.includes("auto") && !names.includes("large"), String(names));
+  const large = await make("lars", "--model", "large");
+  await assert.rejects(ask(client(large)), (error) => error.status === 403 && error.code === "model_not_allowed");
+});
+
+test("a key may use its recipes only", async () => {
+  const key = await make("rita", "--recipe", "plain");
+  assert.equal((await ask(client(key), "Hello", "plain")).model, "small");
+  await assert.rejects(ask(client(key)), (error) => error.status === 403 && /recipe/.test(error.message));
+  const names = [];
+  for await (const model of client(key).models.list()) names.push(model.id);
+  assert.ok(names.includes("plain") && !names.includes("auto"), String(names));
+});
+
+test("a key has a limit of its own", async () => {
+  const key = await make("lim", "--requests-per-minute", "2");
+  await ask(client(key));
+  await ask(client(key));
+  await assert.rejects(ask(client(key)), (error) => error instanceof OpenAI.RateLimitError && /key lim/.test(error.message));
+});
+
+test("the management API adds, lists and revokes keys", async () => {
+  const api = (method, path, body) =>
+    fetch(`${daemon.managementUrl}/api/v1/keys${path}`, { method, body: body && JSON.stringify(body) });
+  const added = await api("POST", "", { name: "api key", groups: ["ops"], expires: "2999-01-01" });
+  assert.equal(added.status, 201);
+  const { key } = await added.json();
+  assert.equal((await listed(key)).status, 200, "it counts at once");
+  const all = await (await api("GET", "")).json();
+  const found = all.keys.find((each) => each.name === "api key");
+  assert.deepEqual(found, { name: "api key", user: "api key", groups: ["ops"], models: [], recipes: [], expires: "2999-01-01", from: "file" });
+  for (const [body, why] of [
+    [{ name: "api key" }, /already/],
+    [{ name: "x", hash: "sha256:0" }, /makes the key/],
+    [{ name: "x", expires: "tomorrow" }, /expected a date/],
+    [{ nam: "x" }, /nam/],
+  ]) {
+    const refused = await api("POST", "", body);
+    assert.equal(refused.status, 400);
+    assert.match((await refused.json()).error.message, why);
+  }
+  assert.equal((await api("DELETE", "/api%20key")).status, 200);
+  assert.equal((await listed(key)).status, 401);
+  assert.equal((await api("DELETE", "/api%20key")).status, 404);
+});
+
+test("a header that is there twice is refused", async () => {
+  const key = await make("twin");
+  const { request } = await import("node:http");
+  const answer = await new Promise((done, fail) => {
+    const { hostname, port } = new URL(daemon.url);
+    const sent = request({ hostname, port, path: "/v1/models", headers: ["host", "here", "authorization", `Bearer ${key}`, "x-authz-user-id", "a", "x-authz-user-id", "b"] });
+    sent.on("response", done).on("error", fail).end();
+  });
+  let body = "";
+  for await (const part of answer.setEncoding("utf8")) body += part;
+  assert.equal(answer.statusCode, 400);
+  assert.equal(JSON.parse(body).error.code, "duplicate_header");
+});
+
+test("a wrong file changes nothing, and a file that is gone admits nobody", async () => {
+  const key = await make("last");
+  const file = join(daemon.folder, "secrets", "keys.json");
+  const text = await readFile(file, "utf8");
+  await writeFile(file, '{"keys": [');
+  await until(() => /the keys stay as they were/.test(daemon.log));
+  assert.equal((await listed(key)).status, 200);
+  await rm(file);
+  await until(() => refused(key));
+  await writeFile(file, text);
+  await until(async () => (await listed(key)).status === 200);
+});
+
+test("an address that fails too often is refused cheaply, and a valid key still passes", async () => {
+  const key = await make("valid");
+  await until(async () => (await listed("sb-wrong")).status === 429);
+  const refused = await listed("sb-wrong");
+  assert.ok(Number(refused.headers.get("retry-after")) > 0);
+  assert.equal((await listed(key)).status, 200);
+  const metrics = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  for (const reason of ["missing_key", "unknown_key", "expired_key", "duplicate_header", "too_many_failures"])
+    assert.match(metrics, new RegExp(`signalbox_access_denied_total\\{reason="${reason}"\\} [1-9]`));
+});

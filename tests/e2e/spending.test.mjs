@@ -1,0 +1,244 @@
+// Tests what requests spend: counted for every stream, kept through kill -9, and limited by budgets.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+
+const kUsage = {
+  prompt_tokens: 1000,
+  completion_tokens: 100,
+  total_tokens: 1100,
+  prompt_tokens_details: { cached_tokens: 400 },
+  completion_tokens_details: { reasoning_tokens: 60 },
+};
+// 600 fresh, 400 cached, 40 generated, 60 of reasoning, at the prices of "small" below
+const kCost = (600 * 1 + 400 * 0.1 + 40 * 2 + 60 * 4) / 1e6;
+const kCostOnLarge = (1000 * 10 + 100 * 20) / 1e6;
+
+let upstream;
+let daemon;
+
+const configuration = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: small}
+  models:
+    - name: small
+      pricing: {prompt_per_1m: 1, cached_input_per_1m: 0.1, completion_per_1m: 2, reasoning_per_1m: 4}
+      backend_refs: [{name: small, endpoint: "127.0.0.1:${upstream.port}"}]
+    - name: large
+      pricing: {prompt_per_1m: 10, completion_per_1m: 20}
+      backend_refs: [{name: large, endpoint: "127.0.0.1:${upstream.port}"}]
+routing:
+  signals:
+    keywords:
+      - {name: proof, operator: OR, keywords: [prove]}
+  decisions:
+    - name: proofs
+      priority: 1
+      rules: {type: keyword, name: proof}
+      modelRefs: [{model: large}, {model: small}]
+global:
+  access:
+    keys_file: keys.json
+  spending:
+    budgets:
+      - {name: refusing, by: key, of: poor, amount: 0.001, per: day}
+      - {name: thrifty, by: user, of: thrift, amount: 0.001, then: cheaper}
+      - {name: warning, by: group, of: watched, amount: 0.001, per: month, then: warn}
+  services:
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+const signalbox = (...words) => execFileSync(process.env.SIGNALBOX, words, { encoding: "utf8", stdio: "pipe" });
+
+async function make(name, ...options) {
+  const key = signalbox("keys", "new", name, "--config", daemon.file, ...options).trim();
+  for (;;) {
+    if ((await fetch(`${daemon.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status === 200) return key;
+    await pause(20);
+  }
+}
+
+/// The report of the command line, once everything is written.
+function report(by, file = daemon.file) {
+  return JSON.parse(signalbox("report", "--config", file, "--by", by, "--json"));
+}
+
+async function spending(by) {
+  const answer = await fetch(`${daemon.managementUrl}/api/v1/spending?by=${by}`);
+  assert.equal(answer.status, 200);
+  return answer.json();
+}
+
+const client = (apiKey) => new OpenAI({ apiKey, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+const ask = (from, content = "Hello", more = {}) =>
+  from.chat.completions.create({ model: "auto", messages: [{ role: "user", content }], ...more });
+const near = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-9, `${value}, expected ${expected}`);
+
+before(async () => {
+  upstream = await ScriptedUpstream.start();
+  upstream.answer = (asked) => {
+    if (!asked.stream) return { body: { ...completion({ content: "Hello" }, "stop", kUsage).body, model: asked.model } };
+    const all = streamed([{ content: "Hel" }, { content: "lo" }], "stop", kUsage);
+    if (!asked.stream_options?.include_usage) return { events: all.events.filter((event) => !event.usage) };
+    return { events: all.events.map((event) => (typeof event === "string" || event.usage ? event : { ...event, usage: null })) };
+  };
+  daemon = await Daemon.start(configuration);
+});
+
+after(async () => {
+  await daemon?.stop();
+  await upstream?.stop();
+});
+
+test("tokens and money by key, with cached and reasoning tokens apart, and what routing saved", async () => {
+  const key = await make("ann", "--user", "anna", "--group", "research");
+  await ask(client(key));
+  for (const by of ["key", "user", "group", "model", "decision", "day"]) {
+    const { lines, totals } = await spending(by);
+    const name = { key: "ann", user: "anna", group: "research", model: "small", decision: "", day: new Date().toISOString().slice(0, 10) }[by];
+    const line = lines.find((each) => each[by] === name);
+    assert.ok(line, `${by}: ${JSON.stringify(lines)}`);
+    assert.equal(line.requests, 1);
+    assert.deepEqual([line.prompt_tokens, line.cached_tokens, line.completion_tokens, line.reasoning_tokens], [1000, 400, 100, 60]);
+    near(line.cost, kCost);
+    near(line.saved, kCostOnLarge - kCost);
+    assert.equal(totals.length, 1);
+  }
+  assert.deepEqual(report("key").lines.find((each) => each.key === "ann").requests, 1, "the command line agrees");
+  assert.match(signalbox("report", "--config", daemon.file), /^ann +1 +1000 +400 +100 /m);
+});
+
+test("a stream is metered although its client did not ask, and looks as if nobody had", async () => {
+  const key = await make("streams");
+  const chunks = [];
+  for await (const chunk of await ask(client(key), "Hello", { stream: true })) chunks.push(chunk);
+  assert.equal(upstream.asked.stream_options.include_usage, true);
+  assert.equal(chunks.length, 3);
+  assert.ok(chunks.every((chunk) => !("usage" in chunk) && chunk.choices.length === 1), JSON.stringify(chunks));
+  near((await spending("key")).lines.find((each) => each.key === "streams").cost, kCost);
+});
+
+test("a client that asks for the usage gets it", async () => {
+  const key = await make("curious");
+  const chunks = [];
+  for await (const chunk of await ask(client(key), "Hello", { stream: true, stream_options: { include_usage: true } })) chunks.push(chunk);
+  assert.equal(chunks.at(-1).usage.prompt_tokens, 1000);
+});
+
+test("messages are metered, too", async () => {
+  const key = await make("claude");
+  const other = new Anthropic({ apiKey: key, baseURL: daemon.url, maxRetries: 0 });
+  await other.messages.create({ model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] });
+  const stream = other.messages.stream({ model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Hello" }] });
+  await stream.finalMessage();
+  const line = (await spending("key")).lines.find((each) => each.key === "claude");
+  assert.deepEqual([line.requests, line.prompt_tokens], [2, 2000]);
+});
+
+test("a stream that the client leaves is charged by its bytes", async () => {
+  const key = await make("leaver");
+  const answer = upstream.answer;
+  upstream.answer = () => ({ events: streamed([{ content: "Hel" }], null).events, dies: true });
+  try {
+    for await (const chunk of await ask(client(key), "Hello there, and a few words more", { stream: true })) assert.ok(chunk);
+  } catch {
+    // the stream ends without its end
+  } finally {
+    upstream.answer = answer;
+  }
+  const line = (await spending("key")).lines.find((each) => each.key === "leaver");
+  assert.ok(line.prompt_tokens > 0 && line.cost > 0, JSON.stringify(line));
+});
+
+test("a spent budget refuses, and says when it is renewed", async () => {
+  const poor = client(await make("poor"));
+  await ask(poor); // 0.00096 of 0.001
+  await ask(poor);
+  await assert.rejects(ask(poor), (error) => {
+    assert.ok(error instanceof OpenAI.RateLimitError);
+    assert.equal(error.code, "budget_exceeded");
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    assert.ok(error.message.includes(`${tomorrow}T00:00:00Z`), error.message);
+    const wait = Number(error.headers.get("retry-after"));
+    assert.ok(wait > 0 && wait <= 86_400);
+    return true;
+  });
+});
+
+test("a spent budget takes the cheaper model", async () => {
+  const thrifty = client(await make("saver", "--user", "thrift"));
+  assert.equal((await ask(thrifty, "prove it")).model, "large"); // 0.012
+  assert.equal((await ask(thrifty, "prove it")).model, "small");
+});
+
+test("a budget warns in a header", async () => {
+  const watched = client(await make("watched", "--group", "watched"));
+  const first = await ask(watched).withResponse();
+  assert.equal(first.response.headers.get("x-vsr-budget"), null);
+  const second = await ask(watched).withResponse();
+  assert.match(second.response.headers.get("x-vsr-budget"), /^warning; of=watched; spent=0\.00; amount=0\.00; currency=USD; renewed=/);
+});
+
+// --- what survives ---
+
+/// A daemon that a test may kill: its folder stays.
+async function revive() {
+  daemon.log = "";
+  daemon.process = spawn(process.env.SIGNALBOX, ["serve", "--config", daemon.file], { stdio: ["ignore", "ignore", "pipe"] });
+  daemon.process.stderr.setEncoding("utf8").on("data", (text) => (daemon.log += text));
+  daemon.exited = new Promise((done) => daemon.process.on("close", (code, signal) => done({ code, signal })));
+  for (;;) {
+    const answer = await fetch(`${daemon.managementUrl}/ready`).catch(() => null);
+    if (answer?.status === 200) return;
+    await pause(20);
+  }
+}
+
+test("kill -9 loses at most the last second of spending, and no key", async () => {
+  const key = await make("killed");
+  const from = client(key);
+  const kills = Number(process.env.SIGNALBOX_KILLS ?? 5);
+  const answered = []; // when each request ended
+  let lost = 0; // by the kills so far
+  for (let i = 0; i < kills; ++i) {
+    let runs = true;
+    const load = Array.from({ length: 8 }, async () => {
+      while (runs) {
+        const done = await ask(from).catch(() => null);
+        if (done) answered.push(performance.now());
+      }
+    });
+    await pause(1200 + Math.random() * 600);
+    const name = `made-${i}`;
+    const made = signalbox("keys", "new", name, "--config", daemon.file).trim();
+    daemon.process.kill("SIGKILL");
+    const killedAt = performance.now();
+    await daemon.exited;
+    runs = false;
+    await Promise.all(load);
+    await revive();
+    const counted = report("key").lines.find((each) => each.key === "killed").requests;
+    const atRisk = answered.filter((at) => at > killedAt - 1000).length;
+    const lostNow = answered.length - counted - lost;
+    assert.ok(lostNow <= atRisk, `${lostNow} of ${answered.length} lost, ${atRisk} in the last second`);
+    lost += lostNow;
+    assert.equal((await fetch(`${daemon.url}/v1/models`, { headers: { authorization: `Bearer ${made}` } })).status, 200, name);
+  }
+  assert.ok(answered.length > 100);
+});
+
+test("a budget counts what was spent before a restart", async () => {
+  signalbox("keys", "revoke", "poor", "--config", daemon.file); // a key is shown once, so it is made anew
+  await assert.rejects(ask(client(await make("poor"))), (error) => error.status === 429 && error.code === "budget_exceeded");
+});

@@ -1,0 +1,192 @@
+// Tests the file of the spending, also on a full disk, and the budgets that depend on it.
+
+#include "router/spending/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "router/spending/budgets.h"
+#include "router/spending/prices.h"
+#include "router/spending/report.h"
+#include "tests/router/small_disk.h"
+#include "tests/router/temporary_directory.h"
+
+namespace signalbox::spending {
+namespace {
+
+using config::Spending;
+using std::chrono::system_clock;
+
+Day today() {
+  return day_of(system_clock::now());
+}
+
+Account account_of(std::string key, std::string groups = {}, Day day = today()) {
+  Account out;
+  out.day = day;
+  out.key = std::move(key);
+  out.user = "u-" + out.key;
+  out.groups = std::move(groups);
+  out.model = "m";
+  out.currency = "USD";
+  return out;
+}
+
+Spent cost_of(double cost) {
+  Spent out;
+  out.requests = 1;
+  out.prompt = 10;
+  out.cost = cost;
+  out.cost_on_largest = 2 * cost;
+  return out;
+}
+
+std::unique_ptr<Ledger> open(const std::filesystem::path& file) {
+  auto out = Ledger::open(file);
+  EXPECT_TRUE(out) << (out ? "" : out.error().message);
+  return out ? *std::move(out) : nullptr;
+}
+
+Report report_of(const std::filesystem::path& file, GroupBy by = GroupBy::kKey) {
+  auto database = Database::open(file, true);
+  EXPECT_TRUE(database) << (database ? "" : database.error().message);
+  auto report = sum_up(*database, by, 0, today());
+  EXPECT_TRUE(report) << (report ? "" : report.error().message);
+  return report ? *std::move(report) : Report{};
+}
+
+TEST(Ledger, adds_up_what_the_file_has) {
+  const test::TemporaryDirectory folder;
+  const auto file = folder.path() / "deep" / "spending.db";
+  for (int i = 0; i < 2; ++i) {
+    const auto ledger = open(file);
+    ASSERT_NE(ledger, nullptr);
+    EXPECT_DOUBLE_EQ(ledger->cost_of(Spending::By::kKey, "a", "USD", Spending::Per::kDay, today()),
+                     3.0 * i);
+    ledger->add(account_of("a"), cost_of(1));
+    ledger->add(account_of("a"), cost_of(2));
+    ledger->add(account_of("b"), cost_of(4));
+  }
+  const Report report = report_of(file);
+  ASSERT_EQ(report.lines.size(), 2U);
+  EXPECT_EQ(report.lines[0].name, "a");
+  EXPECT_EQ(report.lines[0].spent.requests, 4U);
+  EXPECT_DOUBLE_EQ(report.lines[0].spent.cost, 6);
+  ASSERT_EQ(report.totals.size(), 1U);
+  EXPECT_DOUBLE_EQ(report.totals[0].spent.cost, 14);
+  EXPECT_DOUBLE_EQ(report.totals[0].spent.cost_on_largest, 28);
+}
+
+TEST(Ledger, counts_days_and_months_apart) {
+  const test::TemporaryDirectory folder;
+  const auto ledger = open(folder.path() / "s.db");
+  ASSERT_NE(ledger, nullptr);
+  const Day first = *parse_day("2026-01-30");
+  const auto cost = [&](Spending::Per per, Day day) {
+    return ledger->cost_of(Spending::By::kKey, "a", "USD", per, day);
+  };
+  ledger->add(account_of("a", "", first), cost_of(1));
+  ledger->add(account_of("a", "", first + 1), cost_of(2));
+  EXPECT_DOUBLE_EQ(cost(Spending::Per::kDay, first + 1), 2);
+  EXPECT_DOUBLE_EQ(cost(Spending::Per::kMonth, first + 1), 3);
+  EXPECT_DOUBLE_EQ(cost(Spending::Per::kMonth, first + 2), 0);
+  ledger->add(account_of("a", "", first + 2), cost_of(4));
+  EXPECT_DOUBLE_EQ(cost(Spending::Per::kMonth, first + 2), 4);
+  EXPECT_EQ(next_after(Spending::Per::kMonth, *parse_day("2026-12-31")), *parse_day("2027-01-01"));
+}
+
+TEST(Ledger, keeps_sums_in_memory_while_the_disk_is_full) {
+  const test::TemporaryDirectory folder;
+  const auto mount = folder.path() / "disk";
+  std::filesystem::create_directory(mount);
+  const test::SmallDisk disk(mount, 2);
+  if (!disk.missing().empty()) GTEST_SKIP() << disk.missing();
+  const auto file = mount / "spending.db";
+  const auto ledger = open(file);
+  ASSERT_NE(ledger, nullptr);
+  ledger->add(account_of("before"), cost_of(1));
+  ASSERT_TRUE(ledger->flush());
+  ASSERT_TRUE(disk.fill());
+  for (int i = 0; i < 1000; ++i) ledger->add(account_of(fmt::format("key-{}", i)), cost_of(1));
+  EXPECT_FALSE(ledger->flush());
+  EXPECT_EQ(ledger->counts().unwritten_rows, 1000U);
+  EXPECT_GE(ledger->counts().failed_writes, 1U);
+  disk.make_room();
+  ASSERT_TRUE(ledger->flush());
+  EXPECT_DOUBLE_EQ(report_of(file).totals.at(0).spent.cost, 1001);
+}
+
+TEST(Ledger, refuses_a_file_of_something_else) {
+  const test::TemporaryDirectory folder;
+  const auto file = folder.path() / "spending.db";
+  std::ofstream(file) << "this is no database, although its name says so; it has some length";
+  EXPECT_FALSE(Ledger::open(file));
+  EXPECT_EQ(Database::open(folder.path() / "none.db", true).error().code, Code::kNotFound);
+}
+
+TEST(Report, counts_a_request_for_each_group_and_once_in_total) {
+  const test::TemporaryDirectory folder;
+  const auto file = folder.path() / "s.db";
+  {
+    const auto ledger = open(file);
+    ASSERT_NE(ledger, nullptr);
+    ledger->add(account_of("a", "x, y"), cost_of(1));
+    ledger->add(account_of("b"), cost_of(2));
+  }
+  const Report report = report_of(file, GroupBy::kGroup);
+  ASSERT_EQ(report.lines.size(), 3U);
+  EXPECT_EQ(report.lines[0].name, "");
+  EXPECT_EQ(report.lines[1].name, "x");
+  EXPECT_EQ(report.lines[2].name, "y");
+  EXPECT_DOUBLE_EQ(report.totals.at(0).spent.cost, 3);
+}
+
+TEST(Budgets, the_strongest_action_counts) {
+  const test::TemporaryDirectory folder;
+  const auto ledger = open(folder.path() / "s.db");
+  ASSERT_NE(ledger, nullptr);
+  ledger->add(account_of("a", "g"), cost_of(9));
+  const auto budget = [](std::string name, Spending::By by, double amount, Spending::Then then,
+                         std::string of = {}) {
+    Budget out;
+    out.name = std::move(name);
+    out.by = by;
+    out.of = std::move(of);
+    out.amount = amount;
+    out.then = then;
+    return out;
+  };
+  const auto action = [&](const std::vector<Budget>& budgets) -> std::optional<Finding::Action> {
+    const auto found = judge(budgets, *ledger, {"a", "u-a", "g"}, system_clock::now());
+    if (found) {
+      EXPECT_GT(found->renewal.count(), 0);
+    }
+    return found ? std::optional(found->action) : std::nullopt;
+  };
+  using By = Spending::By;
+  using Then = Spending::Then;
+  EXPECT_EQ(action({budget("far", By::kKey, 100, Then::kRefuse)}), std::nullopt);
+  EXPECT_EQ(action({budget("near", By::kKey, 10, Then::kRefuse)}), Finding::Action::kWarn);
+  EXPECT_EQ(action({budget("other", By::kKey, 1, Then::kRefuse, "b")}), std::nullopt);
+  EXPECT_EQ(action({budget("spent", By::kUser, 9, Then::kCheaper)}), Finding::Action::kCheaper);
+  EXPECT_EQ(action({budget("warns", By::kGroup, 1, Then::kWarn, "g"),
+                    budget("refuses", By::kGroup, 9, Then::kRefuse),
+                    budget("cheaper", By::kKey, 1, Then::kCheaper)}),
+            Finding::Action::kRefuse);
+}
+
+TEST(Prices, the_built_in_list_is_read_and_finds_dated_versions) {
+  const auto list = parse_prices(built_in_prices());
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_GT(list->models.size(), 100U);
+  EXPECT_TRUE(parse_day(list->date));
+  ASSERT_NE(list->find("gpt-4o"), nullptr);
+  EXPECT_EQ(list->find("gpt-4o-2024-08-06"), list->find("gpt-4o"));
+  EXPECT_EQ(list->find("claude-haiku-4-5-20251001"), list->find("claude-haiku-4-5"));
+  EXPECT_EQ(list->find("gpt-4o-of-our-own"), nullptr);
+  EXPECT_FALSE(parse_prices("date: 2026-01-01\nsource: s\nmodels: [{name: m}]"));
+}
+
+}  // namespace
+}  // namespace signalbox::spending

@@ -1,0 +1,164 @@
+// `signalbox keys new|list|revoke`: the clients' keys in the file that the configuration names. A
+// running router reads the file again by itself.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <string>
+#include <vector>
+
+#include "router/access/key_file.h"
+#include "router/config/load.h"
+#include "tools/command.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// The configuration and the file of its keys. Errors: kInvalid if it names none.
+struct Place {
+  config::Config config;
+  std::filesystem::path file;
+};
+
+Result<Place> find_keys(const cxxopts::ParseResult& parsed) {
+  const std::string name = parsed["config"].as<std::string>();
+  SIGNALBOX_TRY(config::Loaded loaded, config::load(name));
+  std::filesystem::path file = access::keys_file_of(loaded.config.access, name);
+  if (file.empty()) {
+    return fail(Code::kInvalid,
+                "{}: global.access.keys_file: the configuration names no file for keys; add "
+                "\"keys_file: keys.json\"",
+                name);
+  }
+  return Place{std::move(loaded.config), std::move(file)};
+}
+
+Texts texts_of(const cxxopts::ParseResult& parsed, const char* option) {
+  return parsed.count(option) == 0 ? Texts() : parsed[option].as<Texts>();
+}
+
+Result<void> check_names(const config::Config& config, const config::ClientKey& key) {
+  for (const std::string& name : key.models) {
+    if (config.providers.find(name) == nullptr)
+      return fail(Code::kInvalid, "--model: the configuration has no model \"{}\"", name);
+  }
+  for (const std::string& name : key.recipes) {
+    const bool is_known =
+        name == config::kDefaultRecipe ||
+        std::any_of(config.recipes.begin(), config.recipes.end(),
+                    [&](const config::Recipe& recipe) { return recipe.name == name; });
+    if (!is_known)
+      return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
+  }
+  for (const config::ClientKey& other : config.access.keys) {
+    if (other.name == key.name)
+      return fail(Code::kInvalid, "the configuration has a key \"{}\"; choose another name",
+                  key.name);
+  }
+  // Reads the key as the router will read it.
+  SIGNALBOX_TRY(const auto keys, config::parse_keys(config::keys_text({key}), "the key"));
+  return {};
+}
+
+int make(const std::string& name, const cxxopts::ParseResult& parsed) {
+  const auto place = find_keys(parsed);
+  if (!place) return report(place.error());
+  const access::NewKey made = access::new_key();
+  config::ClientKey key;
+  key.name = name;
+  key.hash = made.hash;
+  if (parsed.count("user") > 0) key.user = parsed["user"].as<std::string>();
+  if (parsed.count("expires") > 0) key.expires = parsed["expires"].as<std::string>();
+  key.groups = texts_of(parsed, "group");
+  key.models = texts_of(parsed, "model");
+  key.recipes = texts_of(parsed, "recipe");
+  config::RateLimit::Rule limit;
+  limit.requests_per_unit = parsed["requests-per-minute"].as<uint64_t>();
+  limit.tokens_per_unit = parsed["tokens-per-minute"].as<uint64_t>();
+  if (limit.requests_per_unit != 0 || limit.tokens_per_unit != 0) key.limits.push_back(limit);
+  if (const auto done = check_names(place->config, key); !done) return report(done.error());
+  if (const auto done = access::change_keys(place->file, access::adding(key)); !done)
+    return report(done.error());
+  std::printf("%s\n", made.secret.c_str());
+  std::fprintf(stderr, "%s has its hash; the key itself is shown only now\n",
+               place->file.string().c_str());
+  return kExitOk;
+}
+
+void print_key(const config::ClientKey& key) {
+  std::string line = fmt::format("{}  user {}", key.name, key.user_or_name());
+  const auto add = [&line](std::string_view what, const Texts& names) {
+    if (!names.empty()) line += fmt::format("  {} {}", what, fmt::join(names, ","));
+  };
+  add("groups", key.groups);
+  add("models", key.models);
+  add("recipes", key.recipes);
+  if (!key.expires.empty()) line += "  expires " + key.expires;
+  std::printf("%s\n", line.c_str());
+}
+
+int list(const cxxopts::ParseResult& parsed) {
+  const auto place = find_keys(parsed);
+  if (!place) return report(place.error());
+  const auto keys = access::read_keys(place->file);
+  if (!keys) return report(keys.error());
+  for (const config::ClientKey& key : place->config.access.keys) print_key(key);
+  for (const config::ClientKey& key : *keys) print_key(key);
+  return kExitOk;
+}
+
+int revoke(const std::string& name, const cxxopts::ParseResult& parsed) {
+  const auto place = find_keys(parsed);
+  if (!place) return report(place.error());
+  const auto done = access::change_keys(place->file, access::removing(name));
+  return done ? kExitOk : report(done.error());
+}
+
+int keys_command(int argc, char** argv) {
+  cxxopts::Options options("signalbox keys",
+                           "Makes, lists and revokes the keys of clients in the file that "
+                           "global.access.keys_file of the configuration names. A running router "
+                           "notices within a second.");
+  options.positional_help("new NAME | list | revoke NAME");
+  options.add_options()("config", "configuration file", cxxopts::value<std::string>());
+  options.add_options("new")("user", "user in whose name the key is used; default: NAME",
+                             cxxopts::value<std::string>());
+  options.add_options("new")("group", "group of this user; may be repeated",
+                             cxxopts::value<Texts>());
+  options.add_options("new")("model", "model that the key may use; may be repeated",
+                             cxxopts::value<Texts>());
+  options.add_options("new")("recipe", "recipe that the key may use; may be repeated",
+                             cxxopts::value<Texts>());
+  options.add_options("new")("expires", "when the key ends, such as 2027-01-31",
+                             cxxopts::value<std::string>());
+  options.add_options("new")("requests-per-minute", "limit of the key; 0: none",
+                             cxxopts::value<uint64_t>()->default_value("0"));
+  options.add_options("new")("tokens-per-minute", "limit of the key; 0: none",
+                             cxxopts::value<uint64_t>()->default_value("0"));
+  options.add_options()("words", "new NAME, list or revoke NAME", cxxopts::value<Texts>());
+  options.parse_positional("words");
+  return with_options(
+      options, argc, argv, {"words", "config"}, [](const cxxopts::ParseResult& parsed) {
+        const Texts words = parsed["words"].as<Texts>();
+        if (words.size() == 2 && words[0] == "new") return make(words[1], parsed);
+        if (words.size() == 1 && words[0] == "list") return list(parsed);
+        if (words.size() == 2 && words[0] == "revoke") return revoke(words[1], parsed);
+        const std::string mistake = fmt::format(
+            "signalbox keys: expected \"new NAME\", \"list\" or \"revoke NAME\", found \"{}\"; see "
+            "`signalbox keys --help`\n",
+            fmt::join(words, " "));
+        std::fputs(mistake.c_str(), stderr);
+        return kExitUsage;
+      });
+}
+
+}  // namespace
+
+const Command kKeysCommand = {"keys", "makes, lists and revokes the keys of clients", keys_command};
+
+}  // namespace signalbox::tools

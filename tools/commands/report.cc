@@ -1,0 +1,84 @@
+// `signalbox report`: what requests have spent, and what routing has saved.
+
+#include <chrono>
+#include <cstdio>
+#include <cxxopts.hpp>
+#include <string>
+
+#include "router/config/load.h"
+#include "router/spending/ledger.h"
+#include "router/spending/report.h"
+#include "tools/command.h"
+#include "tools/jsonl.h"
+#include "tools/options.h"
+
+namespace signalbox::tools {
+namespace {
+
+Result<std::filesystem::path> find_file(const cxxopts::ParseResult& parsed) {
+  if (parsed.count("file") > 0) return parsed["file"].as<std::string>();
+  const std::string name = parsed["config"].as<std::string>();
+  SIGNALBOX_TRY(const config::Loaded loaded, config::load(name));
+  if (!loaded.config.spending)
+    return fail(Code::kInvalid, "{}: global.spending: the configuration does not count spending",
+                name);
+  return spending::file_of(*loaded.config.spending, name);
+}
+
+Result<spending::Day> day_option(const cxxopts::ParseResult& parsed, const char* option,
+                                 spending::Day without) {
+  if (parsed.count(option) == 0) return without;
+  auto day = spending::parse_day(parsed[option].as<std::string>());
+  if (!day) return fail_in(fmt::format("--{}", option), std::move(day).error());
+  return day;
+}
+
+Result<spending::Report> make_report(const cxxopts::ParseResult& parsed) {
+  const std::string word = parsed["by"].as<std::string>();
+  const auto by = spending::parse_group_by(word);
+  if (!by) {
+    return fail(Code::kInvalid,
+                "--by: expected key, user, group, model, decision or day, found \"{}\"", word);
+  }
+  const spending::Day today = spending::day_of(std::chrono::system_clock::now());
+  SIGNALBOX_TRY(const spending::Day first, day_option(parsed, "since", 0));
+  SIGNALBOX_TRY(const spending::Day last, day_option(parsed, "until", today));
+  SIGNALBOX_TRY(const std::filesystem::path file, find_file(parsed));
+  SIGNALBOX_TRY(spending::Database database, spending::Database::open(file, true));
+  return spending::sum_up(database, *by, first, last);
+}
+
+int report_command(int argc, char** argv) {
+  cxxopts::Options options("signalbox report",
+                           "Prints what requests have spent, by key, user, group, model, decision "
+                           "or day. \"saved\" compares with the same tokens on the most expensive "
+                           "model. A running router writes its figures within a second.");
+  options.add_options()("config", "configuration file, whose global.spending names the file",
+                        cxxopts::value<std::string>());
+  options.add_options()("file", "the file of the spending itself", cxxopts::value<std::string>());
+  options.add_options()("by", "key, user, group, model, decision or day",
+                        cxxopts::value<std::string>()->default_value("key"));
+  options.add_options()("since", "first day in UTC, such as 2026-01-31",
+                        cxxopts::value<std::string>());
+  options.add_options()("until", "last day", cxxopts::value<std::string>());
+  options.add_options()("json", "print JSON");
+  return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
+    if (parsed.count("config") + parsed.count("file") != 1) {
+      std::fputs("signalbox report: expected --config or --file; see `signalbox report --help`\n",
+                 stderr);
+      return kExitUsage;
+    }
+    const auto made = make_report(parsed);
+    if (!made) return report(made.error());
+    const std::string text = parsed.count("json") > 0 ? spending::report_json(*made) + "\n"
+                                                      : spending::report_text(*made);
+    std::fputs(text.c_str(), stdout);
+    return kExitOk;
+  });
+}
+
+}  // namespace
+
+const Command kReportCommand = {"report", "prints what requests have spent", report_command};
+
+}  // namespace signalbox::tools
