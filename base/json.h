@@ -1,11 +1,10 @@
 #pragma once
-// JSON as a tree of source ranges. Every value records its exact source bytes. A request can
-// therefore be edited by splicing and forwarded otherwise unchanged: unknown fields, 23-digit
-// integers, key order and white space survive. simdjson does the parsing. The tree exists because
-// simdjson's On-Demand interface is single-pass and exposes the source bytes of scalars only.
+// JSON as views of its source. A value is the place where it begins; it is read when somebody looks
+// at it. So a value that nobody looks at costs nothing, and a request can be edited by splicing and
+// forwarded otherwise unchanged: unknown fields, 23-digit integers, key order and white space
+// survive. A tree of nodes was rejected: a body of small values made one of 13 times its size.
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +26,9 @@ class Document;
 class Items;
 class Members;
 
-/// One value: a view into its Document. It is valid while the Document exists and is not moved.
+/// One value: a view into its Document. It is valid while the Document exists and is not moved. Its
+/// end is searched whenever it is needed, which takes a time independent of the value's size,
+/// except that a text with escapes is looked up.
 class Value {
  public:
   Type type() const;
@@ -41,7 +42,7 @@ class Value {
   /// The bytes of the value in the source, quotes and brackets included: source.substr(begin(),
   /// end() - begin()).
   std::string_view raw() const;
-  size_t begin() const;
+  size_t begin() const { return begin_; }
   size_t end() const;
 
   /// The text of a string with escapes resolved. Precondition: is_string().
@@ -69,10 +70,10 @@ class Value {
   friend class Document;
   friend class Items;
   friend class Members;
-  Value(const Document* document, uint32_t node) : document_(document), node_(node) {}
+  Value(const Document* document, uint32_t begin) : document_(document), begin_(begin) {}
 
   const Document* document_;
-  uint32_t node_;
+  uint32_t begin_;
 };
 
 struct Member {
@@ -85,42 +86,47 @@ struct Limits {
   uint32_t depth = 128;  // of nested arrays and objects
 };
 
-/// Owns the source and the tree. Immutable after parse(), so reading it is thread-safe.
+/// Owns the source. Immutable after parse(), so reading it is thread-safe. Beside the source it
+/// holds at most a quarter of it, to find ends, and for texts with escapes at most twice their
+/// length.
 class Document {
  public:
-  /// The parser needs this many spare bytes behind the text. A string with enough spare capacity is
-  /// not reallocated.
-  static constexpr size_t kPadding = 64;
-
   /// Requires that the whole text is one well-formed JSON array or object in UTF-8. Errors:
   /// kInvalid with the byte offset, kTooLarge.
   static Result<Document> parse(std::string text, const Limits& limits = {});
 
-  Value root() const { return Value(this, 0); }
-  std::string_view source() const { return {text_.data(), size_}; }
+  Value root() const { return Value(this, root_); }
+  std::string_view source() const { return text_; }
+  /// The memory that the document holds, its source included.
+  size_t memory_bytes() const;
 
  private:
   friend class Value;
   friend class Items;
   friend class Members;
-  friend class Builder;
+  friend class Checker;
 
-  struct Node {
-    uint32_t begin;
-    uint32_t end;
-    uint32_t next;  // index of the node after this subtree; an object's children alternate key,
-                    // value
-    uint32_t unescaped;  // index into unescaped_, or kPlain
-    Type type;
+  struct Range {
+    uint32_t begin, end;
   };
-  static constexpr uint32_t kPlain = UINT32_MAX;
+  struct Resolved {
+    uint32_t begin;  // of the string in the source
+    uint32_t at;     // in resolved_; the text ends where that of the next one begins
+  };
 
-  std::string_view text_of(const Node& node) const;
+  void resolve(size_t strings, size_t bytes);
+  uint32_t end_of(uint32_t begin) const;
+  uint32_t near_end(uint32_t begin) const;
+  uint32_t near_scalar_end(uint32_t begin) const;
+  uint32_t after_space(uint32_t at) const;
+  uint32_t next(uint32_t end) const;
+  std::string_view text_of(uint32_t begin) const;
 
-  std::string text_;  // the source and the padding that simdjson reads
-  size_t size_ = 0;
-  std::vector<Node> nodes_;            // in source order
-  std::deque<std::string> unescaped_;  // strings that contain a backslash in the source
+  std::string text_;
+  uint32_t root_ = 0;
+  std::vector<Range> long_values_;  // by begin: values that take long to skip
+  std::vector<Resolved> escaped_;   // by begin: strings that contain a backslash in the source
+  std::string resolved_;            // their texts
 };
 
 /// Range of an array's elements, for range-for.
@@ -128,25 +134,24 @@ class Items {
  public:
   class Iterator {
    public:
-    Value operator*() const { return {document_, node_}; }
+    Value operator*() const { return {document_, at_}; }
     Iterator& operator++();
-    bool operator!=(const Iterator& other) const { return node_ != other.node_; }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
 
    private:
     friend class Items;
-    Iterator(const Document* document, uint32_t node) : document_(document), node_(node) {}
+    Iterator(const Document* document, uint32_t at) : document_(document), at_(at) {}
     const Document* document_;
-    uint32_t node_;
+    uint32_t at_;
   };
   Iterator begin() const { return {document_, first_}; }
-  Iterator end() const { return {document_, last_}; }
+  Iterator end() const { return {document_, 0}; }
 
  private:
   friend class Value;
-  Items(const Document* document, uint32_t first, uint32_t last)
-      : document_(document), first_(first), last_(last) {}
+  Items(const Document* document, uint32_t first) : document_(document), first_(first) {}
   const Document* document_;
-  uint32_t first_, last_;
+  uint32_t first_;  // 0: there is none
 };
 
 /// Range of an object's members, for range-for.
@@ -156,23 +161,23 @@ class Members {
    public:
     Member operator*() const;
     Iterator& operator++();
-    bool operator!=(const Iterator& other) const { return node_ != other.node_; }
+    bool operator!=(const Iterator& other) const { return key_ != other.key_; }
 
    private:
     friend class Members;
-    Iterator(const Document* document, uint32_t node) : document_(document), node_(node) {}
+    Iterator(const Document* document, uint32_t key);
     const Document* document_;
-    uint32_t node_;  // node of the key
+    uint32_t key_;
+    uint32_t value_ = 0;
   };
   Iterator begin() const { return {document_, first_}; }
-  Iterator end() const { return {document_, last_}; }
+  Iterator end() const { return {document_, 0}; }
 
  private:
   friend class Value;
-  Members(const Document* document, uint32_t first, uint32_t last)
-      : document_(document), first_(first), last_(last) {}
+  Members(const Document* document, uint32_t first) : document_(document), first_(first) {}
   const Document* document_;
-  uint32_t first_, last_;
+  uint32_t first_;  // 0: there is none
 };
 
 }  // namespace signalbox::json

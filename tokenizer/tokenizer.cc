@@ -25,10 +25,7 @@ namespace {
 using Opened = Result<std::unique_ptr<const Tokenizer>>;
 
 Result<Pipeline::Parts> read_json(std::string_view json, const BpeTables* tables) {
-  std::string text;
-  text.reserve(json.size() + json::Document::kPadding);
-  text += json;
-  return read_hf_json(std::move(text), tables);
+  return read_hf_json(std::string(json), tables);
 }
 
 // `bytes` point into `storage`, or are JSON.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "router/access/owner.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/dialect.h"
 #include "router/dialects/responses.h"
@@ -31,6 +32,7 @@ struct GatewayContext {
   const routing::Router& router;
   const upstream::ModelCaller& backends;
   http::ThreadPool& compute;       // runs models
+  http::ThreadPool& reading;       // parses and copies large bodies
   http::ThreadPool& storage;       // waits for disks and for servers that keep contexts
   selection::RuntimeStats& stats;  // latency and load of each model
   const Observer& observer;
@@ -83,6 +85,10 @@ struct RequestScope {
   const http::Headers& headers() const { return exchange.request.headers; }
   /// Null: the request has no key, and needs none.
   const config::ClientKey* key() const { return exchange.request.key.get(); }
+  /// The request's share of a pool, by the size of what is read or copied.
+  http::Share share(size_t bytes, size_t long_bytes) const {
+    return {access::client_of(exchange.request, config()), bytes > long_bytes};
+  }
 };
 
 }  // namespace signalbox::gateway

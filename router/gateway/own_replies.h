@@ -50,4 +50,7 @@ http::Task<> send_forbidden(const RequestScope& scope, std::string_view message)
 http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& request,
                           const routing::Plan& plan);
 
+/// Answers a request that a guard had no time to judge: 503 with Retry-After.
+http::Task<> send_unjudged(const RequestScope& scope, const Error& error);
+
 }  // namespace signalbox::gateway

@@ -124,7 +124,6 @@ class ReplyEditor {
 }  // namespace
 
 std::optional<WholeReply> WholeReply::read(std::string body) {
-  body.reserve(body.size() + json::Document::kPadding);
   auto document = json::Document::parse(std::move(body));
   if (!document) return std::nullopt;
   const auto choices = document->root().find("choices");

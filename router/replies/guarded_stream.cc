@@ -91,7 +91,11 @@ void GuardedStream::push(std::string_view bytes, std::string& out) {
     }
   }
   if (ended_ || event_.size() <= kEventBytesMax) return;
-  grounding_unchecked_ = jailbreak_unchecked_ = true;
+  leave_unread();
+  if (withholds_unread()) {
+    event_.clear();
+    return warn_unchecked(out);
+  }
   skipping_ = true;
   (holds() ? held_ : out) += std::exchange(event_, {});
 }
@@ -102,6 +106,7 @@ void GuardedStream::finish(std::string& out) {
   // Some clients read the last event without its blank line.
   const std::string rest = std::exchange(event_, {});
   read_event(rest, out);
+  if (withholds_unread()) return warn_unchecked(out);
   for (auto& [index, choice] : choices_) queue_windows(choice, true);
   // The rest must come last, so it waits for the warnings.
   held_ += rest;
@@ -118,7 +123,6 @@ GuardedStream::EventContent GuardedStream::parse_event(std::string_view event) {
     return out;
   }
   if (data.empty()) return out;
-  data.reserve(data.size() + json::Document::kPadding);
   const auto chunk = json::Document::parse(std::move(data));
   const auto choices = chunk ? chunk->root().find("choices") : std::nullopt;
   if (!choices || !choices->is_array()) {
@@ -139,7 +143,7 @@ GuardedStream::EventContent GuardedStream::parse_event(std::string_view event) {
 
 GuardedStream::EventContent GuardedStream::read_event(std::string_view event, std::string& out) {
   EventContent content = parse_event(event);
-  if (content.unread) grounding_unchecked_ = jailbreak_unchecked_ = true;
+  if (content.unread) leave_unread();
   for (const EventContent::OfChoice& of : content.choices) push_text(of, out);
   return content;
 }
@@ -147,6 +151,7 @@ GuardedStream::EventContent GuardedStream::read_event(std::string_view event, st
 // Comments and the like pass, because they keep connections alive.
 void GuardedStream::pass_event(std::string_view event, std::string& out) {
   const EventContent content = read_event(event, out);
+  if (withholds_unread()) return warn_unchecked(out);
   if (content.last) {
     for (auto& [index, choice] : choices_) queue_windows(choice, true);
   }
@@ -169,10 +174,7 @@ void GuardedStream::pass_event(std::string_view event, std::string& out) {
 
 void GuardedStream::push_text(const EventContent::OfChoice& content, std::string& out) {
   Choice* choice = choice_of(content.choice);
-  if (choice == nullptr) {
-    grounding_unchecked_ = jailbreak_unchecked_ = true;
-    return;
-  }
+  if (choice == nullptr) return leave_unread();
   if (!content.text.empty() && !choice->begun) {
     choice->begun = true;
     if (rules_.unverified && rules_.on_unverified == ReplyAction::kWarn) {
@@ -192,6 +194,16 @@ void GuardedStream::push_text(const EventContent::OfChoice& content, std::string
   queue_windows(*choice, content.ends);
 }
 
+void GuardedStream::leave_unread() {
+  unread_ = grounding_unchecked_ = jailbreak_unchecked_ = true;
+}
+
+// True if nothing more may pass, because a part of the reply was not read.
+bool GuardedStream::withholds_unread() const {
+  return unread_ && rules_.jailbreak && rules_.on_jailbreak == ReplyAction::kEnd &&
+         rules_.fails_closed;
+}
+
 GuardedStream::Choice* GuardedStream::choice_of(int64_t index) {
   const auto found = choices_.find(index);
   if (found != choices_.end()) return &found->second;
@@ -204,7 +216,7 @@ void GuardedStream::queue_windows(Choice& choice, bool all) {
   while (auto window = choice.text.take(all)) {
     const size_t bytes = window->text.size() + window->before.size();
     if (waiting_bytes_ + bytes > kWaitingBytesMax) {
-      grounding_unchecked_ = jailbreak_unchecked_ = true;
+      leave_unread();
       continue;
     }
     waiting_bytes_ += bytes;

@@ -20,7 +20,8 @@ namespace signalbox::replies {
 /// Not thread-safe; reads no clock.
 class GuardedStream {
  public:
-  /// A longer event passes unread, and its text is unchecked.
+  /// The text of a longer event is unread. It passes, unless a reply that is not checked for
+  /// attacks must not pass: then the reply ends before it. The same holds for the limits below.
   static constexpr size_t kEventBytesMax = size_t{1} << 20;
   /// The limit of text that waits for a check; text beyond it is unchecked.
   static constexpr size_t kWaitingBytesMax = size_t{64} << 10;
@@ -86,6 +87,8 @@ class GuardedStream {
   EventContent read_event(std::string_view event, std::string& out);
   void pass_event(std::string_view event, std::string& out);
   void push_text(const EventContent::OfChoice& content, std::string& out);
+  void leave_unread();
+  bool withholds_unread() const;
   Choice* choice_of(int64_t index);
   void queue_windows(Choice& choice, bool all);
   void add_finding(const ReplyFinding& finding, std::string& out);
@@ -113,6 +116,7 @@ class GuardedStream {
   std::string held_;
   std::vector<int64_t> held_ends_;  // choices whose end is in held_
   bool grounding_unchecked_ = false, jailbreak_unchecked_ = false;
+  bool unread_ = false;                                           // a limit has left text unread
   bool grounding_reported_ = false, jailbreak_reported_ = false;  // has been sent
   bool finished_ = false;                                         // upstream has ended
   bool ended_ = false;

@@ -3,6 +3,7 @@
 #include "router/signals/inputs.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "router/signals/text_classes.h"
 
@@ -61,6 +62,27 @@ Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel&
   });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
   return std::span<const engine::Answer>(*pass.result);
+}
+
+Result<void> Inputs::answer_ahead(const engine::TextModel& model,
+                                  std::span<const std::string_view> texts) {
+  std::vector<engine::Input> inputs;
+  std::vector<Pass<std::vector<engine::Answer>>*> passes;
+  for (const std::string_view text : texts) {
+    auto& pass = pass_of(answered_, &model, text);
+    if (pass.is_begun) continue;
+    inputs.push_back({.text = text});
+    passes.push_back(&pass);
+  }
+  SIGNALBOX_TRY(std::vector<engine::Answer> all, model.answer_within(patience_, inputs));
+  const size_t heads = model.heads().size();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const auto first = std::make_move_iterator(all.begin() + static_cast<ptrdiff_t>(i * heads));
+    passes[i]->run([&]() -> Result<std::vector<engine::Answer>> {
+      return std::vector<engine::Answer>(first, first + static_cast<ptrdiff_t>(heads));
+    });
+  }
+  return {};
 }
 
 Result<std::span<const std::vector<float>>> Inputs::classes(const engine::TextModel& model,

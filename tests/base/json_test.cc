@@ -81,6 +81,18 @@ TEST(Json, refuses_what_is_not_json) {
                            "[truefalse]",
                            "[\"\\x\"]",
                            "[\"\\ud800\"",
+                           "[\"\\ud800\"]",
+                           "[\"\\ud800\\n\"]",
+                           "[\"\\udc00\"]",
+                           "[\"\\u12g4\"]",
+                           "[\"\\u-123\"]",
+                           "[\"\\",
+                           "[1}",
+                           "{\"a\":1]",
+                           "{\"a\"}",
+                           "{\"a\",1}",
+                           "[\"a\"\"b\"]",
+                           "[1:2]",
                            "[1]x",
                            "[1]]",
                            "{\"a\":}",
@@ -105,6 +117,71 @@ TEST(Json, limits_depth_and_size) {
   EXPECT_TRUE(Document::parse(deep + std::string(40, ']'), {.depth = 40}));
   EXPECT_FALSE(Document::parse(std::string(100000, '[')));
   EXPECT_EQ(Document::parse("[1,2,3]", {.bytes = 6}).error().code, Code::kTooLarge);
+}
+
+// Visits every value and returns how many there are.
+size_t visit(const Value& value, size_t& last) {
+  EXPECT_GE(value.begin(), last);
+  last = value.begin();
+  EXPECT_LE(value.end(), value.begin() + value.raw().size());
+  size_t values = 1;
+  for (const Value& item : value.items()) values += visit(item, last);
+  for (const Member& member : value.members()) values += visit(member.value, last);
+  EXPECT_LE(last, value.end());
+  return values;
+}
+
+std::string repeated(std::string_view part, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += part;
+  return out;
+}
+
+TEST(Json, takes_little_memory_for_small_values) {
+  constexpr size_t kBytes = 1 << 20;
+  for (const std::string_view part : {"1,", "[],", "\"\",", "\"\\n\",", "{\"\":0},", "[[[[1]]]],",
+                                      "{\"\\n\":\"\\n\"},", "null,", " 1 , "}) {
+    const size_t count = kBytes / part.size();
+    const std::string text = "[" + repeated(part, count) + "1]";
+    const auto document = Document::parse(text);
+    ASSERT_TRUE(document) << document.error().message;
+    EXPECT_LE(document->memory_bytes(), 3 * text.size()) << part;
+    size_t last = 0;
+    EXPECT_GT(visit(document->root(), last), count) << part;
+    size_t items = 0;
+    for (const Value& item : document->root().items()) items += item.end() > item.begin();
+    EXPECT_EQ(items, count + 1) << part;
+  }
+}
+
+TEST(Json, finds_the_ends_of_nested_values_of_every_size) {
+  std::string chain = "1";
+  for (int depth = 0; depth < 100; ++depth) {
+    chain = depth % 2 == 0 ? "[" + chain + "]" : "{\"k\":" + chain + "}";
+    const std::string text =
+        "[" + chain + "," + chain + ",\"" + repeated("x", static_cast<size_t>(depth)) + "\"]";
+    const auto document = Document::parse(text);
+    ASSERT_TRUE(document) << document.error().message;
+    std::vector<std::string> items;
+    for (const Value& item : document->root().items()) items.emplace_back(item.raw());
+    ASSERT_EQ(items.size(), 3u);
+    EXPECT_EQ(items[0], chain);
+    EXPECT_EQ(items[1], chain);
+    EXPECT_EQ(items[2].size(), static_cast<size_t>(depth) + 2);
+  }
+}
+
+TEST(Json, resolves_every_escape) {
+  const auto document = Document::parse(
+      R"(["plain","\"\\\/\b\f\n\r\t","a\u00e9\u20ACb","\ud83d\ude00","\\",{"\\\"":"]"},"x\""])");
+  ASSERT_TRUE(document) << document.error().message;
+  std::vector<std::string> texts;
+  for (const Value& item : document->root().items())
+    texts.emplace_back(item.is_string() ? item.text() : (*item.members().begin()).key);
+  EXPECT_EQ(texts, (std::vector<std::string>{"plain", "\"\\/\b\f\n\r\t",
+                                             "a\xC3\xA9\xE2\x82\xAC"
+                                             "b",
+                                             "\xF0\x9F\x98\x80", "\\", "\\\"", "x\""}));
 }
 
 TEST(Json, survives_a_move_of_the_document) {

@@ -214,6 +214,32 @@ TEST(GuardedStream, passes_an_event_that_is_too_long_and_says_so_behind_it) {
   EXPECT_EQ(stream.outcome().grounding, ReplyState::kUnchecked);
 }
 
+// The reply ends as soon as a limit leaves text unread: nothing that was not read is sent.
+TEST(GuardedStream, ends_before_what_it_cannot_read_if_attacks_must_not_pass) {
+  ReplyRules rules;
+  rules.jailbreak = rules.fails_closed = true;
+  rules.on_jailbreak = ReplyAction::kEnd;
+  for (const size_t bytes :
+       {GuardedStream::kEventBytesMax + 100'000, GuardedStream::kWaitingBytesMax + 10'000}) {
+    GuardedStream stream(rules);
+    std::string out;
+    stream.push(chunk(0, "Hello. "), out);
+    EXPECT_EQ(words_of(out), "Hello. ");
+    out.clear();
+    const std::string long_event = chunk(0, std::string(bytes, 'a') + ". So");
+    for (size_t at = 0; at < long_event.size(); at += 65'536)
+      stream.push(std::string_view(long_event).substr(at, 65'536), out);
+    stream.push(chunk(0, "more"), out);
+    EXPECT_EQ(out.find("aaa"), std::string::npos);
+    EXPECT_EQ(out.find("more"), std::string::npos);
+    EXPECT_TRUE(words_of(out).ends_with("<done>")) << words_of(out);
+    EXPECT_NE(out.find("content_filter"), std::string::npos) << out;
+    EXPECT_TRUE(stream.ended());
+    EXPECT_EQ(stream.outcome().jailbreak, ReplyState::kUnchecked);
+    EXPECT_TRUE(stream.outcome().ended);
+  }
+}
+
 TEST(GuardedStream, bounds_what_waits) {
   ReplyRules rules;
   rules.grounding = true;
