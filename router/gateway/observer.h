@@ -28,6 +28,8 @@ class Observer {
   void start();
 
   const observe::Meters& meters() const { return meters_; }
+  /// A configured model; null if there is none of that name.
+  const config::Model* model(std::string_view name) const { return config_.providers.find(name); }
   /// The model that answers if no decision matches; null if none is configured.
   const config::Model* default_model() const { return default_model_; }
   /// True if spans of this trace are exported.

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "router/gateway/admit.h"
+#include "router/gateway/loop.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/relay.h"
@@ -68,11 +69,29 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester)};
+  if (plan->loop != nullptr) {
+    co_await call_several(journey, *plan);
+    charge(scope, journey.requester);
+    co_return;
+  }
   for (std::optional<routing::Plan> next = *std::move(plan); next;) {
     const routing::Plan current = *std::move(next);
     next = co_await try_model(journey, current);
   }
   charge(scope, journey.requester);
+}
+
+// Adds to `headers` what the servers do not get.
+Result<ServerRequest> Pipeline::request_for_server(Journey& journey, const routing::Plan& plan,
+                                                   http::Headers& headers) const {
+  const RequestScope& scope = journey.scope;
+  SIGNALBOX_TRY(ServerRequest server, make_server_request(scope, journey.request, plan));
+  if (const std::string dropped = server.losses.names(); !dropped.empty()) {
+    headers.add("x-vsr-dropped", dropped);
+    log::info("chat", "{}: the servers of model \"{}\" have another API, and do not get: {}",
+              scope.record.id(), plan.model->name, dropped);
+  }
+  return server;
 }
 
 // Returns the plan to follow instead if the model's servers have refused and nothing is answered.
@@ -85,15 +104,10 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     co_return std::nullopt;
   }
   add_protocols(scope, plan, headers);
-  const Result<ServerRequest> server = make_server_request(scope, journey.request, plan);
+  const Result<ServerRequest> server = request_for_server(journey, plan, headers);
   if (!server) {
     co_await send_error(scope, server.error(), headers);
     co_return std::nullopt;
-  }
-  if (const std::string dropped = server->losses.names(); !dropped.empty()) {
-    headers.add("x-vsr-dropped", dropped);
-    log::info("chat", "{}: the servers of model \"{}\" have another API, and do not get: {}",
-              scope.record.id(), plan.model->name, dropped);
   }
   const std::optional<replies::WatchedReply> watched =
       context_.guards.watched_reply(plan, journey.request.chat);
@@ -127,6 +141,48 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   co_return std::nullopt;
+}
+
+// For a decision whose algorithm calls several models.
+http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan) const {
+  const RequestScope& scope = journey.scope;
+  http::Headers headers = decision_headers(scope, plan);
+  Result<ServerRequest> server = request_for_server(journey, plan, headers);
+  if (server && (!server->is_chat || !context_.backends.makes_several())) {
+    server =
+        fail(Code::kUnsupported, "decision \"{}\" calls several models, which {} does not support",
+             plan.decision, server->is_chat ? "Envoy" : "this API");
+  }
+  if (!server) {
+    co_await send_error(scope, server.error(), headers);
+    co_return;
+  }
+  const std::optional<replies::WatchedReply> watched =
+      context_.guards.watched_reply(plan, journey.request.chat);
+  CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
+  const ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
+  const bool answered = co_await answer_from_cache(journey, inputs);
+  if (answered) co_return;
+  const http::Headers decided = headers;
+  Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
+  Result<LoopAnswer> answer = co_await loop.run();
+  journey.evaluation.reset();  // a stream may take minutes
+  loop.add_headers(answer ? answer->model : nullptr, headers);
+  if (!answer) {
+    co_await send_error(scope, answer.error(), headers);
+    co_return;
+  }
+  if (answer->stream != nullptr) {
+    const ReplyFilterInputs live{scope,   journey.request, *answer->plan, *answer->server,
+                                 watched, cache,           headers};
+    const std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
+    co_await relay_filtered(live, filters, std::move(answer->stream));
+    co_return;
+  }
+  scope.record.passes(answer->body);
+  ReplyOrError whole = completion_reply(std::move(answer->body), journey.request.chat);
+  const std::vector<ReplyFilter> filters = composed_reply_filters(inputs);
+  co_await relay_filtered(inputs, filters, std::move(whole));
 }
 
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
