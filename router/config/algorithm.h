@@ -31,6 +31,8 @@ struct AutoMix {
   double cost_quality_tradeoff = 0.3;
   double discount_factor = 0.95;
   bool use_logprob_verification = true;
+  bool enable_self_verification = false;
+  bool enable_cascade = false;  // verify replies and escalate, instead of choosing one model
 };
 
 struct HybridSelection {
@@ -111,10 +113,10 @@ struct Ratings {
 struct Remom {
   std::vector<double> breadth_schedule;
   std::string model_distribution;
-  double temperature = 0;
+  double temperature = 1;
   bool include_reasoning = false;
   std::string compaction_strategy;
-  uint32_t compaction_tokens = 0;
+  uint32_t compaction_tokens = 1000;
   std::string synthesis_template;
   std::string synthesis_model;
   uint32_t max_concurrent = 0;
@@ -122,8 +124,8 @@ struct Remom {
   uint32_t round_timeout_seconds = 0;
   uint32_t min_successful_responses = 0;
   std::string on_error;
-  int64_t shuffle_seed = 0;
-  bool include_intermediate_responses = false;
+  int64_t shuffle_seed = 42;
+  bool include_intermediate_responses = true;
   uint32_t max_responses_per_round = 0;
 };
 
@@ -145,13 +147,14 @@ struct Fusion {
   std::string model;  // the judge
   std::vector<std::string> analysis_models;
   std::vector<Override> analysis_overrides;
+  std::string analysis_mode;
   uint32_t max_concurrent = 0;
   uint32_t max_completion_tokens = 0;
   uint32_t round_timeout_seconds = 0;
   uint32_t min_successful_responses = 0;
-  double temperature = 0;
-  bool include_analysis = false;
-  bool include_intermediate_responses = false;
+  std::optional<double> temperature;
+  bool include_analysis = true;
+  bool include_intermediate_responses = true;
   std::string on_error;
   std::string analysis_template;
   std::string synthesis_template;
@@ -162,7 +165,7 @@ struct Fusion {
 struct Workflows {
   struct Planner {
     std::string model;
-    uint32_t max_completion_tokens = 0;
+    uint32_t max_completion_tokens = 2048;
     std::optional<double> temperature;
     uint32_t timeout_seconds = 0;
   };
@@ -171,14 +174,23 @@ struct Workflows {
   Planner planner;
   std::string roles;  // JSON; for mode static
   std::string final_step;
-  uint32_t max_steps = 0;
-  uint32_t max_parallel = 0;
+  uint32_t max_steps = 3;
+  uint32_t max_parallel = 2;
   uint32_t max_completion_tokens = 0;
   uint32_t round_timeout_seconds = 0;
   uint32_t min_successful_responses = 0;
-  double temperature = 0;
-  bool include_intermediate_responses = false;
+  std::optional<double> temperature;
+  bool include_intermediate_responses = true;
   std::string on_error;
+};
+
+/// Bounds on what one request may spend on the calls of such an algorithm. 0: the bound of
+/// global.integrations.looper, and there: no bound. Signalbox only.
+struct LoopBudget {
+  uint32_t max_calls = 0;
+  uint64_t max_tokens = 0;  // of prompts and replies together
+  double max_cost = 0;      // at the models' prices
+  uint32_t max_seconds = 0;
 };
 
 struct Algorithm {
@@ -196,10 +208,12 @@ struct Algorithm {
   std::optional<Remom> remom;
   std::optional<Fusion> fusion;
   std::optional<Workflows> workflows;
+  LoopBudget budget;
 };
 
-/// True if the algorithm calls several models instead of choosing one.
-bool asks_several(std::string_view algorithm);
+/// True if the algorithm calls several models instead of choosing one, for a decision with this
+/// number of models: with a single one, a cascade or a comparison is just that model.
+bool calls_several(const Algorithm& algorithm, size_t models);
 /// True if the algorithm is built.
 bool is_built(std::string_view algorithm);
 

@@ -16,9 +16,11 @@ constexpr std::string_view kAlgorithmNames =
 constexpr auto kRemovedAlgorithms = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
 constexpr auto kBuiltAlgorithms = std::to_array<std::string_view>(
-    {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn"});
-constexpr auto kSeveral =
-    std::to_array<std::string_view>({"confidence", "ratings", "remom", "fusion", "workflows"});
+    {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn", "kmeans",
+     "svm", "mlp", "confidence", "ratings", "remom", "fusion", "workflows"});
+// Algorithms that call several models. Those of the first list need two to differ from one.
+constexpr auto kCascades = std::to_array<std::string_view>({"confidence", "ratings"});
+constexpr auto kLoops = std::to_array<std::string_view>({"remom", "fusion", "workflows"});
 
 template <class Names>
 bool has_name(const Names& names, std::string_view name) {
@@ -74,19 +76,23 @@ constexpr Key kRouterDcKeys[] = {
 };
 constexpr Section kRouterDc{kRouterDcKeys};
 
-constexpr std::string_view kOneCall = "one model is called, and its reply is not verified";
-
 constexpr Key kAutoMixKeys[] = {
-    share(FIELD(AutoMix, verification_threshold), "Least confidence in a reply.")
-        .not_built(kOneCall),
-    count(FIELD(AutoMix, max_escalations), "Greatest number of further, larger models.")
-        .not_built(kOneCall),
+    boolean(FIELD(AutoMix, enable_cascade),
+            "Verify each reply and go on to the next model if it is doubtful, instead of choosing "
+            "one model."),
+    share(FIELD(AutoMix, verification_threshold),
+          "Least confidence in a reply, for the cascade. Default: 0.7."),
+    count(FIELD(AutoMix, max_escalations),
+          "Greatest number of further models, for the cascade. Default: 2."),
     boolean(FIELD(AutoMix, cost_aware_routing), "Subtract costs from quality. Default: true."),
     number(FIELD(AutoMix, cost_quality_tradeoff),
            "Weight of costs: 0 considers only quality, 1 subtracts costs in full. Default: 0.3."),
-    share(FIELD(AutoMix, discount_factor), "Discount of later steps.").not_built(kOneCall),
-    boolean(FIELD(AutoMix, use_logprob_verification), "Estimate confidence from log-probabilities.")
-        .not_built(kOneCall),
+    share(FIELD(AutoMix, discount_factor), "Discount of later steps.")
+        .no_effect("the order of the cascade is fixed, so that nothing is discounted"),
+    boolean(FIELD(AutoMix, use_logprob_verification),
+            "Verify replies by their log probabilities, for the cascade. Default: true."),
+    boolean(FIELD(AutoMix, enable_self_verification),
+            "Let the model grade its own reply, for the cascade. It takes precedence."),
 };
 constexpr Section kAutoMix{kAutoMixKeys};
 
@@ -104,13 +110,18 @@ constexpr Key kHybridKeys[] = {
 };
 constexpr Section kHybrid{kHybridKeys};
 
+constexpr std::string_view kInTheFile = "the file of the trained model determines it";
+
 constexpr Key kMlSelectorKeys[] = {
     count(FIELD(MlSelector, k), "Neighbours, for `knn`."),
-    count(FIELD(MlSelector, num_clusters), "Clusters, for `kmeans`."),
-    number(FIELD(MlSelector, efficiency_weight), "Weight of efficiency, for `kmeans`."),
-    string(FIELD(MlSelector, kernel), "Kernel, for `svm`."),
-    number(FIELD(MlSelector, gamma), "Width of the kernel, for `svm`."),
-    string(FIELD(MlSelector, device), "Device, for `mlp`."),
+    count(FIELD(MlSelector, num_clusters), "Clusters, for `kmeans`.").no_effect(kInTheFile),
+    number(FIELD(MlSelector, efficiency_weight), "Weight of efficiency, for `kmeans`.")
+        .no_effect(kInTheFile),
+    string(FIELD(MlSelector, kernel), "Kernel, for `svm`.").no_effect(kInTheFile),
+    number(FIELD(MlSelector, gamma), "Width of the kernel, for `svm`.").no_effect(kInTheFile),
+    string(FIELD(MlSelector, device), "Device, for `mlp`.")
+        .no_effect("the router computes on the processor")
+        .unless("cpu"),
     string(FIELD(MlSelector, pretrained_path), "File of the trained model."),
 };
 constexpr Section kMlSelector{kMlSelectorKeys};
@@ -165,7 +176,15 @@ constexpr Key kPromptSelectionKeys[] = {
 };
 constexpr Section kPromptSelection{kPromptSelectionKeys};
 
-// --- algorithms that call several models; not built ---
+// --- algorithms that call several models ---
+
+constexpr Key kLoopBudgetKeys[] = {
+    count(FIELD(LoopBudget, max_calls), "Greatest number of calls."),
+    integer(FIELD(LoopBudget, max_tokens), 0, int64_t{1} << 40,
+            "Greatest number of tokens, of prompts and replies together."),
+    positive(FIELD(LoopBudget, max_cost), "Greatest cost at the prices of the models."),
+    integer(FIELD(LoopBudget, max_seconds), 0, 86'400, "Greatest time, in seconds."),
+};
 
 using CascadeWeights = ConfidenceCascade::HybridWeights;
 
@@ -175,47 +194,72 @@ constexpr Key kCascadeWeightsKeys[] = {
 };
 constexpr Section kCascadeWeights{kCascadeWeightsKeys};
 
+constexpr std::string_view kNoVerifier =
+    "no server verifies replies; with `automix_entailment` each model grades its own";
+
 constexpr Key kCascadeKeys[] = {
-    string(FIELD(ConfidenceCascade, confidence_method),
-           "`avg_logprob`, `margin`, `hybrid`, `self_verify` or `automix_entailment`."),
-    number(FIELD(ConfidenceCascade, threshold), "Confidence that ends the cascade."),
+    word(FIELD(ConfidenceCascade, confidence_method),
+         "avg_logprob margin hybrid self_verify automix_entailment",
+         "How to measure the confidence in a reply: by its mean log probability (default), by the "
+         "distance to the second-best tokens, by both, or by the model's own grade."),
+    number(FIELD(ConfidenceCascade, threshold), 0, 1,
+           "Confidence that ends the cascade. Default: 0.5 for `margin` and `hybrid`, 0.7 for "
+           "grades; with `avg_logprob` any reply with log probabilities ends it."),
     object(FIELD(ConfidenceCascade, hybrid_weights), kCascadeWeights, "Weights of `hybrid`."),
-    on_error<ConfidenceCascade>("What to do if a model fails."),
-    string(FIELD(ConfidenceCascade, escalation_order),
-           "Order of the models: `small_to_large` and others."),
-    number(FIELD(ConfidenceCascade, cost_quality_tradeoff),
-           "0 considers only quality, 1 only costs."),
-    string(FIELD(ConfidenceCascade, token_filter), "Tokens that count."),
+    on_error<ConfidenceCascade>("What to do if a model fails: go on (`skip`, default) or `fail`."),
+    word(FIELD(ConfidenceCascade, escalation_order), "size small_to_large declared cost automix",
+         "Order of the models: by `param_size` (default), as declared, by price, or by quality and "
+         "price."),
+    share(FIELD(ConfidenceCascade, cost_quality_tradeoff),
+          "For the order `automix`: 0 considers only quality, 1 only costs. Default: 0.3."),
+    word(FIELD(ConfidenceCascade, token_filter), "all tool_call_args",
+         "Tokens that count: all (default), or only those with letters or digits."),
     string(FIELD(ConfidenceCascade, verifier_server_url),
-           "URL of the verifier, for `automix_entailment`."),
+           "URL of the verifier, for `automix_entailment`.")
+        .not_built(kNoVerifier),
     count(FIELD(ConfidenceCascade, verifier_timeout_seconds),
-          "Time limit of the verifier, in seconds."),
+          "Time limit of the verifier, in seconds.")
+        .not_built(kNoVerifier),
 };
 constexpr Section kCascade{kCascadeKeys};
 
 constexpr Key kRatingsKeys[] = {
-    count(FIELD(Ratings, max_concurrent), "Calls at a time."),
-    on_error<Ratings>("What to do if a model fails."),
+    count(FIELD(Ratings, max_concurrent), "Calls at a time. Default: global.integrations.looper."),
+    on_error<Ratings>("What to do if a model fails: leave it out (`skip`, default) or `fail`."),
 };
 constexpr Section kRatings{kRatingsKeys};
 
 constexpr Key kRemomKeys[] = {
-    numbers(FIELD(Remom, breadth_schedule), "Calls of each round."),
-    string(FIELD(Remom, model_distribution), "How to distribute the calls over the models."),
-    positive(FIELD(Remom, temperature), "Temperature of the calls."),
+    numbers(FIELD(Remom, breadth_schedule),
+            "Calls of each round, 1 to 64; at most 8 rounds. A synthesis follows."),
+    word(FIELD(Remom, model_distribution), "weighted equal round_robin first_only",
+         "How to distribute the calls over the models: by `weight` (default), in turn, or all to "
+         "the "
+         "first."),
+    positive(FIELD(Remom, temperature),
+             "Temperature of the calls. Default: 1. 0: as the request has it."),
     boolean(FIELD(Remom, include_reasoning), "Pass reasoning to the next round."),
-    string(FIELD(Remom, compaction_strategy), "How to shorten replies for the next round."),
-    count(FIELD(Remom, compaction_tokens), "Length of a shortened reply, in tokens."),
-    string(FIELD(Remom, synthesis_template), "Prompt of the last round."),
-    string(FIELD(Remom, synthesis_model), "Model of the last round."),
+    word(FIELD(Remom, compaction_strategy), "full last_n_tokens",
+         "How to shorten replies for the next round: not at all (default), or to their end."),
+    integer(FIELD(Remom, compaction_tokens), 0, 1'000'000,
+            "Length of a shortened reply, in tokens of four bytes. Default: 1000."),
+    string(FIELD(Remom, synthesis_template),
+           "Prompt of the later rounds, with {{original}} and {{responses}}, or an instruction in "
+           "front of them."),
+    string(FIELD(Remom, synthesis_model),
+           "Model of the synthesis. Default: the first of `modelRefs`."),
     count(FIELD(Remom, max_concurrent), "Calls at a time."),
     count(FIELD(Remom, max_completion_tokens), "Greatest length of a reply, in tokens."),
     count(FIELD(Remom, round_timeout_seconds), "Time limit of a round, in seconds."),
-    count(FIELD(Remom, min_successful_responses), "Replies that a round needs."),
-    on_error<Remom>("What to do if a call fails."),
-    integer(FIELD(Remom, shuffle_seed), INT64_MIN, INT64_MAX, "Seed of the order of replies."),
-    boolean(FIELD(Remom, include_intermediate_responses), "Show the rounds in the reply."),
-    count(FIELD(Remom, max_responses_per_round), "Replies to show of each round."),
+    count(FIELD(Remom, min_successful_responses),
+          "Replies after which a round ends without the others. 0 (default): it waits for all."),
+    on_error<Remom>("What to do if a call fails: go on (`skip`, default) or `fail`."),
+    integer(FIELD(Remom, shuffle_seed), INT64_MIN, INT64_MAX,
+            "Seed of the order of replies. Default: 42."),
+    boolean(FIELD(Remom, include_intermediate_responses),
+            "Show the rounds in whole replies, as `reasoning_mom_responses`. Default: true."),
+    count(FIELD(Remom, max_responses_per_round),
+          "Replies of a round that the next one reads. 0 (default): all."),
 };
 constexpr Section kRemom{kRemomKeys};
 
@@ -232,7 +276,9 @@ constexpr Section kFusionOverride{kFusionOverrideKeys};
 using FusionGrounding = Fusion::Grounding;
 
 constexpr Key kFusionGroundingKeys[] = {
-    boolean(FIELD(FusionGrounding, enabled), "Score the replies of the panel."),
+    boolean(FIELD(FusionGrounding, enabled), "Score the replies of the panel.")
+        .not_built("the judge reads the replies without scores")
+        .unless("false no off"),
     word(FIELD(FusionGrounding, reference), "hybrid context panel",
          "Reference for the scores: the context, the panel, or both."),
     word(FIELD(FusionGrounding, policy), "weight annotate filter", "Use of the scores."),
@@ -244,20 +290,27 @@ constexpr Key kFusionGroundingKeys[] = {
 constexpr Section kFusionGrounding{kFusionGroundingKeys};
 
 constexpr Key kFusionKeys[] = {
-    string(FIELD(Fusion, model), "Model that judges."),
-    texts(FIELD(Fusion, analysis_models), "Models of the panel."),
+    string(FIELD(Fusion, model), "Model that judges. Default: the first of the panel."),
+    texts(FIELD(Fusion, analysis_models), "Models of the panel. Default: `modelRefs`."),
+    word(FIELD(Fusion, analysis_mode), "separate one_call none",
+         "The judge's work: an analysis and then the answer (`separate`, default), or one call."),
     list(FIELD(Fusion, analysis_overrides), kFusionOverride, "Settings of single panel models."),
     count(FIELD(Fusion, max_concurrent), "Calls at a time."),
     count(FIELD(Fusion, max_completion_tokens), "Greatest length of a reply, in tokens."),
     count(FIELD(Fusion, round_timeout_seconds), "Time limit of the panel, in seconds."),
-    count(FIELD(Fusion, min_successful_responses), "Replies that the panel needs."),
-    positive(FIELD(Fusion, temperature), "Temperature of the calls."),
-    boolean(FIELD(Fusion, include_analysis), "Show the judge's analysis in the reply."),
-    boolean(FIELD(Fusion, include_intermediate_responses), "Show the panel's replies."),
-    on_error<Fusion>("What to do if a call fails."),
-    string(FIELD(Fusion, analysis_template), "Prompt of the analysis."),
-    string(FIELD(Fusion, synthesis_template), "Prompt of the judge."),
-    string(FIELD(Fusion, judge_prompt_version), "Version of the built-in prompt."),
+    count(FIELD(Fusion, min_successful_responses), "Replies that the panel needs. Default: 1."),
+    positive(FIELD(Fusion, temperature),
+             "Temperature of the calls. Default: as the request has it."),
+    boolean(FIELD(Fusion, include_analysis),
+            "Show the judge's analysis in whole replies, in `fusion`. Default: true."),
+    boolean(FIELD(Fusion, include_intermediate_responses),
+            "Show the panel's replies in whole replies, in `fusion`. Default: true."),
+    on_error<Fusion>("What to do if a call fails: go on (`skip`, default) or `fail`."),
+    string(FIELD(Fusion, analysis_template),
+           "Prompt of the analysis, with {{original}} and {{responses}}."),
+    string(FIELD(Fusion, synthesis_template),
+           "Prompt of the judge, with {{original}}, {{responses}} and {{analysis}}."),
+    string(FIELD(Fusion, judge_prompt_version), "Name of the prompt, shown in the reply."),
     object(FIELD(Fusion, grounding), kFusionGrounding, "Scores of the replies."),
 };
 constexpr Section kFusion{kFusionKeys};
@@ -266,7 +319,8 @@ using WorkflowPlanner = Workflows::Planner;
 
 constexpr Key kWorkflowPlannerKeys[] = {
     string(FIELD(WorkflowPlanner, model), "Model that plans."),
-    count(FIELD(WorkflowPlanner, max_completion_tokens), "Greatest length of the plan, in tokens."),
+    count(FIELD(WorkflowPlanner, max_completion_tokens),
+          "Greatest length of the plan, in tokens. Default: 2048."),
     positive(FIELD(WorkflowPlanner, temperature), "Temperature of the call."),
     count(FIELD(WorkflowPlanner, timeout_seconds), "Time limit of the call, in seconds."),
 };
@@ -274,18 +328,30 @@ constexpr Section kWorkflowPlanner{kWorkflowPlannerKeys};
 
 constexpr Key kWorkflowsKeys[] = {
     word(FIELD(Workflows, mode), "static dynamic", "A fixed plan, or one that a model makes."),
-    string(FIELD_AS("template", Workflows, planner_template), "Template of the plan."),
+    string(FIELD_AS("template", Workflows, planner_template), "Template of the plan.")
+        .no_effect("there is one template")
+        .unless("micro_agent"),
     object(FIELD(Workflows, planner), kWorkflowPlanner, "The planner, for mode `dynamic`."),
-    anything(FIELD(Workflows, roles), "Models and their tasks, for mode `static`."),
-    anything(FIELD_AS("final", Workflows, final_step), "The last step, for mode `static`."),
-    count(FIELD(Workflows, max_steps), "Greatest number of steps."),
-    count(FIELD(Workflows, max_parallel), "Steps at a time."),
+    anything(FIELD(Workflows, roles),
+             "Steps for mode `static`: a list of `name`, `models`, `prompt` and `access_list`."),
+    anything(
+        FIELD_AS("final", Workflows, final_step),
+        "`model` and `prompt` of the answer, for mode `static`. Default: the result of the last "
+        "role."),
+    integer(FIELD(Workflows, max_steps), 0, 64,
+            "Greatest number of steps of a plan that a model makes. Default: 3."),
+    integer(FIELD(Workflows, max_parallel), 0, 64, "Calls at a time. Default: 2."),
     count(FIELD(Workflows, max_completion_tokens), "Greatest length of a reply, in tokens."),
     count(FIELD(Workflows, round_timeout_seconds), "Time limit of a step, in seconds."),
-    count(FIELD(Workflows, min_successful_responses), "Replies that a plan needs."),
-    positive(FIELD(Workflows, temperature), "Temperature of the calls."),
-    boolean(FIELD(Workflows, include_intermediate_responses), "Show the steps in the reply."),
-    on_error<Workflows>("What to do if a step fails."),
+    count(FIELD(Workflows, min_successful_responses),
+          "Results after which a step ends without the others. 0 (default): it waits for all."),
+    positive(FIELD(Workflows, temperature),
+             "Temperature of the calls. Default: as the request has it."),
+    boolean(FIELD(Workflows, include_intermediate_responses),
+            "Show the steps in whole replies, in `flow`. Default: true."),
+    on_error<Workflows>(
+        "What to do if a call fails: `fail`, go on without the step (`skip`), or by default go on "
+        "if the step has another result."),
 };
 constexpr Section kWorkflows{kWorkflowsKeys};
 
@@ -300,15 +366,18 @@ constexpr Key kAlgorithmKeys[] = {
     object(FIELD(Algorithm, multi_factor), kMultiFactor, "Quality, latency, costs and load."),
     object(FIELD(Algorithm, prompt), kPromptSelection, "Another model chooses. Not built."),
     object(FIELD(Algorithm, knn), kMlSelector, "Nearest neighbours in training data."),
-    object(FIELD(Algorithm, kmeans), kMlSelector, "Nearest cluster. Not built."),
-    object(FIELD(Algorithm, svm), kMlSelector, "Support vector machine. Not built."),
-    object(FIELD(Algorithm, mlp), kMlSelector, "Small neural network. Not built."),
+    object(FIELD(Algorithm, kmeans), kMlSelector, "Nearest cluster."),
+    object(FIELD(Algorithm, svm), kMlSelector, "Support vector machine."),
+    object(FIELD(Algorithm, mlp), kMlSelector, "Small neural network."),
     object(FIELD(Algorithm, confidence), kCascade,
-           "Models from small to large until one is confident. Not built."),
-    object(FIELD(Algorithm, ratings), kRatings, "All models side by side. Not built."),
-    object(FIELD(Algorithm, remom), kRemom, "Rounds of replies, then a synthesis. Not built."),
-    object(FIELD(Algorithm, fusion), kFusion, "A panel of models and a judge. Not built."),
-    object(FIELD(Algorithm, workflows), kWorkflows, "Steps of a plan. Not built."),
+           "Models from small to large until one is confident."),
+    object(FIELD(Algorithm, ratings), kRatings, "All models side by side."),
+    object(FIELD(Algorithm, remom), kRemom, "Rounds of replies, then a synthesis."),
+    object(FIELD(Algorithm, fusion), kFusion, "A panel of models and a judge."),
+    object(FIELD(Algorithm, workflows), kWorkflows, "Steps of a plan."),
+    object(FIELD(Algorithm, budget), kLoopBudget,
+           "Bounds on the calls of a request, instead of those of global.integrations.looper. "
+           "Signalbox only."),
 };
 
 // --- global.router ---
@@ -351,16 +420,14 @@ constexpr Section kMomentum{kMomentumKeys};
 
 using MlSelection = ModelSelection::Ml;
 
-constexpr std::string_view kOnlyKnn = "of the trained selectors only knn is built";
-
 constexpr Key kMlSelectionKeys[] = {
     string(FIELD(MlSelection, models_path), "Folder of trained selectors."),
     count(FIELD(MlSelection, embedding_dim), "Numbers of an embedding.")
         .no_effect("embeddings have the width of the embedding model"),
     object(FIELD(MlSelection, knn), kMlSelector, "Nearest neighbours."),
-    object(FIELD(MlSelection, kmeans), kMlSelector, "Nearest cluster.").not_built(kOnlyKnn),
-    object(FIELD(MlSelection, svm), kMlSelector, "Support vector machine.").not_built(kOnlyKnn),
-    object(FIELD(MlSelection, mlp), kMlSelector, "Small neural network.").not_built(kOnlyKnn),
+    object(FIELD(MlSelection, kmeans), kMlSelector, "Nearest cluster."),
+    object(FIELD(MlSelection, svm), kMlSelector, "Support vector machine."),
+    object(FIELD(MlSelection, mlp), kMlSelector, "Small neural network."),
 };
 constexpr Section kMlSelection{kMlSelectionKeys};
 
@@ -466,10 +533,13 @@ constexpr Key kRouterKeys[] = {
 }  // namespace
 
 constinit const Section kAlgorithm{kAlgorithmKeys};
+constinit const Section kLoopBudget{kLoopBudgetKeys};
 constinit const Section kRouter{kRouterKeys};
 
-bool asks_several(std::string_view algorithm) {
-  return has_name(kSeveral, algorithm);
+bool calls_several(const Algorithm& algorithm, size_t models) {
+  const bool cascades = algorithm.type == "automix" && algorithm.automix->enable_cascade;
+  if (cascades || has_name(kCascades, algorithm.type)) return models > 1;
+  return has_name(kLoops, algorithm.type);
 }
 
 bool is_built(std::string_view algorithm) {

@@ -470,22 +470,31 @@ constexpr Key kLooperFlowKeys[] = {
 constexpr Section kLooperFlow{kLooperFlowKeys};
 
 constexpr Key kLooperKeys[] = {
-    string(FIELD(Looper, endpoint), "URL of the router itself."),
-    count(FIELD(Looper, grpc_max_msg_size_mb), "Greatest size of a message, in MB."),
-    count(FIELD(Looper, max_response_bytes_mb), "Greatest size of a reply, in MB."),
-    count(FIELD(Looper, timeout_seconds), "Time limit of a call, in seconds."),
-    count(FIELD(Looper, retry_count), "Further attempts of a call."),
+    string(FIELD(Looper, endpoint), "URL of the router itself.")
+        .no_effect("calls go to the models' servers directly"),
+    count(FIELD(Looper, grpc_max_msg_size_mb), "Greatest size of a message, in MB.")
+        .no_effect("calls go to the models' servers directly"),
+    count(FIELD(Looper, max_response_bytes_mb),
+          "Greatest size of a reply, in MB. Default: 32. A longer one counts as failed."),
+    count(FIELD(Looper, timeout_seconds),
+          "Time limit of a call, in seconds. Default: that of the listener."),
+    count(FIELD(Looper, retry_count), "Further attempts of a call.")
+        .no_effect("the model's `reliability` decides about further attempts"),
     text_map(FIELD(Looper, headers), "Headers to send with every call."),
     object(FIELD(Looper, remom), kLooperNames, "Rounds of replies."),
     object(FIELD(Looper, fusion), kLooperNames, "A panel of models and a judge."),
     object(FIELD(Looper, flow), kLooperFlow, "Steps of a plan."),
+    object(FIELD(Looper, budget), kLoopBudget,
+           "Bounds on the calls of one request. Default: 64 calls and no other bound. "
+           "Signalbox only."),
+    integer(FIELD(Looper, max_concurrent), 1, 256,
+            "Greatest number of calls of one request at a time. Default: 16. Signalbox only."),
 };
 constexpr Section kLooper{kLooperKeys};
 
 constexpr Key kIntegrationsKeys[] = {
     object(FIELD(Config, tools), kToolsIntegration, "Tools for requests."),
-    object(FIELD(Config, looper), kLooper, "Algorithms of several calls.")
-        .not_built("one model answers a request"),
+    object(FIELD(Config, looper), kLooper, "Algorithms that call several models for a request."),
 };
 
 }  // namespace

@@ -335,9 +335,17 @@ void complete_algorithm(const ModelSelection& defaults, bool has_type, Algorithm
   if (!algorithm.router_dc) algorithm.router_dc = defaults.router_dc;
   if (!algorithm.automix) algorithm.automix = defaults.automix;
   if (!algorithm.hybrid) algorithm.hybrid = defaults.hybrid;
-  if (!algorithm.knn) algorithm.knn = defaults.ml.knn;
-  if (algorithm.knn->pretrained_path.empty() && !defaults.ml.models_path.empty())
-    algorithm.knn->pretrained_path = defaults.ml.models_path + "/knn_model.json";
+  const auto complete = [&folder = defaults.ml.models_path](std::optional<MlSelector>& own,
+                                                            const MlSelector& all,
+                                                            std::string_view name) {
+    if (!own) own = all;
+    if (own->pretrained_path.empty() && !folder.empty())
+      own->pretrained_path = fmt::format("{}/{}_model.json", folder, name);
+  };
+  complete(algorithm.knn, defaults.ml.knn, "knn");
+  complete(algorithm.kmeans, defaults.ml.kmeans, "kmeans");
+  complete(algorithm.svm, defaults.ml.svm, "svm");
+  complete(algorithm.mlp, defaults.ml.mlp, "mlp");
 }
 
 void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
@@ -346,11 +354,9 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   Algorithm& algorithm = out.algorithm;
   complete_algorithm(reader.config.router.model_selection, type != nullptr, algorithm);
-  const bool simple = algorithm.type == "confidence" || algorithm.type == "ratings" ||
-                      !asks_several(algorithm.type);
-  if (is_built(algorithm.type) || (simple && out.model_refs.size() < 2)) return;
-  const bool falls_back =
-      !asks_several(algorithm.type) && !algorithm.on_error.empty() && algorithm.on_error != "fail";
+  const bool several = calls_several(algorithm, out.model_refs.size());
+  if (is_built(algorithm.type) || (!several && out.model_refs.size() < 2)) return;
+  const bool falls_back = !several && !algorithm.on_error.empty() && algorithm.on_error != "fail";
   reader.at_key("algorithm", [&] {
     reader.does_without(
         type == nullptr ? node.line : type->line,
@@ -377,8 +383,8 @@ constexpr Key kDecisionKeys[] = {
     remark("annotations"),
     integer(FIELD(Decision, tier), 0, INT32_MAX,
             "Of the decisions that match, those with the lowest tier above 0 win."),
-    string(FIELD(Decision, output_contract), "Required form of the reply.")
-        .not_built("replies are not checked against it"),
+    string(FIELD(Decision, output_contract),
+           "Required form of the answer, for the prompts of algorithms that call several models."),
     object(FIELD(Decision, output_contract_spec), kContract,
            "Required form of the reply, for programs.")
         .not_built("replies are not checked against it"),

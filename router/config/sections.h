@@ -59,6 +59,7 @@ extern const Section kRule;
 extern const Section kDecision;
 
 // algorithms.cc
+extern const Section kLoopBudget;
 extern const Section kAlgorithm;
 extern const Section kRouter;
 

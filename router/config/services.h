@@ -290,6 +290,9 @@ struct Looper {
   Names remom;
   Names fusion;
   Flow flow;
+  // Signalbox only.
+  LoopBudget budget{.max_calls = 64};
+  uint32_t max_concurrent = 16;  // calls of one request at a time
 };
 
 }  // namespace signalbox::config

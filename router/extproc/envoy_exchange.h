@@ -16,6 +16,7 @@ class Session::EnvoyCaller final : public upstream::ModelCaller {
                                          const upstream::Call& call) const override {
     return session_.forward(model, call);
   }
+  bool makes_several() const override { return false; }
 
  private:
   Session& session_;

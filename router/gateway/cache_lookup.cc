@@ -76,27 +76,15 @@ bool wants_usage(const request::ChatRequest& request) {
   return usage && usage->is_bool() && usage->boolean();
 }
 
-/// A reply from the cache.
-class CachedReply final : public upstream::UpstreamReply {
+/// A reply that is here in one piece.
+class StoredReply final : public upstream::UpstreamReply {
  public:
-  CachedReply(std::string_view content_type, std::string body) : body_(std::move(body)) {
+  StoredReply(bool streams, std::string body) : body_(std::move(body)) {
     head_.status = 200;
-    head_.headers.add("Content-Type", content_type);
-    if (content_type != "application/json") head_.headers.add("Cache-Control", "no-cache");
+    head_.headers.add("Content-Type", streams ? "text/event-stream" : "application/json");
+    if (streams) head_.headers.add("Cache-Control", "no-cache");
+    if (!streams) head_.content_length = body_.size();
   }
-  static std::unique_ptr<upstream::UpstreamReply> of(const cache::Entry& entry,
-                                                     const request::ChatRequest& request) {
-    if (!request.stream) {
-      auto whole = std::make_unique<CachedReply>("application/json", entry.reply);
-      whole->head_.content_length = entry.reply.size();
-      return whole;
-    }
-    const auto completion = json::Document::parse(entry.reply);
-    if (!completion) return nullptr;
-    return std::make_unique<CachedReply>(
-        "text/event-stream", cache::events_of(completion->root(), wants_usage(request)));
-  }
-
   const http::Response& head() const override { return head_; }
   bool ready() const override { return true; }
   http::Task<Result<upstream::Piece>> next() override { co_return upstream::Piece{body_, true}; }
@@ -184,6 +172,15 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
   return out;
 }
 
+std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,
+                                                          const request::ChatRequest& request) {
+  if (!request.stream) return std::make_unique<StoredReply>(false, std::move(completion));
+  const auto document = json::Document::parse(std::move(completion));
+  if (!document) return nullptr;
+  return std::make_unique<StoredReply>(true,
+                                       cache::events_of(document->root(), wants_usage(request)));
+}
+
 CacheLookup::CacheLookup(const GatewayContext& context, const config::ResponseCachePlugin* plugin,
                          const routing::Plan& plan, const http::Request& request,
                          std::string_view target)
@@ -230,7 +227,7 @@ http::Task<std::unique_ptr<upstream::UpstreamReply>> CacheLookup::look_up(
     failed_ = failed_ || !ran;
   }
   std::unique_ptr<upstream::UpstreamReply> answer;
-  if (hit_) answer = CachedReply::of(*hit_.entry, request);
+  if (hit_) answer = completion_reply(hit_.entry->reply, request);
   if (answer) {
     lead_.end();
   } else if (controls_.look_up) {

@@ -29,6 +29,11 @@ struct CacheControls {
 /// Ignores directives that are unknown or that the plugin does not allow.
 CacheControls read_controls(const config::RequestControls& allowed, std::string_view header);
 
+/// A reply with status 200 that is already here: a chat completion, whole or as a stream as the
+/// client requests. Null if it is not JSON.
+std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,
+                                                          const request::ChatRequest& request);
+
 /// The use of the cache by one request, on the request's loop. All arguments outlive it, and it
 /// outlives the replies that it returns.
 class CacheLookup {

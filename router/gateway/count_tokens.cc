@@ -10,11 +10,11 @@
 #include "router/config/access.h"
 #include "router/dialects/anthropic.h"
 #include "router/gateway/admit.h"
-#include "router/gateway/dialect_headers.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/relay.h"
 #include "router/routing/selection/pii_policy.h"
 #include "router/splice/edit.h"
+#include "router/upstream/dialect_headers.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -108,7 +108,7 @@ class CountTokens {
  private:
   /// Sends the request to the model's server and relays the reply as it is.
   http::Task<> forward(const RequestScope& scope, const Count& count) const {
-    const http::Headers headers = for_anthropic(scope.headers());
+    const http::Headers headers = upstream::for_anthropic(scope.headers());
     const http::Headers none;
     const std::string target = fmt::format("{}{}", kCountPath, scope.exchange.request.query());
     scope.record.sent(count.body);

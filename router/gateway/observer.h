@@ -34,6 +34,8 @@ class Observer {
   /// True if the spending of requests is counted.
   bool counts_spending() const { return ledger_ != nullptr; }
   const std::vector<config::Model>& models() const { return config_.providers.models; }
+  /// A configured model; null if there is none of that name.
+  const config::Model* model(std::string_view name) const { return config_.providers.find(name); }
   /// The model that answers if no decision matches; null if none is configured.
   const config::Model* default_model() const { return default_model_; }
   /// True if spans of this trace are exported.

@@ -52,14 +52,18 @@ void add_headers(const std::vector<routing::Header>& headers, http::Headers& fie
   for (const routing::Header& header : headers) fields.add(header.name, header.value);
 }
 
-http::Headers with_path(const http::Headers& headers, std::string_view path) {
+http::Headers with_value(const http::Headers& headers, std::string_view name,
+                         std::string_view value) {
   http::Headers out;
   for (size_t i = 0; i < headers.size(); ++i) {
     const http::Field field = headers[i];
-    const bool is_path = ascii::iequals(field.name, routing::kResponsePath);
-    out.add(field.name, is_path ? path : field.value);
+    out.add(field.name, ascii::iequals(field.name, name) ? value : field.value);
   }
   return out;
+}
+
+http::Headers with_path(const http::Headers& headers, std::string_view path) {
+  return with_value(headers, routing::kResponsePath, path);
 }
 
 bool wants_debug_headers(const http::Headers& client) {

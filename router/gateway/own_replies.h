@@ -17,6 +17,10 @@ void add_headers(const std::vector<routing::Header>& headers, http::Headers& fie
 /// The same headers with another x-vsr-response-path.
 http::Headers with_path(const http::Headers& headers, std::string_view path);
 
+/// The same headers with another value of the one of this name, which they have.
+http::Headers with_value(const http::Headers& headers, std::string_view name,
+                         std::string_view value);
+
 /// True if the client asks for the headers that explain a decision (x-vsr-debug: true).
 bool wants_debug_headers(const http::Headers& client);
 

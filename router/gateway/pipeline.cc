@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "router/gateway/admit.h"
+#include "router/gateway/loop.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/relay.h"
@@ -89,11 +90,36 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
 
   // --- look up, send, relay: for one model after the other until one answers ---
   Journey journey{scope, *request, std::move(evaluation), std::move(requester)};
+  if (plan->loop != nullptr) {
+    co_await call_several(journey, *plan);
+    charge(scope, journey.requester);
+    co_return;
+  }
   for (std::optional<routing::Plan> next = *std::move(plan); next;) {
     const routing::Plan current = *std::move(next);
     next = co_await try_model(journey, current);
   }
   charge(scope, journey.requester);
+}
+
+// Adds to `headers` what the servers do not get.
+http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
+                                                               const routing::Plan& plan,
+                                                               http::Headers& headers) const {
+  const RequestScope& scope = journey.scope;
+  Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
+  std::function<void()> translate = [&] {
+    server = make_server_request(scope, journey.request, plan);
+  };
+  if (const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(translate)); !ran)
+    server = tl::unexpected<Error>(ran.error());
+  if (!server) co_return server;
+  if (const std::string dropped = server->losses.names(); !dropped.empty()) {
+    headers.add("x-vsr-dropped", dropped);
+    log::info("chat", "{}: the servers of model \"{}\" have another API, and do not get: {}",
+              scope.record.id(), plan.model->name, dropped);
+  }
+  co_return server;
 }
 
 // Returns the plan to follow instead if the model's servers have refused and nothing is answered.
@@ -106,20 +132,10 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     co_return std::nullopt;
   }
   add_protocols(scope, plan, headers);
-  Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
-  std::function<void()> translate = [&] {
-    server = make_server_request(scope, journey.request, plan);
-  };
-  if (const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(translate)); !ran)
-    server = tl::unexpected<Error>(ran.error());
+  const Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
   if (!server) {
     co_await send_error(scope, server.error(), headers);
     co_return std::nullopt;
-  }
-  if (const std::string dropped = server->losses.names(); !dropped.empty()) {
-    headers.add("x-vsr-dropped", dropped);
-    log::info("chat", "{}: the servers of model \"{}\" have another API, and do not get: {}",
-              scope.record.id(), plan.model->name, dropped);
   }
   const std::optional<replies::WatchedReply> watched =
       context_.guards.watched_reply(plan, journey.request.chat);
@@ -153,6 +169,48 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   co_return std::nullopt;
+}
+
+// For a decision whose algorithm calls several models.
+http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan) const {
+  const RequestScope& scope = journey.scope;
+  http::Headers headers = decision_headers(scope, plan);
+  Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
+  if (server && (!server->is_chat || !context_.backends.makes_several())) {
+    server =
+        fail(Code::kUnsupported, "decision \"{}\" calls several models, which {} does not support",
+             plan.decision, server->is_chat ? "Envoy" : "this API");
+  }
+  if (!server) {
+    co_await send_error(scope, server.error(), headers);
+    co_return;
+  }
+  const std::optional<replies::WatchedReply> watched =
+      context_.guards.watched_reply(plan, journey.request.chat);
+  CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
+  const ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
+  const bool answered = co_await answer_from_cache(journey, inputs);
+  if (answered) co_return;
+  const http::Headers decided = headers;
+  Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
+  Result<LoopAnswer> answer = co_await loop.run();
+  journey.evaluation.reset();  // a stream may take minutes
+  loop.add_headers(answer ? answer->model : nullptr, headers);
+  if (!answer) {
+    co_await send_error(scope, answer.error(), headers);
+    co_return;
+  }
+  if (answer->stream != nullptr) {
+    const ReplyFilterInputs live{scope,   journey.request, *answer->plan, *answer->server,
+                                 watched, cache,           headers};
+    const std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
+    co_await relay_filtered(live, filters, std::move(answer->stream));
+    co_return;
+  }
+  scope.record.passes(answer->body);
+  ReplyOrError whole = completion_reply(std::move(answer->body), journey.request.chat);
+  const std::vector<ReplyFilter> filters = composed_reply_filters(inputs);
+  co_await relay_filtered(inputs, filters, std::move(whole));
 }
 
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,

@@ -8,7 +8,7 @@
 //   understand   signals -> Evaluation          understand.h, routing/evaluation
 //   plan         Evaluation -> Plan             plan_request.h, routing/planner
 //   look up      Plan -> cached reply           cache_lookup.h
-//   send         Plan -> server's reply         send.h
+//   send         Plan -> server's reply         send.h, loop.h for several models
 //   relay        reply -> client                reply_filters.h, relay.h
 //   record       metrics, trace, log, replay    request_record.h
 
@@ -44,6 +44,9 @@ class Pipeline {
 
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,
                                                      const routing::Plan& plan) const;
+  http::Task<> call_several(Journey& journey, const routing::Plan& plan) const;
+  http::Task<Result<ServerRequest>> request_for_server(Journey& journey, const routing::Plan& plan,
+                                                       http::Headers& headers) const;
   http::Task<bool> answer_from_cache(Journey& journey, const ReplyFilterInputs& inputs) const;
   http::Task<> relay_filtered(const ReplyFilterInputs& inputs,
                               const std::vector<ReplyFilter>& filters, ReplyOrError reply) const;

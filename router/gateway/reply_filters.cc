@@ -41,6 +41,18 @@ void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& f
   }
 }
 
+void add_our_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
+  if (in.cache.records())
+    filters.push_back(
+        [in](ReplyPointer reply) { return at_once(in.cache.record(std::move(reply))); });
+  if (!in.plan.masks.empty()) {
+    filters.push_back([in](ReplyPointer reply) {
+      return at_once(UnmaskedReply::wrap(std::move(reply), in.plan.masks));
+    });
+  }
+  add_client_filters(in, filters);
+}
+
 }  // namespace
 
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
@@ -56,19 +68,17 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
     return at_once(std::make_unique<MeteredReply>(std::move(reply), in.scope.context.stats,
                                                   in.plan.model->name, started, in.scope.record));
   });
-  if (in.cache.records())
-    filters.push_back(
-        [in](ReplyPointer reply) { return at_once(in.cache.record(std::move(reply))); });
-  if (!in.plan.masks.empty()) {
-    filters.push_back([in](ReplyPointer reply) {
-      return at_once(UnmaskedReply::wrap(std::move(reply), in.plan.masks));
-    });
-  }
-  add_client_filters(in, filters);
+  add_our_filters(in, filters);
   if (in.plan.takes_usage) {
     filters.push_back(
         [](ReplyPointer reply) { return at_once(UsageTakenReply::wrap(std::move(reply))); });
   }
+  return filters;
+}
+
+std::vector<ReplyFilter> composed_reply_filters(const ReplyFilterInputs& in) {
+  std::vector<ReplyFilter> filters;
+  add_our_filters(in, filters);
   return filters;
 }
 

@@ -40,6 +40,10 @@ struct ReplyFilterInputs {
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
                                               std::chrono::steady_clock::time_point started);
 
+/// For a reply that was composed of those of several calls, in our form of chat completions: all
+/// but the first two.
+std::vector<ReplyFilter> composed_reply_filters(const ReplyFilterInputs& inputs);
+
 /// For a cached reply: check it, translate it to the client's API.
 std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& inputs);
 

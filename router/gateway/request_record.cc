@@ -85,6 +85,8 @@ RequestRecord::RequestRecord(const Observer& observer, const http::Headers& head
 RequestRecord::~RequestRecord() {
   observer_.meters().ended();
   account_.ended = std::chrono::steady_clock::now();
+  if (answer_streams_ && account_.calls[*answer_].status == 0)
+    call_ended(*answer_, 0, reply_.broken() ? "cancelled" : "upstream", std::nullopt);
   account_.status = reply_.status();
   set_error();
   set_spending();
@@ -212,10 +214,65 @@ void RequestRecord::cached(observe::CacheUse use, std::chrono::steady_clock::tim
 }
 
 void RequestRecord::sent(std::string_view body) {
-  account_.sent = std::chrono::steady_clock::now();
+  const auto now = std::chrono::steady_clock::now();
   account_.upstream_span = observe::new_span_id();
+  if (!account_.calls.empty()) return;  // the first call's are kept
+  account_.sent = now;
   sent_bytes_ = body.size();
   append_cut(account_.request_body, body, capture_.request_bytes, account_.request_cut);
+}
+
+size_t RequestRecord::call_began(const config::Model& model, std::string_view purpose) {
+  observe::ModelCall call;
+  call.model = model.name;
+  call.purpose = purpose;
+  call.span = account_.upstream_span;
+  call.began = call.ended = std::chrono::steady_clock::now();
+  account_.calls.push_back(std::move(call));
+  return account_.calls.size() - 1;
+}
+
+double RequestRecord::call_ended(size_t call, int status, std::string_view error,
+                                 const std::optional<observe::Tokens>& tokens) {
+  observe::ModelCall& ended = account_.calls[call];
+  ended.ended = std::chrono::steady_clock::now();
+  ended.status = status;
+  ended.error = error;
+  ended.tokens = tokens;
+  const config::Model* model = observer_.model(ended.model);
+  if (tokens && model != nullptr) ended.cost = cost_of(*model, *tokens);
+  add_up_calls();
+  return ended.cost;
+}
+
+void RequestRecord::looped(const config::Model& model, size_t call, bool streams,
+                           std::string_view used_up) {
+  model_ = &model;
+  account_.model = model.name;
+  account_.response_path = routing::kLooperPath;
+  account_.used_up = used_up;
+  answer_ = call;
+  answer_streams_ = streams;
+  add_up_calls();
+}
+
+// What the default model would have cost is the answer alone.
+void RequestRecord::add_up_calls() {
+  account_.tokens.reset();
+  account_.cost = 0;
+  for (const observe::ModelCall& call : account_.calls) {
+    if (!call.tokens) continue;
+    if (!account_.tokens) account_.tokens.emplace();
+    account_.tokens->prompt += call.tokens->prompt;
+    account_.tokens->cached += call.tokens->cached;
+    account_.tokens->completion += call.tokens->completion;
+    account_.tokens->written += call.tokens->written;
+    account_.tokens->reasoning += call.tokens->reasoning;
+    account_.cost += call.cost;
+  }
+  const auto* answer = answer_ ? &account_.calls[*answer_] : nullptr;
+  if (answer != nullptr && answer->tokens)
+    account_.cost_on_default = cost_on_default(*answer->tokens);
 }
 
 std::string RequestRecord::traceparent() const {
@@ -234,7 +291,8 @@ observe::Tokens RequestRecord::estimate() const {
 }
 
 uint64_t RequestRecord::tokens_taken() const {
-  if (account_.tokens) return account_.tokens->prompt + account_.tokens->completion;
+  if (account_.tokens) return account_.tokens->prompt + account_.tokens->completion + estimated_;
+  if (!account_.calls.empty()) return estimated_;
   if (!answered_) return 0;
   const observe::Tokens estimated = estimate();
   return estimated.prompt + estimated.completion;
@@ -257,6 +315,10 @@ void RequestRecord::guarded(const replies::ReplyOutcome& outcome) {
 void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
+  if (answer_) {
+    if (answer_streams_) call_ended(*answer_, 200, {}, tokens_of(times));
+    return;
+  }
   account_.tokens = tokens_of(times);
   if (!account_.tokens || model_ == nullptr) return;
   account_.cost = cost_of(*model_, *account_.tokens);

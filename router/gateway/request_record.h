@@ -39,6 +39,8 @@ class RequestRecord {
 
   /// The value of x-vsr-replay-id; "" if the request is not kept for replay.
   const std::string& replay_id() const { return account_.replay_id; }
+  /// Adds tokens of a call whose reply reports none.
+  void estimated(uint64_t tokens) { estimated_ += tokens; }
   /// Tokens that a model has read and written: from the usage in its reply, or estimated from bytes
   /// and events, also for a reply that was cut. 0 if no model has answered.
   uint64_t tokens_taken() const;
@@ -61,6 +63,16 @@ class RequestRecord {
   void repeated(const replies::ReplyMeter::Times& times);
   /// Records that the request goes to a model now.
   void sent(std::string_view body);
+  /// Records that one of several calls begins, for which sent() was just called. Returns its
+  /// number.
+  size_t call_began(const config::Model& model, std::string_view purpose);
+  /// Records the end of that call. `error` is the name of an error code; "": none. Returns its
+  /// cost.
+  double call_ended(size_t call, int status, std::string_view error,
+                    const std::optional<observe::Tokens>& tokens);
+  /// Records the call whose reply the client gets, and the bound that ended the calls early, if
+  /// any. For a reply that streams, measured() ends the call.
+  void looped(const config::Model& model, size_t call, bool streams, std::string_view used_up);
   /// The traceparent for the server. Precondition: sent() was called.
   std::string traceparent() const;
   /// True if the client's tracestate belongs to this trace.
@@ -80,6 +92,7 @@ class RequestRecord {
   void set_error();
   void set_spending();
   observe::Tokens estimate() const;
+  void add_up_calls();
   double cost_on_default(const observe::Tokens& tokens) const;
 
   const Observer& observer_;
@@ -89,7 +102,10 @@ class RequestRecord {
   bool withheld_ = false;
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
-  bool answered_ = false;  // a model has answered
+  bool answered_ = false;         // a model has answered
+  std::optional<size_t> answer_;  // of several calls, the one that the client gets
+  bool answer_streams_ = false;
+  uint64_t estimated_ = 0;  // tokens of calls whose replies report none
   uint64_t sent_bytes_ = 0, reply_bytes_ = 0, events_ = 0;
 };
 

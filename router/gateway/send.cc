@@ -7,7 +7,7 @@
 
 #include "base/ascii.h"
 #include "router/dialects/anthropic_server.h"
-#include "router/gateway/dialect_headers.h"
+#include "router/upstream/dialect_headers.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -64,8 +64,8 @@ bool change_headers(const RequestScope& scope, const routing::Plan& plan,
   }
   if (reads_reply) {
     out.client = without_encodings(*client);
-    if (server.to_client) out.client = for_openai(out.client);
-    if (server.from_server) out.client = for_anthropic(out.client);
+    if (server.to_client) out.client = upstream::for_openai(out.client);
+    if (server.from_server) out.client = upstream::for_anthropic(out.client);
     client = &out.client;
   }
   if (!is_json(*client)) {
@@ -75,7 +75,7 @@ bool change_headers(const RequestScope& scope, const routing::Plan& plan,
   if (plan.native && scope.api.native() == request::Api::kMessages) {
     if (client->find("anthropic-version")) return client == &out.client;
     if (client != &out.client) out.client = *client;
-    out.client.add("anthropic-version", kAnthropicVersion);
+    out.client.add("anthropic-version", upstream::kAnthropicVersion);
     client = &out.client;
   }
   return client == &out.client;

@@ -55,6 +55,18 @@ struct Tokens {
   uint64_t reasoning = 0;  // of the completion
 };
 
+/// One call of an algorithm that calls several models.
+struct ModelCall {
+  std::string model;
+  std::string_view purpose;  // static: "answer", "verify", ...
+  std::array<uint8_t, 8> span{};
+  TimePoint began, ended;
+  int status = 0;          // of the reply; 0: none came
+  std::string_view error;  // name of the error code; "": none
+  std::optional<Tokens> tokens;
+  double cost = 0;
+};
+
 /// The result of the response cache for a request.
 enum class CacheUse : uint8_t { kNone, kHit, kNear, kMiss, kFailed };
 /// "none", "hit" (the same request), "near" (a request with the same meaning), "miss", "error".
@@ -103,12 +115,14 @@ struct Account {
   TimePoint sent;                          // when the request was sent upstream
   std::array<uint8_t, 8> upstream_span{};  // the span of the upstream request
   std::optional<double> ttft_s, tpot_s;
-  std::optional<Tokens> tokens;
+  std::optional<Tokens> tokens;  // of all calls
   double cost = 0;
   std::optional<Tokens> estimated;  // if the reply did not report its tokens
   double cost_on_largest = 0;       // cost of the same tokens on the most expensive model
   std::string currency;             // of both; "": the model has no price
   double cost_on_default = 0;       // cost of the same tokens at the default model's prices
+  std::vector<ModelCall> calls;     // empty: the algorithm called one model
+  std::string_view used_up;         // the bound that ended the calls early: "calls", ...; "": none
   std::optional<Tokens> repeated;   // tokens of a cached reply, which cost nothing
   // The result of the reply checks: "clean", "found", "unchecked", "unverified"; "": not checked.
   std::string_view grounding, response_jailbreak;

@@ -135,23 +135,35 @@ Meters::Spent Meters::look_up(const ModelSeries& model, const std::string& decis
   return out;
 }
 
-void Meters::record_spending(const Account& account, const ModelSeries& model) const {
-  if (!account.tokens && !account.repeated) return;
+const Meters::Spent& Meters::spent_of(const Account& account, const ModelSeries& model) const {
   std::string_view decision;
   Pair& pair = pair_of(account, model, decision);
   std::call_once(pair.looked_up, [&] { pair.spent = look_up(model, std::string(decision)); });
-  const Spent& spent = pair.spent;
-  spent.replies->add();
+  return pair.spent;
+}
+
+void Meters::spend(const Spent& spent, const Tokens& tokens, double cost) {
   const auto count = [](uint64_t value) { return static_cast<double>(value); };
-  if (account.tokens) {
-    const uint64_t cached = std::min(account.tokens->cached, account.tokens->prompt);
-    spent.prompt->add(count(account.tokens->prompt - cached));
-    spent.cached->add(count(cached));
-    spent.completion->add(count(account.tokens->completion));
-  } else {
-    spent.repeated->add(count(account.repeated->prompt + account.repeated->completion));
+  const uint64_t cached = std::min(tokens.cached, tokens.prompt);
+  spent.prompt->add(count(tokens.prompt - cached));
+  spent.cached->add(count(cached));
+  spent.completion->add(count(tokens.completion));
+  if (spent.cost != nullptr) spent.cost->add(cost);
+}
+
+// The tokens of several calls count for the models that were called; the reply is one.
+void Meters::record_spending(const Account& account, const ModelSeries& model) const {
+  if (!account.tokens && !account.repeated) return;
+  const Spent& spent = spent_of(account, model);
+  spent.replies->add();
+  if (account.repeated) {
+    spent.repeated->add(
+        static_cast<double>(account.repeated->prompt + account.repeated->completion));
   }
-  if (spent.cost != nullptr) spent.cost->add(account.cost);
+  if (account.tokens && account.calls.empty()) spend(spent, *account.tokens, account.cost);
+  for (const ModelCall& call : account.calls) {
+    if (call.tokens) spend(spent_of(account, of_model(call.model)), *call.tokens, call.cost);
+  }
   if (spent.on_default != nullptr) spent.on_default->add(account.cost_on_default);
 }
 
@@ -230,16 +242,32 @@ void Meters::record_understanding(const Account& account) const {
 }
 
 void Meters::record_reply(const Account& account, const ModelSeries& model) const {
+  if (!account.calls.empty()) return record_calls(account);
   model.completion_latency->observe(seconds_between(account.sent, account.ended));
   if (account.ttft_s) model.ttft->observe(*account.ttft_s);
   if (account.tpot_s) model.tpot->observe(*account.tpot_s);
-  if (!account.tokens) return;
-  const auto prompt = static_cast<double>(account.tokens->prompt);
-  const auto completion = static_cast<double>(account.tokens->completion);
+  if (account.tokens) add_tokens(model, *account.tokens, account.cost);
+}
+
+void Meters::add_tokens(const ModelSeries& model, const Tokens& tokens, double cost) {
+  const auto prompt = static_cast<double>(tokens.prompt);
+  const auto completion = static_cast<double>(tokens.completion);
   model.prompt_tokens->add(prompt);
   model.completion_tokens->add(completion);
   model.tokens->add(prompt + completion);
-  if (model.cost != nullptr) model.cost->add(account.cost);
+  if (model.cost != nullptr) model.cost->add(cost);
+}
+
+void Meters::record_calls(const Account& account) const {
+  const std::string used_up(account.used_up.empty() ? kNone : account.used_up);
+  metrics_.loops.with({account.decision, account.algorithm, used_up}).add();
+  for (const ModelCall& call : account.calls) {
+    const ModelSeries& model = of_model(call.model);
+    model.completion_latency->observe(seconds_between(call.began, call.ended));
+    if (call.tokens) add_tokens(model, *call.tokens, call.cost);
+    const std::string outcome(call.error.empty() ? "ok" : call.error);
+    metrics_.loop_calls.with({model.name, std::string(call.purpose), outcome}).add();
+  }
 }
 
 }  // namespace signalbox::observe

@@ -102,7 +102,11 @@ class Meters {
   void record_cache(const Account& account) const;
   void record_guards(const Account& account) const;
   void record_reply(const Account& account, const ModelSeries& model) const;
+  void record_calls(const Account& account) const;
+  static void add_tokens(const ModelSeries& model, const Tokens& tokens, double cost);
+  static void spend(const Spent& spent, const Tokens& tokens, double cost);
   void record_spending(const Account& account, const ModelSeries& model) const;
+  const Spent& spent_of(const Account& account, const ModelSeries& model) const;
   Pair& pair_of(const Account& account, const ModelSeries& model, std::string_view& decision) const;
   Counter& requests_of(const Account& account, const ModelSeries& model) const;
   Spent look_up(const ModelSeries& model, const std::string& decision) const;

@@ -33,6 +33,8 @@ class Metrics {
   Family<Counter> prompt_tokens, completion_tokens, tokens, cost;
   // Spending, for the report by model and decision.
   Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
+  // Algorithms that call several models.
+  Family<Counter> loops, loop_calls;
   // Signals and decisions.
   Family<Counter> signals, signal_errors, signal_matches;
   Family<Histogram> signal_latency;

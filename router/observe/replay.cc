@@ -57,6 +57,23 @@ void write_signals(json::Writer& out, const Account& a) {
   out.end_object();
 }
 
+void write_calls(json::Writer& out, const Account& a) {
+  if (a.calls.empty()) return;
+  if (!a.used_up.empty()) out.member("used_up", a.used_up);
+  out.key("calls").begin_array();
+  for (const ModelCall& call : a.calls) {
+    out.begin_object().member("model", call.model).member("purpose", call.purpose);
+    out.member("ms", rounded_ms(call.began, call.ended)).member("status", int32_t{call.status});
+    if (!call.error.empty()) out.member("error", call.error);
+    if (call.tokens) {
+      out.member("prompt_tokens", static_cast<int64_t>(call.tokens->prompt));
+      out.member("completion_tokens", static_cast<int64_t>(call.tokens->completion));
+    }
+    out.end_object();
+  }
+  out.end_array();
+}
+
 std::string without_braces(std::string object) {
   return object.substr(1, object.size() - 2);
 }
@@ -80,6 +97,7 @@ std::string account_json(const Account& a) {
     out.member("completion_tokens", static_cast<int64_t>(a.tokens->completion));
     if (a.cost > 0) out.member("cost", a.cost);
   }
+  write_calls(out, a);
   if (!a.grounding.empty()) out.member("hallucination", a.grounding);
   if (!a.response_jailbreak.empty()) out.member("response_jailbreak", a.response_jailbreak);
   if (a.guard_s > 0) out.member("guard_ms", a.guard_s * 1000);

@@ -112,7 +112,36 @@ void add_cache(const Account& a, Spans& spans) {
                        {"cache.lookup_time_ms", ms_between(a.cache_began, a.cache_ended)}};
 }
 
+void add_calls(const Account& a, Spans& spans) {
+  TimePoint first = a.calls.front().began, last = first;
+  for (const ModelCall& call : a.calls) {
+    first = std::min(first, call.began);
+    last = std::max(last, call.ended);
+  }
+  Span& run = spans.add("looper.execute", a.trace.span, first, last);
+  run.attributes = {{"routing.algorithm", a.algorithm},
+                    {"looper.calls", static_cast<int64_t>(a.calls.size())}};
+  if (!a.used_up.empty()) run.attributes.emplace_back("looper.used_up", std::string(a.used_up));
+  const auto parent = run.id;
+  for (const ModelCall& call : a.calls) {
+    Span& span = spans.add("upstream.request", parent, call.began, call.ended);
+    span.id = call.span;
+    span.kind = Span::Kind::kClient;
+    span.attributes = {{"model.name", call.model},
+                       {"looper.purpose", std::string(call.purpose)},
+                       {"http.status_code", int64_t{call.status}}};
+    if (call.tokens) {
+      span.attributes.emplace_back("model.prompt_tokens",
+                                   static_cast<int64_t>(call.tokens->prompt));
+      span.attributes.emplace_back("model.completion_tokens",
+                                   static_cast<int64_t>(call.tokens->completion));
+    }
+    span.error = call.error;
+  }
+}
+
 void add_upstream(const Account& a, Spans& spans) {
+  if (!a.calls.empty()) return add_calls(a, spans);
   if (a.sent == a.began) return;
   Span& upstream = spans.add("upstream.request", a.trace.span, a.sent, a.ended);
   upstream.id = a.upstream_span;

@@ -56,6 +56,8 @@ std::string header_value(std::string_view text) {
   return out;
 }
 
+}  // namespace
+
 std::string header_value(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) {
@@ -64,8 +66,6 @@ std::string header_value(const std::vector<std::string>& names) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string_view path_name(Plan::Path path) {
   switch (path) {
@@ -80,8 +80,9 @@ std::string_view path_name(Plan::Path path) {
 }
 
 std::vector<Header> response_headers(const Plan& plan, bool debug) {
-  std::vector<Header> headers{{"x-vsr-schema-version", std::string(kSchemaVersion)},
-                              {kResponsePath, std::string(path_name(plan.path))}};
+  std::vector<Header> headers{
+      {"x-vsr-schema-version", std::string(kSchemaVersion)},
+      {kResponsePath, std::string(plan.loop != nullptr ? kLooperPath : path_name(plan.path))}};
   headers.reserve(16);
   const auto add = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) headers.push_back({name, header_value(value)});

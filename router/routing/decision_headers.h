@@ -18,12 +18,17 @@ struct Header {
 inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
 inline constexpr std::string_view kErrorPath = "error";
 inline constexpr std::string_view kCachePath = "cache";
+inline constexpr std::string_view kLooperPath = "looper";
 inline constexpr std::string_view kLimitedPath = "rate_limited";
+
+/// Names as the value of a header: separated by commas, bytes other than printable ASCII encoded.
+std::string header_value(const std::vector<std::string>& names);
 
 /// "upstream", "fast_response" or "blocked".
 std::string_view path_name(Plan::Path path);
 
-/// Always: x-vsr-schema-version and x-vsr-response-path (upstream, fast_response or blocked). If
+/// Always: x-vsr-schema-version and x-vsr-response-path (upstream, looper, fast_response or
+/// blocked). If
 /// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
 /// and -reasoning ("on" or "off"), and x-vsr-failover-from, the models that failed before. A
 /// request that goes to a server also gets x-vsr-injected-system-prompt, a fast response

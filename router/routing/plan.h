@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "router/config/config.h"
+#include "router/looper/voice.h"
 #include "router/plugins/tools/report.h"
 #include "router/routing/selection/selection.h"
 #include "router/safety/pii/mask.h"
@@ -23,6 +24,7 @@ struct RuntimeConditions {
   std::span<const std::string_view> failed = {};  // models that have already failed, in order
   bool cheapest = false;                          // a budget is spent: take the cheapest model
   std::span<const std::string> allowed = {};      // models that the client may use; empty: all
+  std::string_view voice = {};  // the model of one call of a looper; "": the whole request
 };
 
 /// Pointers refer to the Router's configuration.
@@ -74,12 +76,15 @@ struct Plan {
   const config::ResponseCachePlugin* response_cache = nullptr;  // nullptr: no caching
   std::vector<std::string> instead_of;                          // models that failed before
   std::vector<LeftOut> left_out;                                // in the order of the decision
-  plugins::Report tools;                                        // the selection of tools
-  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
-  std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
-  std::string body;              // the client's bytes with the edits spliced in
-  bool native = false;           // `body` is in the client's own API, which the servers have
-  bool takes_usage = false;      // the usage of the stream is requested, and not for the client
+  // The decision whose algorithm calls several models; nullptr: `model` alone is called, once.
+  const config::Decision* loop = nullptr;
+  std::vector<looper::Voice> voices;  // the models that it may call, in the decision's order
+  plugins::Report tools;              // the selection of tools
+  bool bypassed = false;              // the client named a concrete model: nothing was evaluated
+  std::vector<Matched> matched;       // in the order of the configuration's keys, projections last
+  std::string body;                   // the client's bytes with the edits spliced in
+  bool native = false;                // `body` is in the client's own API, which the servers have
+  bool takes_usage = false;  // the usage of the stream is requested, and not for the client
   const config::HallucinationPlugin* grounding = nullptr;      // nullptr: the reply is not checked
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "router/looper/looper.h"
 #include "router/routing/selection/factory.h"
 #include "router/routing/selection/pii_policy.h"
 #include "router/signals/factory.h"
@@ -73,7 +74,15 @@ Result<void> Planner::check_masked_types() const {
 
 Result<void> Planner::add_selectors(const engine::TextEmbedder* embedder) {
   for (const config::Decision& decision : routing_.decisions) {
-    if (decision.model_refs.size() < 2 || decision.fast_response) continue;
+    if (decision.fast_response) continue;
+    if (config::calls_several(decision.algorithm, decision.model_refs.size())) {
+      auto checked = looper::check(decision);
+      if (checked) continue;
+      return fail_in(
+          fmt::format("{}:{}: decision \"{}\"", config_.source, decision.line, decision.name),
+          std::move(checked).error());
+    }
+    if (decision.model_refs.size() < 2) continue;
     SIGNALBOX_TRY(selection::Selection made,
                   selection::make_selector(config_, routing_, decision,
                                            candidates({.decision = &decision}), embedder));

@@ -110,11 +110,13 @@ class Planner {
   Result<void> look_for_pii(signals::Inputs& inputs, ModelResults& results) const;
   Result<void> mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
                     ModelResults& results) const;
+  Candidates voice(const PlanTarget& target, std::string_view name) const;
   bool remove_failed(std::span<const std::string_view> failed, Candidates& candidates) const;
   static void remove_forbidden(std::span<const std::string> allowed, Candidates& candidates,
                                Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
+  void begin_loop(const config::Decision& decision, const Candidates& left, Plan& plan) const;
   Result<selection::Candidate> choose(const PlanInputs& inputs, const Candidates& left,
                                       Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,

@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "router/config/access.h"
+#include "router/looper/looper.h"
 #include "router/plugins/reasoning/reasoning.h"
 #include "router/plugins/request_params/request_params.h"
 #include "router/plugins/server_family.h"
@@ -196,11 +197,43 @@ Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candid
   return {};
 }
 
+// The model of one call: one of the decision, or another one of the configuration that its
+// algorithm names.
+Planner::Candidates Planner::voice(const PlanTarget& target, std::string_view name) const {
+  const auto has_name = [name](const config::ModelRef& ref) { return ref.model == name; };
+  for (const auto* refs : {&target.decision->model_refs, &plain_refs_}) {
+    const auto found = std::find_if(refs->begin(), refs->end(), has_name);
+    if (found != refs->end()) return {candidate(*found)};
+  }
+  return {};
+}
+
+void Planner::begin_loop(const config::Decision& decision, const Candidates& left,
+                         Plan& plan) const {
+  plan.loop = &decision;
+  for (const selection::Candidate& each : left) {
+    const std::string& name = each.model->name;
+    const auto same = [&name](const looper::Voice& voice) { return voice.model == name; };
+    if (std::any_of(plan.voices.begin(), plan.voices.end(), same)) continue;
+    looper::Voice out;
+    out.model = name;
+    out.weight = each.ref->weight.value_or(1);
+    if (each.card != nullptr) {
+      out.size = looper::read_size(each.card->param_size);
+      out.quality = each.card->quality_score;
+    }
+    if (each.model->pricing) out.price = each.model->pricing->prompt_per_1m;
+    plan.voices.push_back(std::move(out));
+  }
+  plan.selection_method = decision.algorithm.type;
+  plan.selection_reason = looper::describe(decision, plan.voices);
+}
+
 Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Candidates& left,
                                              Plan& plan) const {
   const config::Decision* decision = inputs.target.decision;
-  if (decision == nullptr || left.size() < 2) return left.front();
-  if (inputs.conditions.cheapest) {
+  if (decision == nullptr || !inputs.conditions.voice.empty()) return left.front();
+  if (inputs.conditions.cheapest && left.size() > 1) {
     plan.selection_method = "budget";
     plan.selection_reason = "the client's budget is spent, and this is the cheapest model";
     return *std::ranges::min_element(left, {}, [](const selection::Candidate& each) {
@@ -208,6 +241,11 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
       return price ? price->prompt_per_1m + price->completion_per_1m : 0;
     });
   }
+  if (config::calls_several(decision->algorithm, left.size())) {
+    begin_loop(*decision, left, plan);
+    return left.front();
+  }
+  if (left.size() < 2) return left.front();
   const selection::Selector* selector = selector_of(inputs.target);
   SIGNALBOX_CHECK(selector != nullptr);
   std::vector<std::string_view> domains;
@@ -316,13 +354,12 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
   return splice::apply(document.source(), std::move(edits));
 }
 
-// With a single model there is nothing to choose, so an unbuilt cascade or rating of one model is
-// just that model.
+// With a single model there is nothing to choose.
 bool Planner::needs_unbuilt_algorithm(const config::Decision& decision) const {
-  const std::string& type = decision.algorithm.type;
-  const bool is_one_of_many = type == "remom" || type == "fusion" || type == "workflows";
-  if (decision.model_refs.size() < 2) return is_one_of_many;
-  return selectors_.at(&decision) == nullptr;
+  const config::Algorithm& algorithm = decision.algorithm;
+  if (config::calls_several(algorithm, decision.model_refs.size()))
+    return !config::is_built(algorithm.type);
+  return decision.model_refs.size() > 1 && selectors_.at(&decision) == nullptr;
 }
 
 std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) const {
@@ -375,7 +412,9 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
         "the search for personal data failed, and the request's route masks personal data";
     return plan;
   }
-  Candidates left = candidates(inputs.target);
+  const std::string_view one = inputs.conditions.voice;
+  Candidates left = one.empty() ? candidates(inputs.target) : voice(inputs.target, one);
+  if (left.empty()) return fail(Code::kNotFound, "there is no model \"{}\"", one);
   bool is_fallback = false;
   if (const auto failed = inputs.conditions.failed; !failed.empty()) {
     is_fallback = remove_failed(failed, left);
@@ -411,9 +450,11 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   }
   set_reply_checks(inputs, plan);
   const bool strips = strips_tools(decision);
-  plan.native = request.native && !strips && stays_native(request.native->api, plan);
+  const bool is_loop = plan.loop != nullptr || !one.empty();
+  plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
   plan.takes_usage = config_.spending && config_.spending->request_usage && request.stream &&
-                     !plan.native && plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
+                     !is_loop && !plan.native &&
+                     plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
                      !wants_usage(request.document.root());
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));

@@ -30,6 +30,8 @@ class ModelCaller {
   /// Returns once a reply begins or the call has failed. Precondition: the model is in the
   /// configuration.
   virtual http::Task<CallOutcome> call(const config::Model& model, const Call& call) const = 0;
+  /// True if a request may cause several calls, also at the same time.
+  virtual bool makes_several() const { return true; }
 };
 
 }  // namespace signalbox::upstream

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <thread>
 
+#include "base/json.h"
 #include "router/replies/reply_meter.h"
 #include "router/routing/selection/algorithms.h"
 #include "router/routing/selection/runtime_stats.h"
@@ -87,6 +89,38 @@ TEST(Knn, refuses_what_is_no_trained_model) {
   EXPECT_EQ(message(R"({"labels": ["a"], "embeddings": [[1, 0]], "k": 0})"),
             "m.json: k: expected an integer from 1 to 10000");
   EXPECT_TRUE(message("nothing").starts_with("m.json: ")) << message("nothing");
+}
+
+// Each line of trained.jsonl is the file of a model that upstream trained, and what it chooses of a
+// and b for an embedding: {"name", "method", "file", "choices": [[[x, y], MODEL], ...] or
+// "invalid"}.
+TEST_F(TwoModels, trained_models_choose_by_their_scores) {
+  std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/router/trained.jsonl");
+  size_t lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    const auto row = json::Document::parse(line);
+    ASSERT_TRUE(row) << line;
+    const json::Value root = row->root();
+    SCOPED_TRACE(root.find("name")->text());
+    const auto made =
+        trained(root.find("method")->text(), std::string(root.find("file")->raw()), "m.json", 2);
+    if (const auto invalid = root.find("invalid")) {
+      ASSERT_FALSE(made);
+      EXPECT_NE(made.error().message.find(invalid->text()), std::string::npos)
+          << made.error().message;
+      continue;
+    }
+    ASSERT_TRUE(made) << made.error().message;
+    for (const json::Value& choice : root.find("choices")->items()) {
+      auto part = choice.items().begin();
+      std::vector<float> query;
+      for (const json::Value& each : (*part).items())
+        query.push_back(static_cast<float>(*each.number()));
+      ++part;
+      EXPECT_EQ(choose(**made, query).substr(0, 1), (*part).text()) << choice.raw();
+    }
+  }
+  EXPECT_GT(lines, 10U);
 }
 
 TEST(Scores, percentiles_are_by_nearest_rank) {

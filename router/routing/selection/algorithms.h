@@ -51,4 +51,15 @@ Made hybrid(const config::HybridSelection& config, const config::RouterDc& route
 /// a malformed model or one of another dimension than `dim`; kTooLarge.
 Made knn(std::string json, std::string_view name, uint32_t k, int32_t dim);
 
+/// Chooses the candidate with the greatest score of a model that upstream trained. `method` is
+/// static:
+///   kmeans  the scores of the nearest centroid: {"algorithm", "centroids": [[...]],
+///           "cluster_models": [MODEL]}, or in format 2 "candidate_set" and "scores";
+///   svm     a classifier for each model: {"linear_classifiers": [...]} or {"rbf_classifiers"}; in
+///           format 2 a scikit-learn SVC of all models: {"model_names", "kernel_type", "svc":
+///           {...}};
+///   mlp     {"model_names", "layers": [{"type": "linear" | "relu" | "batch_norm" | "dropout"}]}.
+/// Errors are those of knn().
+Made trained(std::string_view method, std::string json, std::string_view name, int32_t dim);
+
 }  // namespace signalbox::selection

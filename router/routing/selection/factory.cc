@@ -38,7 +38,7 @@ class Factory {
       SIGNALBOX_TRY(auto selector, router_dc(*algorithm.router_dc, candidates_, *embedder_));
       return Selection{std::move(selector), ""};
     }
-    return make_knn();
+    return make_trained();
   }
 
  private:
@@ -55,8 +55,7 @@ class Factory {
   Selection make_unbuilt() const {
     const config::Algorithm& algorithm = decision_.algorithm;
     const bool falls_back = !algorithm.on_error.empty() && algorithm.on_error != "fail";
-    if (falls_back && !config::asks_several(algorithm.type))
-      return make_static_fallback("it is not built");
+    if (falls_back) return make_static_fallback("it is not built");
     return {};
   }
 
@@ -74,8 +73,20 @@ class Factory {
     return out;
   }
 
-  Result<Selection> make_knn() const {
-    const config::MlSelector& settings = *decision_.algorithm.knn;
+  std::string_view name_of_trained() const {
+    const std::string& type = decision_.algorithm.type;
+    return type == "kmeans" ? "kmeans" : type == "svm" ? "svm" : "mlp";
+  }
+
+  const config::MlSelector& settings_of_trained() const {
+    const config::Algorithm& algorithm = decision_.algorithm;
+    if (algorithm.type == "kmeans") return *algorithm.kmeans;
+    if (algorithm.type == "svm") return *algorithm.svm;
+    return algorithm.type == "mlp" ? *algorithm.mlp : *algorithm.knn;
+  }
+
+  Result<Selection> make_trained() const {
+    const config::MlSelector& settings = settings_of_trained();
     if (settings.pretrained_path.empty())
       return make_static_fallback("no trained model is configured");
     fs::path path = settings.pretrained_path;
@@ -85,8 +96,12 @@ class Factory {
       return make_static_fallback(
           fmt::format("there is no trained model at {}", settings.pretrained_path));
     SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
+    const int32_t dim = embedder_->dim();
+    std::string text(file.text());
     SIGNALBOX_TRY(auto selector,
-                  knn(std::string(file.text()), path.string(), settings.k, embedder_->dim()));
+                  decision_.algorithm.type == "knn"
+                      ? knn(std::move(text), path.string(), settings.k, dim)
+                      : trained(name_of_trained(), std::move(text), path.string(), dim));
     return Selection{std::move(selector), ""};
   }
 
@@ -100,7 +115,8 @@ class Factory {
 }  // namespace
 
 bool compares_meanings(std::string_view algorithm) {
-  return algorithm == "router_dc" || algorithm == "hybrid" || algorithm == "knn";
+  return algorithm == "router_dc" || algorithm == "hybrid" || algorithm == "knn" ||
+         algorithm == "kmeans" || algorithm == "svm" || algorithm == "mlp";
 }
 
 Result<Selection> make_selector(const config::Config& config, const config::Routing& routing,

@@ -295,7 +295,7 @@ routing:
     - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
     - {name: y, tier: 2, algorithm: {type: static}}
     - name: z
-      algorithm: {type: kmeans}
+      algorithm: {type: prompt}
       modelRefs: [{model: a}, {model: b}]
       plugins:
         - {type: router_replay, configuration: {enabled: false}}
@@ -309,7 +309,7 @@ zebra: 1
   EXPECT_EQ(
       notices_of(text),
       "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-      "f.yaml:12: routing.decisions[2].algorithm: kmeans is not supported: requests that reach "
+      "f.yaml:12: routing.decisions[2].algorithm: prompt is not supported: requests that reach "
       "this decision are refused (docs/upstream.md)\n"
       "f.yaml:17: routing.decisions[2].plugins[2]: context_compression is not supported: requests "
       "go on without it (docs/upstream.md)\n"
@@ -361,7 +361,7 @@ TEST(Config, a_key_without_an_effect_gives_a_notice) {
   const std::string modules = notices_of(R"(version: v0.3
 @providers
 routing:
-  decisions: [{name: d, algorithm: {type: automix, automix: {max_escalations: 3}}}]
+  decisions: [{name: d, algorithm: {type: automix, automix: {discount_factor: 0.5}}}]
 global:
   model_catalog:
     modules:
@@ -372,8 +372,8 @@ global:
 )");
   EXPECT_EQ(
       modules,
-      "f.yaml:4: routing.decisions[0].algorithm.automix.max_escalations: has no effect: one "
-      "model is called, and its reply is not verified (docs/upstream.md)\n"
+      "f.yaml:4: routing.decisions[0].algorithm.automix.discount_factor: has no effect: the "
+      "order of the cascade is fixed, so that nothing is discounted (docs/upstream.md)\n"
       "f.yaml:8: global.model_catalog.modules.prompt_guard.use_cpu: has no effect: the router "
       "runs its models on the processor (docs/upstream.md)\n"
       "f.yaml:8: global.model_catalog.modules.prompt_guard.variant: has no effect: http_chat: "

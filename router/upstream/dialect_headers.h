@@ -5,7 +5,7 @@
 
 #include "router/http/headers.h"
 
-namespace signalbox::gateway {
+namespace signalbox::upstream {
 
 /// The version of Anthropic's API for clients that name none.
 inline constexpr std::string_view kAnthropicVersion = "2023-06-01";
@@ -18,4 +18,4 @@ http::Headers for_openai(const http::Headers& headers);
 /// anthropic-version is added.
 http::Headers for_anthropic(const http::Headers& headers);
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::upstream

@@ -1,12 +1,12 @@
 // Only credentials and version fields change.
 
-#include "router/gateway/dialect_headers.h"
+#include "router/upstream/dialect_headers.h"
 
 #include <fmt/format.h>
 
 #include "base/ascii.h"
 
-namespace signalbox::gateway {
+namespace signalbox::upstream {
 
 http::Headers for_openai(const http::Headers& headers) {
   http::Headers out;
@@ -36,4 +36,4 @@ http::Headers for_anthropic(const http::Headers& headers) {
   return out;
 }
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::upstream

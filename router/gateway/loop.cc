@@ -1,0 +1,341 @@
+// Each call is a coroutine of its own on the request's loop, so that no lock is needed. run() waits
+// on one timer, which a call that ends cancels.
+
+#include "router/gateway/loop.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <utility>
+
+#include "base/ascii.h"
+#include "router/gateway/admit.h"
+#include "router/gateway/metered_reply.h"
+#include "router/gateway/own_replies.h"
+#include "router/gateway/relay.h"
+#include "router/gateway/translated_reply.h"
+#include "router/http/deadline.h"
+#include "router/looper/call_body.h"
+#include "router/looper/compose.h"
+#include "router/plugins/server_family.h"
+#include "router/upstream/whole.h"
+
+namespace signalbox::gateway {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr uint64_t kReplyMbDefault = 32;
+constexpr int kOk = 200;
+
+bool requests_logprobs(const request::ChatRequest& request) {
+  const auto found = request.document.root().find("logprobs");
+  return found && found->is_bool() && found->boolean();
+}
+
+/// The decision's changes to the headers, and those that every call gets.
+config::HeaderMutationPlugin headers_of(const routing::Plan& plan, const config::Looper& looper) {
+  config::HeaderMutationPlugin out;
+  if (plan.header_mutation != nullptr) out = *plan.header_mutation;
+  for (const auto& [name, value] : looper.headers) out.update.push_back({name, value});
+  return out;
+}
+
+std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan) {
+  looper::Conversation conversation;
+  if (const auto body = json::Document::parse(plan.body))
+    conversation = looper::read_conversation(body->root());
+  return looper::make_algorithm(*plan.loop, plan.voices, std::move(conversation));
+}
+
+/// The tokens that the reply reports.
+std::optional<observe::Tokens> tokens_of(const looper::Reply& reply) {
+  if (reply.prompt_tokens == 0 && reply.completion_tokens == 0) return std::nullopt;
+  return observe::Tokens{reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens};
+}
+
+/// The client pays for all calls.
+std::string with_whole_usage(std::span<const looper::Turn> turns, const std::string& body) {
+  uint64_t prompt = 0, completion = 0;
+  for (const looper::Turn& turn : turns) {
+    if (turn.reply() == nullptr) continue;
+    prompt += turn.reply()->prompt_tokens;
+    completion += turn.reply()->completion_tokens;
+  }
+  return looper::with_usage(body, prompt, completion);
+}
+
+/// A reply without a usage must not escape the budget of tokens.
+void estimate_tokens(size_t sent_bytes, looper::Reply& reply) {
+  constexpr uint64_t kBytes = 4;  // of an English token, roughly
+  reply.prompt_tokens = sent_bytes / kBytes;
+  reply.completion_tokens = (reply.text.size() + reply.reasoning.size()) / kBytes;
+}
+
+}  // namespace
+
+/// One call. It refers to its own members, so it does not move.
+struct Loop::Flight {
+  explicit Flight(size_t of_turn) : turn(of_turn) {}
+
+  const size_t turn;
+  http::Interrupt interrupt;
+  routing::Plan plan;
+  ServerRequest server;
+  std::optional<RequestScope> scope;  // the request's, with the interrupt of this call
+  std::optional<ServerCall> call;
+  std::optional<InFlight> in_flight;
+  std::optional<observe::Meters::AtModel> at_model;
+  std::optional<http::Deadline> limit;
+  size_t number = 0;  // in the record
+  int status = 0;
+  Clock::time_point started;
+  std::unique_ptr<upstream::UpstreamReply> stream;  // set if the client gets it as it comes
+  bool has_ended = false;
+};
+
+Loop::Loop(const RequestScope& scope, const ParsedRequest& request,
+           const routing::Evaluation& evaluation, const routing::Plan& plan,
+           limits::Requester& requester, const http::Headers& decided)
+    : scope_(scope),
+      request_(request),
+      evaluation_(evaluation),
+      plan_(plan),
+      requester_(requester),
+      decided_(decided),
+      drops_logprobs_(!requests_logprobs(request.chat)),
+      began_(Clock::now()),
+      header_mutation_(headers_of(plan, scope.config().looper)) {}
+
+Loop::~Loop() = default;
+
+milliseconds Loop::elapsed() const {
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - began_);
+}
+
+void Loop::begin() {
+  run_.emplace(algorithm_of(plan_),
+               looper::bounds_of(plan_.loop->algorithm, scope_.config().looper));
+  timer_.emplace(*executor_);
+  link_.emplace(scope_.exchange.interrupt, [this] { interrupted(); });
+}
+
+http::Task<Result<LoopAnswer>> Loop::run() {
+  executor_ = co_await http::asio::this_coro::executor;
+  begin();
+  const http::Interrupt& interrupt = scope_.exchange.interrupt;
+  const auto has_gone = [&interrupt] {
+    return interrupt.raised() && interrupt.why() == Code::kCancelled;
+  };
+  while (!has_gone() && streaming() == nullptr) {
+    looper::Run::Orders orders = run_->advance(elapsed());
+    for (const size_t turn : orders.cancel) cancel(turn);
+    for (const size_t turn : orders.start) start(turn);
+    if (run_->answer()) break;
+    co_await wait(true);
+  }
+  co_await land_all();
+  if (has_gone()) co_return tl::unexpected<Error>(interrupt.error());
+  Result<LoopAnswer> out = answer();
+  if (!out || out->stream == nullptr) link_.reset();
+  co_return out;
+}
+
+// Ends the calls that are still in flight, except for one that streams.
+http::Task<> Loop::land_all() {
+  for (const auto& flight : flights_) {
+    if (!flight->has_ended && flight->stream == nullptr) flight->interrupt.raise(Code::kCancelled);
+  }
+  const auto is_in_flight = [](const auto& flight) { return !flight->has_ended; };
+  while (std::any_of(flights_.begin(), flights_.end(), is_in_flight)) co_await wait(false);
+}
+
+// `for_run`: until the run must move on, at the latest.
+http::Task<> Loop::wait(bool for_run) {
+  if (!std::exchange(woken_, false)) {
+    const auto at = for_run ? run_->wake() : std::nullopt;
+    timer_->expires_at(at ? began_ + *at : Clock::time_point::max());
+    co_await timer_->async_wait(http::kAwait);
+  }
+  woken_ = false;
+}
+
+void Loop::wake() {
+  woken_ = true;
+  if (timer_) timer_->cancel();
+}
+
+void Loop::interrupted() {
+  const http::Interrupt& from = scope_.exchange.interrupt;
+  if (from.why() == Code::kDeadline) run_->expire();
+  for (const auto& flight : flights_) flight->interrupt.raise(from.why(), from.limit());
+  wake();
+}
+
+void Loop::cancel(size_t turn) {
+  for (const auto& flight : flights_) {
+    if (flight->turn == turn) flight->interrupt.raise(Code::kCancelled);
+  }
+}
+
+bool Loop::streams(const Flight& flight) const {
+  return run_->turns()[flight.turn].call.is_last && request_.chat.stream;
+}
+
+Loop::Flight* Loop::streaming() const {
+  for (const auto& flight : flights_) {
+    if (flight->stream != nullptr) return flight.get();
+  }
+  return nullptr;
+}
+
+void Loop::start(size_t turn) {
+  flights_.push_back(std::make_unique<Flight>(turn));
+  Flight& flight = *flights_.back();
+  Result<void> prepared = prepare(flight);
+  if (!prepared) {
+    flight.has_ended = true;
+    run_->take(turn, tl::unexpected<Error>(std::move(prepared).error()));
+    return wake();
+  }
+  http::asio::co_spawn(*executor_, fly(flight), [this, &flight](const std::exception_ptr& thrown) {
+    flight.has_ended = true;
+    if (thrown) run_->take(flight.turn, fail(Code::kInternal, "the call failed"));
+    wake();
+  });
+}
+
+Result<void> Loop::prepare(Flight& flight) {
+  const looper::Call& call = run_->turns()[flight.turn].call;
+  routing::RuntimeConditions conditions;
+  conditions.voice = call.model;
+  SIGNALBOX_TRY(flight.plan, evaluation_.plan(conditions));
+  if (flight.plan.path != routing::Plan::Path::kUpstream)
+    return fail(Code::kInvalid, "{}", flight.plan.message);
+  const config::Model& model = *flight.plan.model;
+  if (admit_to_model(scope_, model.name, requester_))
+    return fail(Code::kOverloaded, "a rate limit is reached");
+  const std::string_view limit =
+      plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
+  SIGNALBOX_TRY(flight.plan.body,
+                looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
+  flight.plan.header_mutation = &header_mutation_;
+  SIGNALBOX_TRY(flight.server, make_server_request(scope_, request_, flight.plan));
+  flight.scope.emplace(
+      RequestScope{scope_.context, scope_.api,
+                   http::Exchange{scope_.exchange.request, scope_.exchange.reply, flight.interrupt},
+                   scope_.record});
+  flight.call.emplace(*flight.scope, request_, flight.plan, flight.server, decided_, true, true);
+  flight.number = scope_.record.call_began(model, looper::name_of(call.purpose));
+  flight.in_flight.emplace(scope_.context.stats, model.name);
+  flight.at_model.emplace(scope_.context.observer.meters(), model.name);
+  flight.started = Clock::now();
+  if (const uint32_t seconds = scope_.config().looper.timeout_seconds; seconds > 0) {
+    flight.limit.emplace(http::loop_of(*executor_), [&flight, seconds] {
+      flight.interrupt.raise(Code::kDeadline, fmt::format("{} s", seconds));
+    });
+    flight.limit->set(std::chrono::seconds(seconds));
+  }
+  return {};
+}
+
+http::Task<> Loop::fly(Flight& flight) {
+  upstream::CallOutcome outcome = co_await flight.call->send();
+  Result<looper::Reply> reply = co_await receive(flight, std::move(outcome));
+  flight.limit.reset();
+  if (flight.stream == nullptr) land(flight, std::move(reply));
+}
+
+http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOutcome outcome) {
+  if (!outcome.answer) co_return tl::unexpected<Error>(std::move(outcome.answer).error());
+  std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
+  flight.status = reply->head().status;
+  if (flight.status != kOk)
+    co_return fail(Code::kUpstream, "its server answered {}", flight.status);
+  if (streams(flight) && is_event_stream(reply->head().headers)) {
+    flight.stream = std::move(reply);
+    co_return fail(Code::kInternal, "it streams");
+  }
+  if (flight.server.from_server) {
+    Result<std::unique_ptr<upstream::UpstreamReply>> translated =
+        co_await TranslatedReply::wrap(std::move(reply), *flight.server.from_server, false);
+    if (!translated) co_return tl::unexpected<Error>(std::move(translated).error());
+    reply = *std::move(translated);
+  }
+  const uint64_t mb = scope_.config().looper.max_response_bytes_mb;
+  const size_t most = (mb > 0 ? mb : kReplyMbDefault) << 20;
+  Result<std::string> body = co_await upstream::read_whole(*reply, most);
+  if (!body) co_return tl::unexpected<Error>(std::move(body).error());
+  co_return looper::read_reply(*std::move(body), drops_logprobs_);
+}
+
+void Loop::land(Flight& flight, Result<looper::Reply> reply) {
+  const std::string_view error = reply ? std::string_view() : code_name(reply.error().code);
+  std::optional<observe::Tokens> tokens;
+  if (reply) tokens = tokens_of(*reply);
+  const double cost = scope_.record.call_ended(flight.number, flight.status, error, tokens);
+  if (reply) {
+    reply->cost = cost;
+    if (!tokens) estimate_tokens(flight.plan.body.size(), *reply);
+    if (!tokens) scope_.record.estimated(reply->prompt_tokens + reply->completion_tokens);
+  }
+  run_->take(flight.turn, std::move(reply));
+  flight.in_flight.reset();
+  flight.at_model.reset();
+}
+
+Result<LoopAnswer> Loop::answer() {
+  LoopAnswer out;
+  Flight* flight = streaming();
+  if (flight == nullptr) {
+    const Result<looper::Answer>& found = *run_->answer();
+    if (!found) return tl::unexpected<Error>(found.error());
+    const auto same = std::find_if(flights_.begin(), flights_.end(), [&found](const auto& each) {
+      return each->turn == found->turn;
+    });
+    SIGNALBOX_CHECK(same != flights_.end());
+    flight = same->get();
+    out.body = found->body.empty() ? run_->turns()[found->turn].outcome->body : found->body;
+    if (run_->calls() > 1) out.body = with_whole_usage(run_->turns(), out.body);
+  }
+  const bool is_live = flight->stream != nullptr;
+  out.model = flight->plan.model;
+  out.plan = &flight->plan;
+  out.server = &flight->server;
+  out.started = flight->started;
+  out.stream = std::move(flight->stream);
+  scope_.record.looped(*out.model, flight->number, is_live, run_->used_up());
+  return out;
+}
+
+void Loop::add_headers(const config::Model* model, http::Headers& fields) const {
+  std::vector<std::string> used, failed;
+  uint64_t prompt = 0, completion = 0;
+  const auto add_once = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const looper::Turn& turn : run_->turns()) {
+    if (turn.reply() == nullptr) {
+      const bool is_live = turn.state == looper::Turn::State::kOpen;
+      const bool is_dropped = !is_live && turn.outcome.error().code == Code::kCancelled;
+      if (!is_dropped) add_once(is_live ? used : failed, turn.call.model);
+      continue;
+    }
+    add_once(used, turn.call.model);
+    prompt += turn.outcome->prompt_tokens;
+    completion += turn.outcome->completion_tokens;
+  }
+  if (model != nullptr)
+    fields = with_value(fields, "x-vsr-selected-model", routing::header_value({model->name}));
+  fields.add("x-vsr-looper-algorithm", plan_.algorithm);
+  if (!used.empty()) fields.add("x-vsr-looper-models-used", routing::header_value(used));
+  if (!failed.empty()) fields.add("x-vsr-looper-models-failed", routing::header_value(failed));
+  fields.add("x-vsr-looper-iterations", std::to_string(run_->calls()));
+  fields.add("x-vsr-looper-latency-ms", std::to_string(elapsed().count()));
+  fields.add("x-vsr-looper-prompt-tokens", std::to_string(prompt));
+  fields.add("x-vsr-looper-completion-tokens", std::to_string(completion));
+  fields.add("x-vsr-looper-total-tokens", std::to_string(prompt + completion));
+  if (!run_->used_up().empty()) fields.add("x-vsr-looper-used-up", run_->used_up());
+}
+
+}  // namespace signalbox::gateway

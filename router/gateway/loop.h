@@ -1,0 +1,86 @@
+#pragma once
+// The calls of an algorithm that calls several models for one request. looper/run.h decides which
+// calls come next; this file makes them, over the same path as every other call.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/gateway/gateway_context.h"
+#include "router/gateway/plan_request.h"
+#include "router/gateway/send.h"
+#include "router/http/io.h"
+#include "router/looper/run.h"
+
+namespace signalbox::gateway {
+
+/// The answer of a loop.
+struct LoopAnswer {
+  const config::Model* model = nullptr;  // whose answer it is
+  std::string body;                      // the chat completion; unused if `stream` is set
+  /// The reply of the last call, which goes to the client as it comes. The others below belong to
+  /// that call and live as long as the Loop.
+  std::unique_ptr<upstream::UpstreamReply> stream;
+  const routing::Plan* plan = nullptr;
+  const ServerRequest* server = nullptr;
+  std::chrono::steady_clock::time_point started = {};
+};
+
+/// Belongs to one request and its loop's thread. All arguments outlive it. It outlives the stream
+/// of its answer.
+class Loop {
+ public:
+  /// `plan` has the decision and the voices; `decided` are the decision headers.
+  Loop(const RequestScope& scope, const ParsedRequest& request,
+       const routing::Evaluation& evaluation, const routing::Plan& plan,
+       limits::Requester& requester, const http::Headers& decided);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  /// Makes the calls. When it returns, all of them have ended, except for the one that streams. If
+  /// the client goes away, the calls in flight end. Errors: kCancelled, and those of the algorithm
+  /// if too few calls succeeded.
+  http::Task<Result<LoopAnswer>> run();
+
+  /// Adds x-vsr-looper-*, and the model that answered to `fields`. Call it after run().
+  void add_headers(const config::Model* model, http::Headers& fields) const;
+
+ private:
+  struct Flight;
+
+  void begin();
+  void start(size_t turn);
+  Result<void> prepare(Flight& flight);
+  http::Task<> fly(Flight& flight);
+  http::Task<Result<looper::Reply>> receive(Flight& flight, upstream::CallOutcome outcome);
+  void land(Flight& flight, Result<looper::Reply> reply);
+  bool streams(const Flight& flight) const;
+  void cancel(size_t turn);
+  void interrupted();
+  void wake();
+  http::Task<> wait(bool for_run);
+  http::Task<> land_all();
+  Flight* streaming() const;
+  Result<LoopAnswer> answer();
+  std::chrono::milliseconds elapsed() const;
+
+  const RequestScope& scope_;
+  const ParsedRequest& request_;
+  const routing::Evaluation& evaluation_;
+  const routing::Plan& plan_;
+  limits::Requester& requester_;
+  const http::Headers& decided_;
+  const bool drops_logprobs_;
+  const std::chrono::steady_clock::time_point began_;
+  config::HeaderMutationPlugin header_mutation_;  // with the headers for every call
+  std::optional<looper::Run> run_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  std::optional<http::Executor> executor_;
+  std::optional<http::Timer> timer_;  // expires at the next deadline; cancelled to wake run()
+  bool woken_ = false;
+  std::optional<http::Interrupt::Scope> link_;  // last: its action uses the others
+};
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,19 @@
+#pragma once
+// The body of one call: the request as it would go to that model alone, with the algorithm's
+// changes.
+
+#include <string>
+#include <string_view>
+
+#include "router/looper/looper.h"
+
+namespace signalbox::looper {
+
+/// Changes `body`, a chat completion request, as the call wants it. `streams`: the reply is
+/// streamed to the client as the request has it; otherwise it comes whole. Every call asks for one
+/// choice. `limit` is the name of the member that bounds a reply if the request has none:
+/// max_tokens or max_completion_tokens. kInvalid if the body is not JSON.
+Result<std::string> write_call(std::string body, const Call& call, bool streams,
+                               std::string_view limit);
+
+}  // namespace signalbox::looper

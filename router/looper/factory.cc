@@ -1,0 +1,79 @@
+// To add an algorithm, write its own file and a line here.
+
+#include <fmt/format.h>
+
+#include "router/looper/cascade.h"
+#include "router/looper/looper.h"
+#include "router/looper/panel.h"
+#include "router/looper/workflows.h"
+
+namespace signalbox::looper {
+namespace {
+
+bool is_cascade(const config::Algorithm& algorithm) {
+  return algorithm.type == "confidence" || algorithm.type == "automix";
+}
+
+std::string names_of(std::span<const Voice> voices, std::string_view between) {
+  std::string out;
+  for (const Voice& voice : voices)
+    out.append(out.empty() ? std::string_view() : between).append(voice.model);
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::kAnswer:
+      return "answer";
+    case Purpose::kVerify:
+      return "verify";
+    case Purpose::kAnalyse:
+      return "analyse";
+    case Purpose::kSynthesise:
+      return "synthesise";
+    case Purpose::kPlan:
+      return "plan";
+  }
+  return "";
+}
+
+std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision,
+                                                std::vector<Voice> voices,
+                                                Conversation conversation) {
+  const config::Algorithm& algorithm = decision.algorithm;
+  if (algorithm.type == "ratings")
+    return ratings(algorithm.ratings.value_or(config::Ratings{}), std::move(voices));
+  if (algorithm.type == "remom") return remom(decision, std::move(voices), std::move(conversation));
+  if (algorithm.type == "fusion")
+    return fusion(decision, std::move(voices), std::move(conversation));
+  if (algorithm.type == "workflows")
+    return workflows(decision, std::move(voices), std::move(conversation));
+  SIGNALBOX_CHECK(is_cascade(algorithm));
+  return cascade(cascade_settings(algorithm), cascade_order(algorithm, std::move(voices)),
+                 std::move(conversation));
+}
+
+std::string describe(const config::Decision& decision, std::span<const Voice> voices) {
+  const config::Algorithm& algorithm = decision.algorithm;
+  if (algorithm.type == "fusion" && algorithm.fusion) {
+    const config::Fusion& fusion = *algorithm.fusion;
+    std::string panel = fmt::format("{}", fmt::join(fusion.analysis_models, ", "));
+    if (panel.empty()) panel = names_of(voices, ", ");
+    return fmt::format("{}, judged by {}", panel,
+                       fusion.model.empty() ? "the first of them" : fusion.model);
+  }
+  if (!is_cascade(algorithm)) return names_of(voices, ", ");
+  const std::vector<Voice> order = cascade_order(algorithm, {voices.begin(), voices.end()});
+  return fmt::format("{}, until the confidence is {}", names_of(order, ", then "),
+                     cascade_settings(algorithm).threshold);
+}
+
+Result<void> check(const config::Decision& decision) {
+  if (decision.algorithm.type == "remom") return check_remom(decision);
+  if (decision.algorithm.type == "workflows") return check_workflows(decision);
+  return {};
+}
+
+}  // namespace signalbox::looper

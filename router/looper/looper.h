@@ -1,0 +1,102 @@
+#pragma once
+// Algorithms that call several models for one request. Each is a pure function: from the calls so
+// far and their replies to the calls that come next, or to the answer. It knows no socket and no
+// clock, so its tests are stories in data; run.h keeps the budget, and the gateway makes the calls.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/config/routing.h"
+#include "router/looper/reply.h"
+#include "router/looper/voice.h"
+
+namespace signalbox::looper {
+
+/// The purpose of a call, which traces and metrics name.
+enum class Purpose : uint8_t { kAnswer, kVerify, kAnalyse, kSynthesise, kPlan };
+/// "answer", "verify", "analyse", "synthesise", "plan".
+std::string_view name_of(Purpose purpose);
+
+/// A call that an algorithm wants. The gateway makes it with the request as the decision's plugins
+/// have edited it for that model; these members change it further.
+struct Call {
+  std::string model;
+  Purpose purpose = Purpose::kAnswer;
+  /// A user message in place of the conversation; nullopt: the conversation as it is.
+  std::optional<std::string> prompt = {};
+  bool keeps_system = true;  // with a prompt: the system messages stay in front of it
+  bool offers_tools = true;
+  bool wants_logprobs = false;
+  std::optional<double> temperature = {};
+  uint32_t max_tokens = 0;  // of the reply; 0: as the request has it
+  /// Whatever this call answers is the answer, so it may be streamed to the client.
+  bool is_last = false;
+  std::string label = {};  // the step of a plan, for later steps and for the trace; "": none
+};
+
+/// A call and what became of it.
+struct Turn {
+  enum class State : uint8_t { kQueued, kOpen, kDone };
+  Call call;
+  State state = State::kQueued;
+  Result<Reply> outcome = tl::unexpected<Error>(Error{Code::kCancelled, "it was not made"});
+
+  bool is_done() const { return state == State::kDone; }
+  const Reply* reply() const { return is_done() && outcome ? &*outcome : nullptr; }
+};
+
+/// The end of a run: the reply of a turn, or a completion that was composed of several.
+struct Answer {
+  size_t turn = 0;        // whose model is named
+  std::string body = {};  // "": the reply of that turn
+};
+
+/// What an algorithm wants now: calls, or the end, or, with neither, to wait for open calls.
+struct Step {
+  std::vector<Call> calls = {};
+  /// The calls of this step end after this time; 0: no limit.
+  std::chrono::seconds limit{0};
+  std::optional<Result<Answer>> answer = {};
+};
+
+/// The request as the algorithms quote it. Personal data may be masked.
+struct Conversation {
+  std::string question;    // the last text of the user
+  std::string transcript;  // the whole conversation without its system messages; `question` alone
+                           // if there is nothing else
+};
+/// Reads the body of a chat completion request.
+Conversation read_conversation(const json::Value& request);
+
+/// Immutable; belongs to one request.
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+  /// `turns` are all calls so far, in the order of the steps that wanted them. With `may_call`
+  /// false the budget is used up: the result must be an answer.
+  virtual Step next(std::span<const Turn> turns, bool may_call) const = 0;
+  /// Greatest number of calls at a time; 0: no limit of its own.
+  virtual uint32_t concurrent_max() const { return 0; }
+};
+
+/// The algorithm of the decision for one request. `voices` are the decision's models that may see
+/// the request, in its order, at least one. The decision must outlive the result. Precondition:
+/// config::calls_several() for the decision.
+std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision,
+                                                std::vector<Voice> voices,
+                                                Conversation conversation);
+
+/// Describes for people what the algorithm does: "small, then large, until the confidence is 0.7".
+std::string describe(const config::Decision& decision, std::span<const Voice> voices);
+
+/// Checks the settings that a table of keys cannot: kInvalid with the name of the key.
+Result<void> check(const config::Decision& decision);
+
+}  // namespace signalbox::looper

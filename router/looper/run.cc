@@ -1,0 +1,135 @@
+// A bound that is reached stops new calls at once. Open calls may end, because they are paid for;
+// only the bound on time gives them up.
+
+#include "router/looper/run.h"
+
+#include <algorithm>
+
+namespace signalbox::looper {
+
+namespace {
+
+template <class T>
+T either(T first, T second) {
+  return first != T{} ? first : second;
+}
+
+}  // namespace
+
+Bounds bounds_of(const config::Algorithm& algorithm, const config::Looper& looper) {
+  const config::LoopBudget &own = algorithm.budget, &all = looper.budget;
+  Bounds out;
+  out.calls = either(own.max_calls, all.max_calls);
+  out.tokens = either(own.max_tokens, all.max_tokens);
+  out.cost = either(own.max_cost, all.max_cost);
+  out.time = std::chrono::seconds(either(own.max_seconds, all.max_seconds));
+  out.concurrent = std::max(1U, looper.max_concurrent);
+  return out;
+}
+
+Run::Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds)
+    : algorithm_(std::move(algorithm)), bounds_(bounds) {}
+
+size_t Run::open() const {
+  return static_cast<size_t>(std::count_if(turns_.begin(), turns_.end(), [](const Turn& turn) {
+    return turn.state == Turn::State::kOpen;
+  }));
+}
+
+void Run::check_bounds() {
+  if (!used_up_.empty()) return;
+  if (bounds_.calls > 0 && calls_ >= bounds_.calls) used_up_ = "calls";
+  if (bounds_.tokens > 0 && tokens_ >= bounds_.tokens) used_up_ = "tokens";
+  if (bounds_.cost > 0 && cost_ >= bounds_.cost) used_up_ = "cost";
+}
+
+bool Run::is_step_over(Milliseconds elapsed) const {
+  return step_end_ && elapsed >= *step_end_;
+}
+
+void Run::drop(Turn& turn, Code code, std::string_view why) {
+  turn.state = Turn::State::kDone;
+  turn.outcome = tl::unexpected<Error>(Error{code, std::string(why)});
+}
+
+void Run::drop_all(std::string_view why, Code code, Orders& orders) {
+  for (size_t i = 0; i < turns_.size(); ++i) {
+    Turn& turn = turns_[i];
+    if (turn.is_done()) continue;
+    if (turn.state == Turn::State::kOpen) orders.cancel.push_back(i);
+    drop(turn, code, why);
+  }
+}
+
+// Queued calls that a bound forbids are dropped.
+void Run::start_queued(Orders& orders) {
+  const uint32_t own = algorithm_->concurrent_max();
+  const size_t most = own > 0 ? std::min(own, bounds_.concurrent) : bounds_.concurrent;
+  size_t running = open();
+  for (size_t i = step_begin_; i < turns_.size(); ++i) {
+    Turn& turn = turns_[i];
+    if (turn.state != Turn::State::kQueued) continue;
+    if (running >= most) return;
+    check_bounds();
+    if (!used_up_.empty()) {
+      drop(turn, Code::kCancelled, "the budget of the request is used up");
+      continue;
+    }
+    turn.state = Turn::State::kOpen;
+    ++calls_;
+    ++running;
+    orders.start.push_back(i);
+  }
+}
+
+Run::Orders Run::advance(Milliseconds elapsed) {
+  Orders orders;
+  if (bounds_.time.count() > 0 && elapsed >= bounds_.time) used_up_ = "time";
+  if (used_up_ == "time") drop_all("the time of the request is over", Code::kDeadline, orders);
+  if (is_step_over(elapsed)) {
+    drop_all("it did not answer within the time of its round", Code::kDeadline, orders);
+    step_end_.reset();
+  }
+  while (!answer_) {
+    start_queued(orders);
+    const bool may_call = used_up_.empty();
+    Step step = algorithm_->next(turns_, may_call);
+    if (step.answer) {
+      answer_ = std::move(step.answer);
+      break;
+    }
+    if (step.calls.empty() && open() > 0) return orders;
+    if (step.calls.empty() || !may_call) {
+      answer_ = Result<Answer>(fail(Code::kInternal, "the algorithm comes to no end"));
+      break;
+    }
+    check_bounds();
+    if (!used_up_.empty()) continue;
+    drop_all("another step began without it", Code::kCancelled, orders);
+    step_begin_ = turns_.size();
+    for (Call& call : step.calls) turns_.push_back({.call = std::move(call)});
+    step_end_.reset();
+    if (step.limit.count() > 0) step_end_ = elapsed + step.limit;
+  }
+  drop_all("the answer came without it", Code::kCancelled, orders);
+  return orders;
+}
+
+void Run::take(size_t index, Result<Reply> outcome) {
+  Turn& turn = turns_[index];
+  if (outcome) {
+    tokens_ += outcome->prompt_tokens + outcome->completion_tokens;
+    cost_ += outcome->cost;
+  }
+  if (turn.state != Turn::State::kOpen) return;
+  turn.state = Turn::State::kDone;
+  turn.outcome = std::move(outcome);
+}
+
+std::optional<Run::Milliseconds> Run::wake() const {
+  std::optional<Milliseconds> out = step_end_;
+  if (bounds_.time.count() > 0) out = out ? std::min(*out, bounds_.time) : bounds_.time;
+  return out;
+}
+
+}  // namespace signalbox::looper
