@@ -30,8 +30,9 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         classifier_(std::move(classifier)),
         has_embedder_(has_embedder) {
     if (classifier_.model == nullptr) return;
-    positive_ = find_jailbreak_labels(guard, classifier_.labels);
-    if (positive_.empty()) {
+    guard_heads_ = make_guard(*classifier_.model, classifier_.head,
+                              find_jailbreak_labels(guard, classifier_.labels));
+    if (guard_heads_.positive.empty()) {
       classifier_.why = "the classifier has none of prompt_guard's positive_labels";
       classifier_.model = nullptr;
     }
@@ -156,16 +157,16 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
                            Inputs& inputs, bool& whole) const {
     Reading out;
-    SIGNALBOX_TRY(const text::Windows windows, text::windows_of(texts, *classifier_.model));
+    const GuardedTexts& guarded = inputs.guarded_texts(texts);
+    SIGNALBOX_TRY(const text::Windows windows, text::windows_of(guarded.all(), *classifier_.model));
     whole = whole && windows.whole;
-    std::vector<size_t> count(texts.size(), 0);  // (texts): number of windows
-    for (const size_t text : windows.of) ++count[text];
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
-      double sum = 0;
-      for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-      out.score = std::max(out.score, adjust_for_windows(count[windows.of[w]], sum));
+      const bool is_document = inputs.request().is_document(texts[guarded.source(windows.of[w])]);
+      out.score = std::max(
+          out.score, attack_probability(guard_heads_, answers,
+                                        is_document ? TextKind::kDocument : TextKind::kPrompt));
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);
@@ -176,7 +177,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   const config::ClassifierModel& guard_;
   ModelChoice classifier_;
   bool has_embedder_;
-  std::vector<size_t> positive_;      // labels that count as a jailbreak
+  Guard guard_heads_;
   std::vector<PrototypeBank> banks_;  // (signals, 2): jailbreak patterns, benign patterns
   size_t embedded_bytes_ = kEmbeddedBytes;
 };
