@@ -4,7 +4,7 @@
 #include "tools/pii_with_rules.h"
 
 #include "base/ascii.h"
-#include "router/safety/pii/merge.h"
+#include "router/safety/pii/find.h"
 #include "router/signals/pii_finder.h"
 
 namespace signalbox::tools {
@@ -16,7 +16,7 @@ std::vector<pii::PiiEntity> with_rules(std::string_view text,
     model.push_back({ascii::upper_case(entity.type), entity.begin, entity.end,
                      static_cast<double>(entity.score), pii::PiiSource::kModel});
   }
-  return pii::merge_pii(text, pii::find_pii_by_rules(text), std::move(model));
+  return pii::find_pii(text, std::move(model));
 }
 
 }  // namespace signalbox::tools

@@ -24,9 +24,12 @@ signals::WindowClassifier window_classifier(const engine::TextModel& model, size
 }  // namespace
 
 Result<signals::TextScores> read_text(const engine::TextModel& model, size_t head,
-                                      std::string_view text) {
-  const auto positive = signals::find_jailbreak_labels({}, model.heads()[head].labels);
-  return signals::classify_text(model, head, positive, text, window_classifier(model, head));
+                                      std::string_view text, signals::TextKind kind) {
+  auto positive = signals::find_jailbreak_labels({}, model.heads()[head].labels);
+  const auto classify = window_classifier(model, head);
+  if (positive.empty()) return signals::classify_text(model, head, text, classify);
+  const signals::Guard guard = signals::make_guard(model, head, std::move(positive));
+  return signals::judge_text(model, guard, kind, text, classify);
 }
 
 Result<signals::TextSpans> mark_spans(const engine::TextModel& model, size_t head,

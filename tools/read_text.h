@@ -10,9 +10,10 @@
 
 namespace signalbox::tools {
 
-/// Classifies a text. A head that has the label of a jailbreak attempt is a guard.
+/// Classifies a text. A head that has the label of a jailbreak attempt is a guard, which judges the
+/// text as one of that kind.
 Result<signals::TextScores> read_text(const engine::TextModel& model, size_t head,
-                                      std::string_view text);
+                                      std::string_view text, signals::TextKind kind);
 
 /// Marks a text; see signals::mark_text().
 Result<signals::TextSpans> mark_spans(const engine::TextModel& model, size_t head,

@@ -38,7 +38,7 @@ std::string owner_of(const http::Headers& headers, const config::Config& config)
 
 uint64_t client_of(const http::Request& request, const config::Config& config) {
   const auto identity = identity_of(request.headers, config);
-  return identity ? std::hash<std::string_view>()(identity->second) : request.peer;
+  return std::hash<std::string_view>()(identity ? identity->second : request.peer);
 }
 
 std::string new_token() {

@@ -2,11 +2,13 @@
 // The base of the classification API: its JSON requests with limits, the configured models by
 // purpose, and their results.
 
+#include <array>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json_writer.h"
@@ -80,6 +82,27 @@ class Stopwatch {
 
 /// Writes "probabilities": {label: score}.
 void write_probabilities(json::Writer& out, const Classifier& classifier, const Classes& classes);
+
+/// Returns "keywords" for "keyword", or the type itself if the configuration has no other name for
+/// its signals.
+inline std::string_view plural(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNames = {{
+      {"keyword", "keywords"},
+      {"embedding", "embeddings"},
+      {"domain", "domains"},
+      {"user_feedback", "user_feedbacks"},
+      {"preference", "preferences"},
+      {"reask", "reasks"},
+      {"intent", "intents"},
+      {"classifier", "classifiers"},
+      {"event", "events"},
+      {"projection", "projections"},
+  }};
+  for (const auto& [one, many] : kNames) {
+    if (one == type) return many;
+  }
+  return type;
+}
 
 }  // namespace signalbox::admin
 

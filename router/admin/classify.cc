@@ -3,7 +3,6 @@
 #include "router/admin/classify.h"
 
 #include "base/ascii.h"
-#include "router/admin/plural.h"
 #include "router/request/chat_request.h"
 
 namespace signalbox::admin {

@@ -4,6 +4,7 @@
 
 #include "router/admin/classifiers.h"
 #include "router/safety/pii/rules.h"
+#include "router/signals/jailbreak_windows.h"
 
 namespace signalbox::admin {
 
@@ -48,9 +49,10 @@ struct Risk {
   bool is_jailbreak = false;
   std::string label;  // the class that counts as an attempt
 };
-OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view text);
+OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view text,
+                          signals::TextKind kind);
 OrFailure<std::string> security_of(const serving::ServingState& state, std::string_view text,
-                                   bool with_reasoning);
+                                   signals::TextKind kind, bool with_reasoning);
 
 /// The routes of classify_guard.cc and classify_batch.cc.
 AdminReply answer_pii(const http::Request& request, const serving::ServingState& state);

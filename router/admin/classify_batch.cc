@@ -24,7 +24,7 @@ OrFailure<std::string> combined(const http::Request& request, const serving::Ser
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(document.root(), "text"));
   const auto intent = intent_of(state, text, "", {});
   const auto pii = pii_of(state, text, {});
-  const auto security = security_of(state, text, false);
+  const auto security = security_of(state, text, signals::TextKind::kPrompt, false);
   if (!intent && !pii && !security) return tl::unexpected<access::Failure>(intent.error());
   json::Writer out;
   out.begin_object();
@@ -90,7 +90,7 @@ OrFailure<std::vector<TextResult>> each_risk(const serving::ServingState& state,
   std::vector<TextResult> all;
   for (const std::string_view text : texts) {
     const Stopwatch watch;
-    SIGNALBOX_OR_FAIL(const Risk risk, find_risk(state, text));
+    SIGNALBOX_OR_FAIL(const Risk risk, find_risk(state, text, signals::TextKind::kPrompt));
     all.push_back({risk.is_jailbreak ? "jailbreak" : "safe",
                    risk.is_jailbreak ? risk.score : 1 - risk.score, watch.ms(), ""});
   }

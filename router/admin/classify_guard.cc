@@ -18,9 +18,11 @@ namespace {
 using pii::PiiEntity;
 using serving::ServingState;
 
+// The first text is the request's; the others are hidden in it.
 OrFailure<std::vector<std::string_view>> windows_of(const Classifier& classifier,
-                                                    std::string_view text) {
-  auto made = text::windows_of({text}, *classifier.model);
+                                                    const std::vector<std::string_view>& texts) {
+  const std::string_view text = texts.front();
+  auto made = text::windows_of(texts, *classifier.model);
   if (!made) return tl::unexpected<access::Failure>(model_failure(made.error()));
   text::Windows windows = *std::move(made);
   if (!windows.whole) {
@@ -95,7 +97,10 @@ OrFailure<std::string> security(const http::Request& request, const serving::Ser
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
   SIGNALBOX_OR_FAIL(const json::Value options, options_of(root));
   SIGNALBOX_OR_FAIL(const bool reasoning, flag_member(options, "include_reasoning"));
-  return security_of(state, text, reasoning);
+  SIGNALBOX_OR_FAIL(const bool is_document, flag_member(options, "document"));
+  return security_of(state, text,
+                     is_document ? signals::TextKind::kDocument : signals::TextKind::kPrompt,
+                     reasoning);
 }
 
 }  // namespace
@@ -105,7 +110,7 @@ OrFailure<std::vector<PiiEntity>> find_pii(const serving::ServingState& state,
   Classifier classifier;  // stays empty if rules suffice
   if (!needs_no_model(options)) {
     SIGNALBOX_OR_FAIL(classifier, find_classifier(state, "pii"));
-    SIGNALBOX_OR_FAIL([[maybe_unused]] const auto windows, windows_of(classifier, text));
+    SIGNALBOX_OR_FAIL([[maybe_unused]] const auto windows, windows_of(classifier, {text}));
   }
   const signals::PiiFinder finder(classifier.head);
   double threshold = options.threshold;
@@ -152,7 +157,8 @@ OrFailure<std::string> pii_of(const serving::ServingState& state, std::string_vi
   return out.member("processing_time_ms", watch.ms()).end_object().take();
 }
 
-OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view text) {
+OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view text,
+                          signals::TextKind kind) {
   SIGNALBOX_OR_FAIL(const Classifier classifier, find_classifier(state, "jailbreak"));
   const std::vector<size_t> counted =
       signals::find_jailbreak_labels(state.config().modules.prompt_guard, classifier.head.labels);
@@ -162,13 +168,15 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
                         "the jailbreak classifier has none of "
                         "global.model_catalog.modules.prompt_guard.positive_labels"});
   }
-  SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, text));
+  const signals::GuardedTexts texts({&text, 1});
+  SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, texts.all()));
   std::vector<engine::Input> inputs;
   for (const std::string_view window : windows) inputs.push_back({.text = window});
   const auto answers = classifier.model->answer_within({}, inputs);
   if (!answers) return tl::unexpected<access::Failure>(model_failure(answers.error()));
   const size_t heads = classifier.model->heads().size(), head = classifier.head.head;
-  const signals::GuardScore guard = signals::guard_score(*answers, heads, head, counted);
+  const signals::Guard of = signals::make_guard(*classifier.model, head, counted);
+  const signals::GuardScore guard = signals::guard_score(*answers, of, kind, heads);
   const std::vector<float>& scores = (*answers)[guard.window * heads + head].scores;
   const size_t best =
       *std::ranges::max_element(counted, {}, [&](size_t label) { return scores[label]; });
@@ -178,9 +186,9 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
 }
 
 OrFailure<std::string> security_of(const serving::ServingState& state, std::string_view text,
-                                   bool with_reasoning) {
+                                   signals::TextKind kind, bool with_reasoning) {
   const Stopwatch watch;
-  SIGNALBOX_OR_FAIL(const Risk risk, find_risk(state, text));
+  SIGNALBOX_OR_FAIL(const Risk risk, find_risk(state, text, kind));
   json::Writer out;
   const auto score = static_cast<float>(risk.score);
   out.begin_object().member("is_jailbreak", risk.is_jailbreak).member("risk_score", score);

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "router/admin/classify.h"
-#include "router/admin/plural.h"
 #include "router/request/chat_request.h"
 
 namespace signalbox::admin {

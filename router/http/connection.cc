@@ -59,9 +59,7 @@ Connection::Connection(Socket socket, std::string address, ServerState& shared,
       deadline_(loop_of(stream_.socket().get_executor()), [this] { on_deadline(); }) {
   if (next_ != nullptr) next_->previous_ = this;
   connections_.first = this;
-  ErrorCode error;
-  const Endpoint peer = stream_.socket().remote_endpoint(error);
-  if (!error) request_.peer = peer.address().to_string();
+  request_.peer = address_;
 }
 
 Connection::~Connection() {
@@ -164,7 +162,6 @@ Task<bool> Connection::accept_tls() {
 }
 
 Task<Connection::Received> Connection::receive() {
-  request_.peer = std::hash<std::string>()(address_);
   request_.headers.clear();
   request_.body.clear();
   request_.key = nullptr;

@@ -29,7 +29,6 @@ struct Request {
   std::string method;
   std::string target;  // in origin form, "/v1/models?limit=2"; the parser removes scheme and host
   int version = 11;    // 10 or 11
-  uint64_t peer = 0;   // equal for the requests from one address; 0: unknown
   Headers headers;
   std::string body;
   std::string peer = {};  // the sender's IP address; "": unknown

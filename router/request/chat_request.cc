@@ -171,6 +171,14 @@ std::vector<std::string_view> ChatRequest::texts() const {
   return out;
 }
 
+bool ChatRequest::is_document(std::string_view text) const {
+  if (text.data() == attached.data()) return true;
+  return std::ranges::any_of(messages, [&](const ChatMessage& message) {
+    const bool is_result = message.role == "tool" || message.role == "function";
+    return is_result && (text.data() == message.text.data() || text.data() == message.aside.data());
+  });
+}
+
 std::optional<std::string_view> ChatRequest::metadata(std::string_view key) const {
   const std::optional<Value> all = document.root().find("metadata");
   const std::optional<Value> found = all ? all->find(key) : std::nullopt;
@@ -192,6 +200,7 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
                       .messages = {},
                       .attached = {},
                       .definitions = {},
+                      .sent = {},
                       .native = {},
                       .reasoning = {}};
   const Value root = request.document.root();
@@ -219,7 +228,9 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
   for (const json::Member& member : root.members()) {
     const std::optional<Place> place = place_of(member.key);
     if (!place) continue;
-    std::string& target = *place == Place::kAttachment ? request.attached : request.definitions;
+    std::string& target = *place == Place::kAttachment ? request.attached
+                          : *place == Place::kSent     ? request.sent
+                                                       : request.definitions;
     visit_text(member.value, *place, [&](const TextPiece& piece) { append_text(piece, target); });
   }
   if (!messages) return invalid("messages", "missing");

@@ -43,6 +43,8 @@ struct ChatRequest {
   // Text of tools, functions, the reply's schema and the template: names, descriptions, and
   // everything in the parameters.
   std::string definitions;
+  // Text of members that no model reads, but that its server gets: user, metadata, stop.
+  std::string sent;
   // The request as its client wrote it, if a server might get it so; nullopt for a chat completion.
   std::optional<NativeRequest> native;
   // The client's wish for reasoning, if its API has more than an effort for it.
@@ -65,6 +67,9 @@ struct ChatRequest {
   /// Returns all text that a model receives: texts and asides of all messages, the last one first,
   /// then `attached` and `definitions`, without empty ones.
   std::vector<std::string_view> texts() const;
+  /// Returns whether one of texts() or turn_texts() is a document: the result of a tool or a
+  /// function, or `attached`. The model reads it for the user, who did not write it.
+  bool is_document(std::string_view text) const;
   /// Returns a string of the member `metadata`, which the client can set freely; nullopt if it is
   /// absent or not a string.
   std::optional<std::string_view> metadata(std::string_view key) const;

@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 4> kAttachments = {"prediction", "suffix"
 constexpr std::array<std::string_view, 4> kDefinitions = {"tools", "functions", "response_format",
                                                           "chat_template"};
 
+constexpr std::array<std::string_view, 5> kSent = {"user", "metadata", "stop", "safety_identifier",
+                                                   "prompt_cache_key"};
+
 constexpr std::array<std::string_view, 8> kLabels = {
     "id", "type", "role", "tool_call_id", "tool_use_id", "call_id", "media_type", "file_id"};
 constexpr std::array<std::string_view, 3> kAddresses = {"image_url", "video_url", "audio_url"};
@@ -134,6 +137,7 @@ void append_line(std::string_view text, std::string& out) {
 std::optional<Place> place_of(std::string_view key) {
   if (holds(kAttachments, key)) return Place::kAttachment;
   if (holds(kDefinitions, key)) return Place::kDefinition;
+  if (holds(kSent, key)) return Place::kSent;
   return std::nullopt;
 }
 

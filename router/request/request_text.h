@@ -33,10 +33,13 @@ enum class Place : uint8_t {
   kMessage,     // in a message
   kAttachment,  // outside the messages, but sent to the model with them
   kDefinition,  // outside the messages, written by the application: tools, schemas
+  kSent,        // read by no model, but sent to its server: the user's id, metadata, stop words
 };
 
-/// Returns the place of a request member that the model receives besides the messages; nullopt for
-/// other members.
+/// Returns the place of a request member that has text besides the messages; nullopt for the
+/// others. They are left out for these reasons: `model` and `tool_choice` name things of the
+/// configuration and of `tools`; `stream`, `n`, `seed`, `temperature` and other settings are no
+/// text, and neither are `logit_bias`, `modalities` and `audio`, whose strings are identifiers.
 std::optional<Place> place_of(std::string_view key);
 
 /// Visits every text of a message, in the order of the source, except addresses of images, videos

@@ -274,6 +274,7 @@ Result<void> Planner::mask(const config::PiiMaskPlugin& plugin, signals::Inputs&
 Result<void> Planner::look_for_pii(signals::Inputs& inputs, ModelResults& results) const {
   std::vector<double> scores(pii_.types().size(), 0);
   auto whole = pii_.find(inputs.request().texts(), inputs, scores);
+  pii_.find_by_rules(inputs.request().sent, scores);
   if (!whole) return fail_in("personal data", std::move(whole).error());
   if (!*whole) return fail(Code::kTooLarge, "personal data: {}", signals::kNotReadWhole);
   for (size_t i = 0; i < scores.size(); ++i) {

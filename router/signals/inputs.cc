@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "router/signals/text_classes.h"
 
@@ -25,6 +26,20 @@ std::string_view Inputs::digest(std::string_view type, std::string_view text) {
   std::call_once(pass.once, [&] { pass.result = compression_->shorten(text); });
   const std::optional<compress::Skeleton>& skeleton = *pass.result;
   return skeleton ? std::string_view(skeleton->text) : text;
+}
+
+const GuardedTexts& Inputs::guarded_texts(const std::vector<std::string_view>& texts) {
+  const std::lock_guard lock(mutex_);
+  const auto is_same = [](std::string_view a, std::string_view b) {
+    return a.data() == b.data() && a.size() == b.size();
+  };
+  for (const auto& [of, guarded] : guarded_) {
+    if (std::ranges::equal(of, texts, is_same)) return guarded;
+  }
+  return guarded_
+      .emplace_back(std::piecewise_construct, std::forward_as_tuple(texts),
+                    std::forward_as_tuple(texts))
+      .second;
 }
 
 Result<std::span<const float>> Inputs::embedding(std::string_view text) {

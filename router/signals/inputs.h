@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "router/request/chat_request.h"
 #include "router/signals/compression.h"
+#include "router/signals/jailbreak_windows.h"
 
 namespace signalbox::signals {
 
@@ -47,6 +48,10 @@ class Inputs {
   /// if the text is long and the configuration enables compression for the type, otherwise the text
   /// itself. The result lives as long as this object.
   std::string_view digest(std::string_view type, std::string_view text);
+
+  /// Returns texts of the request with the texts hidden in them, for guards. The result lives as
+  /// long as this object.
+  const GuardedTexts& guarded_texts(const std::vector<std::string_view>& texts);
 
   /// Returns the L2-normalised embedding, (dim), of a text of the request or of its digest.
   /// Precondition: the router has an embedder. Returns the embedder's errors.
@@ -121,6 +126,7 @@ class Inputs {
   engine::Patience patience_;
   std::mutex mutex_;  // guards the lists, not the contents of their entries
   Passes<std::optional<compress::Skeleton>> shortened_;
+  std::list<std::pair<std::vector<std::string_view>, GuardedTexts>> guarded_;
   Passes<std::vector<float>> embedded_;
   Passes<std::vector<engine::Answer>> answered_;
   Passes<std::vector<std::vector<float>>> classified_;

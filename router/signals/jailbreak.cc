@@ -32,8 +32,9 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         classifier_(std::move(classifier)),
         has_embedder_(has_embedder) {
     if (classifier_.model == nullptr) return;
-    positive_ = find_jailbreak_labels(guard, classifier_.labels);
-    if (positive_.empty()) {
+    guard_heads_ = make_guard(*classifier_.model, classifier_.head,
+                              find_jailbreak_labels(guard, classifier_.labels));
+    if (guard_heads_.positive.empty()) {
       classifier_.why = "the classifier has none of prompt_guard's positive_labels";
       classifier_.model = nullptr;
     }
@@ -165,20 +166,19 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
                            Inputs& inputs) const {
     Reading out;
+    const GuardedTexts& guarded = inputs.guarded_texts(texts);
     std::vector<std::string_view> parts;
-    std::vector<size_t> of;  // (parts): index of the text
-    for (size_t t = 0; t < texts.size(); ++t) {
-      for (const std::string_view part : text::distinct_parts(texts[t])) {
+    std::vector<size_t> of;  // (parts): index among the guarded texts
+    for (size_t g = 0; g < guarded.all().size(); ++g) {
+      for (const std::string_view part : text::distinct_parts(guarded.all()[g])) {
         parts.push_back(part);
-        of.push_back(t);
+        of.push_back(g);
       }
     }
     SIGNALBOX_TRY(const text::Windows windows,
                   text::windows_of(parts, *classifier_.model, guard_.windows_max));
     if (!windows.whole && guard_.on_unread == config::ClassifierModel::OnUnread::kRefuse)
       return too_long();
-    std::vector<size_t> count(texts.size(), 0);  // (texts): number of windows
-    for (const size_t part : windows.of) ++count[of[part]];
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       if (w % kAhead == 0 && windows.pieces.size() > 1) {
@@ -187,9 +187,11 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
             inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead))));
       }
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
-      double sum = 0;
-      for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-      out.score = std::max(out.score, adjust_for_windows(count[of[windows.of[w]]], sum));
+      const bool is_document =
+          inputs.request().is_document(texts[guarded.source(of[windows.of[w]])]);
+      out.score = std::max(
+          out.score, attack_probability(guard_heads_, answers,
+                                        is_document ? TextKind::kDocument : TextKind::kPrompt));
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);
@@ -200,7 +202,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   const config::ClassifierModel& guard_;
   ModelChoice classifier_;
   bool has_embedder_;
-  std::vector<size_t> positive_;      // labels that count as a jailbreak
+  Guard guard_heads_;
   std::vector<PrototypeBank> banks_;  // (signals, 2): jailbreak patterns, benign patterns
   size_t embedded_bytes_ = kEmbeddedBytes;
 };

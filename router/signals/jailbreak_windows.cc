@@ -8,11 +8,12 @@
 
 #include "base/ascii.h"
 #include "router/models/stand_ins.h"
+#include "router/text/hidden.h"
 
 namespace signalbox::signals {
 namespace {
 
-constexpr size_t kCountedMax = 12;
+constexpr std::string_view kInjection = "injection";  // the head, and its label
 
 }  // namespace
 
@@ -35,9 +36,36 @@ std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
                        : exact;
 }
 
-double adjust_for_windows(size_t windows, double probability) {
-  const auto count = static_cast<double>(std::clamp<size_t>(windows, 1, kCountedMax));
-  return probability / (probability + count * std::max(0.0, 1 - probability));
+Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive) {
+  Guard out{.head = head, .positive = std::move(positive)};
+  const auto& heads = model.heads();
+  for (size_t i = 0; i < heads.size(); ++i) {
+    if (heads[i].name != kInjection || heads[i].adapter != heads[head].adapter) continue;
+    const auto label = std::ranges::find(heads[i].labels, kInjection);
+    if (label == heads[i].labels.end()) continue;
+    out.document_head = i;
+    out.injection = static_cast<size_t>(label - heads[i].labels.begin());
+  }
+  return out;
+}
+
+double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
+                          TextKind kind) {
+  double out = 0;
+  for (const size_t label : guard.positive) out += heads[guard.head].scores[label];
+  if (kind == TextKind::kPrompt || !guard.document_head) return out;
+  return std::max<double>(out, heads[*guard.document_head].scores[guard.injection]);
+}
+
+GuardedTexts::GuardedTexts(std::span<const std::string_view> texts) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    all_.push_back(texts[i]);
+    source_.push_back(i);
+    for (text::HiddenText& hidden : text::hidden_texts(texts[i])) {
+      all_.emplace_back(hidden_.emplace_back(std::move(hidden.text)));
+      source_.push_back(i);
+    }
+  }
 }
 
 }  // namespace signalbox::signals

@@ -1,11 +1,15 @@
 #pragma once
-// Finds the jailbreak classes of a classifier and combines its results over the windows of a text.
+// Finds the heads of a guard model that detect attacks, and the texts that they read.
 
 #include <cstddef>
+#include <deque>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "engine/engine.h"
 #include "router/config/catalog.h"
 
 namespace signalbox::signals {
@@ -18,10 +22,40 @@ inline constexpr double kJailbreakThreshold = 0.7;
 std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
                                           std::span<const std::string> labels);
 
-/// Returns the probability that a text of `windows` windows holds a jailbreak attempt if
-/// `probability` is the highest probability of a single window. The classifier is calibrated for
-/// one text, and each further window is a further chance of a false positive. So the odds are
-/// divided by the number of windows, at most by 12, so that no length hides a sure match.
-double adjust_for_windows(size_t windows, double probability);
+/// How a text reaches the model. An instruction that a user may give is an injection in a document:
+/// the result of a tool, or a text that the request attaches.
+enum class TextKind : uint8_t { kPrompt, kDocument };
+
+/// A guard model's head, and the head "injection" beside it, if there is one, which judges
+/// documents.
+struct Guard {
+  size_t head = 0;
+  std::vector<size_t> positive = {};  // labels of `head` that count as an attack
+  std::optional<size_t> document_head = {};
+  size_t injection = 0;  // the label of `document_head` that counts
+};
+
+Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive);
+
+/// Returns the probability that a window holds an attack, from the answers of all heads for it.
+double attack_probability(const Guard& guard, std::span<const engine::Answer> heads, TextKind kind);
+
+/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them.
+class GuardedTexts {
+ public:
+  explicit GuardedTexts(std::span<const std::string_view> texts);
+  GuardedTexts(const GuardedTexts&) = delete;
+  GuardedTexts& operator=(const GuardedTexts&) = delete;
+
+  /// The texts as they are, and after each its hidden texts.
+  const std::vector<std::string_view>& all() const { return all_; }
+  /// The index of the text that all()[i] is, or is hidden in.
+  size_t source(size_t i) const { return source_[i]; }
+
+ private:
+  std::deque<std::string> hidden_;
+  std::vector<std::string_view> all_;
+  std::vector<size_t> source_;
+};
 
 }  // namespace signalbox::signals

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "router/signals/jailbreak_windows.h"
 #include "router/text/windows.h"
 
 namespace signalbox::signals {
@@ -16,9 +15,10 @@ double sum_of(std::span<const size_t> labels, const std::vector<float>& scores) 
   return sum;
 }
 
-Result<text::Windows> windows_of_text(const engine::TextModel& model, std::string_view text) {
-  SIGNALBOX_TRY(text::Windows windows, text::windows_of({text}, model));
-  if (windows.pieces.empty()) windows.pieces.push_back(text);
+Result<text::Windows> windows_of_texts(const engine::TextModel& model,
+                                       const std::vector<std::string_view>& texts) {
+  SIGNALBOX_TRY(text::Windows windows, text::windows_of(texts, model));
+  if (windows.pieces.empty()) windows.pieces.push_back(texts.front());
   return windows;
 }
 
@@ -41,35 +41,39 @@ std::vector<float> scaled(const std::vector<float>& scores, std::span<const size
 
 }  // namespace
 
-GuardScore guard_score(std::span<const engine::Answer> answers, size_t heads, size_t head,
-                       std::span<const size_t> positive) {
-  const size_t windows = answers.size() / heads;
+GuardScore guard_score(std::span<const engine::Answer> answers, const Guard& guard, TextKind kind,
+                       size_t heads) {
   GuardScore out;
-  for (size_t w = 0; w < windows; ++w) {
-    const double sum = sum_of(positive, answers[w * heads + head].scores);
-    const double score = adjust_for_windows(windows, sum);
+  for (size_t w = 0; w * heads < answers.size(); ++w) {
+    const double score = attack_probability(guard, answers.subspan(w * heads, heads), kind);
     if (score > out.score) out = {.score = score, .window = w};
   }
   return out;
 }
 
-Result<TextScores> classify_text(const engine::TextModel& model, size_t head,
-                                 std::span<const size_t> positive, std::string_view text,
+Result<TextScores> classify_text(const engine::TextModel& model, size_t head, std::string_view text,
                                  const WindowClassifier& classify) {
-  SIGNALBOX_TRY(const text::Windows windows, windows_of_text(model, text));
+  SIGNALBOX_TRY(const text::Windows windows, windows_of_texts(model, {text}));
+  SIGNALBOX_TRY(const std::vector<engine::Answer> answers, classify(windows.pieces));
+  if (windows.pieces.size() == 1) return TextScores{answers[head].scores, windows.whole};
+  return TextScores{window_mean(windows.pieces, answers, head, model.heads().size()),
+                    windows.whole};
+}
+
+Result<TextScores> judge_text(const engine::TextModel& model, const Guard& guard, TextKind kind,
+                              std::string_view text, const WindowClassifier& classify) {
+  const GuardedTexts texts({&text, 1});
+  SIGNALBOX_TRY(const text::Windows windows, windows_of_texts(model, texts.all()));
   SIGNALBOX_TRY(const std::vector<engine::Answer> answers, classify(windows.pieces));
   const size_t heads = model.heads().size();
-  if (windows.pieces.size() == 1) return TextScores{answers[head].scores, windows.whole};
-  if (positive.empty())
-    return TextScores{window_mean(windows.pieces, answers, head, heads), windows.whole};
-  const GuardScore guard = guard_score(answers, heads, head, positive);
-  const std::vector<float>& scores = answers[guard.window * heads + head].scores;
-  return TextScores{scaled(scores, positive, guard.score), windows.whole};
+  const GuardScore found = guard_score(answers, guard, kind, heads);
+  const std::vector<float>& scores = answers[found.window * heads + guard.head].scores;
+  return TextScores{scaled(scores, guard.positive, found.score), windows.whole};
 }
 
 Result<TextSpans> mark_text(const engine::TextModel& model, size_t head, std::string_view text,
                             const WindowClassifier& classify) {
-  SIGNALBOX_TRY(const text::Windows windows, windows_of_text(model, text));
+  SIGNALBOX_TRY(const text::Windows windows, windows_of_texts(model, {text}));
   SIGNALBOX_TRY(std::vector<engine::Answer> answers, classify(windows.pieces));
   TextSpans out{.whole = windows.whole};
   for (size_t w = 0; w < windows.pieces.size(); ++w) {

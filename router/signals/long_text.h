@@ -8,33 +8,35 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "router/signals/jailbreak_windows.h"
 #include "router/signals/text_classes.h"
 
 namespace signalbox::signals {
 
 /// A guard's result for the windows of one text.
 struct GuardScore {
-  double score = 0;   // probability of an attempt; see adjust_for_windows()
+  double score = 0;   // probability of an attack
   size_t window = 0;  // the window with the highest probability
 };
 
-/// Returns the result of head `head`. `answers` is (windows, heads), row-major, for at least one
-/// window; `positive` are the labels that count as an attempt (find_jailbreak_labels()).
-GuardScore guard_score(std::span<const engine::Answer> answers, size_t heads, size_t head,
-                       std::span<const size_t> positive);
+/// Returns the guard's result. `answers` is (windows, heads), row-major, for at least one window.
+GuardScore guard_score(std::span<const engine::Answer> answers, const Guard& guard, TextKind kind,
+                       size_t heads);
 
 struct TextScores {
   std::vector<float> scores = {};  // (labels)
   bool whole = true;               // false: the text has more windows than text::kWindowsMax
 };
 
-/// Classifies a text with a sequence head. If `positive` is empty, the scores are the mean over the
-/// windows, weighted by their length in bytes. Otherwise the head is a guard: the scores are those
-/// of the window that guard_score() chooses, scaled so that the positive ones add up to its score.
-/// Returns the errors of `classify` and of the model.
-Result<TextScores> classify_text(const engine::TextModel& model, size_t head,
-                                 std::span<const size_t> positive, std::string_view text,
+/// Classifies a text with a sequence head: the scores are the mean over the windows, weighted by
+/// their length in bytes. Returns the errors of `classify` and of the model.
+Result<TextScores> classify_text(const engine::TextModel& model, size_t head, std::string_view text,
                                  const WindowClassifier& classify);
+
+/// Judges a text and what is hidden in it with a guard: the scores are those of the window that
+/// guard_score() chooses, scaled so that the positive ones add up to its score.
+Result<TextScores> judge_text(const engine::TextModel& model, const Guard& guard, TextKind kind,
+                              std::string_view text, const WindowClassifier& classify);
 
 struct TextSpans {
   std::vector<engine::Entity> spans = {};  // bytes of the text; window by window

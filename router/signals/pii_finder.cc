@@ -2,11 +2,14 @@
 
 #include "router/signals/pii_finder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
 #include "base/ascii.h"
-#include "router/safety/pii/merge.h"
+#include "router/safety/pii/find.h"
+#include "router/text/hidden.h"
 #include "router/text/windows.h"
 
 namespace signalbox::signals {
@@ -16,6 +19,39 @@ std::string type_of(std::string_view label) {
   const bool tagged = label.size() > 2 && label[1] == '-' &&
                       std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
   return ascii::upper_case(label.substr(tagged ? 2 : 0));
+}
+
+// Adds an entity for each encoded run that holds personal data. It covers the whole run, because no
+// part of it can be masked.
+void add_encoded(std::string_view text, std::vector<pii::PiiEntity>& found) {
+  for (const text::HiddenText& hidden : text::encoded_texts(text)) {
+    const auto inside = pii::find_pii_by_rules(hidden.text);
+    if (inside.empty()) continue;
+    std::erase_if(found, [&](const pii::PiiEntity& each) {
+      return each.begin >= hidden.begin && each.end <= hidden.end;
+    });
+    pii::PiiEntity entity =
+        *std::ranges::max_element(inside, {}, [](const auto& each) { return each.score; });
+    entity.begin = hidden.begin;
+    entity.end = hidden.end;
+    const auto at = std::ranges::lower_bound(found, entity.begin, {}, &pii::PiiEntity::begin);
+    const bool overlaps = (at != found.end() && at->begin < entity.end) ||
+                          (at != found.begin() && std::prev(at)->end > entity.begin);
+    if (!overlaps) found.insert(at, std::move(entity));
+  }
+}
+
+// Returns the checked numbers that begin in one text and end in the next.
+std::vector<pii::PiiEntity> split_numbers(std::string_view first, std::string_view second) {
+  constexpr size_t kBytes = 48;
+  const size_t kept = std::min(first.size(), kBytes);
+  const std::string joined =
+      fmt::format("{}\n{}", first.substr(first.size() - kept), second.substr(0, kBytes));
+  std::vector<pii::PiiEntity> found = pii::find_pii_by_rules(joined);
+  std::erase_if(found, [&](const pii::PiiEntity& each) {
+    return !pii::is_checked_pii(each.type) || each.begin >= kept || each.end <= kept + 1;
+  });
+  return found;
 }
 
 }  // namespace
@@ -62,9 +98,11 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
       std::move(entities.begin(), entities.end(), std::back_inserter(by_model[in]));
     }
   }
-  for (size_t i = 0; i < texts.size(); ++i)
+  for (size_t i = 0; i < texts.size(); ++i) {
     found.in.push_back(
-        pii::merge_pii(texts[i], pii::find_pii_by_rules(texts[i]), std::move(by_model[i])));
+        pii::find_pii(texts[i], std::move(by_model[i])));
+    add_encoded(texts[i], found.in.back());
+  }
   return found;
 }
 
@@ -79,14 +117,21 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
 Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs& inputs,
                              std::vector<double>& scores) const {
   SIGNALBOX_TRY(const PiiFound found, entities(texts, inputs));
-  for (const std::vector<pii::PiiEntity>& in : found.in) {
-    for (const pii::PiiEntity& entity : in) {
-      const auto type = std::find(types_.begin(), types_.end(), entity.type);
-      double& score = scores[static_cast<size_t>(type - types_.begin())];
-      score = std::max(score, entity.score);
-    }
-  }
+  for (const std::vector<pii::PiiEntity>& in : found.in) raise(in, scores);
+  for (size_t i = 1; i < texts.size(); ++i) raise(split_numbers(texts[i], texts[i - 1]), scores);
   return found.whole;
+}
+
+void PiiFinder::find_by_rules(std::string_view text, std::vector<double>& scores) const {
+  raise(pii::find_pii_by_rules(text), scores);
+}
+
+void PiiFinder::raise(const std::vector<pii::PiiEntity>& found, std::vector<double>& scores) const {
+  for (const pii::PiiEntity& entity : found) {
+    const auto type = std::find(types_.begin(), types_.end(), entity.type);
+    double& score = scores[static_cast<size_t>(type - types_.begin())];
+    score = std::max(score, entity.score);
+  }
 }
 
 }  // namespace signalbox::signals

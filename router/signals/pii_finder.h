@@ -33,7 +33,8 @@ class PiiFinder {
   const std::vector<std::string>& types() const { return types_; }
   static constexpr double kDefaultThreshold = 0.9;
 
-  /// Returns the entities of each text, from rules and model merged (safety/pii/merge.h). Calls
+  /// Returns the entities of each text, from rules and model (safety/pii/find.h), and what
+  /// rules find in runs of base64 and hexadecimal digits. Calls
   /// `find_spans` for each window of the model. Returns the errors of `find_spans`; kCorrupt for a
   /// label that the model has not declared.
   Result<PiiFound> entities(const std::vector<std::string_view>& texts,
@@ -41,12 +42,16 @@ class PiiFinder {
   /// The same for texts of a request.
   Result<PiiFound> entities(const std::vector<std::string_view>& texts, Inputs& inputs) const;
 
-  /// Raises the score of each type, (types()), to the highest score of its entities in the texts.
-  /// Returns whether the model read the texts completely.
+  /// Raises the score of each type, (types()), to the highest score of its entities in the texts,
+  /// which are in reverse order, and of the numbers that are split over two of them. Returns
+  /// whether the model read the texts completely.
   Result<bool> find(const std::vector<std::string_view>& texts, Inputs& inputs,
                     std::vector<double>& scores) const;
+  /// The same by rules alone, for text that no model needs to read.
+  void find_by_rules(std::string_view text, std::vector<double>& scores) const;
 
  private:
+  void raise(const std::vector<pii::PiiEntity>& found, std::vector<double>& scores) const;
   Result<std::vector<pii::PiiEntity>> to_pii_entities(std::string_view text,
                                                       std::string_view window,
                                                       std::vector<engine::Entity> spans) const;

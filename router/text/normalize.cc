@@ -141,6 +141,15 @@ CharKind kind_of(char32_t c) {
   return c >= 0x80 && is_unseparated(c) ? CharKind::kUnseparated : CharKind::kWord;
 }
 
+char ascii_of(char32_t c) {
+  std::array<utf8proc_int32_t, 4> parts;
+  int boundary = 0;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+  const auto count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(),
+                                             parts.size(), options, &boundary);
+  return count == 1 && parts[0] > ' ' && parts[0] < 0x7F ? static_cast<char>(parts[0]) : '\0';
+}
+
 char32_t lower_case(char32_t c) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }

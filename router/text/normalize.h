@@ -17,6 +17,10 @@ CharKind kind_of(char32_t c);
 /// Simple lower-case mapping.
 char32_t lower_case(char32_t c);
 
+/// Returns the ASCII letter, digit or sign that a character beyond ASCII is a variant of, such as a
+/// fullwidth or mathematical letter (NFKC); 0 if there is none.
+char ascii_of(char32_t c);
+
 /// Replaces `out` by `text` with every run of white space as one space and, if `lower`, every code
 /// point in simple lower case. Bytes that are not UTF-8 become U+FFFD.
 void normalize(std::string_view text, bool lower, std::string& out);

@@ -11,8 +11,13 @@
 //
 // Figures do not depend on the machine: integer kernels give the same bits on all processors.
 
+// guards/floors.json is the same for sets that are not in this repository: `rows` selects the rows of ../shared/data/guards
+// whose source is in guards/sources.json (training uses all others), by the beginning of the file's name, and by `label`.
+// They are skipped where that folder is absent.
+
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const [program, option] = process.argv.slice(2);
@@ -29,8 +34,8 @@ function test(isGood, name, ...notes) {
   for (const note of notes) console.log(`  # ${note}`);
 }
 
-function evaluate({ file, arguments: options }) {
-  const args = ["eval", ...options.split(" "), "--data", join(folder, file), "--json"];
+function evaluate({ file, arguments: options }, directory = folder) {
+  const args = ["eval", ...options.split(" "), "--data", join(directory, file), "--json"];
   return JSON.parse(execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }));
 }
 
@@ -52,6 +57,34 @@ function compare(set, report, kind, sign) {
   }
 }
 
+// Writes the rows of a set of guards/floors.json to a file, and returns how many they are.
+function select(set, directory) {
+  const sources = JSON.parse(readFileSync(join(folder, "guards", "sources.json"), "utf8"));
+  const isDevelopment = (row) => sources.some((source) => row.source.includes(source));
+  const names = readdirSync(guards).filter((name) => set.rows.some((start) => name.startsWith(start)) && name.endsWith(".jsonl"));
+  const rows = names.flatMap((name) => readFileSync(join(guards, name), "utf8").trim().split("\n").map(JSON.parse));
+  const kept = rows.filter((row) => isDevelopment(row) && row.label === set.label);
+  writeFileSync(join(directory, set.file), kept.map(({ text, label, document }) => JSON.stringify({ text, label, document: document === true })).join("\n") + "\n");
+  return kept.length;
+}
+
+function compareGuards() {
+  if (!existsSync(guards)) return console.log(`# skip guards: ${guards} is absent`);
+  const directory = mkdtempSync(join(tmpdir(), "guards-"));
+  for (const set of guardSets) {
+    const count = select(set, directory);
+    test(count === set.count, `guards, ${set.file}: ${count} rows (${set.count} expected)`);
+    const report = evaluate({ file: set.file, arguments: "--task jailbreak --dtype int8" }, directory);
+    compare(set, report, "floors", 1);
+    compare(set, report, "ceilings", -1);
+  }
+  rmSync(directory, { recursive: true });
+}
+
+const guards = "../shared/data/guards";
+const guardFile = join(folder, "guards", "floors.json");
+const guardSets = JSON.parse(readFileSync(guardFile, "utf8"));
+
 console.log("TAP version 13");
 const present = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
 const missing = present.filter((name) => !sets.some((set) => set.file === name));
@@ -65,9 +98,12 @@ for (const set of sets) {
     test(false, `${set.file}: ${set.arguments}`, ...String(error.stderr || error).trim().split("\n"));
   }
 }
+compareGuards();
 if (option === "--raise") {
-  const lines = sets.map((set) => JSON.stringify(set, null, 1).replace(/\n\s*/g, " "));
-  writeFileSync(limitsFile, `[\n${lines.join(",\n")}\n]\n`);
+  for (const [file, list] of [[limitsFile, sets], [guardFile, guardSets]]) {
+    const lines = list.map((set) => JSON.stringify(set, null, 1).replace(/\n\s*/g, " "));
+    writeFileSync(file, `[\n${lines.join(",\n")}\n]\n`);
+  }
 }
 console.log(`1..${passed + failed}\n# tests ${passed + failed}\n# pass ${passed}\n# fail ${failed}`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -362,7 +362,7 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
   EXPECT_EQ(decided("a jailbreak", "short"), "d");
   EXPECT_EQ(decided("a jailbreak", prose), "d");
   EXPECT_EQ(decided(prose, "a jailbreak"), "d");
-  EXPECT_EQ(decided("hello", prose + " a jailbreak"), "none");  // 0.9 in one of its many windows
+  EXPECT_EQ(decided("hello", prose + " a jailbreak"), "d");
 }
 
 // Is sure of every text, and more so of one that contains the label.

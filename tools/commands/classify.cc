@@ -14,11 +14,12 @@
 namespace signalbox::tools {
 namespace {
 
-// Every text is read completely, whoever brought it, so the mark changes nothing here.
-Result<void> check_document(const json::Value& row) {
+Result<signals::TextKind> kind_of(const json::Value& row) {
   const auto document = row.find("document");
-  if (!document || document->is_bool()) return {};
-  return fail(Code::kInvalid, "document: expected true or false, found {}", document->raw());
+  if (!document) return signals::TextKind::kPrompt;
+  if (!document->is_bool())
+    return fail(Code::kInvalid, "document: expected true or false, found {}", document->raw());
+  return document->boolean() ? signals::TextKind::kDocument : signals::TextKind::kPrompt;
 }
 
 std::string to_json(const engine::HeadInfo& head, const std::vector<float>& scores) {
@@ -36,7 +37,8 @@ Result<signals::TextScores> scores_of(const engine::TextModel& model, size_t hea
                                       const json::Value& row) {
   engine::Input input;
   SIGNALBOX_TRY(input.text, string_member(row, "text"));
-  if (!row.find("pair")) return read_text(model, head, input.text);
+  SIGNALBOX_TRY(const signals::TextKind kind, kind_of(row));
+  if (!row.find("pair")) return read_text(model, head, input.text, kind);
   SIGNALBOX_TRY(input.pair, string_member(row, "pair"));
   SIGNALBOX_TRY(auto answers, model.answer({&input, 1}));
   SIGNALBOX_TRY(const bool is_cut, model.is_cut(input));
@@ -46,7 +48,6 @@ Result<signals::TextScores> scores_of(const engine::TextModel& model, size_t hea
 int classify(const engine::TextModel& model, size_t head) {
   TruncationCounter truncated;
   const auto done = for_each_row([&](const json::Value& row) -> Result<std::string> {
-    SIGNALBOX_TRY_VOID(check_document(row));
     SIGNALBOX_TRY(const signals::TextScores read, scores_of(model, head, row));
     truncated.add(!read.whole);
     return to_json(model.heads()[head], read.scores);
@@ -64,7 +65,8 @@ int classify_command(int argc, char** argv) {
       "window, any\nother model by the mean of the windows. Pairs are truncated "
       "to the model's limit of tokens, and the\nnumber of texts that were not "
       "read completely is reported at the end. \"document\": true marks a\n"
-      "text that a user or a tool brought.");
+      "text that the model reads for its user, such as the result of a tool; a guard with a head "
+      "named\ninjection judges it by that, too.");
   add_model_options(options);
   return with_model(options, argc, argv,
                     [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {

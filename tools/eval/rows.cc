@@ -109,6 +109,11 @@ class Reader {
     out.file = static_cast<uint32_t>(out_.files.size() - 1);
     out.line = line;
     SIGNALBOX_TRY(const bool is_kept, read_fields(row, source, out));
+    if (const auto document = row.find("document")) {
+      if (!document->is_bool())
+        return fail(Code::kInvalid, "document: expected true or false, found {}", document->raw());
+      out.is_document = document->boolean();
+    }
     bytes_ += out.text.size() + (out.pair ? out.pair->size() : 0) + out.context.size() +
               out.question.size();
     if (bytes_ > kTextBytesMax)

@@ -32,8 +32,9 @@ struct LabelledRow {
   std::string label = {};  // for kAnswer: "yes" for an unsupported answer, otherwise "no"
   std::vector<LabelledSpan> spans = {};
   double score = 0;
-  uint32_t file = 0;  // index into LabelledRows::files
-  uint64_t line = 0;  // counted from 1
+  bool is_document = false;  // the member "document"; for guards
+  uint32_t file = 0;         // index into LabelledRows::files
+  uint64_t line = 0;         // counted from 1
 };
 
 struct LabelledRows {

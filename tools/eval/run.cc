@@ -57,7 +57,9 @@ Result<Evaluated> evaluate_kind(const Subject& subject, const LabelledRows& rows
 
 Result<std::vector<float>> classify_row(const Subject& subject, const LabelledRow& row) {
   if (!row.pair) {
-    SIGNALBOX_TRY(auto read, read_text(*subject.model, subject.head, row.text));
+    SIGNALBOX_TRY(auto read, read_text(*subject.model, subject.head, row.text,
+                                       row.is_document ? signals::TextKind::kDocument
+                                                       : signals::TextKind::kPrompt));
     return std::move(read.scores);
   }
   const engine::Input input = input_of(subject, row);

@@ -24,6 +24,7 @@ PII_TYPES = ["AGE", "CREDIT_CARD", "DATE_TIME", "DOMAIN_NAME", "EMAIL_ADDRESS", 
 LABELS = {
     "domain": DOMAINS,
     "jailbreak": ["benign", "jailbreak"],
+    "injection": ["benign", "injection"],
     "jailbreak-type": ["prompt_injection", "instruction_override", "role_play", "social_engineering"],
     "pii": ["O"] + [place + kind for kind in PII_TYPES for place in ("B-", "I-")],
     "fact-check": ["NO_FACT_CHECK_NEEDED", "FACT_CHECK_NEEDED"],
@@ -33,7 +34,7 @@ LABELS = {
     "hallucination": ["O", "HALLUCINATION"],
 }
 TOKEN_TASKS = ("pii", "hallucination")
-PART_TASKS = ("jailbreak",)  # classified by the strongest part of a text, not by its mean
+PART_TASKS = ("jailbreak", "injection")  # classified by the strongest part of a text, not by its mean
 
 # Assigns the subjects of MMLU to the 14 domains, as MMLU-Pro does. moral_scenarios is excluded, because it repeats one
 # template a thousand times.

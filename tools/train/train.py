@@ -20,6 +20,8 @@ from torch import nn
 
 import corpus
 import export
+import guards  # adds tasks to the corpus
+import texts
 import tokens
 import trunk
 
@@ -160,6 +162,8 @@ def main():
     args.add_argument("--minutes", type=float, default=1e9, help="time limit; the learning rate falls accordingly")
     args.add_argument("--batch", type=int, default=1536, help="tokens per batch")
     args.add_argument("--limit", type=int, default=192, help="maximum tokens per text")
+    args.add_argument("--half", action="store_true", help="compute in bfloat16, without dropout in the trunk")
+    args.add_argument("--examples", type=Path, help="read the examples from this file, or write it if it does not exist")
     args.add_argument("--rank", type=int, default=32)
     args.add_argument("--rate", type=float, default=1.2e-3)
     args.add_argument("--dropout", type=float, default=0.05)
@@ -182,8 +186,7 @@ def learn(worker, args, meet):
     torch.set_num_threads(1)
     weights = {name: float(weight or 1) for name, _, weight in (t.partition("=") for t in args.task)}
     corpus.mined = args.mined
-    examples = [e for source in weights if source in corpus.TASKS for e in corpus.TASKS[source](args.data)]
-    tokens.encode(args.program, args.trunk / "tokenizer.json", examples)
+    examples = read_examples(args, weights)
     for e in examples:
         if e["spans"] is not None:
             e["tags"] = tokens.tags(e, corpus.LABELS[e["task"]])
@@ -194,7 +197,7 @@ def learn(worker, args, meet):
         length = sum(min(len(e["ids"]), args.limit) for e in train[t])
         print(f"{t}: {len(train[t])} texts, {length} tokens, {len(held[t])} held out", flush=True)
 
-    model = trunk.Trunk(args.trunk / "model.safetensors", args.rank, args.rank, args.dropout)
+    model = trunk.Trunk(args.trunk / "model.safetensors", args.rank, args.rank, args.dropout, args.half)
     heads = nn.ModuleDict({t: new_head(t) for t in tasks})
     if args.init:
         state = export.read(args.init) if args.init.is_dir() else torch.load(args.init)
@@ -239,6 +242,17 @@ def learn(worker, args, meet):
         save(args, model, heads)
         report(model, heads, held, args.limit, 1000)
         export.write(args.out, model, heads, held, args)
+
+
+def read_examples(args, sources):
+    if args.examples and args.examples.exists():
+        return texts.json_lines(args.examples)
+    examples = [e for source in sources if source in corpus.TASKS for e in corpus.TASKS[source](args.data)]
+    tokens.encode(args.program, args.trunk / "tokenizer.json", examples)
+    if args.examples:
+        with args.examples.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(e) + "\n" for e in examples)
+    return examples
 
 
 def save(args, model, heads):

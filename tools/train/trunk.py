@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import half
 import safetensors
 
 HIDDEN, HEADS, LAYERS = 384, 12, 6
@@ -55,8 +56,9 @@ class Layer(nn.Module):
 
 
 class Trunk(nn.Module):
-    def __init__(self, model_file, rank, alpha, dropout=0.0):
+    def __init__(self, model_file, rank, alpha, dropout=0.0, in_half=False):
         super().__init__()
+        self.in_half = in_half  # in bfloat16 and without dropout
         tensors = safetensors.read(model_file)
         self.rank, self.alpha, self.dropout = rank, alpha, dropout
         fixed = lambda name: nn.Parameter(torch.from_numpy(tensors["embeddings." + name + ".weight"]), False)
@@ -71,6 +73,11 @@ class Trunk(nn.Module):
         x = F.embedding(ids, self.word) + self.position[: ids.shape[1]] + F.embedding(segments, self.segment)
         x = F.dropout(self.norm(x), self.dropout, self.training)
         far = (1 - mask)[:, None, None, :] * -1e9
+        if self.in_half:
+            y = x.flatten(0, 1).to(half.HALF)
+            for layer in self.layers:
+                y = half.layer(layer, y, far, *ids.shape, HEADS)
+            return y.float().view(x.shape)
         for layer in self.layers:
             x = layer(x, far, self.dropout)
         return x

@@ -226,10 +226,45 @@ bool is_date_or_years(const Text& text, size_t at, size_t end, const Cues& cues)
   return end - at == 9 && text[at + 4] == '-' && is_year(at) && is_year(at + 5);
 }
 
+// The bytes of the separator of a card's digits that people use to get around a mask: a slash, a
+// line break, or a space or dash after every digit.
+size_t spread_gap(const Text& text, size_t at) {
+  if (text[at] == '/' || text[at] == '\n') return 1;
+  if (text[at] == '\r' && text[at + 1] == '\n') return 2;
+  return separator_at(text, at).bytes;
+}
+
+// Finds "4111/1111/1111/1111", the same over four lines, and "4 1 1 1 1 1 ...": groups of one, two
+// or four digits with the same separator.
+Found find_spread_card(const Text& text, size_t at, size_t group) {
+  constexpr size_t kDigits = 13;  // fewer digits in small groups are too often something else
+  if (group != 1 && group != 2 && group != 4) return std::nullopt;
+  Digits digits;
+  size_t end = at;
+  char separator = '\0';  // the same between all groups, except for line breaks
+  for (;;) {
+    const size_t group_end = text.digits_end(end);
+    const size_t size = group_end - end;
+    if (size == 0 || size > group || digits.count + size > kCardDigitsMax) return std::nullopt;
+    for (; end < group_end; ++end)
+      digits.value[digits.count++] = static_cast<uint8_t>(text[end] - '0');
+    const size_t gap = spread_gap(text, end);
+    if (gap == 0 || size < group || !is_digit(text[end + gap])) break;
+    const bool is_break = text[end] == '\n' || text[end] == '\r';
+    if (!is_break && separator != '\0' && text[end] != separator) break;
+    if (!is_break) separator = text[end];
+    end += gap;
+  }
+  const bool is_whole = digits.count >= kDigits && !is_part_of_number(text, at, end);
+  if (!is_whole || !is_of_brand(digits) || !passes_luhn(digits)) return std::nullopt;
+  return Match{kCreditCard, at, end, kChecked};
+}
+
 }  // namespace
 
 Found find_card(const Text& text, size_t at, size_t digits_end, const Cues& cues) {
   constexpr size_t kNear = 32;
+  if (const Found spread = find_spread_card(text, at, digits_end - at)) return spread;
   const size_t first = digits_end - at;
   if (first != 4 && (first < kCardDigitsMin || first > kCardDigitsMax)) return std::nullopt;
   const Groups groups = groups_at(text, at);

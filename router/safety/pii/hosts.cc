@@ -238,6 +238,23 @@ size_t local_begin(const Text& text, size_t begin, size_t at_sign, bool is_quote
   return begin;
 }
 
+// The end of ".", " dot ", "(dot)" or "[.]" between two labels; `at` if there is none.
+size_t spoken_dot_end(const Text& text, size_t at) {
+  size_t end = at;
+  while (text[end] == ' ') ++end;
+  const bool is_open = text[end] == '(' || text[end] == '[' || text[end] == '{';
+  if (is_open) ++end;
+  const bool is_word =
+      same_word(text.from(std::min(end, text.size()), std::min(end + 3, text.size())), "dot");
+  if (!is_word && text[end] != '.') return at;
+  end += is_word ? 3 : 1;
+  if (is_open) return text[end] == ')' || text[end] == ']' || text[end] == '}' ? end + 1 : at;
+  if (!is_word) return end == at + 1 && is_alnum(text[end]) ? end : at;
+  return text[end] == ' ' && text[at] == ' ' ? end : at;
+}
+
+constexpr size_t kSpokenLabelsMax = 6;
+
 }  // namespace
 
 Found find_ipv4(const Text& text, size_t at, const Cues& cues) {
@@ -291,6 +308,37 @@ Found find_email(const Text& text, size_t at_sign, size_t host_begin) {
        ++mark)
     ++begin;
   return Match{kEmail, begin, host.end, kChecked};
+}
+
+Found find_spoken_email(const Text& text, size_t at, size_t word_end) {
+  const char open = text.before(at), close = text[word_end];
+  const bool is_bracketed = (open == '(' && close == ')') || (open == '[' && close == ']') ||
+                            (open == '{' && close == '}');
+  size_t begin = is_bracketed ? at - 1 : at, end = is_bracketed ? word_end + 1 : word_end;
+  if (!is_bracketed && (open != ' ' || close != ' ')) return std::nullopt;
+  if (begin > 0 && text[begin - 1] == ' ') --begin;
+  const size_t local_end = begin;
+  begin = local_run_begin(text, local_end);
+  if (begin == local_end || local_end - begin > kLocalBytesMax || !is_alnum(text[local_end - 1]))
+    return std::nullopt;
+  size_t labels = 0, dots = 0, host_end = 0;
+  std::string top;
+  while (labels < kSpokenLabelsMax) {
+    while (text[end] == ' ') ++end;
+    const size_t label = end;
+    while (is_alnum(text[end]) || text[end] == '-') ++end;
+    if (end == label) break;
+    top = ascii::lower_case(text.from(label, end));
+    host_end = end;
+    ++labels;
+    const size_t dot = spoken_dot_end(text, end);
+    if (dot == end) break;
+    dots += text[end] != '.' ? 1 : 0;
+    end = dot;
+  }
+  const bool is_known = std::binary_search(kTopLevel.begin(), kTopLevel.end(), top);
+  if (labels < 2 || !is_known || (!is_bracketed && dots == 0)) return std::nullopt;
+  return Match{kEmail, begin, host_end, kInContext};
 }
 
 Found find_url(const Text& text, size_t at, size_t word_end) {

@@ -20,7 +20,8 @@ inline constexpr double kPiiModelSure = 0.5;
 /// remaining part stays too if it has at least three bytes. Names from the model that only a space
 /// separates become one, with the highest score. A line break ends a finding of the model unless it
 /// is an address, because models that see no white space take the lines of a signature for one
-/// name. `rules` is find_pii_by_rules(text); `model` may be in any order.
+/// name. `rules` is
+/// find_pii_by_rules(text); `model` may be in any order.
 std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> rules,
                                  std::vector<PiiEntity> model);
 

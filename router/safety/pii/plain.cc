@@ -12,10 +12,14 @@ uint8_t byte_at(std::string_view text, size_t at) {
   return at < text.size() ? static_cast<uint8_t>(text[at]) : 0;
 }
 
-// The ASCII character that a sign of three bytes stands for; 0 if it stands for itself.
+// The ASCII character that a sign of two or three bytes stands for; 0 if it stands for itself.
 char ascii_of(std::string_view text, size_t at) {
   const uint8_t second = byte_at(text, at + 1), third = byte_at(text, at + 2);
   switch (byte_at(text, at)) {
+    case 0xD9:  // Arabic-Indic digits
+      return second >= 0xA0 && second <= 0xA9 ? static_cast<char>('0' + second - 0xA0) : 0;
+    case 0xDB:  // the eastern ones
+      return second >= 0xB0 && second <= 0xB9 ? static_cast<char>('0' + second - 0xB0) : 0;
     case 0xEF:  // U+FF01 and U+FF41 stand for 0x21 and 0x61
       if (second == 0xBC && third >= 0x81 && third <= 0xBF) {
         const char sign = static_cast<char>(third - 0x60);
@@ -62,7 +66,8 @@ bool PlainReader::next() {
   if (begin_ >= text_.size()) return false;
   const char sign = ascii_of(text_, begin_);
   byte_ = sign != 0 ? sign : text_[begin_];
-  end_ = begin_ + (sign != 0 ? 3 : 1);
+  const size_t sign_bytes = byte_at(text_, begin_) >= 0xE0 ? 3 : 2;
+  end_ = begin_ + (sign != 0 ? sign_bytes : 1);
   return true;
 }
 

@@ -8,9 +8,10 @@
 
 namespace signalbox::pii {
 
-/// Reads a text byte by byte. Fullwidth digits, letters and signs of addresses, the ideographic
-/// space and the minus sign become ASCII, and zero-width characters inside numbers are omitted.
-/// Each byte carries its position in the text, so that no table as long as the text is needed.
+/// Reads a text byte by byte. Arabic-Indic digits, fullwidth digits, letters and signs of
+/// addresses, the ideographic space and the minus sign become ASCII, and zero-width characters
+/// inside numbers are omitted. Each byte carries its position in the text, so that no table as long
+/// as the text is needed.
 class PlainReader {
  public:
   explicit PlainReader(std::string_view text) : text_(text) {}

@@ -91,6 +91,9 @@ class Pass {
     while (pii::is_alpha(text_[end])) ++end;
     cues_.see(text_, at, end);
     cues_.see_parts(text_, at, end);
+    if (same_word(text_.from(at, end), "at")) {
+      if (const Found found = find_spoken_email(text_, at, end)) return take(*found);
+    }
     // The name of a key may be the end of a longer name: "my2ndtoken".
     if (const Found found = pii::find_named_key(text_, at, end, failed_runs_)) return take(*found);
     if (!pii::is_alnum(text_.before(at))) {

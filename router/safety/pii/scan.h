@@ -170,6 +170,8 @@ Found find_date_by_month(const Text& text, size_t at, size_t word_end, const Cue
 Found find_ipv4(const Text& text, size_t at, const Cues& cues);
 Found find_ipv6(const Text& text, size_t at, const Cues& cues);
 Found find_email(const Text& text, size_t at_sign, size_t host_begin);
+/// At the word "at": "ada (at) example dot org".
+Found find_spoken_email(const Text& text, size_t at, size_t word_end);
 Found find_url(const Text& text, size_t at, size_t word_end);
 Found find_domain(const Text& text, size_t at, const Cues& cues);
 /// The ranges of the text before a URL's '@' (both ends 0 without one) and of the text after its

@@ -156,7 +156,7 @@ TEST_F(ClassifyApi, finds_what_stands_late_in_a_long_text) {
   expect("/api/v1/classify/security", R"({"text":")" + std::string(300, 'x') + " jailbreak\"}",
          {{"is_jailbreak", "true"}});
   expect("/api/v1/classify/security", R"({"text":")" + std::string(3000, 'x') + " jailbreak\"}",
-         {{"is_jailbreak", "false"}});  // 0.9 in one of 14 windows is not conclusive
+         {{"is_jailbreak", "true"}});  // one of 14 windows
   const Reply reply =
       ask("/api/v1/classify/pii", R"({"text":")" + std::string(1 << 20, 'x') + " EMAIL\"}");
   EXPECT_EQ(reply.status, 413) << "not judged by a part of it";

@@ -1,0 +1,289 @@
+// Harmless texts hold identifiers, hashes and pictures that look like encodings. So a decoded run
+// counts only if it is valid UTF-8 that mostly consists of letters, in words.
+
+#include "router/text/hidden.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/ascii.h"
+#include "base/base64.h"
+#include "base/utf8.h"
+#include "router/text/normalize.h"
+
+namespace signalbox::text {
+namespace {
+
+constexpr size_t kChangedMin = 3;
+constexpr size_t kRunMin = 16;         // characters of an encoded run
+constexpr size_t kDecodedMin = 8;      // bytes of a decoded text
+constexpr size_t kSampleBytes = 4096;  // read to recognise a moved alphabet
+constexpr size_t kWordsMin = 3;
+
+bool is_invisible(char32_t c) {
+  return c == 0xAD || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2060 && c <= 0x2064) || c == 0xFEFF || c == 0xE0001 || c == 0xE007F;
+}
+
+// Returns the value of the digits at `at`, at most `count` of them, in the base; moves `at` behind
+// them. Returns nullopt without a digit.
+std::optional<char32_t> number_at(std::string_view text, size_t& at, size_t count, int base) {
+  char32_t value = 0;
+  const size_t begin = at;
+  for (; at < text.size() && at - begin < count; ++at) {
+    const char c = ascii::lower(text[at]);
+    const int digit = ascii::is_digit(c)                   ? c - '0'
+                      : base == 16 && c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                                           : base;
+    if (digit >= base) break;
+    value = value * static_cast<char32_t>(base) + static_cast<char32_t>(digit);
+  }
+  if (at == begin) return std::nullopt;
+  return value;
+}
+
+struct Escape {
+  char32_t character;
+  size_t end;
+};
+
+// Reads &#73; and &#x49; at '&'.
+std::optional<Escape> entity_at(std::string_view text, size_t at) {
+  if (text.substr(at, 2) != "&#") return std::nullopt;
+  size_t end = at + 2;
+  const bool is_hex = end < text.size() && ascii::lower(text[end]) == 'x';
+  if (is_hex) ++end;
+  const auto value = number_at(text, end, 7, is_hex ? 16 : 10);
+  if (!value) return std::nullopt;
+  if (end < text.size() && text[end] == ';') ++end;
+  return Escape{*value, end};
+}
+
+// Reads an entity, %49, \x49 or \u0049. A byte above ASCII is left as it is.
+std::optional<Escape> escape_at(std::string_view text, size_t at) {
+  if (text[at] == '&') return entity_at(text, at);
+  const bool is_percent = text[at] == '%';
+  if (!is_percent && text[at] != '\\') return std::nullopt;
+  size_t end = at + 1, digits = 2;
+  if (!is_percent) {
+    const char kind = end < text.size() ? text[end] : '\0';
+    if (kind != 'x' && kind != 'u') return std::nullopt;
+    digits = kind == 'u' ? 4 : 2;
+    ++end;
+  }
+  const size_t begin = end;
+  const auto value = number_at(text, end, digits, 16);
+  if (!value || end - begin != digits || *value < ' ' || (digits == 2 && *value > '~'))
+    return std::nullopt;
+  return Escape{*value, end};
+}
+
+// Returns the text in plain characters; nullopt if fewer than kChangedMin differ.
+std::optional<std::string> plain_characters(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  size_t changed = 0;
+  for (size_t at = 0; at < text.size();) {
+    if (const auto escape = escape_at(text, at)) {
+      utf8::append(out, escape->character);
+      at = escape->end;
+      ++changed;
+      continue;
+    }
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      out.push_back(text[at++]);
+      continue;
+    }
+    const utf8::Decoded here = utf8::decode(text, at);
+    const char32_t c = here.code_point;
+    const char ascii = c >= 0xE0020 && c < 0xE007F ? static_cast<char>(c - 0xE0000) : ascii_of(c);
+    if (ascii != '\0') {
+      out.push_back(ascii);
+      ++changed;
+    } else if (is_invisible(c)) {
+      ++changed;
+    } else {
+      out += text.substr(at, here.bytes);
+    }
+    at += here.bytes;
+  }
+  if (changed < kChangedMin) return std::nullopt;
+  return out;
+}
+
+// Joins "i g n o r e   a l l" to "ignore all"; nullopt if most of the text is not written so.
+std::optional<std::string> joined_letters(std::string_view text) {
+  std::string out;
+  size_t single = 0, others = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t space = text.find(' ', at);
+    const std::string_view piece = text.substr(at, space - at);
+    const bool is_letter = piece.size() == 1;
+    single += is_letter ? 1 : 0;
+    others += piece.size() > 1 ? piece.size() : 0;
+    if (piece.empty()) {
+      if (!out.ends_with(' ')) out.push_back(' ');
+    } else if (!is_letter) {
+      if (!out.empty() && !out.ends_with(' ')) out.push_back(' ');
+      out.append(piece).push_back(' ');
+    } else {
+      out += piece;
+    }
+    if (space == std::string_view::npos) break;
+    at = space + 1;
+  }
+  constexpr size_t kLettersMin = 10;
+  if (single < kLettersMin || single < others) return std::nullopt;
+  return out;
+}
+
+// Returns whether bytes are text: UTF-8 with words, without control characters.
+bool is_text(std::string_view bytes) {
+  if (bytes.size() < kDecodedMin || !utf8::is_valid(bytes)) return false;
+  size_t letters = 0, spaces = 0;
+  for (const char c : bytes) {
+    if (ascii::is_space(c)) {
+      ++spaces;
+    } else if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) {
+      return false;
+    } else {
+      letters += ascii::is_word_byte(c) ? 1 : 0;
+    }
+  }
+  return (letters + spaces) * 10 >= bytes.size() * 7;
+}
+
+bool is_base64(char c) {
+  return ascii::is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
+}
+
+std::optional<std::string> base64_text(std::string_view run) {
+  std::string standard(run);
+  std::ranges::replace(standard, '-', '+');
+  std::ranges::replace(standard, '_', '/');
+  constexpr size_t kGroup = 4;
+  if (standard.size() % kGroup == 1) return std::nullopt;
+  standard.append((kGroup - standard.size() % kGroup) % kGroup, '=');
+  auto bytes = base64::decode(standard);
+  if (!bytes || !is_text(*bytes)) return std::nullopt;
+  return *std::move(bytes);
+}
+
+// Reads digits of `bits` bits each; a space, a colon or "\x" may stand between bytes.
+std::optional<std::string> digits_text(std::string_view run, unsigned bits) {
+  std::string bytes;
+  unsigned value = 0, filled = 0;
+  for (const char each : run) {
+    const char c = ascii::lower(each);
+    if (!ascii::is_digit(c) && (c < 'a' || c > 'f')) {
+      if (filled != 0) return std::nullopt;
+      continue;
+    }
+    value = value << bits | static_cast<unsigned>(ascii::is_digit(c) ? c - '0' : c - 'a' + 10);
+    filled += bits;
+    if (filled < 8) continue;
+    bytes.push_back(static_cast<char>(value & 0xFF));
+    value = filled = 0;
+  }
+  if (filled != 0 || !is_text(bytes)) return std::nullopt;
+  return bytes;
+}
+
+bool is_hex_run(char c) {
+  return ascii::is_digit(c) || (ascii::lower(c) >= 'a' && ascii::lower(c) <= 'f') || c == ' ' ||
+         c == ':' || c == '\\' || c == 'x';
+}
+bool is_binary_run(char c) {
+  return c == '0' || c == '1' || c == ' ';
+}
+
+// Calls decode(run) for each longest run of characters of a kind that has at least kRunMin of them.
+template <class IsOf, class Decode>
+void add_runs(std::string_view text, const IsOf& is_of, const Decode& decode,
+              std::vector<HiddenText>& out) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t begin = at;
+    while (at < text.size() && is_of(text[at])) ++at;
+    std::string_view run = text.substr(begin, at - begin);
+    size_t from = begin;
+    while (!run.empty() && !ascii::is_alnum(run.front())) run.remove_prefix(1), ++from;
+    while (!run.empty() && !ascii::is_alnum(run.back())) run.remove_suffix(1);
+    if (run.size() < kRunMin) continue;
+    if (auto found = decode(run))
+      out.push_back({.text = *std::move(found), .begin = from, .end = from + run.size()});
+  }
+}
+
+// Words that most English requests contain.
+constexpr auto kCommon = std::to_array<std::string_view>(
+    {"a",     "about",  "all",      "an",    "and",    "any",   "are",  "as",  "be",
+     "can",   "do",     "for",      "from",  "give",   "how",   "i",    "if",  "in",
+     "is",    "it",     "me",       "my",    "no",     "not",   "of",   "on",  "or",
+     "out",   "please", "previous", "rules", "system", "tell",  "that", "the", "then",
+     "these", "this",   "to",       "what",  "with",   "write", "you",  "your"});
+
+size_t common_words(std::string_view text) {
+  static_assert(std::ranges::is_sorted(kCommon));
+  size_t found = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const size_t begin = at;
+    while (at < text.size() && ascii::is_word_byte(text[at])) ++at;
+    const std::string word = ascii::lower_case(text.substr(begin, at - begin));
+    found += std::ranges::binary_search(kCommon, std::string_view(word)) ? 1 : 0;
+  }
+  return found;
+}
+
+std::string moved(std::string_view text, int by) {
+  constexpr int kLetters = 26;
+  std::string out(text);
+  for (char& c : out) {
+    if (!ascii::is_alpha(c)) continue;
+    const char first = ascii::is_upper(c) ? 'A' : 'a';
+    c = static_cast<char>(first + (c - first + by) % kLetters);
+  }
+  return out;
+}
+
+// Returns the text reversed or moved along the alphabet if that makes English of it.
+std::optional<std::string> rearranged(std::string_view text) {
+  const std::string_view sample = text.substr(0, kSampleBytes);
+  const size_t here = common_words(sample);
+  size_t best = std::max(kWordsMin - 1, 2 * here);
+  std::optional<std::string> out;
+  for (int by = 1; by < 26; ++by) {
+    const size_t words = common_words(moved(sample, by));
+    if (words <= best) continue;
+    best = words;
+    out = moved(text, by);
+  }
+  if (common_words(std::string(sample.rbegin(), sample.rend())) > best)
+    out = std::string(text.rbegin(), text.rend());
+  return out;
+}
+
+}  // namespace
+
+std::vector<HiddenText> encoded_texts(std::string_view text) {
+  std::vector<HiddenText> out;
+  add_runs(text, is_base64, base64_text, out);
+  add_runs(
+      text, is_hex_run, [](std::string_view run) { return digits_text(run, 4); }, out);
+  add_runs(
+      text, is_binary_run, [](std::string_view run) { return digits_text(run, 1); }, out);
+  return out;
+}
+
+std::vector<HiddenText> hidden_texts(std::string_view text) {
+  std::vector<HiddenText> out = encoded_texts(text);
+  const auto add_whole = [&](std::optional<std::string> found) {
+    if (found) out.push_back({.text = *std::move(found), .begin = 0, .end = text.size()});
+  };
+  add_whole(plain_characters(text));
+  add_whole(joined_letters(text));
+  add_whole(rearranged(text));
+  return out;
+}
+
+}  // namespace signalbox::text

@@ -1,0 +1,31 @@
+#pragma once
+// Finds text that is written so that people or models can read it but a classifier of plain text
+// cannot: encoded, reversed, or in characters that look like letters or are invisible.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace signalbox::text {
+
+struct HiddenText {
+  std::string text;
+  size_t begin = 0, end = 0;  // the bytes of the source that it was read from
+};
+
+/// Returns the texts hidden in a text:
+/// - what runs of base64, hexadecimal and binary digits stand for, if that is text;
+/// - the text with fullwidth, mathematical and tag characters as ASCII, with entities (&#73;),
+///   escapes (%49, \u0049) and letters between spaces resolved, and without invisible characters,
+///   if at least three characters differ;
+/// - the text moved along the alphabet (ROT13 and others) or reversed, if that has more common
+///   English words than the text itself.
+/// Decodes once: what a decoded text hides is not searched. The results together have at most
+/// about three times the bytes of the text. Takes linear time.
+std::vector<HiddenText> hidden_texts(std::string_view text);
+
+/// Returns only what runs of base64, hexadecimal and binary digits stand for.
+std::vector<HiddenText> encoded_texts(std::string_view text);
+
+}  // namespace signalbox::text

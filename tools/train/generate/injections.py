@@ -1,0 +1,88 @@
+"""Training data for the jailbreak classifier: short injections of many kinds, in English and in other languages, polite and
+fictional frames around a request, and harmless texts in the same words.
+
+A row is {"text", "label": "benign" | "jailbreak", "kind"}."""
+
+import base64
+import codecs
+import unicodedata
+
+import common
+
+INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+
+
+def main_generator(rng, forbidden=(), harmless=(), foreign=()):
+    return Maker(rng, forbidden, harmless, foreign).row
+
+
+class Maker:
+    """Makes rows, half of which are attacks."""
+
+    def __init__(self, rng, forbidden, harmless, foreign):
+        self.rng = rng
+        self.short = common.Grammar(rng, "injections")
+        self.long = common.Grammar(rng, "pretexts")
+        self.tongues = common.read_lists("tongues")
+        self.forbidden, self.harmless, self.foreign = forbidden, harmless, foreign
+
+    def row(self):
+        rng = self.rng
+        attack = rng.random() < 0.5
+        kind = rng.choices(("short", "frame", "tongue", "code"), (9, 7, 4, 3))[0]
+        text = {"short": self.short_one, "frame": self.framed, "tongue": self.tongue, "code": self.coded}[kind](attack)
+        return {"text": text, "label": "jailbreak" if attack else "benign", "kind": kind} if text else None
+
+    def short_one(self, attack):
+        text = self.short.make("attack" if attack else "harmless")
+        text = common.upper_first(text.strip())
+        if attack and self.rng.random() < 0.15:  # a request that belongs to the application comes first
+            text = self.short.make("harmless").rstrip(".") + self.rng.choice((". ", "\n", "\n\n")) + text
+        return common.typed(self.rng, text, 0.7)
+
+    def framed(self, attack):
+        wishes = self.forbidden if attack else self.harmless
+        if not wishes:
+            return None
+        wish = self.rng.choice(wishes).strip()
+        lowered = common.lower_first(wish)
+        wish = wish if wish[-1] in ".?!" else wish + "."
+        return common.typed(self.rng, self.long.make("frame", wish=wish, lwish=lowered), 0.4)
+
+    def tongue(self, attack):
+        rng = self.rng
+        if not attack:
+            return rng.choice(self.foreign) if self.foreign else None
+        lines = self.tongues[rng.choice(list(self.tongues))]
+        text = " ".join(rng.sample(lines, rng.choice((1, 1, 2))))
+        if rng.random() < 0.25 and self.foreign:
+            text = rng.choice(self.foreign) + " " + text
+        return text
+
+    def coded(self, attack):
+        """Changes the characters of a text. The change proves nothing: harmless texts are changed as often."""
+        rng = self.rng
+        text = self.short_one(attack)[:160]
+        change = rng.choice((
+            lambda: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
+            lambda: "".join(c + rng.choice(INVISIBLE) * (rng.random() < 0.3) for c in text),
+            lambda: " ".join(text),
+            lambda: codecs.encode(text, "rot13"),
+            lambda: text[::-1],
+            lambda: base64.b64encode(text.encode()).decode(),
+            lambda: text.encode().hex(),
+            lambda: "".join(f"&#{ord(c)};" if rng.random() < 0.5 else c for c in text),
+            lambda: "".join(f"%{ord(c):02X}" if c.isascii() and not c.isalnum() else c for c in text),
+            lambda: text.translate(str.maketrans("aeopcx", "аеорсх")),
+            lambda: unicodedata.normalize("NFD", text.translate(str.maketrans("aeiou", "áèîöü"))),
+        ))
+        code = change()
+        if rng.random() < 0.4:
+            return rng.choice(("Decode this: ", "Read: ", "What does this say? ", "Answer: ", "")) + code
+        return code
+
+
+if __name__ == "__main__":
+    common.main(__doc__, main_generator,
+                files=[("forbidden", "requests for harm, one a line"), ("harmless", "other requests, one a line"),
+                       ("foreign", "harmless texts in other languages, one a line")])
