@@ -19,7 +19,7 @@ constexpr auto kBuiltAlgorithms = std::to_array<std::string_view>(
     {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn", "kmeans",
      "svm", "mlp", "confidence", "ratings", "remom", "fusion", "workflows"});
 // Algorithms that call several models. Those of the first list need two to differ from one.
-constexpr auto kCascades = std::to_array<std::string_view>({"confidence", "ratings"});
+constexpr auto kCascades = std::to_array<std::string_view>({"confidence", "ratings", "prompt"});
 constexpr auto kLoops = std::to_array<std::string_view>({"remom", "fusion", "workflows"});
 
 template <class Names>
@@ -170,7 +170,7 @@ constexpr Key kMultiFactorKeys[] = {
 constexpr Section kMultiFactor{kMultiFactorKeys};
 
 constexpr Key kPromptSelectionKeys[] = {
-    string(FIELD(PromptSelection, model), "Model that chooses."),
+    string(FIELD(PromptSelection, model), "Model that chooses. Default: the first of `modelRefs`."),
     string(FIELD(PromptSelection, instructions), "Instructions for the choice."),
     count(FIELD(PromptSelection, timeout_seconds), "Time limit of the call, in seconds."),
 };
@@ -197,6 +197,10 @@ constexpr Section kCascadeWeights{kCascadeWeightsKeys};
 constexpr std::string_view kNoVerifier =
     "no server verifies replies; with `automix_entailment` each model grades its own";
 
+void report_verifier(Reader& reader, const yaml::Node& node, std::string& url) {
+  if (!url.empty()) reader.not_built(node.line, kNoVerifier);
+}
+
 constexpr Key kCascadeKeys[] = {
     word(FIELD(ConfidenceCascade, confidence_method),
          "avg_logprob margin hybrid self_verify automix_entailment",
@@ -215,11 +219,12 @@ constexpr Key kCascadeKeys[] = {
     word(FIELD(ConfidenceCascade, token_filter), "all tool_call_args",
          "Tokens that count: all (default), or only those with letters or digits."),
     string(FIELD(ConfidenceCascade, verifier_server_url),
-           "URL of the verifier, for `automix_entailment`.")
-        .not_built(kNoVerifier),
+           "URL of a verifier, for `automix_entailment`. It is not called.")
+        .then<report_verifier>(),
     count(FIELD(ConfidenceCascade, verifier_timeout_seconds),
           "Time limit of the verifier, in seconds.")
-        .not_built(kNoVerifier),
+        .not_built(kNoVerifier)
+        .unless("0"),
 };
 constexpr Section kCascade{kCascadeKeys};
 
@@ -364,7 +369,7 @@ constexpr Key kAlgorithmKeys[] = {
     object(FIELD(Algorithm, hybrid), kHybrid, "Weighted sum of several algorithms."),
     object(FIELD(Algorithm, latency_aware), kLatencyAware, "The fastest model."),
     object(FIELD(Algorithm, multi_factor), kMultiFactor, "Quality, latency, costs and load."),
-    object(FIELD(Algorithm, prompt), kPromptSelection, "Another model chooses. Not built."),
+    object(FIELD(Algorithm, prompt), kPromptSelection, "Another model chooses."),
     object(FIELD(Algorithm, knn), kMlSelector, "Nearest neighbours in training data."),
     object(FIELD(Algorithm, kmeans), kMlSelector, "Nearest cluster."),
     object(FIELD(Algorithm, svm), kMlSelector, "Support vector machine."),

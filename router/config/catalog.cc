@@ -446,7 +446,8 @@ constexpr Key kToolsIntegrationKeys[] = {
 constexpr Section kToolsIntegration{kToolsIntegrationKeys};
 
 constexpr Key kLooperNamesKeys[] = {
-    texts(FIELD(Looper::Names, model_names), "Model names of requests for it."),
+    texts(FIELD(Looper::Names, model_names),
+          "Model names of requests for it: only the decisions of this algorithm are compared."),
 };
 constexpr Section kLooperNames{kLooperNamesKeys};
 
@@ -464,8 +465,9 @@ constexpr Key kLooperStateKeys[] = {
 constexpr Section kLooperState{kLooperStateKeys};
 
 constexpr Key kLooperFlowKeys[] = {
-    texts(FIELD(Looper::Flow, model_names), "Model names of requests for it."),
-    object(FIELD(Looper::Flow, state), kLooperState, "State of a plan between calls."),
+    texts(FIELD(Looper::Flow, model_names), "Model names of requests for `workflows`."),
+    object(FIELD(Looper::Flow, state), kLooperState, "State of a plan between calls.")
+        .no_effect("a request with results of tools carries its plan out anew"),
 };
 constexpr Section kLooperFlow{kLooperFlowKeys};
 

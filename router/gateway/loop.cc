@@ -41,11 +41,23 @@ config::HeaderMutationPlugin headers_of(const routing::Plan& plan, const config:
   return out;
 }
 
-std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan) {
+std::span<const config::ModelCard> cards_of(const config::Decision& decision,
+                                            const config::Config& config) {
+  for (const config::Routing* routing : config::routings_of(config)) {
+    for (const config::Decision& each : routing->decisions) {
+      if (&each == &decision) return routing->model_cards;
+    }
+  }
+  return {};
+}
+
+std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan,
+                                                      const config::Config& config) {
   looper::Conversation conversation;
   if (const auto body = json::Document::parse(plan.body))
     conversation = looper::read_conversation(body->root());
-  return looper::make_algorithm(*plan.loop, plan.voices, std::move(conversation));
+  return looper::make_algorithm(*plan.loop, plan.voices, std::move(conversation),
+                                cards_of(*plan.loop, config));
 }
 
 /// The tokens that the reply reports.
@@ -114,7 +126,7 @@ milliseconds Loop::elapsed() const {
 }
 
 void Loop::begin() {
-  run_.emplace(algorithm_of(plan_),
+  run_.emplace(algorithm_of(plan_, scope_.config()),
                looper::bounds_of(plan_.loop->algorithm, scope_.config().looper));
   timer_.emplace(*executor_);
   link_.emplace(scope_.exchange.interrupt, [this] { interrupted(); });
@@ -190,19 +202,21 @@ Loop::Flight* Loop::streaming() const {
 }
 
 void Loop::start(size_t turn) {
-  flights_.push_back(std::make_unique<Flight>(turn));
-  Flight& flight = *flights_.back();
+  const auto shared = std::make_shared<Flight>(turn);
+  flights_.push_back(shared);
+  Flight& flight = *shared;
   Result<void> prepared = prepare(flight);
   if (!prepared) {
     flight.has_ended = true;
     run_->take(turn, tl::unexpected<Error>(std::move(prepared).error()));
     return wake();
   }
-  http::asio::co_spawn(*executor_, fly(flight), [this, &flight](const std::exception_ptr& thrown) {
-    flight.has_ended = true;
-    if (thrown) run_->take(flight.turn, fail(Code::kInternal, "the call failed"));
+  auto ended = [this, shared](const std::exception_ptr& thrown) {
+    shared->has_ended = true;
+    if (thrown) run_->take(shared->turn, fail(Code::kInternal, "the call failed"));
     wake();
-  });
+  };
+  http::asio::co_spawn(*executor_, fly(shared), std::move(ended));
 }
 
 Result<void> Loop::prepare(Flight& flight) {
@@ -239,11 +253,11 @@ Result<void> Loop::prepare(Flight& flight) {
   return {};
 }
 
-http::Task<> Loop::fly(Flight& flight) {
-  upstream::CallOutcome outcome = co_await flight.call->send();
-  Result<looper::Reply> reply = co_await receive(flight, std::move(outcome));
-  flight.limit.reset();
-  if (flight.stream == nullptr) land(flight, std::move(reply));
+http::Task<> Loop::fly(std::shared_ptr<Flight> flight) {
+  upstream::CallOutcome outcome = co_await flight->call->send();
+  Result<looper::Reply> reply = co_await receive(*flight, std::move(outcome));
+  flight->limit.reset();
+  if (flight->stream == nullptr) land(*flight, std::move(reply));
 }
 
 http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOutcome outcome) {

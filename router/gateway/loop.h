@@ -53,7 +53,7 @@ class Loop {
   void begin();
   void start(size_t turn);
   Result<void> prepare(Flight& flight);
-  http::Task<> fly(Flight& flight);
+  http::Task<> fly(std::shared_ptr<Flight> flight);
   http::Task<Result<looper::Reply>> receive(Flight& flight, upstream::CallOutcome outcome);
   void land(Flight& flight, Result<looper::Reply> reply);
   bool streams(const Flight& flight) const;
@@ -76,7 +76,8 @@ class Loop {
   const std::chrono::steady_clock::time_point began_;
   config::HeaderMutationPlugin header_mutation_;  // with the headers for every call
   std::optional<looper::Run> run_;
-  std::vector<std::unique_ptr<Flight>> flights_;
+  // Shared with the coroutine of the call: when the server stops, either may be destroyed first.
+  std::vector<std::shared_ptr<Flight>> flights_;
   std::optional<http::Executor> executor_;
   std::optional<http::Timer> timer_;  // expires at the next deadline; cancelled to wake run()
   bool woken_ = false;

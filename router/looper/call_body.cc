@@ -67,9 +67,9 @@ Result<std::string> write_call(std::string body, const Call& call, bool streams,
          {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"})
       edited.remove(name);
   }
-  const bool free_form = call.purpose == Purpose::kVerify || call.purpose == Purpose::kAnalyse ||
-                         call.purpose == Purpose::kPlan;
-  if (free_form) edited.remove("response_format");
+  // The form that the client wants is that of the answer.
+  if (call.purpose != Purpose::kAnswer && call.purpose != Purpose::kSynthesise)
+    edited.remove("response_format");
   std::vector<splice::Edit> edits;
   edited.finish(edits);
   return splice::apply(document.source(), std::move(edits));

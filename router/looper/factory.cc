@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "router/looper/cascade.h"
+#include "router/looper/chooser.h"
 #include "router/looper/looper.h"
 #include "router/looper/panel.h"
 #include "router/looper/workflows.h"
@@ -35,14 +36,19 @@ std::string_view name_of(Purpose purpose) {
       return "synthesise";
     case Purpose::kPlan:
       return "plan";
+    case Purpose::kChoose:
+      return "choose";
   }
   return "";
 }
 
 std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision,
                                                 std::vector<Voice> voices,
-                                                Conversation conversation) {
+                                                Conversation conversation,
+                                                std::span<const config::ModelCard> cards) {
   const config::Algorithm& algorithm = decision.algorithm;
+  if (algorithm.type == "prompt")
+    return prompt_choice(algorithm, std::move(voices), std::move(conversation), cards);
   if (algorithm.type == "ratings")
     return ratings(algorithm.ratings.value_or(config::Ratings{}), std::move(voices));
   if (algorithm.type == "remom") return remom(decision, std::move(voices), std::move(conversation));

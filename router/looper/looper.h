@@ -20,8 +20,8 @@
 namespace signalbox::looper {
 
 /// The purpose of a call, which traces and metrics name.
-enum class Purpose : uint8_t { kAnswer, kVerify, kAnalyse, kSynthesise, kPlan };
-/// "answer", "verify", "analyse", "synthesise", "plan".
+enum class Purpose : uint8_t { kAnswer, kVerify, kAnalyse, kSynthesise, kPlan, kChoose };
+/// "answer", "verify", "analyse", "synthesise", "plan", "choose".
 std::string_view name_of(Purpose purpose);
 
 /// A call that an algorithm wants. The gateway makes it with the request as the decision's plugins
@@ -87,11 +87,12 @@ class Algorithm {
 };
 
 /// The algorithm of the decision for one request. `voices` are the decision's models that may see
-/// the request, in its order, at least one. The decision must outlive the result. Precondition:
+/// the request, in its order, at least one; `cards` describe models. Precondition:
 /// config::calls_several() for the decision.
 std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision,
                                                 std::vector<Voice> voices,
-                                                Conversation conversation);
+                                                Conversation conversation,
+                                                std::span<const config::ModelCard> cards = {});
 
 /// Describes for people what the algorithm does: "small, then large, until the confidence is 0.7".
 std::string describe(const config::Decision& decision, std::span<const Voice> voices);

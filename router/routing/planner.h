@@ -21,6 +21,10 @@
 
 namespace signalbox::routing {
 
+/// The name of a recipe that Router adds begins so: the routing at the top with only the decisions
+/// of one algorithm.
+inline constexpr std::string_view kDirectRecipe = "default:";
+
 /// The target of a plan: a decision, a model that the client named, or neither, which means the
 /// default model.
 struct PlanTarget {
@@ -80,7 +84,8 @@ class Planner {
 
   /// If models have failed already, the plan uses another one: first the other models of the
   /// decision, then the fallback_models of the failed ones. Errors: kUpstream if none is left;
-  /// kInvalid if the card of every model shows that it cannot serve the request;
+  /// kInvalid if the card of every model shows that it cannot serve the request, or if the client
+  /// named an algorithm and no decision with it matches;
   /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin or
   /// an algorithm that is not built; kOverloaded if its algorithm finds every model out of bounds.
   Result<Plan> plan(const PlanInputs& inputs) const;
@@ -107,6 +112,7 @@ class Planner {
   const plugins::ToolSelector* tool_selector_of(const PlanTarget& target,
                                                 const request::ChatRequest& request) const;
   bool needs_unbuilt_algorithm(const config::Decision& decision) const;
+  Result<void> begin(const PlanInputs& inputs, Plan& plan) const;
   Result<void> look_for_pii(signals::Inputs& inputs, ModelResults& results) const;
   Result<void> mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
                     ModelResults& results) const;
@@ -130,6 +136,7 @@ class Planner {
 
   const config::Config& config_;
   const config::Routing& routing_;
+  bool needs_decision_ = false;  // a request that no decision matches is refused
   plugins::Difficulty difficulty_;
   uint32_t facts_ = decision::kNoSignal;      // the signal for requests that need facts checked
   std::vector<config::ModelRef> plain_refs_;  // one for each model, for requests without a decision

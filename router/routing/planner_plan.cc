@@ -374,6 +374,38 @@ std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) cons
   return plan;
 }
 
+// Names the decision. Its own answer completes the plan.
+Result<void> Planner::begin(const PlanInputs& inputs, Plan& plan) const {
+  const config::Decision* decision = inputs.target.decision;
+  if (decision == nullptr) {
+    if (plan.bypassed || !needs_decision_) return {};
+    return fail(Code::kInvalid,
+                "model: {} stands for the decisions of one algorithm, and none of them matches the "
+                "request",
+                json::quote_briefly(inputs.signal_inputs.request().model));
+  }
+  plan.decision = decision->name;
+  plan.category = decision->name;
+  plan.confidence = inputs.confidence;
+  plan.algorithm = decision->algorithm.type;
+  if (decision->fast_response) {
+    plan.path = Plan::Path::kFastResponse;
+    plan.message = decision->fast_response->message;
+    plan.guarded = guards_of(inputs.matched);
+    return {};
+  }
+  if (!decision->missing_plugins.empty()) {
+    return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which is not built yet",
+                decision->name, decision->missing_plugins.front());
+  }
+  if (needs_unbuilt_algorithm(*decision)) {
+    return fail(Code::kUnsupported,
+                "decision \"{}\" needs the algorithm {}, which is not built yet", decision->name,
+                decision->algorithm.type);
+  }
+  return {};
+}
+
 Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   const config::Decision* decision = inputs.target.decision;
   Plan plan;
@@ -384,27 +416,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     refused->bypassed = plan.bypassed;
     return *std::move(refused);
   }
-  if (decision != nullptr) {
-    plan.decision = decision->name;
-    plan.category = decision->name;
-    plan.confidence = inputs.confidence;
-    plan.algorithm = decision->algorithm.type;
-    if (decision->fast_response) {
-      plan.path = Plan::Path::kFastResponse;
-      plan.message = decision->fast_response->message;
-      plan.guarded = guards_of(inputs.matched);
-      return plan;
-    }
-    if (!decision->missing_plugins.empty()) {
-      return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which is not built yet",
-                  decision->name, decision->missing_plugins.front());
-    }
-    if (needs_unbuilt_algorithm(*decision)) {
-      return fail(Code::kUnsupported,
-                  "decision \"{}\" needs the algorithm {}, which is not built yet", decision->name,
-                  decision->algorithm.type);
-    }
-  }
+  SIGNALBOX_TRY_VOID(begin(inputs, plan));
+  if (plan.path != Plan::Path::kUpstream) return plan;
   if (masks_pii(inputs.target) && !inputs.results.masked) {
     plan.path = Plan::Path::kBlocked;
     plan.guarded.pii = true;

@@ -8,6 +8,29 @@
 #include "router/routing/routing_program.h"
 
 namespace signalbox::routing {
+namespace {
+
+// A name of global.integrations.looper stands for the routing at the top with only the decisions of
+// that algorithm.
+void add_direct_names(config::Config& config) {
+  const config::Looper& looper = config.looper;
+  const auto add = [&config](const std::vector<std::string>& names, std::string_view algorithm) {
+    config::Recipe recipe;
+    recipe.name = fmt::format("{}{}", kDirectRecipe, algorithm);
+    recipe.routing = config.routing;
+    std::erase_if(recipe.routing.decisions, [algorithm](const config::Decision& decision) {
+      return decision.algorithm.type != algorithm;
+    });
+    if (names.empty() || recipe.routing.decisions.empty()) return;
+    config.entrypoints.push_back({names, recipe.name});
+    config.recipes.push_back(std::move(recipe));
+  };
+  add(looper.remom.model_names, "remom");
+  add(looper.fusion.model_names, "fusion");
+  add(looper.flow.model_names, "workflows");
+}
+
+}  // namespace
 
 struct Router::Impl {
   config::Config config;
@@ -71,6 +94,7 @@ struct Router::Impl {
 Result<std::unique_ptr<const Router>> Router::create(config::Config config, models::Models models) {
   auto impl = std::make_unique<Impl>();
   impl->config = std::move(config);
+  add_direct_names(impl->config);
   impl->models = std::move(models);
   SIGNALBOX_TRY_VOID(impl->compile());
   return std::unique_ptr<const Router>(new Router(std::move(impl)));

@@ -66,7 +66,7 @@ ${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hang
       modelRefs: [{model: small}, {model: third}]
       algorithm: {type: fusion, fusion: {model: large}, budget: {max_calls: 2}}
 global:
-  integrations: {looper: {headers: {X-Trace-Source: looper}}}
+  integrations: {looper: {headers: {X-Trace-Source: looper}, fusion: {model_names: [vllm-sr/fusion]}}}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -261,6 +261,20 @@ test("a panel answers, and a judge writes the answer from theirs", async () => {
   assert.equal(last.messages[0].content, "Be kind");
   for (const part of ["panel", "first view", "second view", "1 and 2"]) assert.match(last.messages[1].content, new RegExp(part));
   assert.equal(last.max_tokens, 50);
+});
+
+test("a name of its own stands for the decisions of an algorithm", async () => {
+  script({ small: () => whole("first view"), third: () => whole("second view"), large: judge("the verdict") });
+  const request = { ...asked("cascade and panel"), model: "vllm-sr/fusion" };
+  const { data, response } = await client.chat.completions.create(request).withResponse();
+  assert.equal(data.choices[0].message.content, "the verdict");
+  assert.equal(response.headers.get("x-vsr-selected-decision"), "panel");
+  const error = await client.chat.completions.create({ ...request, messages: [{ role: "user", content: "cascade" }] }).catch((e) => e);
+  assert.equal(error.status, 400);
+  assert.match(error.message, /vllm-sr\/fusion.* none of them matches/);
+  const names = [];
+  for await (const model of client.models.list()) names.push(model.id);
+  assert.ok(names.includes("vllm-sr/fusion"));
 });
 
 test("the judge's answer streams as it comes", async () => {

@@ -295,7 +295,7 @@ routing:
     - {name: x, tier: 1, rules: {operator: OR, conditions: [{type: domain, name: math}, {type: modality, name: AR}]}}
     - {name: y, tier: 2, algorithm: {type: static}}
     - name: z
-      algorithm: {type: prompt}
+      algorithm: {type: ratings}
       modelRefs: [{model: a}, {model: b}]
       plugins:
         - {type: router_replay, configuration: {enabled: false}}
@@ -309,8 +309,6 @@ zebra: 1
   EXPECT_EQ(
       notices_of(text),
       "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-      "f.yaml:12: routing.decisions[2].algorithm: prompt is not supported: requests that reach "
-      "this decision are refused (docs/upstream.md)\n"
       "f.yaml:17: routing.decisions[2].plugins[2]: context_compression is not supported: requests "
       "go on without it (docs/upstream.md)\n"
       "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "

@@ -137,9 +137,9 @@ class Story {
         fmt::format(R"({{"messages": {}}})",
                     raw(row, "messages", R"([{"role": "user", "content": "the question"}])"));
     const auto document = json::Document::parse(request);
-    run_.emplace(
-        make_algorithm(decision, voices_of(config, row), read_conversation(document->root())),
-        bounds_of(decision.algorithm, config.looper));
+    run_.emplace(make_algorithm(decision, voices_of(config, row),
+                                read_conversation(document->root()), config.routing.model_cards),
+                 bounds_of(decision.algorithm, config.looper));
     advance();
   }
 

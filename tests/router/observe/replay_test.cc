@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "router/observe/spans.h"
 
 namespace signalbox::observe {
 namespace {
@@ -46,6 +47,53 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
   EXPECT_EQ(ids(replay, {.model = "large"}), "");
   EXPECT_FALSE(replay.find_json("a"));
   EXPECT_TRUE(replay.find_json("b"));
+}
+
+Account looped() {
+  Account out = account("looped");
+  out.algorithm = "fusion";
+  out.used_up = "calls";
+  out.began = out.ended = std::chrono::steady_clock::now();
+  const auto add = [&out](const char* model, std::string_view purpose, std::string_view error) {
+    ModelCall call;
+    call.model = model;
+    call.purpose = purpose;
+    call.error = error;
+    call.status = error.empty() ? 200 : 500;
+    call.span[0] = static_cast<uint8_t>(out.calls.size() + 1);
+    call.began = call.ended = out.began;
+    if (error.empty()) call.tokens = Tokens{.prompt = 3, .completion = 4};
+    out.calls.push_back(call);
+  };
+  add("small", "answer", "");
+  add("large", "synthesise", "upstream");
+  return out;
+}
+
+TEST(Replay, lists_each_call_of_several) {
+  const std::string text = account_json(looped());
+  EXPECT_NE(text.find(R"("used_up":"calls","calls":[{"model":"small","purpose":"answer","ms":0,)"
+                      R"("status":200,"prompt_tokens":3,"completion_tokens":4},)"
+                      R"({"model":"large","purpose":"synthesise","ms":0,"status":500,)"
+                      R"("error":"upstream"}])"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Spans, each_call_of_several_has_its_own_below_one_of_the_run) {
+  const std::vector<Span> spans = spans_of(looped());
+  ASSERT_GE(spans.size(), 3U);
+  const Span &run = spans[spans.size() - 3], &first = spans[spans.size() - 2],
+             &second = spans.back();
+  EXPECT_EQ(run.name, "semantic_router.looper.execute");
+  for (const Span* call : {&first, &second}) {
+    EXPECT_EQ(call->name, "semantic_router.upstream.request");
+    EXPECT_EQ(call->parent, run.id);
+  }
+  EXPECT_EQ(first.id[0], 1);
+  EXPECT_EQ(second.id[0], 2);
+  EXPECT_EQ(first.error, "");
+  EXPECT_EQ(second.error, "upstream");
 }
 
 TEST(Replay, forgets_what_is_too_old_or_too_much) {
