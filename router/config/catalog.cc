@@ -46,7 +46,7 @@ constexpr Key kEmbeddingConfigKeys[] = {
     object(FIELD(EmbeddingModel, prototype_scoring), kPrototypeScoring, kFromExamples),
     number(FIELD(EmbeddingModel, distance_scale), 0.01, 2,
            "Factor of 1 - cosine before a similarity is compared with a threshold. Default: 1 if "
-           "`minilm_model_path` is given, otherwise 0.65, because thresholds were then chosen for "
+           "`minilm_model_path` is given, otherwise 0.6, because thresholds were then chosen for "
            "upstream's model. Signalbox only."),
 };
 constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};
@@ -159,9 +159,11 @@ constexpr Section kSystemModels{kSystemModelsKeys};
 
 void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
   if (variant.starts_with("http"))
-    reader.not_built(
+    reader.does_without(
         node.line,
-        fmt::format("{}: the router runs the model directory itself and calls no server", variant));
+        fmt::format("has no effect: {}: the router runs the model directory itself and calls no "
+                    "server",
+                    variant));
 }
 
 constexpr std::string_view kOwnKind =

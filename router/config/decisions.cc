@@ -352,9 +352,9 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   const bool falls_back =
       !asks_several(algorithm.type) && !algorithm.on_error.empty() && algorithm.on_error != "fail";
   reader.at_key("algorithm", [&] {
-    reader.not_built(
+    reader.does_without(
         type == nullptr ? node.line : type->line,
-        fmt::format("{}: {}", algorithm.type,
+        fmt::format("{} is not supported: {}", algorithm.type,
                     falls_back ? "the first of modelRefs is used, according to on_error"
                                : "requests that reach this decision are refused"));
   });

@@ -18,8 +18,8 @@ inline constexpr size_t kFileBytesMax = size_t{16} << 20;
 
 struct Loaded {
   Config config;
-  /// One line each: "config.yaml:34: global.stores.memory: not built yet; nothing is remembered
-  /// between requests".
+  /// One line each: "config.yaml:34: global.stores.memory: has no effect: nothing is remembered
+  /// between requests (docs/upstream.md)".
   std::vector<std::string> notices;
 };
 

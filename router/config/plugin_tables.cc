@@ -232,7 +232,7 @@ constexpr Key kToolsKeys[] = {
     texts(FIELD(ToolsPlugin, allow_tools), "The only tools to keep."),
     texts(FIELD(ToolsPlugin, block_tools), "Tools never to keep."),
     boolean(FIELD(ToolsPlugin, strip_tool_history),
-            "Remove earlier calls and results, too. Not built: such requests are refused."),
+            "For `none`: remove earlier calls and their results, too."),
 };
 constexpr Section kTools{kToolsKeys};
 

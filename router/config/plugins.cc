@@ -62,17 +62,10 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
 void report_missing(Reader& reader, uint32_t line, const std::string& type, bool is_essential,
                     Decision& out) {
   if (is_essential) out.missing_plugins.push_back(type);
-  reader.not_built(line, fmt::format("{}: {}", type,
-                                     is_essential ? "requests that reach this decision are refused"
-                                                  : "requests go on without it"));
-}
-
-// The plugin tools cannot rewrite the conversation yet.
-void report_unbuilt_parts(Reader& reader, uint32_t line, Decision& out) {
-  const std::optional<ToolsPlugin>& tools = out.tools;
-  if (!tools || !tools->enabled || tools->mode == ToolsPlugin::Mode::kPassthrough) return;
-  if (tools->strip_tool_history)
-    report_missing(reader, line, "tools (strip_tool_history)", true, out);
+  reader.does_without(line,
+                      fmt::format("{} is not supported: {}", type,
+                                  is_essential ? "requests that reach this decision are refused"
+                                               : "requests go on without it"));
 }
 
 void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
@@ -97,11 +90,7 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
                    key.access->object(reinterpret_cast<char*>(&plugins) + key.offset));
     });
   };
-  if (!key.is_planned) {
-    read();
-    if (key.name == "tools") report_unbuilt_parts(reader, line, out);
-    return;
-  }
+  if (!key.is_planned) return read();
   const bool is_off = configuration.kind == yaml::Kind::kMapping &&
                       !configuration.entries.empty() && is_idle(configuration);
   if (!is_off) report_missing(reader, line, plugin.type, form->is_essential, out);

@@ -302,8 +302,25 @@ constexpr Section kReliability{kReliabilityKeys};
 
 // --- models ---
 
-void check_model(Reader& reader, const yaml::Node& node, Model& out) {
+// Upstream has one name for each kind of server. All backends of a model get the same name here, so
+// it is taken only if there is just one, or the model names none itself.
+void name_at_provider(Reader& reader, const yaml::Node& node, Model& out) {
+  const auto& names = out.external_model_ids;
+  if (out.provider_model_id.empty() && names.size() == 1)
+    out.provider_model_id = names.begin()->second;
   if (out.provider_model_id.empty()) out.provider_model_id = out.name;
+  const bool differs = std::ranges::any_of(
+      names, [&](const auto& each) { return each.second != out.provider_model_id; });
+  if (!differs) return;
+  reader.at_key("external_model_ids", [&] {
+    reader.does_without(
+        node.find("external_model_ids")->line,
+        fmt::format("has no effect: every backend gets the name \"{}\"", out.provider_model_id));
+  });
+}
+
+void check_model(Reader& reader, const yaml::Node& node, Model& out) {
+  name_at_provider(reader, node, out);
   const auto& families = reader.config.providers.reasoning_families;
   if (!out.reasoning_family.empty() && families.find(out.reasoning_family) == families.end()) {
     std::vector<std::string_view> known;
@@ -361,8 +378,9 @@ constexpr Key kModelKeys[] = {
            "Prices of its tokens, for metrics and for algorithms that compare costs."),
     object(FIELD(Model, reliability), kReliability,
            "Choice of a backend, retries, health checks and ejection."),
-    text_map(FIELD(Model, external_model_ids), "Name of the model at each provider.")
-        .not_built("every backend gets provider_model_id"),
+    text_map(FIELD(Model, external_model_ids),
+             "Name of the model at each provider. A single one is used if there is no "
+             "`provider_model_id`; several names have no effect."),
     object(FIELD(Model, pii_policy), kPiiPolicy, "Personal data that the model may see."),
     removed("endpoints", "list the backends in backend_refs"),
     removed("preferred_endpoints", "list the backends in backend_refs"),

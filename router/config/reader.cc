@@ -168,14 +168,9 @@ void Reader::expected(const yaml::Node& node, std::string_view what) {
   error(node.line, fmt::format("expected {}, found {}", what, found(node)));
 }
 
-void Reader::not_built(uint32_t line, std::string_view consequence) {
+void Reader::does_without(uint32_t line, std::string_view consequence) {
   if (not_built_depth_ > 0) return;
-  notice(line, fmt::format("not built yet; {}", consequence));
-}
-
-void Reader::no_effect(uint32_t line, std::string_view consequence) {
-  if (not_built_depth_ > 0) return;
-  notice(line, fmt::format("has no effect; {}", consequence));
+  notice(line, fmt::format("{} (docs/upstream.md)", consequence));
 }
 
 void Reader::notice(uint32_t line, std::string text) {

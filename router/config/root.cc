@@ -80,7 +80,7 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
 // The thresholds of a file that does not name our embedding model were chosen for another, whose
 // similarities are higher: docs/signals.md describes how the scale was found. A model of the file's
 // own needs no scale.
-constexpr double kForeignDistanceScale = 0.65;
+constexpr double kForeignDistanceScale = 0.6;
 
 void scale_similarities(const yaml::Node& root, Config& config) {
   const yaml::Node* node = &root;

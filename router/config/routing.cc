@@ -135,8 +135,8 @@ constexpr Section kLora{kLoraKeys};
 constexpr Key kModelCardKeys[] = {
     text(FIELD(ModelCard, name), "Name of the model.").required(),
     string(FIELD(ModelCard, param_size), "Number of parameters, such as `8B`. For people."),
-    count(FIELD(ModelCard, context_window_size), "Size of the context window, in tokens.")
-        .no_effect("requests are not compared with it; a condition on context limits their length"),
+    count(FIELD(ModelCard, context_window_size),
+          "Size of the context window, in tokens. A longer request leaves the model out."),
     string(FIELD(ModelCard, description), "Strengths of the model."),
     texts(FIELD(ModelCard, capabilities), "Strengths of the model as keywords."),
     number(FIELD(ModelCard, quality_score), "Overall quality, from 0 to 1."),

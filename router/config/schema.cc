@@ -42,14 +42,13 @@ std::string any_case(std::string_view word) {
 std::string description_of(const Key& key) {
   std::string out(key.text);
   if (key.consequence.empty()) return out;
-  const std::string_view state = key.is_planned ? "not built yet" : "no effect";
-  if (key.effective.empty()) return out.append(fmt::format(" ({}: {})", state, key.consequence));
+  if (key.effective.empty()) return out.append(fmt::format(" (no effect: {})", key.consequence));
   std::string words;
   for (const std::string_view word : split_words(key.effective)) {
     if (word != "yes" && word != "on" && word != "no" && word != "off")
       words.append(words.empty() ? "`" : ", `").append(word).append("`");
   }
-  return out.append(fmt::format(" (other than {}: {}: {})", words, state, key.consequence));
+  return out.append(fmt::format(" (other than {}: no effect: {})", words, key.consequence));
 }
 
 /// Writes one document. Every value may be null, which is the same as a missing key, and every
@@ -314,8 +313,9 @@ constexpr std::string_view kOpening =
     "prints the same\n"
     "for editors, and `signalbox config check FILE` checks a file. Any value may contain "
     "`${VARIABLE}` of the\n"
-    "environment. A file with a key that is not built yet, or has no effect, is accepted with a "
-    "notice.\n";
+    "environment. A file with a key that has no effect is accepted with a notice; "
+    "[upstream.md](upstream.md) lists these keys\n"
+    "with the reasons.\n";
 
 std::string text_of(const json::Value& schema, std::string_view member) {
   const auto found = schema.find(member);

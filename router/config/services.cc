@@ -173,8 +173,9 @@ constexpr Section kClassificationApi{kClassificationApiKeys};
 template <class Service>
 void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
   if (backend.empty() || backend == "memory") return;
-  reader.not_built(node.line, std::is_same_v<Service, ResponseApi> ? "responses are kept in memory"
-                                                                   : "records are kept in memory");
+  reader.does_without(node.line,
+                      fmt::format("{} is not supported: {} are kept in memory", backend,
+                                  std::is_same_v<Service, ResponseApi> ? "responses" : "records"));
 }
 
 constexpr Choice kUntranslatable[] = {{"drop", ClientApis::Untranslatable::kDrop},
@@ -338,7 +339,8 @@ constexpr Section kLimitRule{kLimitRuleKeys};
 void check_limiter(Reader& reader, const yaml::Node& node, RateLimit::Provider& provider) {
   if (provider.type != "envoy-ratelimit") return;
   reader.at_key("type", [&] {
-    reader.not_built(node.find("type")->line, "envoy-ratelimit: this service is not called");
+    reader.does_without(node.find("type")->line,
+                        "envoy-ratelimit is not supported: this service is not called");
   });
 }
 

@@ -76,15 +76,17 @@ constexpr Key kKeywordKeys[] = {
     signal_description<KeywordSignal>(),
     choice(FIELD_AS("operator", KeywordSignal, op), kKeywordOperators,
            "Keywords that must occur: all, any (default) or none."),
-    texts(FIELD(KeywordSignal, keywords), "Words and phrases, matched as whole words."),
+    texts(FIELD(KeywordSignal, keywords),
+          "Words and phrases, matched as whole words; with `method: regex`, regular expressions."),
     texts(FIELD(KeywordSignal, patterns),
           "Regular expressions of RE2, counted like keywords. Signalbox only."),
     boolean(FIELD(KeywordSignal, case_sensitive), "Distinguish upper and lower case."),
     choice(FIELD(KeywordSignal, method), kKeywordMethods,
-           "How to compare keywords with the text. Default: `regex`."),
+           "How to compare keywords with the text. Default: as whole words."),
     boolean(FIELD(KeywordSignal, fuzzy_match), "Accept keywords with small differences."),
     number(FIELD(KeywordSignal, fuzzy_threshold), 0, 100,
-           "Least similarity of a fuzzy match, in percent. 0: the default of the method."),
+           "Up to 10: the greatest number of edits of a fuzzy match. Above: its least "
+           "similarity, in percent. 0: 80 percent."),
     positive(FIELD(KeywordSignal, bm25_threshold), "Least BM25 score that matches. Default: 0.1."),
     share(FIELD(KeywordSignal, ngram_threshold),
           "Least n-gram similarity that matches. Default: 0.4."),
@@ -268,7 +270,8 @@ void check_embedding(Reader& reader, const yaml::Node& node, EmbeddingSignal& ou
   refuse_empty(reader, node, "candidates", "candidate");
   if (out.query_modality == EmbeddingSignal::Modality::kText) return;
   reader.at_key("query_modality", [&] {
-    reader.not_built(node.find("query_modality")->line, "the text of the request is compared");
+    reader.does_without(node.find("query_modality")->line,
+                        "images and audio are not compared: the signal never matches");
   });
 }
 
@@ -480,8 +483,8 @@ constexpr Key kPrototypeScoringKeys[] = {
     share(FIELD(PrototypeScoring, best_weight),
           "Weight of the nearest prototype; the mean has the rest. Default: 0.75."),
     count(FIELD(PrototypeScoring, top_m), "Prototypes in the mean. Default: 2."),
-    number(FIELD(PrototypeScoring, margin_threshold), -1, 2, "Least margin to the next class.")
-        .no_effect("the score alone decides"),
+    number(FIELD(PrototypeScoring, margin_threshold), -1, 2,
+           "Least margin to the next class. Only preferences compare it, as in upstream."),
 };
 
 constexpr Key kSignalsKeys[] = {

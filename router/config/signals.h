@@ -26,14 +26,14 @@ struct PrototypeScoring {
 
 struct KeywordSignal {
   enum class Operator { kAnd, kOr, kNor };
-  enum class Method { kRegex, kBm25, kNgram, kFuzzy };
+  enum class Method { kWords, kRegex, kBm25, kNgram, kFuzzy };
   std::string name;
   Operator op = Operator::kOr;
   std::vector<std::string> keywords;
   bool case_sensitive = false;
-  Method method = Method::kRegex;
+  Method method = Method::kWords;
   bool fuzzy_match = false;
-  double fuzzy_threshold = 0;  // 0 to 100; 0: the default of the method
+  double fuzzy_threshold = 0;  // up to 10: edits; up to 100: percent; 0: the method's default
   double bm25_threshold = 0.1;
   double ngram_threshold = 0.4;
   uint32_t ngram_arity = 3;

@@ -254,10 +254,11 @@ bool keeps_in(std::string_view backend) {
 
 void note_cache_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
   if (keeps_in(backend)) return;
-  reader.not_built(node.line,
-                   fmt::format("{}: only memory, redis, valkey, postgres and milvus are; every "
-                               "request reaches its model",
-                               backend));
+  reader.does_without(
+      node.line,
+      fmt::format("{} is not supported, only memory, redis, valkey, postgres and milvus: every "
+                  "request reaches its model",
+                  backend));
 }
 
 constexpr Key kCacheStoreKeys[] = {

@@ -267,10 +267,8 @@ void read_key(Reader& reader, const yaml::Node& node, const Key& key, void* out)
     if (key.kind == Kind::kRemark) return;
     if (!key.is_required && value.kind == yaml::Kind::kNull) return;
     if (key.consequence.empty()) return read_value(reader, value, key, out);
-    if (!is_met(key, value)) {
-      key.is_planned ? reader.not_built(value.line, key.consequence)
-                     : reader.no_effect(value.line, key.consequence);
-    }
+    if (!is_met(key, value))
+      reader.does_without(value.line, fmt::format("has no effect: {}", key.consequence));
     reader.in_not_built([&] { read_value(reader, value, key, out); });
   });
 }

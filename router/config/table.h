@@ -157,8 +157,8 @@ struct Key {
     key.alias = other;
     return key;
   }
-  /// The key is read and checked, but its function is not built yet. A file that has it gets a
-  /// notice of the consequence.
+  /// The key is read and checked, but its function is missing. A file that has it gets a notice of
+  /// the consequence, and docs/upstream.md has the reason.
   constexpr Key not_built(std::string_view what_follows) const {
     Key key = no_effect(what_follows);
     key.is_planned = true;

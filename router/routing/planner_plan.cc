@@ -9,7 +9,9 @@
 #include "router/plugins/request_params/request_params.h"
 #include "router/plugins/server_family.h"
 #include "router/plugins/system_prompt/system_prompt.h"
+#include "router/plugins/tools/tool_history.h"
 #include "router/plugins/tools/tools.h"
+#include "router/routing/demands.h"
 #include "router/routing/planner.h"
 #include "router/routing/selection/abilities.h"
 #include "router/routing/selection/pii_policy.h"
@@ -56,6 +58,11 @@ bool stays_native(request::Api api, const Plan& plan) {
          plan.jailbreak == nullptr && plan.response_cache == nullptr;
 }
 
+bool strips_tools(const config::Decision* decision) {
+  return decision != nullptr && decision->tools && plugins::removes_tools(*decision->tools) &&
+         decision->tools->strip_tool_history;
+}
+
 /// The effort that the client requests; "" if there is none.
 std::string effort_of(const json::Value& root) {
   const auto effort = root.find("reasoning_effort");
@@ -65,29 +72,6 @@ std::string effort_of(const json::Value& root) {
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
-uint64_t count_at(const json::Value& root, std::string_view key) {
-  const auto found = root.find(key);
-  const auto value = found ? found->integer() : Result<int64_t>(0);
-  return value && *value > 0 ? static_cast<uint64_t>(*value) : 0;
-}
-
-selection::Demands demands_of(const request::ChatRequest& request) {
-  selection::Demands out;
-  out.prompt_bytes = request.tools_bytes;
-  for (const request::ChatMessage& message : request.messages) {
-    out.prompt_bytes += message.text.size();
-    out.images = out.images || message.images > 0;
-  }
-  const json::Value root = request.document.root();
-  out.reply_tokens =
-      std::max(count_at(root, "max_tokens"), count_at(root, "max_completion_tokens"));
-  out.tools = request.tools > 0 && request.tool_choice != request::ToolChoice::kNone;
-  const auto effort = root.find("reasoning_effort");
-  out.reasoning =
-      effort && effort->is_string() && effort->text() != "none" && effort->text() != "minimal";
   return out;
 }
 
@@ -153,7 +137,10 @@ void Planner::remove_restricted(const ModelResults& results, Candidates& candida
 // against some of them and no other is left, these stay.
 Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates,
                                     Plan& plan) const {
-  const selection::Demands demands = demands_of(inputs.signal_inputs.request());
+  selection::Demands demands = demands_of(inputs.signal_inputs.request());
+  const config::Decision* decision = inputs.target.decision;
+  if (decision != nullptr && decision->tools && plugins::removes_tools(*decision->tools))
+    demands.tools = false;
   Candidates able, doubtful;
   std::vector<Plan::LeftOut> left_out;
   std::string reasons;
@@ -377,8 +364,10 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     plugins::count(plan.tools);
   }
   set_reply_checks(inputs, plan);
-  plan.native = request.native && stays_native(request.native->api, plan);
+  const bool strips = strips_tools(decision);
+  plan.native = request.native && !strips && stays_native(request.native->api, plan);
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
+  if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));
   if (inputs.results.masked) plan.masks = inputs.results.masked->masks;
   return plan;
 }

@@ -77,9 +77,10 @@ class ClassSignals : public SignalType {
 
  private:
   static bool has_answer(const request::ChatRequest& request) {
-    return std::any_of(
-        request.messages.begin(), request.messages.end(),
-        [](const request::ChatMessage& message) { return message.role == "assistant"; });
+    return std::any_of(request.messages.begin(), request.messages.end(),
+                       [](const request::ChatMessage& message) {
+                         return message.role == "assistant" && !message.text.empty();
+                       });
   }
 
   ClassTask task_;

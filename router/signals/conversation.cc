@@ -1,4 +1,5 @@
-// Signals of type conversation: counts of messages, tools, tool calls and images.
+// Signals of type conversation: counts of messages, tools, tool calls and images. As in upstream, a
+// count without bounds matches every request.
 
 #include <algorithm>
 
@@ -90,9 +91,8 @@ class ConversationSignals : public NamedSignals<config::ConversationSignal> {
       const double found = count(inputs.request(), signal.feature.source);
       const bool exists = signal.feature.type == config::ConversationSignal::Feature::Type::kExists;
       out[i].score = exists ? std::min(found, 1.0) : found;
-      out[i].matched = !exists && signal.predicate
-                           ? decision::holds(*signal.predicate, out[i].score)
-                           : out[i].score > 0;
+      out[i].matched =
+          exists ? found > 0 : !signal.predicate || decision::holds(*signal.predicate, found);
       out[i].confidence = out[i].matched ? 1 : 0;
     }
     return {};

@@ -39,6 +39,9 @@ class EmbeddedExamples : public EmbeddingSignals {
   }
 
   std::string_view type() const override { return "embedding"; }
+  std::string_view lacks(size_t signal) const override {
+    return reads_text(static_cast<uint32_t>(signal)) ? "" : "images and audio are not compared";
+  }
   Needs needs() const override { return Needs::kEmbedder; }
   size_t size() const override { return signals_.size(); }
   std::string_view name(size_t signal) const override { return signals_[signal].name; }
@@ -49,11 +52,14 @@ class EmbeddedExamples : public EmbeddingSignals {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
+    for (uint32_t i = 0; i < signals_.size(); ++i)
+      out[i].known = reads_text(i) || images_of(inputs.request()) == 0;
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
     SIGNALBOX_TRY(const std::span<const float> query,
                   inputs.embedding(inputs.digest(type(), text)));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
+      if (!reads_text(i)) continue;
       if (!means_[i].empty()) {
         out[i].score = similarity(cosine(query, means_[i]), model_.scale());
         continue;
@@ -79,14 +85,24 @@ class EmbeddedExamples : public EmbeddingSignals {
   void choose(std::span<Reading> out) const {
     bool is_any_hard = false;
     for (uint32_t i = 0; i < signals_.size(); ++i)
-      is_any_hard = is_any_hard || out[i].score >= signals_[i].threshold;
+      is_any_hard = is_any_hard || (reads_text(i) && out[i].score >= signals_[i].threshold);
     if (!is_any_hard && !model_.soft_matching) return;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const double least = is_any_hard ? signals_[i].threshold : model_.soft_threshold;
-      if (out[i].score < least) continue;
+      if (!reads_text(i) || out[i].score < least) continue;
       out[i].matched = true;
       out[i].confidence = std::clamp(out[i].score, 0.0, 1.0);
     }
+  }
+
+  // A signal about images or audio does not match without them, and cannot be computed with them.
+  bool reads_text(uint32_t signal) const {
+    return signals_[signal].query_modality == config::EmbeddingSignal::Modality::kText;
+  }
+  static uint32_t images_of(const request::ChatRequest& request) {
+    uint32_t images = 0;
+    for (const request::ChatMessage& message : request.messages) images += message.images;
+    return images;
   }
 
   const std::vector<config::EmbeddingSignal>& signals_;

@@ -248,6 +248,7 @@ class Factory {
     const config::ClassifierModel& model = config_.modules.feedback_detector;
     ClassTask task{.type = "user_feedback", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.7;
+    task.fallback = "satisfied";  // as in upstream: who is not clearly dissatisfied is satisfied
     task.needs_answer = true;
     for (const std::string_view name :
          {"satisfied", "need_clarification", "wrong_answer", "want_different"})

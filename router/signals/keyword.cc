@@ -38,8 +38,8 @@ class IndexedKeywords : public KeywordSignals {
               matcher(KeywordMethod::kFuzzy, signal.case_sensitive).add(number, keyword, signal);
       }
       for (size_t k = 0; k < signal.patterns.size() && added; ++k) {
-        if (!patterns_) patterns_ = pattern_matcher();
-        added = patterns_->add(static_cast<uint32_t>(keywords_.size()), signal.patterns[k], signal);
+        added = matcher(KeywordMethod::kRegex, signal.case_sensitive)
+                    .add(static_cast<uint32_t>(keywords_.size()), signal.patterns[k], signal);
         keywords_.push_back({i, signal.patterns[k]});
       }
       if (!added)
@@ -67,22 +67,24 @@ class IndexedKeywords : public KeywordSignals {
     for (const auto& each : matchers_) {
       if (each) each->match(scratch.text, hits);
     }
-    if (patterns_) patterns_->match(scratch.text, hits);
     for (size_t i = 0; i < signals_.size(); ++i)
       out[i] = reading_of(signals_[i], scratch.matched[i]);
     return {};
   }
 
  private:
-  static constexpr size_t kMethods = 4;
+  static constexpr size_t kMethods = 5;
 
   KeywordMatcher& matcher(KeywordMethod method, bool case_sensitive) {
     const size_t index = static_cast<size_t>(method) * 2 + (case_sensitive ? 1 : 0);
     std::unique_ptr<KeywordMatcher>& slot = matchers_[index];
     if (slot) return *slot;
     switch (method) {
-      case KeywordMethod::kRegex:
+      case KeywordMethod::kWords:
         slot = literal_matcher(!case_sensitive);
+        break;
+      case KeywordMethod::kRegex:
+        slot = pattern_matcher();
         break;
       case KeywordMethod::kBm25:
         slot = bm25_matcher(!case_sensitive);
@@ -117,7 +119,6 @@ class IndexedKeywords : public KeywordSignals {
   const std::vector<config::KeywordSignal> signals_;
   std::vector<Keyword> keywords_;
   std::array<std::unique_ptr<KeywordMatcher>, 2 * kMethods> matchers_;
-  std::unique_ptr<KeywordMatcher> patterns_;
 };
 
 }  // namespace

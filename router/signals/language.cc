@@ -194,10 +194,12 @@ class LanguageSignals : public NamedSignals<config::LanguageSignal> {
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>&) const override {
     const Shares shares = language_shares(inputs.request().user_text());
+    double greatest = 0;
+    for (const auto& [language, share] : shares) greatest = std::max(greatest, share);
     for (size_t i = 0; i < signals_.size(); ++i) {
       const auto found = shares.find(signals_[i].name);
       const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
-      const bool matched = share >= *threshold(i);
+      const bool matched = share >= *threshold(i) && found->second == greatest;
       out[i] = {matched, matched ? share : 0, share};
     }
     return {};

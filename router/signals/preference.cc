@@ -1,4 +1,5 @@
-// Signals of type preference: the preference with the nearest examples matches.
+// Signals of type preference: the preference with the nearest examples matches, if it reaches its
+// threshold and is far enough ahead of the next.
 
 #include <algorithm>
 
@@ -16,6 +17,7 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
 
   Result<void> embed(const engine::TextEmbedder& embedder,
                      const config::PrototypeScoring& scoring) {
+    margin_least_ = scoring.margin_threshold;
     std::vector<const std::vector<std::string>*> examples;
     descriptions_.reserve(signals_.size());
     for (const config::PreferenceSignal& signal : signals_) {
@@ -48,14 +50,21 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
     SIGNALBOX_TRY(const std::span<const float> query,
                   inputs.embedding(inputs.digest(type(), text)));
     size_t best = signals_.size();
+    double second = 0;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const PrototypeBank::Score score = banks_[i].score(query);
       out[i].score = score.score;
       if (!score.nearest.empty()) evidence.push_back({i, score.nearest, score.best});
-      if (score.nearest.empty() || score.score < *threshold(i)) continue;
-      if (best == signals_.size() || score.score > out[best].score) best = i;
+      if (score.nearest.empty()) continue;
+      if (best == signals_.size() || score.score > out[best].score) {
+        if (best != signals_.size()) second = std::max(second, out[best].score);
+        best = i;
+      } else {
+        second = std::max(second, score.score);
+      }
     }
-    if (best == signals_.size()) return {};
+    if (best == signals_.size() || out[best].score < *threshold(best)) return {};
+    if (margin_least_ > 0 && out[best].score - second < margin_least_) return {};
     out[best].matched = true;
     out[best].confidence = std::clamp(out[best].score, 0.0, 1.0);
     return {};
@@ -64,6 +73,7 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
  private:
   std::vector<std::vector<std::string>> descriptions_;
   std::vector<PrototypeBank> banks_;  // (signals)
+  double margin_least_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Signals of type reask: a user who repeats a question has probably not received a useful answer.
+// If several of them match, only those that look back furthest remain, as in upstream.
 
 #include <algorithm>
 
@@ -26,8 +27,9 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
                         std::vector<Evidence>&) const override {
     const std::vector<std::string_view> turns = inputs.request().user_texts();
     if (turns.front().data() != inputs.request().user_text().data()) return {};
+    size_t furthest = 0;
     for (size_t i = 0; i < signals_.size(); ++i) {
-      const size_t lookback = std::max<size_t>(signals_[i].lookback_turns, 1);
+      const size_t lookback = lookback_of(i);
       if (turns.size() <= lookback) continue;
       double least = 1;
       for (size_t turn = 1; turn <= lookback; ++turn) {
@@ -37,13 +39,22 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
       }
       out[i].score = least;
       out[i].matched = least >= signals_[i].threshold;
-      if (out[i].matched) out[i].confidence = std::clamp(least, 0.0, 1.0);
+      if (!out[i].matched) continue;
+      out[i].confidence = std::clamp(least, 0.0, 1.0);
+      furthest = std::max(furthest, lookback);
+    }
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      if (lookback_of(i) < furthest) out[i] = {.score = out[i].score};
     }
     return {};
   }
 
  private:
   double distance_scale_;
+
+  size_t lookback_of(size_t signal) const {
+    return std::max<size_t>(signals_[signal].lookback_turns, 1);
+  }
 
   Result<std::span<const float>> embedding(Inputs& inputs, std::string_view text) const {
     return inputs.embedding(inputs.digest(type(), text));

@@ -90,6 +90,10 @@ bool filter(const config::ToolsPlugin& plugin, std::string_view list, std::strin
 
 }  // namespace
 
+bool removes_tools(const config::ToolsPlugin& plugin) {
+  return plugin.enabled && plugin.mode == ToolsMode::kNone;
+}
+
 void filter_tools(const config::ToolsPlugin& plugin, splice::ObjectEditor& body) {
   if (!plugin.enabled || plugin.mode == ToolsMode::kPassthrough) return;
   if (!body.is_set("tools") && !filter(plugin, "tools", "tool_choice", body))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/utf8.h"
 #include "router/signals/matching/keyword_automaton.h"
@@ -13,6 +14,8 @@ namespace signalbox::signals {
 namespace {
 
 constexpr double kDefaultLikeness = 0.8;
+// A threshold up to this is a number of edits, as in upstream's older files; above, a percentage.
+constexpr double kEditsMax = 10;
 
 std::u32string code_points(std::string_view text) {
   std::u32string out;
@@ -49,12 +52,8 @@ class Fuzzy : public KeywordMatcher {
     SIGNALBOX_TRY(const std::string normalized, normalize_keyword(text, lower_));
     std::vector<text::TextUnit> units;
     text::split_units(normalized, units);
-    const double threshold =
-        signal.fuzzy_threshold > 0 ? signal.fuzzy_threshold / 100 : kDefaultLikeness;
-    Target target{keyword, code_points(normalized), std::max<size_t>(units.size(), 1), threshold};
-    // d <= (1 - t) * (length + d), because the other text is at most d longer.
-    const auto length = static_cast<double>(target.text.size());
-    const auto edits_max = static_cast<size_t>(length * (1 - threshold) / threshold + 1e-9);
+    Target target{keyword, code_points(normalized), std::max<size_t>(units.size(), 1)};
+    const size_t edits_max = set_limit(signal.fuzzy_threshold, target);
     const auto number = static_cast<uint32_t>(targets_.size());
     const size_t pieces = std::min(edits_max + 1, target.text.size());
     for (size_t i = 0; i < pieces; ++i) {
@@ -105,12 +104,25 @@ class Fuzzy : public KeywordMatcher {
     uint32_t keyword;
     std::u32string text;
     size_t units;
-    double threshold;
+    double threshold = 0;              // least likeness
+    std::optional<size_t> edits = {};  // greatest distance, if the signal states one
   };
   struct Scratch {
     std::vector<uint32_t> tried;  // (targets) the unit around which a target was last compared
     std::vector<size_t> row;
   };
+
+  // Returns the greatest distance that can match.
+  static size_t set_limit(double configured, Target& target) {
+    if (configured > 0 && configured <= kEditsMax) {
+      target.edits = static_cast<size_t>(configured);
+      return *target.edits;
+    }
+    target.threshold = configured > 0 ? configured / 100 : kDefaultLikeness;
+    // d <= (1 - t) * (length + d), because the other text is at most d longer.
+    const auto length = static_cast<double>(target.text.size());
+    return static_cast<size_t>(length * (1 - target.threshold) / target.threshold + 1e-9);
+  }
 
   // Compares the target with every stretch that contains the unit `at` and has at most one unit
   // more or fewer than the target.
@@ -127,9 +139,11 @@ class Fuzzy : public KeywordMatcher {
         if (end - begin > 8 * target.text.size()) continue;  // mostly punctuation
         const std::u32string other = code_points(normalized.substr(begin, end - begin));
         const auto longer = static_cast<double>(std::max(target.text.size(), other.size()));
-        const auto edits = static_cast<double>(distance(target.text, other, scratch.row));
-        const double likeness = 1 - edits / longer;
-        if (likeness + 1e-9 >= target.threshold) return hits.add(target.keyword, likeness);
+        const size_t edits = distance(target.text, other, scratch.row);
+        const double likeness = 1 - static_cast<double>(edits) / longer;
+        const bool is_near = target.edits ? edits <= *target.edits && edits < target.text.size()
+                                          : likeness + 1e-9 >= target.threshold;
+        if (is_near) return hits.add(target.keyword, likeness);
       }
     }
   }

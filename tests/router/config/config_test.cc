@@ -107,8 +107,8 @@ global:
   stores: {response_cache: {qdrant: {api_key: "${SIGNALBOX_TEST_UNSET}"}}}
 )");
   EXPECT_EQ(notices,
-            "f.yaml:4: global.stores.response_cache.qdrant: not built yet; answers are kept in "
-            "memory\n"
+            "f.yaml:4: global.stores.response_cache.qdrant: has no effect: answers are kept in "
+            "memory (docs/upstream.md)\n"
             "f.yaml:4: global.stores.response_cache.qdrant.api_key: the environment variable "
             "SIGNALBOX_TEST_UNSET is not set\n");
 }
@@ -283,7 +283,7 @@ routing: {decisions: [{name: x, annotations: {owner: "${SIGNALBOX_TEST_UNSET}"}}
   EXPECT_EQ(config.listeners[1].port, 12);
 }
 
-TEST(Config, says_what_is_not_built_and_what_is_unknown) {
+TEST(Config, reports_what_is_not_supported_and_what_is_unknown) {
   const std::string text = R"(version: v0.3
 @providers
 routing:
@@ -309,10 +309,10 @@ zebra: 1
   EXPECT_EQ(
       notices_of(text),
       "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-      "f.yaml:12: routing.decisions[2].algorithm: not built yet; kmeans: requests that reach "
-      "this decision are refused\n"
-      "f.yaml:17: routing.decisions[2].plugins[2]: not built yet; context_compression: requests "
-      "go on without it\n"
+      "f.yaml:12: routing.decisions[2].algorithm: kmeans is not supported: requests that reach "
+      "this decision are refused (docs/upstream.md)\n"
+      "f.yaml:17: routing.decisions[2].plugins[2]: context_compression is not supported: requests "
+      "go on without it (docs/upstream.md)\n"
       "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
       "routing, entrypoints, "
       "recipes, setup)\n");
@@ -372,16 +372,16 @@ global:
 )");
   EXPECT_EQ(
       modules,
-      "f.yaml:4: routing.decisions[0].algorithm.automix.max_escalations: not built yet; one "
-      "model is called, and its reply is not verified\n"
-      "f.yaml:8: global.model_catalog.modules.prompt_guard.use_cpu: has no effect; the router "
-      "runs its models on the processor\n"
-      "f.yaml:8: global.model_catalog.modules.prompt_guard.variant: not built yet; http_chat: "
-      "the router runs the model directory itself and calls no server\n"
-      "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector.backend: not "
-      "built yet; the model here is used, not the endpoint\n"
-      "f.yaml:11: global.model_catalog.embeddings.semantic.use_cpu: has no effect; the router "
-      "runs its models on the processor\n");
+      "f.yaml:4: routing.decisions[0].algorithm.automix.max_escalations: has no effect: one "
+      "model is called, and its reply is not verified (docs/upstream.md)\n"
+      "f.yaml:8: global.model_catalog.modules.prompt_guard.use_cpu: has no effect: the router "
+      "runs its models on the processor (docs/upstream.md)\n"
+      "f.yaml:8: global.model_catalog.modules.prompt_guard.variant: has no effect: http_chat: "
+      "the router runs the model directory itself and calls no server (docs/upstream.md)\n"
+      "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector.backend: has "
+      "no effect: the model here is used, not the endpoint (docs/upstream.md)\n"
+      "f.yaml:11: global.model_catalog.embeddings.semantic.use_cpu: has no effect: the router "
+      "runs its models on the processor (docs/upstream.md)\n");
 }
 
 TEST(Config, a_missing_file_is_named) {

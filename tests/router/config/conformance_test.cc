@@ -153,6 +153,56 @@ TEST(Conformance, the_reference_lands_in_the_structs) {
             R"({"query":"${user_content}","top_k":"${top_k}"})");
 }
 
+// --- what has no effect ---
+
+// The last names of the keys that the page names in code spans: "...classifier.mcp" is "mcp".
+std::set<std::string> keys_named_in(std::string_view page) {
+  std::set<std::string> out;
+  bool is_code = false;
+  for (size_t begin = 0; begin < page.size();) {
+    const size_t end = std::min(page.find('`', begin), page.size());
+    const std::string_view span = page.substr(begin, end - begin);
+    if (is_code) out.emplace(span.substr(span.rfind('.') + 1));
+    is_code = !is_code;
+    begin = end + 1;
+  }
+  return out;
+}
+
+TEST(Upstream, the_page_has_every_key_without_an_effect) {
+  const auto page = read_file(SIGNALBOX_SOURCE_DIR "/docs/upstream.md", kFileBytesMax);
+  ASSERT_TRUE(page) << page.error().message;
+  const std::set<std::string> named = keys_named_in(*page);
+  const std::string all = reference();
+  size_t keys = 0;
+  for (size_t begin = 0; begin < all.size();) {
+    const size_t end = std::min(all.find('\n', begin), all.size());
+    const std::string_view line = std::string_view(all).substr(begin, end - begin);
+    begin = end + 1;
+    if (!line.starts_with("| `") || line.find("no effect: ") == std::string_view::npos) continue;
+    const std::string key(line.substr(3, line.find('`', 3) - 3));
+    EXPECT_TRUE(named.contains(key)) << "docs/upstream.md: no row for " << line;
+    ++keys;
+  }
+  EXPECT_GT(keys, 60u);
+}
+
+TEST(Upstream, every_notice_about_its_files_leads_to_the_page_or_names_the_remedy) {
+  SKIP_WITHOUT_FILES();
+  for (const char* name : {"reference-config.yaml", "accuracy/config.yaml", "balance/config.yaml",
+                           "privacy/config.yaml"}) {
+    const auto loaded = load(kFiles / name);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    for (const std::string& notice : loaded->notices) {
+      EXPECT_EQ(notice.find("not built"), std::string::npos) << notice;
+      EXPECT_TRUE(notice.find("docs/upstream.md") != std::string::npos ||
+                  notice.find("reasoning_family") != std::string::npos ||
+                  notice.find("there is no model at") != std::string::npos)
+          << notice;
+    }
+  }
+}
+
 // --- the schema ---
 
 // Checks a tree against a JSON Schema, as far as our schema uses the standard.

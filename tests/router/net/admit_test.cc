@@ -1,5 +1,5 @@
-// A refused client costs no inference: who asks, and limits without a model, are checked before any
-// model runs.
+// Requests that are refused before a model is called: a refused client costs no inference, and a
+// request that no model can serve is not sent.
 
 #include <gtest/gtest.h>
 
@@ -58,6 +58,60 @@ TEST(Admit, a_limited_client_and_a_stranger_cost_no_inference) {
   EXPECT_EQ(stranger.status, 403);
   EXPECT_EQ(stranger.headers.at("x-vsr-response-path"), "blocked");
   EXPECT_EQ(site.embedded, understood);
+}
+
+// Of the two models, one reads text only and one has a small context window.
+constexpr std::string_view kLimited = R"(
+version: v0.3
+listeners:
+  - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
+providers:
+  defaults: {default_model: blind}
+  models:
+    - {name: blind, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+    - {name: small, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+routing:
+  modelCards:
+    - {name: blind, modality: text, capabilities: [tools]}
+    - {name: small, modality: multimodal, context_window_size: 100, capabilities: [vision]}
+  decisions:
+    - {name: any, modelRefs: [{model: small}, {model: blind}]}
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: 0}}
+)";
+
+std::string with_image(std::string_view text) {
+  return fmt::format(
+      R"({{"model":"auto","messages":[{{"role":"user","content":[{{"type":"text","text":"{}"}},)"
+      R"({{"type":"image_url","image_url":{{"url":"data:"}}}}]}}]}})",
+      text);
+}
+
+TEST(Abilities, a_model_that_cannot_serve_is_left_out_and_nobody_left_is_a_400) {
+  const Site site(
+      [](Wire& wire, int) {
+        wire.read_request();
+        wire.send(ok("{}"));
+      },
+      kLimited);
+  const Reply sees = site.send("/v1/chat/completions", with_image("look"));
+  EXPECT_EQ(sees.status, 200) << sees.body;
+  EXPECT_EQ(sees.headers.at("x-vsr-selected-model"), "small");
+  const std::string prose(4000, 'x');
+  const Reply reads = site.ask(prose);
+  EXPECT_EQ(reads.status, 200) << reads.body;
+  EXPECT_EQ(reads.headers.at("x-vsr-selected-model"), "blind");
+  const Reply calls =
+      site.ask("hi", {}, false, R"("tools":[{"type":"function","function":{"name":"f"}}],)");
+  EXPECT_EQ(calls.headers.at("x-vsr-selected-model"), "blind");
+
+  const Reply nobody = site.send("/v1/chat/completions", with_image(prose));
+  EXPECT_EQ(nobody.status, 400) << nobody.body;
+  const std::string why = error_message(nobody.body);
+  EXPECT_NE(why.find("no model of the request's route can serve it"), std::string::npos) << why;
+  EXPECT_NE(why.find("small: its context window has 100 tokens"), std::string::npos) << why;
+  EXPECT_NE(why.find("blind: it reads text only, and the request has images"), std::string::npos)
+      << why;
 }
 
 }  // namespace
