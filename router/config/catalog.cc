@@ -44,10 +44,10 @@ constexpr Key kEmbeddingConfigKeys[] = {
           "Layers to run, for models trained for an early exit. 0, or more than the model has: "
           "all."),
     object(FIELD(EmbeddingModel, prototype_scoring), kPrototypeScoring, kFromExamples),
-    number(FIELD(EmbeddingModel, distance_scale), 0.01, 2,
-           "Factor of 1 - cosine before a similarity is compared with a threshold. Default: 1 if "
-           "`minilm_model_path` is given, otherwise 0.6, because thresholds were then chosen for "
-           "upstream's model. Signalbox only."),
+    number(FIELD(EmbeddingModel, similarity_exponent), 0.1, 4,
+           "Exponent of a cosine before it is compared with a threshold. Default: 1 if "
+           "`minilm_model_path` is given, otherwise 0.4, and 0.68 for `reask`, because thresholds "
+           "were then chosen for upstream's model. Signalbox only."),
 };
 constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};
 

@@ -40,10 +40,17 @@ struct EmbeddingModel {
   uint32_t target_layer = 0;      // 0: the last
   PrototypeScoring prototype_scoring = {};
   std::optional<EmbeddingEndpoint> endpoint = {};
-  /// A similarity that signals compare with thresholds is 1 - scale * (1 - cosine). nullopt: 1.
-  std::optional<double> distance_scale = {};
+  std::optional<double> similarity_exponent = {};
+  /// The thresholds of the file were chosen for another embedding model, whose similarities are
+  /// higher than those of ours.
+  bool has_foreign_thresholds = false;
 
-  double scale() const { return distance_scale.value_or(1); }
+  /// Returns the exponent of a cosine before it is compared with a threshold of examples, and the
+  /// one for thresholds of a repeated text. docs/signals.md describes how they were found.
+  double exponent() const { return similarity_exponent.value_or(has_foreign_thresholds ? 0.4 : 1); }
+  double exponent_of_repetition() const {
+    return similarity_exponent.value_or(has_foreign_thresholds ? 0.68 : 1);
+  }
 
   /// Returns whether a server embeds the texts; `backend` may select a model here instead.
   bool is_remote() const {

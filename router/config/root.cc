@@ -77,12 +77,9 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
   });
 }
 
-// The thresholds of a file that does not name our embedding model were chosen for another, whose
-// similarities are higher: docs/signals.md describes how the scale was found. A model of the file's
-// own needs no scale.
-constexpr double kForeignDistanceScale = 0.6;
-
-void scale_similarities(const yaml::Node& root, Config& config) {
+// The thresholds of a file that does not name our embedding model were chosen for another. A model
+// of the file's own is the one that they were chosen for.
+void note_foreign_thresholds(const yaml::Node& root, Config& config) {
   const yaml::Node* node = &root;
   for (const char* key :
        {"global", "model_catalog", "embeddings", "semantic", "minilm_model_path"}) {
@@ -90,8 +87,7 @@ void scale_similarities(const yaml::Node& root, Config& config) {
   }
   EmbeddingModel& model = config.embedding_model;
   const bool is_ours = model.path_key == "minilm_model_path" && !model.is_remote();
-  if (node == nullptr && is_ours && !model.distance_scale)
-    model.distance_scale = kForeignDistanceScale;
+  model.has_foreign_thresholds = node == nullptr && is_ours;
 }
 
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
@@ -101,7 +97,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   check_strangers(reader, node, config);
-  scale_similarities(node, config);
+  note_foreign_thresholds(node, config);
   if (config.listeners.empty()) config.listeners.push_back({.name = "http-8801", .port = 8801});
 }
 

@@ -21,7 +21,7 @@ struct PrototypeScoring {
   double best_weight = 0.75;
   uint32_t top_m = 2;
   double margin_threshold = 0;
-  double distance_scale = 1;  // EmbeddingModel::scale(), which is not a key of its own here
+  double similarity_exponent = 1;  // EmbeddingModel::exponent(), which is not a key of its own here
 };
 
 struct KeywordSignal {

@@ -31,8 +31,9 @@ class EmbeddedExamples : public EmbeddingSignals {
       begin += count;
       const bool mean = signal.aggregation == Aggregation::kMean;
       means_.push_back(mean ? mean_of(rows, dim) : std::vector<float>{});
+      unrelated_.push_back(mean ? unrelated_to(signal.candidates) : 0);
       config::PrototypeScoring scoring = model_.prototype_scoring;
-      scoring.distance_scale = model_.scale();
+      scoring.similarity_exponent = model_.exponent();
       banks_.emplace_back(mean ? std::span<const std::string>{} : signal.candidates, rows, scoring);
     }
     return {};
@@ -58,13 +59,15 @@ class EmbeddedExamples : public EmbeddingSignals {
     if (text.empty()) return {};
     SIGNALBOX_TRY(const std::span<const float> query,
                   inputs.embedding(inputs.digest(type(), text)));
+    const double unrelated = unrelated_to(std::span(&text, 1));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       if (!reads_text(i)) continue;
       if (!means_[i].empty()) {
-        out[i].score = similarity(cosine(query, means_[i]), model_.scale());
+        out[i].score = similarity(
+            beyond_language(cosine(query, means_[i]), unrelated, unrelated_[i]), model_.exponent());
         continue;
       }
-      const PrototypeBank::Score score = banks_[i].score(query);
+      const PrototypeBank::Score score = banks_[i].score(query, unrelated);
       out[i].score = score.score;
       evidence.push_back({i, score.nearest, score.best});
     }
@@ -79,6 +82,15 @@ class EmbeddedExamples : public EmbeddingSignals {
     const auto n = static_cast<float>(rows.size() / dim);
     for (size_t i = 0; i < rows.size(); ++i) mean[i % dim] += rows[i] / n;
     return mean;
+  }
+
+  // The mean of the texts' unrelated similarities; 0 if the thresholds are those of our model.
+  template <class Texts>
+  double unrelated_to(const Texts& texts) const {
+    double sum = 0;
+    if (model_.exponent() == 1) return sum;
+    for (const std::string_view text : texts) sum += unrelated_similarity(text);
+    return sum / static_cast<double>(texts.size());
   }
 
   // If no signal reaches its own threshold, soft matching accepts all that reach the shared one.
@@ -109,6 +121,7 @@ class EmbeddedExamples : public EmbeddingSignals {
   const config::EmbeddingModel& model_;
   std::vector<PrototypeBank> banks_;       // (signals)
   std::vector<std::vector<float>> means_;  // (signals), empty unless the aggregation is mean
+  std::vector<double> unrelated_;          // (signals) of means_
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ class Factory {
     SIGNALBOX_TRY_VOID(fact_check());
     SIGNALBOX_TRY_VOID(user_feedback());
     SIGNALBOX_TRY_VOID(add_embedded("reask", r.reasks, [&](const auto&) {
-      return reask_signals(r.reasks, config_.embedding_model.scale());
+      return reask_signals(r.reasks, config_.embedding_model.exponent_of_repetition());
     }));
     SIGNALBOX_TRY_VOID(preferences());
     SIGNALBOX_TRY_VOID(add(r.language, [&] { return language_signals(r.language); }));
@@ -129,7 +129,7 @@ class Factory {
 
   // Margins between two similarities (complexity, jailbreak patterns) are not scaled.
   config::PrototypeScoring scaled(config::PrototypeScoring scoring) const {
-    scoring.distance_scale = config_.embedding_model.scale();
+    scoring.similarity_exponent = config_.embedding_model.exponent();
     return scoring;
   }
 

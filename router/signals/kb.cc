@@ -38,7 +38,7 @@ class KnowledgeSignals : public NamedSignals<config::KbSignal> {
     SIGNALBOX_TRY(const std::span<const float> query,
                   inputs.embedding(inputs.digest(type(), text)));
     for (const auto& base : bases_) {
-      const KnowledgeBase::Reading reading = base->read(query);
+      const KnowledgeBase::Reading reading = base->read(query, text);
       for (uint32_t i = 0; i < signals_.size(); ++i) {
         if (signals_[i].kb == base->config().name)
           out[i] = evaluate_target(i, *base, reading, evidence);
@@ -97,7 +97,7 @@ class Metrics : public SignalType {
     SIGNALBOX_TRY(const std::span<const float> query,
                   inputs.embedding(inputs.digest(type(), text)));
     for (const auto& base : bases_) {
-      const KnowledgeBase::Reading reading = base->read(query);
+      const KnowledgeBase::Reading reading = base->read(query, text);
       for (size_t i = 0; i < metrics_.size(); ++i) {
         if (metrics_[i].base == base.get())
           out[i].score = base->metric(reading, metrics_[i].metric);

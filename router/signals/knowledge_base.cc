@@ -27,11 +27,14 @@ Result<std::unique_ptr<const KnowledgeBase>> KnowledgeBase::create(
   return made;
 }
 
-KnowledgeBase::Reading KnowledgeBase::read(std::span<const float> query) const {
+KnowledgeBase::Reading KnowledgeBase::read(std::span<const float> query,
+                                           std::string_view text) const {
   Reading out;
+  const bool is_plain = config_.prototype_scoring.similarity_exponent == 1;
+  const double unrelated = is_plain ? 0 : unrelated_similarity(text);
   double best = 0;
   for (size_t i = 0; i < labels_.size(); ++i) {
-    const PrototypeBank::Score score = banks_[i].score(query);
+    const PrototypeBank::Score score = banks_[i].score(query, unrelated);
     out.labels[labels_[i]] = score;
     if (score.score < threshold(labels_[i])) continue;
     if (out.best_label.empty() || score.score > best) {

@@ -25,7 +25,8 @@ class KnowledgeBase {
     // The best that reach their threshold; "" if none does.
     std::string_view best_label, best_group;
   };
-  Reading read(std::span<const float> query) const;
+  /// `text` is the query itself; its language counts.
+  Reading read(std::span<const float> query, std::string_view text) const;
 
   /// The label's own threshold, or that of the knowledge base.
   double threshold(std::string_view label) const;

@@ -18,6 +18,7 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
   Result<void> embed(const engine::TextEmbedder& embedder,
                      const config::PrototypeScoring& scoring) {
     margin_least_ = scoring.margin_threshold;
+    is_plain_ = scoring.similarity_exponent == 1;
     std::vector<const std::vector<std::string>*> examples;
     descriptions_.reserve(signals_.size());
     for (const config::PreferenceSignal& signal : signals_) {
@@ -49,10 +50,11 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
     if (text.empty()) return {};
     SIGNALBOX_TRY(const std::span<const float> query,
                   inputs.embedding(inputs.digest(type(), text)));
+    const double unrelated = is_plain_ ? 0 : unrelated_similarity(text);
     size_t best = signals_.size();
     double second = 0;
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      const PrototypeBank::Score score = banks_[i].score(query);
+      const PrototypeBank::Score score = banks_[i].score(query, unrelated);
       out[i].score = score.score;
       if (!score.nearest.empty()) evidence.push_back({i, score.nearest, score.best});
       if (score.nearest.empty()) continue;
@@ -74,6 +76,7 @@ class PreferenceSignals : public NamedSignals<config::PreferenceSignal> {
   std::vector<std::vector<std::string>> descriptions_;
   std::vector<PrototypeBank> banks_;  // (signals)
   double margin_least_ = 0;
+  bool is_plain_ = true;
 };
 
 }  // namespace

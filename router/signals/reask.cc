@@ -11,8 +11,8 @@ namespace {
 
 class ReaskSignals : public NamedSignals<config::ReaskSignal> {
  public:
-  ReaskSignals(const std::vector<config::ReaskSignal>& signals, double distance_scale)
-      : NamedSignals(signals), distance_scale_(distance_scale) {}
+  ReaskSignals(const std::vector<config::ReaskSignal>& signals, double exponent)
+      : NamedSignals(signals), exponent_(exponent) {}
   std::string_view type() const override { return "reask"; }
   Needs needs() const override { return Needs::kEmbedder; }
   Wording wording() const override { return {"least similarity", ""}; }
@@ -35,7 +35,11 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
       for (size_t turn = 1; turn <= lookback; ++turn) {
         SIGNALBOX_TRY(const std::span<const float> current, embedding(inputs, turns.front()));
         SIGNALBOX_TRY(const std::span<const float> earlier, embedding(inputs, turns[turn]));
-        least = std::min(least, similarity(cosine(current, earlier), distance_scale_));
+        const double above = exponent_ == 1 ? cosine(current, earlier)
+                                            : beyond_language(cosine(current, earlier),
+                                                              unrelated_similarity(turns.front()),
+                                                              unrelated_similarity(turns[turn]));
+        least = std::min(least, similarity(above, exponent_));
       }
       out[i].score = least;
       out[i].matched = least >= signals_[i].threshold;
@@ -50,7 +54,7 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
   }
 
  private:
-  double distance_scale_;
+  double exponent_;
 
   size_t lookback_of(size_t signal) const {
     return std::max<size_t>(signals_[signal].lookback_turns, 1);
@@ -63,9 +67,8 @@ class ReaskSignals : public NamedSignals<config::ReaskSignal> {
 
 }  // namespace
 
-SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals,
-                               double distance_scale) {
-  return std::make_unique<ReaskSignals>(signals, distance_scale);
+SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals, double exponent) {
+  return std::make_unique<ReaskSignals>(signals, exponent);
 }
 
 }  // namespace signalbox::signals

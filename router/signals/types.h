@@ -47,12 +47,12 @@ SignalTypeResult context_signals(const std::vector<config::ContextSignal>& signa
 SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals);
 
 /// Language of the user's last message, by script and frequent words. Score: the share of the
-/// language; the one with the greatest share matches from the threshold (0.3) up. A text without letters is English with a share of
-/// 0.5.
+/// language; the one with the greatest share matches from the threshold (0.3) up. A text without
+/// letters is English with a share of 0.5.
 SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals);
 
-/// Counts messages by role, tools, tool calls, their results and images. `exists` matches a count of
-/// at least one; `count` matches if the predicate holds, and always without one.
+/// Counts messages by role, tools, tool calls, their results and images. `exists` matches a count
+/// of at least one; `count` matches if the predicate holds, and always without one.
 SignalTypeResult conversation_signals(const std::vector<config::ConversationSignal>& signals);
 
 /// Event words in the user's last message: types, codes, severities (critical, high, medium, low),
@@ -80,11 +80,11 @@ SignalTypeResult complexity_signals(const std::vector<config::ComplexitySignal>&
 
 /// The user's last message is similar to each of the lookback_turns messages before it. Score: the
 /// least similarity.
-SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals,
-                               double distance_scale);
+SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals, double exponent);
 
 /// The preference with the nearest examples (or description, if it has no examples) matches from
-/// its threshold (0.5) up, if it is at least margin_threshold ahead of the next. Upstream can also query a language model, which is not supported here.
+/// its threshold (0.5) up, if it is at least margin_threshold ahead of the next. Upstream can also
+/// query a language model, which is not supported here.
 SignalTypeResult preference_signals(const std::vector<config::PreferenceSignal>& signals,
                                     const config::PrototypeScoring& scoring,
                                     const engine::TextEmbedder& embedder);

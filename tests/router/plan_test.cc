@@ -132,7 +132,7 @@ RuntimeConditions runtime_conditions(const json::Value& row) {
 void run(const json::Value& row) {
   auto loaded = config::parse(configuration(row), "case.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
-  loaded->config.embedding_model.distance_scale = 1;
+  loaded->config.embedding_model.similarity_exponent = 1;
   const auto router = Router::create(std::move(loaded->config), models_of(row));
   if (const auto invalid = row.find("invalid")) {
     ASSERT_FALSE(router);

@@ -74,7 +74,7 @@ std::string name_of(const Evaluation& evaluation) {
 
 void run(const json::Value& row) {
   auto loaded = config::parse(configuration(row), "case.yaml");
-  if (loaded && !row.find("foreign")) loaded->config.embedding_model.distance_scale = 1;
+  if (loaded && !row.find("foreign")) loaded->config.embedding_model.similarity_exponent = 1;
   const auto refused = row.find("refused");
   Result<std::unique_ptr<const Router>> router =
       loaded ? Router::create(std::move(loaded->config), models_of(row))

@@ -71,17 +71,18 @@ TEST(Embedding, near_identical_candidates_are_one_prototype) {
   EXPECT_NEAR(out.readings[0].score, 0.75 * 1 + 0.25 * (1 + cosine(90)) / 2, 1e-6);
 }
 
-TEST(Embedding, scales_distances_for_thresholds_of_another_model) {
+TEST(Embedding, raises_similarities_for_thresholds_of_another_model) {
   const std::vector<config::EmbeddingSignal> signals{{"a", 0.7, {"60"}, Aggregation::kMax},
                                                      {"mean", 0.7, {"60"}, Aggregation::kMean}};
   const config::EmbeddingModel raw{.soft_matching = false};
-  config::EmbeddingModel scaled = raw;
-  scaled.distance_scale = 0.5;
+  config::EmbeddingModel raised = raw;
+  raised.similarity_exponent = 0.5;
   EXPECT_FALSE(evaluate(signals, raw, "0").readings[0].matched);
-  for (const Reading& reading : evaluate(signals, scaled, "0").readings) {
-    EXPECT_NEAR(reading.score, 0.75, 1e-6);
+  for (const Reading& reading : evaluate(signals, raised, "0").readings) {
+    EXPECT_NEAR(reading.score, std::sqrt(0.5), 1e-6);
     EXPECT_TRUE(reading.matched);
   }
+  EXPECT_EQ(evaluate(signals, raised, "180").readings[0].score, 0);
 }
 
 TEST(Embedding, soft_matching_helps_only_when_nothing_matches) {
