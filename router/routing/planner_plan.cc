@@ -68,6 +68,14 @@ bool wants_usage(const json::Value& root) {
   return usage && usage->is_bool() && usage->boolean();
 }
 
+/// True if the router needs the usage of a stream, and its client does not.
+bool takes_usage(const config::Config& config, const request::ChatRequest& request,
+                 const Plan& plan) {
+  return config.spending && config.spending->request_usage && request.stream && !plan.native &&
+         plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
+         !wants_usage(request.document.root());
+}
+
 /// Requests the usage of a stream whose client does not want it.
 void request_usage(const json::Value& root, splice::ObjectEditor& body,
                    std::vector<splice::Edit>& edits) {
@@ -424,9 +432,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   }
   set_reply_checks(inputs, plan);
   plan.native = request.native && stays_native(request.native->api, plan);
-  plan.takes_usage = config_.spending && config_.spending->request_usage && request.stream &&
-                     !plan.native && plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
-                     !wants_usage(request.document.root());
+  plan.takes_usage = takes_usage(config_, request, plan);
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (inputs.results.masked) plan.masks = inputs.results.masked->masks;
   return plan;
