@@ -4,11 +4,17 @@
 
 #include "router/admin/management.h"
 #include "router/observe/metrics.h"
+#include "router/spending/ledger.h"
 
 namespace signalbox::admin {
 
 /// Requires the permission metrics.read. All arguments must outlive the route.
 http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
                         http::ThreadPool& pool);
+
+/// GET /api/v1/spending: what requests have spent, from the file. `find` returns the ledger, or
+/// null if spending is not counted. The arguments must outlive the route.
+http::Route spending_route(std::function<spending::Ledger*()> find,
+                           const serving::CurrentState& current, http::ThreadPool& pool);
 
 }  // namespace signalbox::admin

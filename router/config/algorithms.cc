@@ -198,7 +198,7 @@ constexpr std::string_view kNoVerifier =
     "no server verifies replies; with `automix_entailment` each model grades its own";
 
 void report_verifier(Reader& reader, const yaml::Node& node, std::string& url) {
-  if (!url.empty()) reader.not_built(node.line, kNoVerifier);
+  if (!url.empty()) reader.does_without(node.line, kNoVerifier);
 }
 
 constexpr Key kCascadeKeys[] = {

@@ -76,6 +76,14 @@ bool wants_usage(const json::Value& root) {
   return usage && usage->is_bool() && usage->boolean();
 }
 
+/// True if the router needs the usage of a stream, and its client does not.
+bool takes_usage(const config::Config& config, const request::ChatRequest& request,
+                 const Plan& plan) {
+  return config.spending && config.spending->request_usage && request.stream && !plan.native &&
+         plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
+         !wants_usage(request.document.root());
+}
+
 /// Requests the usage of a stream whose client does not want it.
 void request_usage(const json::Value& root, splice::ObjectEditor& body,
                    std::vector<splice::Edit>& edits) {
@@ -465,10 +473,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   const bool strips = strips_tools(decision);
   const bool is_loop = plan.loop != nullptr || !one.empty();
   plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
-  plan.takes_usage = config_.spending && config_.spending->request_usage && request.stream &&
-                     !is_loop && !plan.native &&
-                     plan.model->api_format == config::Model::ApiFormat::kOpenAi &&
-                     !wants_usage(request.document.root());
+  plan.takes_usage = !is_loop && takes_usage(config_, request, plan);
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));
   if (inputs.results.masked) plan.masks = inputs.results.masked->masks;

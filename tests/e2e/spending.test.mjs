@@ -228,7 +228,7 @@ test("kill -9 loses at most the last second of spending, and no key", async () =
     runs = false;
     await Promise.all(load);
     await revive();
-    const counted = report("key").lines.find((each) => each.key === "killed").requests;
+    const counted = report("key").lines.find((each) => each.key === "killed")?.requests ?? 0;
     const atRisk = answered.filter((at) => at > killedAt - 1000).length;
     const lostNow = answered.length - counted - lost;
     assert.ok(lostNow <= atRisk, `${lostNow} of ${answered.length} lost, ${atRisk} in the last second`);

@@ -3,6 +3,7 @@
 
 #include "router/config/document.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
