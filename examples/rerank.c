@@ -1,5 +1,5 @@
-// Prints how well texts answer a query, the best first, in C. MODEL is a cross-encoder: it reads the
-// query and a text together, and has one output.
+// Prints how well texts answer a query, the best first, in C. MODEL is a cross-encoder: it reads
+// the query and a text together, and has one output.
 //
 //   rerank MODEL QUERY TEXT...      prints a line "SCORE TEXT" for each text
 
@@ -32,8 +32,7 @@ static int rank(const signalbox_model* model, const char* query, char** texts, s
     pairs[i] = (signalbox_text){.bytes = query, .size = strlen(query)};
     pairs[count + i] = (signalbox_text){.bytes = texts[i], .size = strlen(texts[i])};
   }
-  if (status == 0 &&
-      signalbox_answer(model, pairs, pairs + count, count, &answers) != SIGNALBOX_OK)
+  if (status == 0 && signalbox_answer(model, pairs, pairs + count, count, &answers) != SIGNALBOX_OK)
     status = failed("answer");
   for (size_t i = 0; status == 0 && i < count; ++i) {
     size_t outputs = 0;

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -17,7 +19,7 @@ namespace {
 
 struct Found {
   std::string_view text;
-  float similarity = 0;  // cosine
+  double similarity = 0;  // cosine
   float score = 0;
 };
 
@@ -42,7 +44,10 @@ std::vector<Found> nearest(const engine::TextModel& embedder, std::string_view q
   std::vector<Found> out;
   for (size_t i = 0; i < texts.size(); ++i) {
     const auto own = vectors.begin() + (i + 1) * dim;
-    out.push_back({texts[i], std::inner_product(own, own + dim, vectors.begin(), 0.0f)});
+    const double cosine =
+        std::inner_product(own, own + dim, vectors.begin(), 0.0, std::plus<>(),
+                           [](float a, float b) { return static_cast<double>(a) * b; });
+    out.push_back({texts[i], cosine});
   }
   std::ranges::stable_sort(out, std::greater<>(), &Found::similarity);
   out.resize(std::min<size_t>(out.size(), 3));

@@ -44,6 +44,13 @@ class PackedDirectory {
 const std::string kModernBert =
     fmt::format("{{{}}}", small_modern_bert("ModernBertForSequenceClassification"));
 
+const char* const kDeberta =
+    R"({"model_type":"deberta-v2",)"
+    R"("architectures":["DebertaV2ForSequenceClassification"],"vocab_size":56,"hidden_size":48,)"
+    R"("intermediate_size":40,"num_hidden_layers":2,"num_attention_heads":3,)"
+    R"("relative_attention":true,"position_buckets":4,"share_att_key":false,"conv_kernel_size":3,)"
+    R"("pos_att_type":"c2p|p2c","position_biased_input":false,"num_labels":5})";
+
 void expect_same(const fs::path& plain, const fs::path& packed, Precision precision) {
   const auto expected = TextModel::open(plain, {.precision = precision});
   const auto found = TextModel::open(packed);  // the file defines its format
@@ -63,9 +70,10 @@ void expect_same(const fs::path& plain, const fs::path& packed, Precision precis
 
 TEST(PackModel, answers_as_what_is_packed_at_every_opening) {
   const RandomNetwork modern(kModernBert, false, "BF16");
+  const RandomNetwork deberta(kDeberta, false, "BF16");
   const TinyModel bert(tiny_config(), "BF16");
   for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kI8}) {
-    for (const fs::path& plain : {modern.directory(), bert.directory()}) {
+    for (const fs::path& plain : {modern.directory(), deberta.directory(), bert.directory()}) {
       const PackedDirectory packed(plain, precision);
       EXPECT_GT(packed.matrices(), 0u);
       expect_same(plain, packed.path(), precision);

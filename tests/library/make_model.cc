@@ -1,6 +1,6 @@
-// Writes the files for the test of the installed library: two small model directories, one that
-// scores texts and one that marks spans, and next to each the expected output of the examples, as
-// computed by this tree's engine.
+// Writes the files for the test of the installed library: three small model directories, one that
+// scores texts, one that marks spans and one that ranks pairs, and next to each the expected output
+// of the examples, as computed by this tree's engine.
 //
 //   make_model DIR QUERY TEXT
 
@@ -15,14 +15,13 @@
 namespace signalbox::engine {
 namespace {
 
-std::string embed_output(const TextModel& model, std::string_view query, std::string_view text) {
+double similarity(const TextModel& model, std::string_view query, std::string_view text) {
   const std::string_view texts[] = {query, text};
   std::vector<float> vectors(2 * model.dim());
   SIGNALBOX_CHECK(model.embed(texts, vectors));
-  const double sum = std::inner_product(
-      vectors.begin(), vectors.begin() + model.dim(), vectors.begin() + model.dim(), 0.0,
-      std::plus<>(), [](float a, float b) { return static_cast<double>(a) * b; });
-  return fmt::format("{:.5f} {}\n", sum, text);
+  return std::inner_product(vectors.begin(), vectors.begin() + model.dim(),
+                            vectors.begin() + model.dim(), 0.0, std::plus<>(),
+                            [](float a, float b) { return static_cast<double>(a) * b; });
 }
 
 std::string classify_output(const TextModel& model, std::string_view query, std::string_view text) {
@@ -42,14 +41,57 @@ std::string classify_output(const TextModel& model, std::string_view query, std:
   return out;
 }
 
-void make(const std::filesystem::path& directory, std::string_view architecture,
-          std::string_view query, std::string_view text) {
-  const RandomNetwork network(fmt::format("{{{}}}", small_modern_bert(architecture)), true);
+// A text and its two figures, the better first.
+struct Ranked {
+  std::string_view text;
+  double similarity;
+  float score;
+};
+
+std::vector<Ranked> rank(const TextModel& embedder, const TextModel& reranker,
+                         std::string_view query, std::string_view text) {
+  std::vector<Ranked> out;
+  for (const std::string_view each : {text, query}) {
+    const Input pair[] = {{query, each}};
+    out.push_back(
+        {each, similarity(embedder, query, each), reranker.answer(pair).value()[0].scores[0]});
+  }
+  std::ranges::stable_sort(out, std::greater<>(), &Ranked::score);
+  return out;
+}
+
+std::unique_ptr<const TextModel> make(const std::filesystem::path& directory,
+                                      const std::string& config) {
+  const RandomNetwork network(fmt::format("{{{}}}", config), true);
   std::filesystem::copy(network.directory(), directory, std::filesystem::copy_options::recursive);
-  const auto model = TextModel::open(directory);
+  auto model = TextModel::open(directory);
   SIGNALBOX_CHECK(model);
-  std::ofstream(directory / "embed.expected") << embed_output(**model, query, text);
-  std::ofstream(directory / "classify.expected") << classify_output(**model, query, text);
+  return *std::move(model);
+}
+
+// Returns a model with a head for `task`.
+std::unique_ptr<const TextModel> make(const std::filesystem::path& directory, const char* task,
+                                      std::string_view query, std::string_view text) {
+  auto model = make(directory, small_modern_bert(fmt::format("ModernBertFor{}", task)));
+  const std::string classified = classify_output(*model, query, text);
+  std::ofstream(directory / "embed.expected")
+      << fmt::format("{:.5f} {}\n", similarity(*model, query, text), text);
+  std::ofstream(directory / "classify.expected") << classified;
+  std::ofstream(directory / "python.expected") << model->dim() << '\n' << classified;
+  return model;
+}
+
+void make_reranker(const std::filesystem::path& directory, const TextModel& embedder,
+                   std::string_view query, std::string_view text) {
+  std::string config = small_modern_bert("ModernBertForSequenceClassification");
+  const std::string_view labels = R"("num_labels":5)";
+  config.replace(config.find(labels), labels.size(), R"("num_labels":1)");
+  const auto model = make(directory, config);
+  std::ofstream reranked(directory / "rerank.expected"), found(directory / "search.expected");
+  for (const Ranked& each : rank(embedder, *model, query, text)) {
+    reranked << fmt::format("{:.5f} {}\n", each.score, each.text);
+    found << fmt::format("{:.5f} {:.5f} {}\n", each.similarity, each.score, each.text);
+  }
 }
 
 }  // namespace
@@ -60,6 +102,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path directory = argv[1];
   std::filesystem::create_directories(directory);
   using signalbox::engine::make;
-  make(directory / "scores", "ModernBertForSequenceClassification", argv[2], argv[3]);
-  make(directory / "spans", "ModernBertForTokenClassification", argv[2], argv[3]);
+  const auto scores = make(directory / "scores", "SequenceClassification", argv[2], argv[3]);
+  make(directory / "spans", "TokenClassification", argv[2], argv[3]);
+  signalbox::engine::make_reranker(directory / "ranks", *scores, argv[2], argv[3]);
 }
