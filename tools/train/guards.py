@@ -104,22 +104,24 @@ def prompts(data):
     rng, kept, kinds = random.Random(3), {}, []
     for e in corpus.jailbreak(data):
         kinds.append(e) if e["task"] == "jailbreak-type" else kept.setdefault((e["origin"], e["label"]), []).append(e)
-    yield from rng.sample(kinds, 3000)
-    most = {"passage": 2500, "in-passage": 1500, "generated": 1500, "generated-wishes": 1500, "promptfuzz": 500,
-            "everyday": 900, "mmlu-pro": 500, "part": 600, "written": 9000, "mined": 6000, "harmful": 250}
+    yield from rng.sample(kinds, 1500)
+    most = {"passage": 1500, "in-passage": 870, "generated": 880, "generated-wishes": 880, "promptfuzz": 180, "part": 220,
+            "everyday": 550, "mmlu-pro": 310, "harmful": 160, "arena": 740, "ifeval": 340, "self-instruct": 140,
+            "written": 9000}
     for (origin, _), found in sorted(kept.items()):
         yield from rng.sample(found, min(len(found), most.get(origin, 1200)))
 
     def make(text, label, origin, share=0.04):
         return corpus.example("jailbreak", text, label, share=share, origin=origin)
 
-    for row in rows(data, "benign_"):
+    found = rows(data, "benign_")
+    for row in rng.sample(found, len(found) * 3 // 4):
         yield make(row["text"], "benign", "guards")
     for row in rows(data, "attack_"):
         yield from corpus.repeated([make(row["text"], "jailbreak", "guards-attack")], 3)
     for text, label, kind in written(data, 16000):
         yield make(text, label, kind)
-    for text, label in scenes(data, 3000):
+    for text, label in scenes(data, 2400):
         yield make(text, label, "scenes")
 
 
@@ -151,11 +153,16 @@ def documents(data):
     rng = random.Random(9)
     passages, contexts = Cutter(data, rng), public(data)[3:]
     cut = lambda length: passages.cut(length) if rng.random() < 0.5 else piece(rng, rng.choice(contexts), length)
-    for _ in range(6000):
+    for _ in range(3500):
         yield make(cut(rng.randint(150, 1000)), "benign", "passage")
+    for text in rng.sample(harmless_wishes(data), 1200):  # a text that is only a request holds no other one
+        yield make(text, "benign", "prompt")
+    found = [row["text"] for row in rows(data, "benign_") if len(row["text"]) < 1200]
+    for text in rng.sample(found, 1200):
+        yield make(text, "benign", "prompt")
     overt = [text for text, label in corpus.asked(data) if label == "jailbreak" and len(text) < 400]
     tasks = off_task(data)
-    for i in range(6000):
+    for i in range(3500):
         text = rng.choice(overt) if i % 3 == 0 else rng.choice(tasks)[:400]
         lead = rng.choice(LEAD) if i % 3 else ""
         around = cut(rng.randint(100, max(150, 950 - len(text))))
