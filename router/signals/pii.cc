@@ -49,8 +49,8 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
                   finder_.find(inputs.request().turn_texts(), inputs, turn_scores));
     // The application writes these, so rules must do: a model would read all tools on every
     // request.
-    for (const std::string_view text :
-         {std::string_view(inputs.request().definitions), std::string_view(inputs.request().sent)}) {
+    for (const std::string_view text : {std::string_view(inputs.request().definitions),
+                                        std::string_view(inputs.request().sent)}) {
       finder_.find_by_rules(text, turn_scores);
       finder_.find_by_rules(text, history_scores);
     }

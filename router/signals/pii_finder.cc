@@ -99,8 +99,7 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
     }
   }
   for (size_t i = 0; i < texts.size(); ++i) {
-    found.in.push_back(
-        pii::find_pii(texts[i], std::move(by_model[i])));
+    found.in.push_back(pii::find_pii(texts[i], std::move(by_model[i])));
     add_encoded(texts[i], found.in.back());
   }
   return found;
