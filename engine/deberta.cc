@@ -25,7 +25,7 @@ DistanceRows distances_of(const DebertaConfig& config) {
 
 TrunkShape shape_of(const DebertaConfig& config, const DistanceRows& distances) {
   return {.vocabulary = config.vocabulary,
-          .types = std::max(config.types, 1),
+          .types = config.types == 0 ? 2 : config.types,  // without a table they are ignored
           .tokens_max = config.tokens_max,
           .ids_max = ids_max(config),
           .layers = config.layers,

@@ -67,12 +67,8 @@ Result<void> read_distances(const weights::HfObject& config, DebertaConfig& out)
   out.distance_max = most < 1 ? out.tokens_max : most;
   out.buckets = std::max(buckets, 0);
   out.span = out.buckets > 0 ? out.buckets : out.distance_max;
-  if (out.relative && out.buckets > 0 &&
-      (out.buckets < 2 || out.distance_max - 1 <= out.buckets / 2)) {
-    return fail(Code::kCorrupt,
-                "{}: {} buckets for distances below {}, expected at least 2 and "
-                "fewer than twice the distances",
-                config.where("position_buckets"), out.buckets, out.distance_max);
+  if (out.buckets == 1) {
+    return fail(Code::kCorrupt, "{}: 1, expected at least 2", config.where("position_buckets"));
   }
   return {};
 }

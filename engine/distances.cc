@@ -46,8 +46,9 @@ int32_t bucket_deberta(int32_t difference, int32_t buckets, int32_t distance_max
   const auto half = static_cast<float>(middle);
   const float log = std::log(static_cast<float>(size) / half);
   const float of_log = std::log(static_cast<float>(distance_max - 1) / half);
-  const auto steps = static_cast<int32_t>(std::ceil(log / of_log * (half - 1)));
-  return difference > 0 ? middle + steps : -middle - steps;
+  const float bucket = half + std::ceil(log / of_log * (half - 1));
+  if (!std::isfinite(bucket)) return -buckets;
+  return static_cast<int32_t>(difference > 0 ? bucket : -bucket);
 }
 
 }  // namespace signalbox::engine

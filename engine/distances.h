@@ -49,7 +49,8 @@ class DistanceBias {
 
 /// Returns the signed bucket of i - j as in DeBERTa-v2: up to half of `buckets` the difference
 /// itself, further away on a logarithmic scale that reaches `buckets` at `distance_max`. In single
-/// precision, too.
+/// precision, too. A scale without an end, for half of the buckets at `distance_max`, gives the
+/// first bucket as in Hugging Face's code. Requires buckets > 1.
 int32_t bucket_deberta(int32_t difference, int32_t buckets, int32_t distance_max);
 
 }  // namespace signalbox::engine
