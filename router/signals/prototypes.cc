@@ -41,8 +41,14 @@ double bias_of(std::string_view language) {
 }  // namespace
 
 double unrelated_similarity(std::string_view text) {
+  const LanguageShares shares = language_shares(text);
+  const auto english = shares.find("en");
   double out = 0;
-  for (const auto& [language, share] : language_shares(text)) out += share * bias_of(language);
+  for (const auto& [language, share] : shares) {
+    // A short English text may have only words that other languages have, too.
+    const bool is_minor = english != shares.end() && share <= english->second;
+    if (!is_minor) out += share * bias_of(language);
+  }
   return out;
 }
 

@@ -132,7 +132,8 @@ class Writer {
   inline static const std::vector<std::pair<std::string, Strings>> kSignals{
       {"keywords",
        {"{name: s, keywords: [a]}", "{name: s, patterns: ['a(b']}",
-        "{name: s, method: bm25, keywords: [a, b]}", "{name: s}"}},
+        "{name: s, method: bm25, keywords: [a, b]}", "{name: s, method: regex, keywords: ['a.b']}",
+        "{name: s, method: regex, keywords: ['c++ (']}", "{name: s}"}},
       {"embeddings",
        {"{name: s, threshold: 0.5, candidates: [a]}",
         "{name: s, threshold: 0.5, candidates: [a], aggregation_method: mean}"}},
