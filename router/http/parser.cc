@@ -23,6 +23,7 @@ std::string_view view(beast::string_view text) {
 
 /// The longest size line of a chunk with its extensions, and the longest trailer.
 constexpr size_t kChunkLineMax = 8 << 10;
+constexpr size_t kFieldMore = 4;  // the colon, the space and the line end of a field
 /// The most memory that is reserved for a body before its bytes have arrived.
 constexpr uint64_t kReserveMax = 1 << 20;
 
@@ -159,7 +160,7 @@ class RequestParser::Impl : public Base<true> {
 
   void on_field_impl(field name, beast::string_view text, beast::string_view value,
                      BeastError& failed) override {
-    if (in_trailer()) return take_trailer(text.size() + value.size(), failed);
+    if (in_trailer()) return take_trailer(text.size() + value.size() + kFieldMore, failed);
     switch (name) {
       case field::host:
         if (++hosts_ > 1) return refuse(400, "the request has more than one Host header", failed);
@@ -266,7 +267,7 @@ class ResponseParser::Impl : public Base<false> {
   }
   void on_field_impl(field name, beast::string_view text, beast::string_view value,
                      BeastError& failed) override {
-    if (in_trailer()) return take_trailer(text.size() + value.size(), failed);
+    if (in_trailer()) return take_trailer(text.size() + value.size() + kFieldMore, failed);
     if (name == field::transfer_encoding && !ascii::iequals(view(value), "chunked")) {
       failed = error::bad_transfer_encoding;
       return;

@@ -16,7 +16,7 @@
 namespace signalbox::http {
 namespace {
 
-constexpr int kBackgroundNice = 10;
+constexpr int kBackgroundNice = 5;
 
 /// Starts the work of ThreadPool::run; a named type because a lambda with captures inside co_await
 /// is not safe with g++ 12.

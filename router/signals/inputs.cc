@@ -105,6 +105,7 @@ Result<std::span<const std::vector<float>>> Inputs::classes(const engine::TextMo
   Pass<std::vector<std::vector<float>>>& pass = pass_of(classified_, &model, text);
   const auto answer_windows =
       [&](std::span<const std::string_view> windows) -> Result<std::vector<engine::Answer>> {
+    if (windows.size() > 1) SIGNALBOX_TRY_VOID(answer_ahead(model, windows));
     std::vector<engine::Answer> out;  // (windows, heads)
     for (const std::string_view window : windows) {
       SIGNALBOX_TRY(const auto results, answers(model, window));

@@ -182,9 +182,12 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       if (w % kAhead == 0 && windows.pieces.size() > 1) {
-        const std::span<const std::string_view> left = std::span(windows.pieces).subspan(w);
-        SIGNALBOX_TRY_VOID(
-            inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead))));
+        const auto left = std::span<const std::string_view>(windows.pieces).subspan(w);
+        const Result<void> read =
+            inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead)));
+        // What was found before the time was over stays found.
+        if (!read && out.score >= probability_threshold(signal)) break;
+        if (!read) return tl::unexpected<Error>(read.error());
       }
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
       const bool is_document =

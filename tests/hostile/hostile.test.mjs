@@ -36,7 +36,7 @@ routing:
 global:
   services:
     management_api: {port: ${managementPort}}
-    http: {header_timeout: 2s, body_timeout: 2s, connections_per_address_max: 200}
+    http: {header_timeout: 2s, body_timeout: 10s, connections_per_address_max: 200}
 `;
 
 let daemon, hostile, replyBytes;
