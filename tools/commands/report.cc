@@ -33,7 +33,13 @@ Result<spending::Day> day_option(const cxxopts::ParseResult& parsed, const char*
   return day;
 }
 
-Result<spending::Report> make_report(const cxxopts::ParseResult& parsed) {
+/// What to sum up. Errors are usage errors.
+struct Wanted {
+  spending::GroupBy by;
+  spending::Day first, last;
+};
+
+Result<Wanted> read_options(const cxxopts::ParseResult& parsed) {
   const std::string word = parsed["by"].as<std::string>();
   const auto by = spending::parse_group_by(word);
   if (!by) {
@@ -43,9 +49,13 @@ Result<spending::Report> make_report(const cxxopts::ParseResult& parsed) {
   const spending::Day today = spending::day_of(std::chrono::system_clock::now());
   SIGNALBOX_TRY(const spending::Day first, day_option(parsed, "since", 0));
   SIGNALBOX_TRY(const spending::Day last, day_option(parsed, "until", today));
+  return Wanted{*by, first, last};
+}
+
+Result<spending::Report> make_report(const cxxopts::ParseResult& parsed, const Wanted& wanted) {
   SIGNALBOX_TRY(const std::filesystem::path file, find_file(parsed));
   SIGNALBOX_TRY(spending::Database database, spending::Database::open(file, true));
-  return spending::sum_up(database, *by, first, last);
+  return spending::sum_up(database, wanted.by, wanted.first, wanted.last);
 }
 
 int report_command(int argc, char** argv) {
@@ -68,7 +78,12 @@ int report_command(int argc, char** argv) {
                  stderr);
       return kExitUsage;
     }
-    const auto made = make_report(parsed);
+    const auto wanted = read_options(parsed);
+    if (!wanted) {
+      std::fprintf(stderr, "signalbox report: %s\n", wanted.error().message.c_str());
+      return kExitUsage;
+    }
+    const auto made = make_report(parsed, *wanted);
     if (!made) return report(made.error());
     const std::string text = parsed.count("json") > 0 ? spending::report_json(*made) + "\n"
                                                       : spending::report_text(*made);
