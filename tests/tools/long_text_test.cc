@@ -65,7 +65,7 @@ global:
   }
   loaded->config.http.model_dtype = config::ModelDtype::kF32;
   const auto open = [](const config::Config& config) {
-    return models::open_models(config, models::MissingModels::kRefuse,
+    return models::open_models(config, models::MissingModels{.stand_in = false},
                                models::open_directly(config.http));
   };
   auto daemon = daemon::Daemon::start(std::move(loaded->config), open);

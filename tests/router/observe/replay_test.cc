@@ -50,7 +50,7 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
 }
 
 Account looped() {
-  Account out = account("looped");
+  Account out = kept_account("looped");
   out.algorithm = "fusion";
   out.used_up = "calls";
   out.began = out.ended = std::chrono::steady_clock::now();
