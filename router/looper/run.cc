@@ -61,18 +61,20 @@ void Run::drop_all(std::string_view why, Code code, Orders& orders) {
   }
 }
 
-// Queued calls that a bound forbids are dropped.
-void Run::start_queued(Orders& orders) {
+// Returns true if a bound forbids queued calls, which are then dropped.
+bool Run::start_queued(Orders& orders) {
   const uint32_t own = algorithm_->concurrent_max();
   const size_t most = own > 0 ? std::min(own, bounds_.concurrent) : bounds_.concurrent;
   size_t running = open();
+  bool has_dropped = false;
   for (size_t i = step_begin_; i < turns_.size(); ++i) {
     Turn& turn = turns_[i];
     if (turn.state != Turn::State::kQueued) continue;
-    if (running >= most) return;
+    if (running >= most) break;
     check_bounds();
     if (!used_up_.empty()) {
       drop(turn, Code::kCancelled, "the budget of the request is used up");
+      has_dropped = true;
       continue;
     }
     turn.state = Turn::State::kOpen;
@@ -80,6 +82,15 @@ void Run::start_queued(Orders& orders) {
     ++running;
     orders.start.push_back(i);
   }
+  return has_dropped;
+}
+
+void Run::add_step(Step step, Milliseconds elapsed, Orders& orders) {
+  drop_all("another step began without it", Code::kCancelled, orders);
+  step_begin_ = turns_.size();
+  for (Call& call : step.calls) turns_.push_back({.call = std::move(call)});
+  step_end_.reset();
+  if (step.limit.count() > 0) step_end_ = elapsed + step.limit;
 }
 
 Run::Orders Run::advance(Milliseconds elapsed) {
@@ -90,26 +101,22 @@ Run::Orders Run::advance(Milliseconds elapsed) {
     drop_all("it did not answer within the time of its round", Code::kDeadline, orders);
     step_end_.reset();
   }
+  // The algorithm looks first: a call that was queued may not be needed any more.
   while (!answer_) {
-    start_queued(orders);
     const bool may_call = used_up_.empty();
     Step step = algorithm_->next(turns_, may_call);
     if (step.answer) {
       answer_ = std::move(step.answer);
       break;
     }
-    if (step.calls.empty() && open() > 0) return orders;
-    if (step.calls.empty() || !may_call) {
-      answer_ = Result<Answer>(fail(Code::kInternal, "the algorithm comes to no end"));
-      break;
+    if (!step.calls.empty() && may_call) {
+      check_bounds();
+      if (!used_up_.empty()) continue;
+      add_step(std::move(step), elapsed, orders);
     }
-    check_bounds();
-    if (!used_up_.empty()) continue;
-    drop_all("another step began without it", Code::kCancelled, orders);
-    step_begin_ = turns_.size();
-    for (Call& call : step.calls) turns_.push_back({.call = std::move(call)});
-    step_end_.reset();
-    if (step.limit.count() > 0) step_end_ = elapsed + step.limit;
+    if (start_queued(orders)) continue;
+    if (open() > 0) return orders;
+    answer_ = Result<Answer>(fail(Code::kInternal, "the algorithm comes to no end"));
   }
   drop_all("the answer came without it", Code::kCancelled, orders);
   return orders;

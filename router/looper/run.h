@@ -62,7 +62,8 @@ class Run {
   bool is_step_over(Milliseconds elapsed) const;
   void drop(Turn& turn, Code code, std::string_view why);
   void drop_all(std::string_view why, Code code, Orders& orders);
-  void start_queued(Orders& orders);
+  bool start_queued(Orders& orders);
+  void add_step(Step step, Milliseconds elapsed, Orders& orders);
   size_t open() const;
 
   const std::unique_ptr<const Algorithm> algorithm_;
