@@ -34,12 +34,12 @@ Result<spending::Day> day_option(const cxxopts::ParseResult& parsed, const char*
 }
 
 /// What to sum up. Errors are usage errors.
-struct Wanted {
+struct ReportOptions {
   spending::GroupBy by;
   spending::Day first, last;
 };
 
-Result<Wanted> read_options(const cxxopts::ParseResult& parsed) {
+Result<ReportOptions> read_report_options(const cxxopts::ParseResult& parsed) {
   const std::string word = parsed["by"].as<std::string>();
   const auto by = spending::parse_group_by(word);
   if (!by) {
@@ -49,10 +49,11 @@ Result<Wanted> read_options(const cxxopts::ParseResult& parsed) {
   const spending::Day today = spending::day_of(std::chrono::system_clock::now());
   SIGNALBOX_TRY(const spending::Day first, day_option(parsed, "since", 0));
   SIGNALBOX_TRY(const spending::Day last, day_option(parsed, "until", today));
-  return Wanted{*by, first, last};
+  return ReportOptions{*by, first, last};
 }
 
-Result<spending::Report> make_report(const cxxopts::ParseResult& parsed, const Wanted& wanted) {
+Result<spending::Report> make_report(const cxxopts::ParseResult& parsed,
+                                     const ReportOptions& wanted) {
   SIGNALBOX_TRY(const std::filesystem::path file, find_file(parsed));
   SIGNALBOX_TRY(spending::Database database, spending::Database::open(file, true));
   return spending::sum_up(database, wanted.by, wanted.first, wanted.last);
@@ -78,7 +79,7 @@ int report_command(int argc, char** argv) {
                  stderr);
       return kExitUsage;
     }
-    const auto wanted = read_options(parsed);
+    const auto wanted = read_report_options(parsed);
     if (!wanted) {
       std::fprintf(stderr, "signalbox report: %s\n", wanted.error().message.c_str());
       return kExitUsage;
