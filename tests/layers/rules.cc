@@ -313,9 +313,10 @@ Problems check_built(const std::vector<File>& tree) {
     if (!path.starts_with(directory)) return false;
     path.remove_prefix(directory.size());
     if (list.text.find(path) != std::string::npos) return true;
+    if (list.text.find("file(GLOB") == std::string::npos) return false;
+    if (path.find('/') == std::string::npos) return list.text.find(" *.cc") != std::string::npos;
     const std::string_view folder = path.substr(0, path.rfind('/'));
-    return folder.size() < path.size() && list.text.find("file(GLOB") != std::string::npos &&
-           (list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
+    return (list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
             list.text.find(fmt::format(" {}", folder)) != std::string::npos);
   };
   for (const File& file : tree) {

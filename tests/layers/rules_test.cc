@@ -151,6 +151,10 @@ TEST(Built, a_file_is_named_from_the_directory_of_a_list_above_it) {
   EXPECT_THAT(check_built({{"base/CMakeLists.txt", "base/a_test.cc a_test.cc"}, source}),
               ElementsAre(HasSubstr("tests/base/a_test.cc:1: no CMakeLists.txt")));
   EXPECT_THAT(check_built({{"README.md", "tests/base/a_test.cc"}, source}), SizeIs(1));
+  EXPECT_THAT(check_built({{"tests/base/CMakeLists.txt", "file(GLOB sources *.cc)"}, source}),
+              IsEmpty());
+  EXPECT_THAT(check_built({{"tests/CMakeLists.txt", "file(GLOB sources *.cc)"}, source}),
+              SizeIs(1));
 }
 
 TEST(Words, a_note_to_self_is_found_as_a_whole_word) {
