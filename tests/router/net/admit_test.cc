@@ -68,7 +68,7 @@ listeners:
 providers:
   defaults: {default_model: blind}
   models:
-    - {name: blind, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
+    - {name: blind, backend_refs: [{name: a, type: echo}]}
     - {name: small, backend_refs: [{name: a, endpoint: "127.0.0.1:9"}]}
 routing:
   modelCards:
