@@ -41,7 +41,7 @@ std::unique_ptr<Daemon> start(uint16_t first, uint16_t second, std::string_view 
 Reply chat_with(const Daemon& daemon, std::string_view model, std::string_view text) {
   Wire client = Wire::connect(daemon.port("http"));
   client.send(post(
-      "/v1/chat_with/completions",
+      "/v1/chat/completions",
       fmt::format(R"({{"n": 1e0, "model":"{}", "messages":[{{"role":"user","content":"{}"}}]}})",
                   model, text)));
   return client.read_reply();
@@ -127,7 +127,7 @@ TEST(Failover, a_model_that_the_client_names_is_replaced_only_where_the_file_say
 
 TEST(Failover, keeps_no_answer_of_the_model_that_stood_in) {
   Kept second(
-      ok(R"({"object":"chat_with.completion","choices":[{"index":0,"message":{"role":"assistant",)"
+      ok(R"({"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",)"
          R"("content":"x"},"finish_reason":"stop"}]})"));
   const auto daemon = start(closed_port(), second.port());
   for (int i = 1; i <= 2; ++i) {
