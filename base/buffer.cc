@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include <new>
+
 namespace signalbox {
 namespace {
 
@@ -16,7 +18,7 @@ void* allocate_aligned(size_t bytes) {
   const size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
-  SIGNALBOX_CHECK(memory != nullptr);
+  if (memory == nullptr) throw std::bad_alloc();
   // This is only advice: a system without huge pages uses small ones.
   if (alignment == kHugePage) ::madvise(memory, rounded, MADV_HUGEPAGE);
   return memory;

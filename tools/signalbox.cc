@@ -1,11 +1,16 @@
 // The program's entry point: finds the sub-command and runs it.
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <initializer_list>
+#include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "tools/command.h"
 
@@ -40,6 +45,33 @@ int with_output(int status) {
   return kExitFailure;
 }
 
+/// A process that gets no memory or no thread ends with a message, whichever thread notices it.
+[[noreturn]] void end_without_resources() {
+  constexpr int kExitAborted = 134;
+  try {
+    if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    std::fputs(
+        "signalbox: there is not enough memory; raise the limit (ulimit -v, or that of the "
+        "container)\n",
+        stderr);
+    std::_Exit(kExitFailure);
+  } catch (const std::system_error& error) {
+    std::fprintf(
+        stderr,
+        "signalbox: a thread or another resource is missing: %s; raise the limits of memory "
+        "and processes (ulimit -v, ulimit -u)\n",
+        error.what());
+    std::_Exit(kExitFailure);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "signalbox: a bug: %s\n", error.what());
+  } catch (...) {
+  }
+  std::signal(SIGABRT, SIG_DFL);
+  std::raise(SIGABRT);
+  std::_Exit(kExitAborted);
+}
+
 int run(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "help" && argc > 2) {
@@ -67,5 +99,6 @@ int run(int argc, char** argv) {
 }  // namespace signalbox::tools
 
 int main(int argc, char** argv) {
+  std::set_terminate(signalbox::tools::end_without_resources);
   return signalbox::tools::with_output(signalbox::tools::run(argc, argv));
 }

@@ -32,6 +32,34 @@ std::optional<address> address_of(std::string_view host) {
   return parsed;
 }
 
+/// Returns true for the origin of an extension or a desktop program, such as vscode-webview://x.
+bool is_program(std::string_view origin) {
+  return origin.find("://") != std::string_view::npos && !origin.starts_with("http://") &&
+         !origin.starts_with("https://") && !origin.starts_with("file://");
+}
+
+/// Returns true if a page was read from the host that its request is sent to, and the host is
+/// localhost or an IP address.
+bool is_own_page(std::string_view origin, std::optional<std::string_view> host) {
+  const size_t scheme = origin.find("://");
+  if (!host || scheme == std::string_view::npos || origin.substr(scheme + 3) != *host) return false;
+  const std::string_view name = without_port(*host);
+  return ascii::iequals(name, "localhost") || address_of(name);
+}
+
+bool is_json(std::optional<std::string_view> type) {
+  constexpr std::string_view kJson = "application/json";
+  return type && ascii::iequals(type->substr(0, kJson.size()), kJson);
+}
+
+http::Task<> send(http::Exchange exchange, http::Refusal refusal,
+                  const http::ErrorBody& error_body) {
+  http::Headers fields;
+  fields.add("Content-Type", "application/json");
+  const std::string body = error_body(refusal.status, refusal.message);
+  co_await exchange.reply.send(refusal.status, fields, body);
+}
+
 http::Task<> refuse(http::Exchange exchange) {
   http::Headers fields;
   fields.add("Content-Type", "application/json");
@@ -60,6 +88,41 @@ bool Hosts::admit(std::optional<std::string_view> host) const {
   if (!address) return false;
   const auto own = address_of(address_);
   return address->is_loopback() || (own && (own->is_unspecified() || *own == *address));
+}
+
+std::optional<http::Refusal> Origins::refuse(const http::Request& request) const {
+  const auto origin = request.headers.find("origin");
+  const auto site = request.headers.find("sec-fetch-site");
+  const bool is_foreign = site && (*site == "cross-site" || *site == "same-site");
+  if (!origin && !is_foreign) return std::nullopt;
+  const std::string_view page = origin.value_or("");
+  const bool is_allowed = std::any_of(allowed_.begin(), allowed_.end(), [&](const auto& each) {
+    return each == "*" || ascii::iequals(each, page);
+  });
+  if (!is_allowed && !is_program(page) && !is_own_page(page, request.headers.find("host"))) {
+    return http::Refusal{403,
+                         "this web page may not send requests here; name its origin in "
+                         "global.services.http.allowed_origins to allow it"};
+  }
+  if (request.method != "POST" || is_json(request.headers.find("content-type")))
+    return std::nullopt;
+  return http::Refusal{415, "expected Content-Type: application/json from a web page"};
+}
+
+http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, http::Handler next) {
+  struct Guarded {
+    Origins origins;
+    http::ErrorBody error_body;
+    http::Handler next;
+  };
+  // All copies of the std::function share it.
+  auto guarded = std::make_shared<const Guarded>(
+      Guarded{std::move(origins), std::move(error_body), std::move(next)});
+  return [guarded](http::Exchange exchange) {
+    auto refusal = guarded->origins.refuse(exchange.request);
+    return refusal ? send(exchange, *std::move(refusal), guarded->error_body)
+                   : guarded->next(exchange);
+  };
 }
 
 http::Handler only_for(Admits admits, http::Handler next) {

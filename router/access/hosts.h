@@ -32,6 +32,26 @@ class Hosts {
   std::vector<std::string> names_;
 };
 
+/// The web pages whose scripts may send requests to the listeners for clients. Programs send no
+/// Origin. A page of any site can send requests to an address that only its reader's machine
+/// reaches.
+class Origins {
+ public:
+  explicit Origins(std::vector<std::string> allowed) : allowed_(std::move(allowed)) {}
+
+  /// Returns why a request is refused, or nullopt. A request with an Origin must come from an
+  /// allowed origin, or from a page under the Host that it is sent to, if that is localhost or an
+  /// IP address; a name could lead anywhere. Its body must be JSON, because pages may send other
+  /// types without permission. Origins of other schemes than http(s) are those of programs.
+  std::optional<http::Refusal> refuse(const http::Request& request) const;
+
+ private:
+  std::vector<std::string> allowed_;
+};
+
+/// Passes requests to `next` unless they are refused.
+http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, http::Handler next);
+
 /// Decides whether a request may be handled at all.
 using Admits = std::function<bool(const http::Request& request)>;
 

@@ -116,41 +116,53 @@ AdminReply change(const http::Request& request, const Find& find, bool needs_sam
   Reloader* reloader = find();
   if (reloader == nullptr) return no_file();
   std::optional<access::Failure> refused;
-  const auto result = reloader->apply(
-      [&](const serving::ServingState& serving, const std::string* disk) -> Result<std::string> {
-        const auto match = request.headers.find("if-match");
-        if (match && !has_tag(*match, etag_of(serving))) {
-          refused = {412, "CONFIG_CHANGED",
-                     "the configuration has changed; read it again and repeat the change"};
-          return fail(Code::kInvalid, "");
-        }
-        if (needs_same_file && disk == nullptr) {
-          refused = {409, "CONFIG_MISSING",
-                     "the file cannot be read, so a part of it cannot be changed; restore it, "
-                     "or replace it as a whole with PUT"};
-          return fail(Code::kInvalid, "");
-        }
-        if (needs_same_file && *disk != serving.text) {
-          refused = {409, "CONFIG_CHANGED",
-                     "the file differs from the active configuration; reload it, or "
-                     "replace it as a whole"};
-          return fail(Code::kInvalid, "");
-        }
-        SIGNALBOX_TRY(std::string text, make(*reloader, serving));
-        const std::string name = reloader->file().string();
-        SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
-        SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
-        // Otherwise a caller with write access could grant itself every right.
-        if (before != after &&
-            serving.access.check(access::kSecretView, access::credentials_of(request)) !=
-                access::Access::Verdict::kGranted) {
-          refused = {403, "FORBIDDEN",
-                     "global.services.management_api: only a role with every permission may change "
-                     "access rights"};
-          return fail(Code::kInvalid, "");
-        }
-        return text;
-      });
+  const auto result = reloader->apply([&](const serving::ServingState& serving,
+                                          const std::string* disk) -> Result<std::string> {
+    const auto match = request.headers.find("if-match");
+    if (match && !has_tag(*match, etag_of(serving))) {
+      refused = {412, "CONFIG_CHANGED",
+                 "the configuration has changed; read it again and repeat the change"};
+      return fail(Code::kInvalid, "");
+    }
+    if (needs_same_file && disk == nullptr) {
+      refused = {409, "CONFIG_MISSING",
+                 "the file cannot be read, so a part of it cannot be changed; restore it, "
+                 "or replace it as a whole with PUT"};
+      return fail(Code::kInvalid, "");
+    }
+    if (needs_same_file && *disk != serving.text) {
+      refused = {409, "CONFIG_CHANGED",
+                 "the file differs from the active configuration; reload it, or "
+                 "replace it as a whole"};
+      return fail(Code::kInvalid, "");
+    }
+    SIGNALBOX_TRY(std::string text, make(*reloader, serving));
+    const std::string name = reloader->file().string();
+    SIGNALBOX_TRY(const std::string before, config::management_of(serving.text, name));
+    SIGNALBOX_TRY(const std::string after, config::management_of(text, name));
+    // Otherwise a caller with write access could grant itself every right.
+    if (before != after &&
+        serving.access.check(access::kSecretView, access::credentials_of(request)) !=
+            access::Access::Verdict::kGranted) {
+      refused = {403, "FORBIDDEN",
+                 "global.services.management_api: only a role with every permission may change "
+                 "access rights"};
+      return fail(Code::kInvalid, "");
+    }
+    // Without tokens the caller is any program of this machine, and may have less access to the
+    // environment than the router has.
+    SIGNALBOX_TRY(const std::vector<std::string> variables,
+                  config::new_variables(serving.text, text, name));
+    if (!serving.access.asks_for_tokens() && !variables.empty()) {
+      refused = {403, "FORBIDDEN",
+                 fmt::format("without management_api.auth a change may not use a variable of the "
+                             "environment in a new place or beside another address: {}; change "
+                             "the file itself",
+                             variables.front())};
+      return fail(Code::kInvalid, "");
+    }
+    return text;
+  });
   return reply_to_change(result, refused);
 }
 

@@ -134,6 +134,35 @@ std::string addresses(const Node& node, bool deep) {
   return out;
 }
 
+// --- variables of the environment ---
+
+/// A variable with its key and the addresses around it.
+using Uses = std::vector<std::pair<std::string, std::string>>;
+
+void collect_variables(const Node& node, std::string_view key, const std::string& around,
+                       Uses& out) {
+  const std::string low = folded(key);
+  if (node.kind == yaml::Kind::kScalar) {
+    const auto add = [&](std::string_view variable) {
+      out.emplace_back(variable, fmt::format("{} {}\n{}", variable, low, around));
+    };
+    if (low == "env" || low.ends_with("_env")) add(node.scalar);
+    std::string_view rest = node.scalar;
+    for (size_t open = 0; (open = rest.find("${")) != std::string_view::npos;) {
+      rest.remove_prefix(open + 2);
+      add(rest.substr(0, rest.find_first_of(":}")));
+    }
+  }
+  const bool has_address = !addresses(node, false).empty();
+  const std::string inside = addresses(node, true);
+  for (const Node& item : node.items) collect_variables(item, key, around, out);
+  for (const yaml::Entry& entry : node.entries) {
+    const bool is_value = entry.value.kind == yaml::Kind::kScalar;
+    const bool counts = has_address || (is_value && !inside.empty());
+    collect_variables(entry.value, entry.key, counts ? inside : around, out);
+  }
+}
+
 /// A place in the current document: with its secrets, and as clients see it. Null if there is none.
 struct Served {
   const Node* clear = nullptr;
@@ -337,6 +366,22 @@ Result<std::string> management_of(std::string_view text, std::string_view name) 
     if (node == nullptr) return std::string();
   }
   return yaml::write(*node);
+}
+
+Result<std::vector<std::string>> new_variables(std::string_view current, std::string_view changed,
+                                               std::string_view name) {
+  SIGNALBOX_TRY(const Node old_root, read(current, name));
+  SIGNALBOX_TRY(const Node new_root, read(changed, name));
+  Uses before, after;
+  collect_variables(old_root, "", "", before);
+  collect_variables(new_root, "", "", after);
+  std::vector<std::string> out;
+  for (const auto& use : after) {
+    const bool is_known = std::find(before.begin(), before.end(), use) != before.end();
+    if (!is_known && std::find(out.begin(), out.end(), use.first) == out.end())
+      out.push_back(use.first);
+  }
+  return out;
 }
 
 Result<std::string> show(std::string_view text, std::string_view name, Syntax syntax,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/yaml.h"
@@ -57,6 +58,11 @@ bool mask_secrets(yaml::Node& root);
 /// True if a comment of the file reveals a secret: "# api_key: abc", "#password=abc", a URL with a
 /// login. Text that only resembles a comment counts as one.
 bool comments_tell_secrets(std::string_view text);
+
+/// The variables of the environment that `changed` uses where `current` does not: for another key,
+/// or beside another address. Errors: kInvalid, kTooLarge.
+Result<std::vector<std::string>> new_variables(std::string_view current, std::string_view changed,
+                                               std::string_view name);
 
 /// Replaces every kMasked in `root` by the value in `current`. True if there was one. kInvalid
 /// names a place without a current value for the same address.

@@ -32,6 +32,8 @@ struct HttpLimits {
   std::chrono::milliseconds idle_timeout{75'000};    // between requests on a kept connection
   std::chrono::milliseconds connect_timeout{3'000};  // to an upstream
   uint32_t connections_max = 10'000;
+  uint32_t connections_per_address_max = 0;    // 0: half of connections_max
+  std::vector<std::string> allowed_origins;    // of browser pages; "*": all
   uint32_t threads = 0;                        // event loops; 0: one per processor
   uint32_t reply_header_bytes_max = 64 << 10;  // of an upstream
   uint32_t upstream_idle_max = 64;             // kept connections to one upstream per event loop

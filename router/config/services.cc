@@ -30,6 +30,12 @@ constexpr Key kHttpKeys[] = {
              "Time limit of a connection to an upstream. Default: 3s."),
     integer(FIELD(HttpLimits, connections_max), 1, 10'000'000,
             "Client connections at a time. Default: 10000."),
+    integer(FIELD(HttpLimits, connections_per_address_max), 0, 10'000'000,
+            "Connections from one address at a time. 0 (default): half of `connections_max`."),
+    texts(FIELD(HttpLimits, allowed_origins),
+          "Origins of web pages that may send requests from browsers, such as "
+          "`https://chat.example.com`, or `*`. Default: pages under localhost and under the "
+          "listener's own IP address."),
     integer(FIELD(HttpLimits, threads), 0, 1024, "Event loops. 0 (default): one per processor."),
     bytes(FIELD(HttpLimits, reply_header_bytes_max), 1024, 1 << 24,
           "Greatest size of the header of an upstream's reply. Default: 64KiB."),
@@ -52,8 +58,9 @@ constexpr Key kHttpKeys[] = {
              "Time limit of the last checks of a streamed reply; after it the rest passes "
              "unchecked. Default: 500ms."),
     bytes(FIELD(HttpLimits, bodies_bytes_max), 1024, int64_t{1} << 40,
-          "Greatest size of the bodies of all requests in flight; further ones get 429. Default: "
-          "1GiB."),
+          "Greatest memory of the bodies of all requests in flight; further ones get 429. A body "
+          "that has arrived counts three times: what is read from it and what is sent on count, "
+          "too. Default: 1GiB."),
     duration(FIELD(HttpLimits, drain_timeout), 0ms, 1h,
              "Time limit of requests in flight at shutdown. Default: 10s."),
 };

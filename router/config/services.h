@@ -94,7 +94,8 @@ struct RouterSettings {
   bool include_config_models_in_list = false;
   StreamedBody streamed_body;
   SkipProcessing skip_processing;
-  bool entropy_reasoning = false;  // Signalbox only
+  bool entropy_reasoning = false;   // Signalbox only
+  bool guards_named_models = true;  // Signalbox only
   ModelSelection model_selection;
   Learning learning;
 };

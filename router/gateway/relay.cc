@@ -18,7 +18,10 @@ http::Headers reply_fields(const http::Headers& upstream, const http::Headers& o
   for (size_t i = 0; i < upstream.size(); ++i) {
     const http::Field field = upstream[i];
     const auto own = ours.find(field.name);
-    if (passes(i) && !own) out.add(field.name, field.value);
+    // A server's cookie would identify the router's client to it, or one client to another's
+    // session.
+    const bool is_cookie = ascii::iequals(field.name, "set-cookie");
+    if (passes(i) && !own && !is_cookie) out.add(field.name, field.value);
     // The operator of the server looks for its own name of the request, if it has one.
     const bool is_id =
         ascii::iequals(field.name, "x-request-id") || ascii::iequals(field.name, "request-id");

@@ -5,6 +5,7 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
@@ -36,9 +37,21 @@ bool ConnectionCounter::wait_until_empty(std::chrono::milliseconds limit) {
   return empty_.wait_for(lock, limit, [this] { return count_.load() == 0; });
 }
 
-Connection::Connection(Socket socket, ServerState& shared, const ListenerState& state,
-                       LoopConnections& connections)
+uint32_t AddressCounter::enter(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  return ++counts_[address];
+}
+
+void AddressCounter::leave(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = counts_.find(address);
+  if (--found->second == 0) counts_.erase(found);
+}
+
+Connection::Connection(Socket socket, std::string address, ServerState& shared,
+                       const ListenerState& state, LoopConnections& connections)
     : stream_(std::move(socket)),
+      address_(std::move(address)),
       shared_(shared),
       listener_state_(state),
       connections_(connections),
@@ -52,6 +65,7 @@ Connection::~Connection() {
   (previous_ != nullptr ? previous_->next_ : connections_.first) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
   release_body();
+  shared_.addresses.leave(address_);
   shared_.open_connections.leave();
 }
 
@@ -111,13 +125,24 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
   if (c.listener_state_.tls != nullptr && !co_await c.accept_tls()) co_return;
   if (!admitted) {
     ++c.shared_.refused_connections;
-    Refusal full{503, "the router has too many connections open"};
+    Refusal full{503, "the router has too many connections open, from this address or in total"};
     co_await c.refuse(std::move(full));
     co_await c.linger();
     co_return;
   }
   do {
-    const Received received = co_await c.receive();
+    bool has_memory = true;
+    Received received = Received::kRefused;
+    try {
+      received = co_await c.receive();
+    } catch (const std::bad_alloc&) {
+      has_memory = false;
+    }
+    if (!has_memory) {
+      c.request_.body = {};
+      Refusal full{500, "the router has too little memory for the request"};
+      co_await c.refuse(std::move(full));
+    }
     if (received == Received::kEnd) co_return;
     if (received == Received::kRefused) break;
     co_await c.handle();
@@ -136,6 +161,7 @@ Task<bool> Connection::accept_tls() {
 }
 
 Task<Connection::Received> Connection::receive() {
+  request_.peer = std::hash<std::string>()(address_);
   request_.headers.clear();
   request_.body.clear();
   release_body();
@@ -151,7 +177,9 @@ Task<Connection::Received> Connection::receive() {
         co_return co_await refuse(std::move(refusal));
       }
       in_.consume(*used);
-      if (!reserve_body(request_.body.size())) {
+      // What is made of a body is counted as soon as it is whole.
+      const uint64_t held = (parser.done() ? kBodyCopies : 1) * request_.body.size();
+      if (!reserve_body(held)) {
         ++shared_.refused_bodies;
         request_.body = {};
         release_body();  // other requests need not wait until this client has read its reply

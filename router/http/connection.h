@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <unordered_map>
 
 #include "router/config/config.h"
 #include "router/http/deadline.h"
@@ -30,11 +32,24 @@ class ConnectionCounter {
   std::condition_variable empty_;
 };
 
+/// Counts the open connections of each address. Thread-safe.
+class AddressCounter {
+ public:
+  /// Returns the number of connections from the address, this one included.
+  uint32_t enter(const std::string& address);
+  void leave(const std::string& address);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, uint32_t> counts_;
+};
+
 /// State that the connections of one server share. It outlives them.
 struct ServerState {
   config::HttpLimits limits;
   ErrorBody error_body;
   ConnectionCounter open_connections;
+  AddressCounter addresses;
   std::atomic<uint64_t> body_bytes{0};  // held by the requests that are being read or handled
   std::atomic<uint64_t> refused_connections{0};
   std::atomic<uint64_t> refused_bodies{0};
@@ -58,7 +73,8 @@ struct LoopConnections {
 /// Owned by its coroutine, and by the pending wait on its socket.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Socket socket, ServerState& shared, const ListenerState& state,
+  /// `address` is the client's, and already counted.
+  Connection(Socket socket, std::string address, ServerState& shared, const ListenerState& state,
              LoopConnections& connections);
   ~Connection();
 
@@ -86,6 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_readable();
 
   Stream stream_;
+  const std::string address_;
   ServerState& shared_;
   const ListenerState& listener_state_;
   LoopConnections& connections_;

@@ -17,10 +17,15 @@ namespace signalbox::http {
 /// never sends itself.
 std::string_view status_text(int status);
 
+/// A request holds its body, what is remembered of it (at most as much again), and the edited copy
+/// for the server. So a body that has arrived counts this many times towards `bodies_bytes_max`.
+inline constexpr uint64_t kBodyCopies = 3;
+
 struct Request {
   std::string method;
   std::string target;  // in origin form, "/v1/models?limit=2"; the parser removes scheme and host
   int version = 11;    // 10 or 11
+  uint64_t peer = 0;   // equal for the requests from one address; 0: unknown
   Headers headers;
   std::string body;
 

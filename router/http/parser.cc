@@ -23,11 +23,9 @@ std::string_view view(beast::string_view text) {
 
 /// The longest size line of a chunk with its extensions, and the longest trailer.
 constexpr size_t kChunkLineMax = 8 << 10;
+constexpr size_t kFieldMore = 4;  // the colon, the space and the line end of a field
 /// The most memory that is reserved for a body before its bytes have arrived.
 constexpr uint64_t kReserveMax = 1 << 20;
-/// simdjson reads this far past the end of its input. With this room the body need not be copied
-/// for it.
-constexpr size_t kJsonPadding = 64;
 
 template <bool kIsRequest>
 class Base : public beast::http::basic_parser<kIsRequest> {
@@ -57,15 +55,20 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   /// Trailers arrive like headers and are dropped: a field that routes or authenticates must not
   /// come after the body.
   bool in_trailer() { return this->is_header_done(); }
+  void take_trailer(size_t bytes, BeastError& failed) {
+    if ((trailer_bytes_ += bytes) > kChunkLineMax) failed = error::header_limit;
+  }
 
   void on_body_init_impl(const boost::optional<uint64_t>& length, BeastError&) override {
-    if (kIsRequest && length) body_.reserve(std::min(*length, kReserveMax) + kJsonPadding);
+    if (kIsRequest && length) body_.reserve(std::min(*length, kReserveMax));
   }
   size_t on_body_impl(beast::string_view bytes, BeastError&) override {
     body_.append(bytes.data(), bytes.size());
     return bytes.size();
   }
-  void on_chunk_header_impl(uint64_t, beast::string_view, BeastError&) override {}
+  void on_chunk_header_impl(uint64_t, beast::string_view extensions, BeastError& failed) override {
+    if (extensions.size() > kChunkLineMax) failed = error::bad_chunk_extension;
+  }
   size_t on_chunk_body_impl(uint64_t, beast::string_view bytes, BeastError&) override {
     body_.append(bytes.data(), bytes.size());
     return bytes.size();
@@ -73,7 +76,15 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   void on_finish_impl(BeastError&) override {}
 
   std::string& body_;
+  size_t trailer_bytes_ = 0;
 };
+
+/// Returns whether a header has a line that begins with white space and continues the one before
+/// (RFC 9112 section 5.2). Beast joins them; other proxies may read them differently.
+bool is_folded(std::string_view header) {
+  return header.find("\n ") != std::string_view::npos ||
+         header.find("\n\t") != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -101,6 +112,8 @@ class RequestParser::Impl : public Base<true> {
     const size_t used = take(bytes.substr(blank), failed);
     if (header && (header_bytes_ += used) > header_max_ && !failed) failed = error::header_limit;
     if (refused_) return tl::unexpected<Refusal>(std::move(*refused_));
+    if (header && is_folded(bytes.substr(blank, used)))
+      return tl::unexpected<Refusal>({400, "the request header has a folded line"});
     if (failed) return tl::unexpected<Refusal>(refusal(failed));
     return blank + used;
   }
@@ -115,7 +128,9 @@ class RequestParser::Impl : public Base<true> {
 
   Refusal refusal(const BeastError& failed) const {
     if (failed == error::header_limit) {
-      return {431, fmt::format("the request header is longer than {} bytes", header_max_)};
+      return {431, is_header_done()
+                       ? fmt::format("the request trailer is longer than {} bytes", kChunkLineMax)
+                       : fmt::format("the request header is longer than {} bytes", header_max_)};
     }
     if (failed == error::body_limit) {
       return {413, fmt::format("the request body is longer than {} bytes", body_max_)};
@@ -145,7 +160,7 @@ class RequestParser::Impl : public Base<true> {
 
   void on_field_impl(field name, beast::string_view text, beast::string_view value,
                      BeastError& failed) override {
-    if (in_trailer()) return;
+    if (in_trailer()) return take_trailer(text.size() + value.size() + kFieldMore, failed);
     switch (name) {
       case field::host:
         if (++hosts_ > 1) return refuse(400, "the request has more than one Host header", failed);
@@ -252,7 +267,7 @@ class ResponseParser::Impl : public Base<false> {
   }
   void on_field_impl(field name, beast::string_view text, beast::string_view value,
                      BeastError& failed) override {
-    if (in_trailer()) return;
+    if (in_trailer()) return take_trailer(text.size() + value.size() + kFieldMore, failed);
     if (name == field::transfer_encoding && !ascii::iequals(view(value), "chunked")) {
       failed = error::bad_transfer_encoding;
       return;

@@ -90,6 +90,8 @@ Task<> Server::Impl::accept(Listening& listening) {
 void Server::Impl::admit(Socket socket, Loop& loop, const ListenerState& state) {
   const uint32_t open = shared.open_connections.enter();
   const uint32_t limit = shared.limits.connections_max;
+  const uint32_t configured = shared.limits.connections_per_address_max;
+  const uint32_t address_limit = configured != 0 ? configured : std::max(1U, limit / 2);
   if (open > limit + kRefusedMax) {
     shared.open_connections.leave();
     ++shared.refused_connections;
@@ -98,11 +100,22 @@ void Server::Impl::admit(Socket socket, Loop& loop, const ListenerState& state) 
   ErrorCode ignored;
   socket.non_blocking(true, ignored);
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  auto begin = [this, &loop, &state, admitted = open <= limit,
-                socket = std::move(socket)]() mutable {
-    if (loop.connections.draining) return shared.open_connections.leave();
-    auto connection =
-        std::make_shared<Connection>(std::move(socket), shared, state, loop.connections);
+  std::string address = socket.remote_endpoint(ignored).address().to_string();
+  const uint32_t of_address = shared.addresses.enter(address);
+  if (of_address > address_limit + kRefusedMax) {
+    shared.addresses.leave(address);
+    shared.open_connections.leave();
+    ++shared.refused_connections;
+    return;
+  }
+  auto begin = [this, &loop, &state, admitted = open <= limit && of_address <= address_limit,
+                address = std::move(address), socket = std::move(socket)]() mutable {
+    if (loop.connections.draining) {
+      shared.addresses.leave(address);
+      return shared.open_connections.leave();
+    }
+    auto connection = std::make_shared<Connection>(std::move(socket), std::move(address), shared,
+                                                   state, loop.connections);
     auto ended = [](std::exception_ptr failure) {
       if (!failure) return;
       try {

@@ -39,7 +39,10 @@ Result<std::string> Versions::keep(std::string_view text) const {
   std::string name = second;
   for (int i = 2; fs::exists(folder_ / (prefix_ + name), error); ++i)
     name = fmt::format("{}-{}", second, i);
-  SIGNALBOX_TRY_VOID(write_file(folder_ / (prefix_ + name), text));
+  // The configuration may hold secrets, so nobody else may read its copies.
+  FileWriter copy(folder_ / (prefix_ + name), Readers::kOwner);
+  copy.append(text);
+  SIGNALBOX_TRY_VOID(copy.commit());
   const std::vector<Version> all = list();
   for (size_t i = kKept; i < all.size(); ++i) fs::remove(all[i].file, error);
   return name;

@@ -243,5 +243,31 @@ TEST(Document, takes_no_aliases_in_a_patch) {
   EXPECT_TRUE(patched("a: &x [1]\nb: *x\n", "c: 1\n", "f.yaml")) << "the file may have them";
 }
 
+TEST(Document, finds_variables_that_a_change_uses_anew) {
+  const std::string text = R"(
+providers:
+  models:
+    - {name: a, access_key: "${KEY}", backend_refs: [{endpoint: "a:80"}]}
+    - {name: b, backend_refs: [{endpoint: "b:80", api_key_env: OTHER}]}
+routing: {decisions: [{name: d, plugins: [{configuration: {message: "${GREETING:-hi}"}}]}]}
+)";
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string next = text;
+    next.replace(next.find(from), from.size(), to);
+    const auto found = new_variables(text, next, "f.yaml");
+    EXPECT_TRUE(found);
+    return fmt::format("{}", fmt::join(*found, " "));
+  };
+  EXPECT_EQ(changed("name: d", "name: e"), "");
+  EXPECT_EQ(changed("name: a,", "name: c,"), "");
+  EXPECT_EQ(changed("\"a:80\"", "\"evil:80\""), "KEY");
+  EXPECT_EQ(changed("\"b:80\"", "\"evil:80\""), "OTHER");
+  EXPECT_EQ(changed("{endpoint: \"a:80\"}", "{endpoint: \"a:80\"}, {endpoint: \"evil:80\"}"),
+            "KEY");
+  EXPECT_EQ(changed("${GREETING:-hi}", "${SECRET}"), "SECRET");
+  EXPECT_EQ(changed("name: d,", "name: \"${SECRET:-x}\","), "SECRET");
+  EXPECT_EQ(changed("OTHER", "SECRET"), "SECRET");
+}
+
 }  // namespace
 }  // namespace signalbox::config

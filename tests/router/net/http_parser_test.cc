@@ -98,6 +98,9 @@ TEST(RequestParser, refuses_what_two_readers_could_read_differently) {
   EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "3\r\nabcd\r\n0\r\n\r\n")), 400);
   EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\n", "3 \nabc\r\n0\r\n\r\n")), 400);
   EXPECT_EQ(status_of(with("X: a\nContent-Length: 3\r\n", "abc")), 400);
+  EXPECT_EQ(status_of(with("X-A: b\r\n c\r\n", "")), 400);
+  EXPECT_EQ(status_of(with("X-A: b\r\n\tc\r\n", "")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding:\r\n chunked\r\n", "0\r\n\r\n")), 400);
   EXPECT_EQ(status_of(with("Host: b\r\n", "")), 400);
   EXPECT_EQ(status_of(with(std::string_view("X: a\0b\r\n", 8), "")), 400);
   EXPECT_EQ(status_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
@@ -127,6 +130,15 @@ TEST(RequestParser, names_the_limit_that_was_passed) {
   EXPECT_EQ(status_of("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" +
                       std::string(9000, 'x')),
             400);
+}
+
+TEST(RequestParser, bounds_trailers_that_come_at_once) {
+  const std::string chunks =
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
+  EXPECT_EQ(status_of(chunks + "X: y\r\n\r\n"), 200);
+  const Outcome out = read(chunks + "X: " + std::string(9000, 'y') + "\r\n\r\n");
+  EXPECT_EQ(out.refusal->status, 431);
+  EXPECT_EQ(out.refusal->message, "the request trailer is longer than 8192 bytes");
 }
 
 TEST(RequestParser, understands_one_expectation) {
