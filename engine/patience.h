@@ -1,7 +1,8 @@
 #pragma once
-// How long a caller is willing to wait: a deadline and a stop token.
+// How long a caller is willing to wait, and with whom it shares the model.
 
 #include <chrono>
+#include <cstdint>
 #include <stop_token>
 
 namespace signalbox::engine {
@@ -10,6 +11,8 @@ namespace signalbox::engine {
 struct Patience {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::stop_token stop = {};
+  uint64_t client = 0;   // equal for the requests of one client; clients take turns
+  bool is_long = false;  // one of many texts: it does not run in one pass with short requests
 };
 
 }  // namespace signalbox::engine

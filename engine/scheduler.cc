@@ -1,14 +1,19 @@
 // A request list under one lock, workers that splice batches off its front, and a watch thread that
 // fails expired requests while all workers are busy. Requests are list nodes throughout: one
 // allocation each, and they never move in memory. A batch contains requests of one kind (answers,
-// or embeddings with equal options), because the model runs those in one call. The oldest request
+// or embeddings with equal options), because the model runs those in one call. The first request
 // determines the kind, so no request starves.
+//
+// The order is that of self-clocked fair queueing (Golestani, 1994): a request gets the virtual
+// time at which it would end if all clients were served evenly, token by token. So a client with
+// many long requests delays its own, not those of others.
 
 #include "engine/scheduler.h"
 
 #include <condition_variable>
 #include <limits>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -36,6 +41,7 @@ struct Request {
   Patience patience;
   std::variant<EmbedDone, AnswerDone> done;
   int32_t tokens = 0;
+  int64_t turn = 0;  // virtual time of its end, in tokens
   std::optional<std::stop_callback<std::function<void()>>> on_stop;  // wakes the watch thread
 
   int64_t bytes() const { return std::ssize(text) + (pair ? std::ssize(*pair) : 0); }
@@ -51,7 +57,19 @@ struct Request {
 using Requests = std::list<Request>;
 
 bool share_a_batch(const Request& a, const Request& b) {
-  return a.done.index() == b.done.index() && a.options == b.options;
+  return a.done.index() == b.done.index() && a.options == b.options &&
+         a.patience.is_long == b.patience.is_long;
+}
+
+// Long and short requests of one client are served like those of two.
+struct Flow {
+  uint64_t client;
+  bool is_long;
+  auto operator<=>(const Flow&) const = default;
+};
+
+Flow flow_of(const Request& request) {
+  return {request.patience.client, request.patience.is_long};
 }
 
 // Returns the error of a request that is cancelled or too late.
@@ -201,7 +219,7 @@ class Scheduler::State {
       if (entered && stays) {
         sooner = request.patience.deadline < watched_;
         count(request, 1);
-        waiting_.splice(waiting_.end(), one);
+        line_up(one);
       }
     }
     for (const Request& gone : given_up) refuse(gone, *expiry_error(gone.patience, now));
@@ -227,6 +245,22 @@ class Scheduler::State {
     return {};
   }
 
+  // Moves the request to its place in the queue.
+  void line_up(Requests& one) {
+    Request& request = one.front();
+    int64_t& last = last_turn_.try_emplace(flow_of(request), now_).first->second;
+    request.turn = last = std::max(last, now_) + std::max(1, request.tokens);
+    auto place = waiting_.end();
+    while (place != waiting_.begin() && std::prev(place)->turn > request.turn) --place;
+    waiting_.splice(place, one);
+  }
+
+  // Advances the virtual time to the turn of a request that runs.
+  void advance(int64_t turn) {
+    now_ = std::max(now_, turn);
+    std::erase_if(last_turn_, [this](const auto& flow) { return flow.second <= now_; });
+  }
+
   void count(const Request& request, int32_t sign) {
     load_.requests += sign;
     load_.tokens += sign * request.tokens;
@@ -249,13 +283,14 @@ class Scheduler::State {
     return out;
   }
 
-  // Takes the oldest request and later ones that fit into the same batch.
+  // Takes the first request and later ones that fit into the same batch.
   Requests take_batch() {
     Requests out;
     int64_t tokens = 0;
     for (auto at = waiting_.begin(); at != waiting_.end() && tokens < options_.batch_tokens;) {
       const bool fits = out.empty() || (share_a_batch(out.front(), *at) &&
                                         tokens + at->tokens <= options_.batch_tokens);
+      if (out.empty()) advance(at->turn);
       if (fits) tokens += at->tokens;
       at = fits ? move(at, out) : std::next(at);
     }
@@ -321,9 +356,11 @@ class Scheduler::State {
   const TextModel& model_;
   const SchedulerOptions options_;
 
-  mutable std::mutex mutex_;                              // guards the following members
-  Requests waiting_;                                      // oldest first
-  SchedulerLoad load_;                                    // load of waiting_
+  mutable std::mutex mutex_;           // guards the following members
+  Requests waiting_;                   // by their turn
+  int64_t now_ = 0;                    // virtual time
+  std::map<Flow, int64_t> last_turn_;  // of the flows whose last turn has not come yet
+  SchedulerLoad load_;                 // load of waiting_
   Clock::time_point watched_ = Clock::time_point::max();  // next wake-up of the watch thread
   bool stopped_ = false;  // a request was cancelled since the last check by the watch thread
   bool stopping_ = false;

@@ -5,21 +5,40 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "base/sha256.h"
 
 namespace signalbox::access {
 
-std::string owner_of(const http::Headers& headers, const config::Config& config) {
+namespace {
+
+/// Returns the header that identifies the client: the user's name, else a credential.
+std::optional<std::pair<std::string_view, std::string_view>> identity_of(
+    const http::Headers& headers, const config::Config& config) {
   const config::Authz::Identity& identity = config.authz.identity;
   for (const std::string_view name :
        {std::string_view(identity.user_id_header), std::string_view("authorization"),
         std::string_view("x-api-key")}) {
     const auto value = headers.find(name);
-    if (value && !value->empty()) return sha256_hex(fmt::format("{}\n{}", name, *value));
+    if (value && !value->empty()) return std::pair(name, *value);
   }
-  return {};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string owner_of(const http::Headers& headers, const config::Config& config) {
+  const auto identity = identity_of(headers, config);
+  return identity ? sha256_hex(fmt::format("{}\n{}", identity->first, identity->second))
+                  : std::string();
+}
+
+uint64_t client_of(const http::Request& request, const config::Config& config) {
+  const auto identity = identity_of(request.headers, config);
+  return identity ? std::hash<std::string_view>()(identity->second) : request.peer;
 }
 
 std::string new_token() {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "router/config/config.h"
-#include "router/http/headers.h"
+#include "router/http/message.h"
 
 namespace signalbox::access {
 
@@ -12,6 +12,10 @@ namespace signalbox::access {
 /// header that `authz.identity` names, else the credential. It is a hash, so that no key is kept.
 /// "": the request has neither, and shares with all such requests.
 std::string owner_of(const http::Headers& headers, const config::Config& config);
+
+/// Returns a number that requests of one client share: those of one user, else of one credential,
+/// else of one address. Clients take turns at the router's own models.
+uint64_t client_of(const http::Request& request, const config::Config& config);
 
 /// Returns 128 random bits from the system in hexadecimal digits.
 std::string new_token();

@@ -454,6 +454,9 @@ constexpr Key kRouterKeys[] = {
     boolean(FIELD_AS("entropy_reasoning", Config, router.entropy_reasoning),
             "If a domain decides, switch reasoning by the uncertainty of the classifier. "
             "Signalbox only."),
+    boolean(FIELD_AS("guards_named_models", Config, router.guards_named_models),
+            "Decisions with fast_response and a condition on a jailbreak or pii signal also refuse "
+            "requests that name a model. Default: true. Signalbox only."),
     object(FIELD_AS("model_selection", Config, router.model_selection), kModelSelection,
            "Defaults of the algorithms of decisions."),
     object(FIELD_AS("learning", Config, router.learning), kLearning, "Learning from outcomes.")

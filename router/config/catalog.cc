@@ -201,12 +201,22 @@ constexpr Section kPlainClassifier{kClassifierModelKeys};
 constexpr Choice kGuardOnError[] = {{"allow", ClassifierModel::OnError::kAllow},
                                     {"block", ClassifierModel::OnError::kBlock}};
 
+constexpr Choice kOnUnread[] = {{"refuse", ClassifierModel::OnUnread::kRefuse},
+                                {"judge", ClassifierModel::OnUnread::kJudge}};
+
 constexpr auto kPromptGuardKeys = classifier_with({
     string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
     texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts."),
     choice(FIELD(ClassifierModel, on_error), kGuardOnError,
            "Result for a request if the model fails: no attempt, or an attempt. Default: an "
            "attempt where a decision blocks."),
+    integer(
+        FIELD(ClassifierModel, windows_max), 1, 1'000'000,
+        "Windows of a request that the model reads, each about 1 KB of prose; repeated passages "
+        "count once. Default: 1536."),
+    choice(FIELD(ClassifierModel, on_unread), kOnUnread,
+           "Result for a request with more windows: 413 at once (`refuse`, the default), or the "
+           "verdict on its beginning, its end and evenly chosen windows between (`judge`)."),
 });
 constexpr Section kPromptGuard{kPromptGuardKeys};
 

@@ -117,6 +117,7 @@ struct KnowledgeBase {
 /// Settings of a classifier. Each module uses a part of them.
 struct ClassifierModel {
   enum class OnError { kAllow, kBlock };
+  enum class OnUnread : uint8_t { kRefuse, kJudge };
   bool enabled = true;
   std::string model_ref;  // a key of SystemModels
   std::string model_id;   // or a directory
@@ -129,6 +130,8 @@ struct ClassifierModel {
   std::string fallback_category;
   std::vector<std::string> positive_labels;
   std::optional<OnError> on_error;  // nullopt: block where a decision blocks
+  uint32_t windows_max = 1536;      // of one request, without repeated ones
+  OnUnread on_unread = OnUnread::kRefuse;
 };
 
 struct McpClassifier {

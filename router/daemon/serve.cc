@@ -56,9 +56,10 @@ http::ErrorBody error_body() {
 }
 
 // The threads that evaluate requests mostly wait for the model threads. There are several for each
-// model thread, so that their requests to a model form batches.
+// model thread, so that their requests to a model form batches, and so that many long requests
+// share the models (http/fair_queue.h).
 uint32_t waiting_threads(const config::HttpLimits& limits) {
-  constexpr uint32_t kWaitersEach = 4;
+  constexpr uint32_t kWaitersEach = 8;
   const uint32_t configured = limits.model_threads;
   return kWaitersEach *
          (configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency()));
@@ -126,7 +127,8 @@ struct Daemon::Impl {
   std::unique_ptr<http::ThreadPool>
       storage;  // for contexts, so that evaluations do not wait for their servers
   std::unique_ptr<http::ThreadPool> compute;
-  std::unique_ptr<serving::Reloader> reloader;         // null: no file
+  std::unique_ptr<http::ThreadPool> reading;    // for large bodies, so that no loop waits for them
+  std::unique_ptr<serving::Reloader> reloader;  // null: no file
   std::unique_ptr<kubernetes::Controller> controller;  // null: the file contains the routes
   std::atomic<serving::Reloader*> active_reloader{nullptr};
   std::atomic<const http::Server*> serving{nullptr};
@@ -174,7 +176,9 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
-  state->handler = http::make_routes(std::move(routes), error_body());
+  state->handler =
+      access::refuse_pages(access::Origins(state->config().http.allowed_origins), error_body(),
+                           http::make_routes(std::move(routes), error_body()));
   return state;
 }
 
@@ -185,6 +189,7 @@ std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& 
   const gateway::GatewayContext context{.router = *state.router,
                                         .backends = caller,
                                         .compute = *compute,
+                                        .reading = *reading,
                                         .storage = *storage,
                                         .stats = stats,
                                         .observer = *state.observer,
@@ -318,6 +323,8 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
   compute = std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
+  reading = std::make_unique<http::ThreadPool>(0, limits.model_queue_max,
+                                               http::ThreadPool::Priority::kBackground);
   classification =
       std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);

@@ -129,6 +129,7 @@ Error Session::cancellation() const {
 // --- the request ---
 
 bool Session::reserve_body(size_t bytes) {
+  bytes *= http::kBodyCopies;
   const uint64_t before = site_.body_bytes.fetch_add(bytes, std::memory_order_relaxed);
   body_bytes_held_ += bytes;
   return before + bytes <= site_.limits.bodies_bytes_max;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "router/access/owner.h"
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/dialect.h"
 #include "router/dialects/responses.h"
@@ -30,6 +31,7 @@ struct GatewayContext {
   const routing::Router& router;
   const upstream::ModelCaller& backends;
   http::ThreadPool& compute;       // runs models
+  http::ThreadPool& reading;       // parses and copies large bodies
   http::ThreadPool& storage;       // waits for disks and for servers that keep contexts
   selection::RuntimeStats& stats;  // latency and load of each model
   const Observer& observer;
@@ -77,6 +79,10 @@ struct RequestScope {
 
   const config::Config& config() const { return context.router.config(); }
   const http::Headers& headers() const { return exchange.request.headers; }
+  /// The request's share of a pool, by the size of what is read or copied.
+  http::Share share(size_t bytes, size_t long_bytes) const {
+    return {access::client_of(exchange.request, config()), bytes > long_bytes};
+  }
 };
 
 }  // namespace signalbox::gateway

@@ -16,6 +16,9 @@ namespace {
 constexpr int kUnsupportedEncodingStatus = 415;
 constexpr int kBlockedStatus = 403;  // clients do not repeat the request
 constexpr int kLimitedStatus = 429;
+constexpr int kUnjudgedStatus = 503;
+// Whatever kept the guard from reading the request will have taken part of this time.
+constexpr std::string_view kRetrySeconds = "5";
 
 /// The message for the log: what stands in quotes may be the client's text.
 std::string without_quoted(std::string_view message) {
@@ -121,6 +124,14 @@ http::Task<> send_error(const RequestScope& scope, const Error& error,
   http::Headers fields = with_path(headers, routing::kErrorPath);
   co_await http::send_error(scope.exchange.reply, std::move(fields), error,
                             scope.api.error_shape());
+}
+
+http::Task<> send_unjudged(const RequestScope& scope, const Error& error) {
+  scope.record.failed(error, without_quoted(error.message));
+  http::Headers fields = undecided_headers(scope);
+  fields.add("Retry-After", kRetrySeconds);
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kUnjudgedStatus,
+                              error.message, "unavailable", scope.api.error_shape());
 }
 
 http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& refusal,

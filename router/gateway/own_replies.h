@@ -43,4 +43,7 @@ http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& 
 http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& request,
                           const routing::Plan& plan);
 
+/// Answers a request that a guard had no time to judge: 503 with Retry-After.
+http::Task<> send_unjudged(const RequestScope& scope, const Error& error);
+
 }  // namespace signalbox::gateway

@@ -4,6 +4,7 @@
 #include "router/gateway/pipeline.h"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -49,14 +50,24 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   }
 
   // --- understand ---
-  const Result<Understanding> understanding = co_await understand(scope, evaluation);
+  const size_t bytes = request->chat.document.source().size();
+  const Result<Understanding> understanding = co_await understand(scope, bytes, evaluation);
   if (!understanding) {
     co_await send_error(scope, understanding.error());
     co_return;
   }
 
   // --- plan ---
-  Result<routing::Plan> plan = plan_request(scope, *request, evaluation, *understanding);
+  Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
+  std::function<void()> make_plan = [&] {
+    plan = plan_request(scope, *request, evaluation, *understanding);
+  };
+  if (const auto ran = co_await run_by_size(scope, bytes, std::move(make_plan)); !ran)
+    plan = tl::unexpected<Error>(ran.error());
+  if (!plan && plan.error().code == Code::kDeadline && !exchange.interrupt.raised()) {
+    co_await send_unjudged(scope, plan.error());
+    co_return;
+  }
   if (!plan) {
     co_await send_error(scope, plan.error());
     co_return;
@@ -85,7 +96,12 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     co_return std::nullopt;
   }
   add_protocols(scope, plan, headers);
-  const Result<ServerRequest> server = make_server_request(scope, journey.request, plan);
+  Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
+  std::function<void()> translate = [&] {
+    server = make_server_request(scope, journey.request, plan);
+  };
+  if (const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(translate)); !ran)
+    server = tl::unexpected<Error>(ran.error());
   if (!server) {
     co_await send_error(scope, server.error(), headers);
     co_return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <stop_token>
 #include <utility>
 
 #include "router/access/owner.h"
@@ -12,6 +13,11 @@
 
 namespace signalbox::gateway {
 namespace {
+
+/// A larger body is read on the pool. This size takes about 50 us.
+constexpr size_t kLoopBytesMax = 64 << 10;
+/// Reading a larger body counts as long work.
+constexpr size_t kLongToRead = 1 << 20;
 
 /// True if any model's servers have the API.
 bool is_spoken(request::Api api, const config::Providers& providers) {
@@ -48,8 +54,28 @@ std::optional<std::string_view> unsupported_encoding(const http::Headers& header
   return encoding;
 }
 
+http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
+                                     std::function<void()> work) {
+  if (bytes <= kLoopBytesMax) {
+    work();
+    co_return Result<void>();
+  }
+  http::Interrupt& interrupt = scope.exchange.interrupt;
+  std::stop_source given_up;  // work that has begun is not worth interrupting
+  const http::Share share = scope.share(bytes, kLongToRead);
+  const bool ran =
+      co_await http::run_within(scope.context.reading, interrupt, given_up, std::move(work), share);
+  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
+  if (!ran) co_return fail(Code::kOverloaded, "too many large requests are waiting to be read");
+  co_return Result<void>();
+}
+
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
-  Result<ParsedRequest> parsed = parse(scope);
+  Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
+  std::function<void()> read = [&] { parsed = parse(scope); };
+  const size_t bytes = scope.exchange.request.body.size();
+  const Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
   if (!parsed || !contexts::has_refs(parsed->chat.document)) co_return parsed;
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (dialect != nullptr && dialect->target() != dialects::kChatPath) {

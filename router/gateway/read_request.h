@@ -1,6 +1,7 @@
 #pragma once
 // The first stage: the bytes of a request become a chat completion request.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,11 @@ struct ParsedRequest {
 
 /// The Content-Encoding of the body if we cannot read it.
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers);
+
+/// Runs work that takes as long as the request is large: here, or on the pool for reading if it
+/// would keep the loop's other requests waiting. Errors: kOverloaded, and those of the interrupt.
+http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
+                                     std::function<void()> work);
 
 /// Parses the body, translates it from the client's API, and inserts the contexts that it refers
 /// to, whose bytes `held` counts until it is destroyed. Takes the body out of the request. Errors:

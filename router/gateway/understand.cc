@@ -7,8 +7,13 @@
 #include <stop_token>
 #include <utility>
 
+#include "router/gateway/read_request.h"
+
 namespace signalbox::gateway {
 namespace {
+
+/// Models take long to read a larger request: some windows of each. Shorter ones come first.
+constexpr size_t kLongToUnderstand = 8 << 10;
 
 observe::Degraded degraded_by(Code code) {
   if (code == Code::kOverloaded) return observe::Degraded::kOverloaded;
@@ -17,19 +22,24 @@ observe::Degraded degraded_by(Code code) {
 
 }  // namespace
 
-http::Task<Result<Understanding>> understand(const RequestScope& scope,
+http::Task<Result<Understanding>> understand(const RequestScope& scope, size_t bytes,
                                              routing::Evaluation& evaluation) {
   Understanding out;
-  if (evaluation.run_cheap()) co_return out;
+  bool is_done = false;
+  std::function<void()> cheap = [&] { is_done = evaluation.run_cheap(); };
+  const Result<void> began = co_await run_by_size(scope, bytes, std::move(cheap));
+  if (!began) co_return tl::unexpected<Error>(began.error());
+  if (is_done) co_return out;
   Result<void> outcome;
   std::stop_source given_up;
+  const http::Share share = scope.share(bytes, kLongToUnderstand);
   const auto deadline = std::chrono::steady_clock::now() + scope.config().http.decision_timeout;
   std::function<void()> work = [&] {
-    outcome = evaluation.run_needed({deadline, given_up.get_token()});
+    outcome = evaluation.run_needed({deadline, given_up.get_token(), share.client, share.is_long});
   };
   http::Interrupt& interrupt = scope.exchange.interrupt;
   const bool ran =
-      co_await http::run_within(scope.context.compute, interrupt, given_up, std::move(work));
+      co_await http::run_within(scope.context.compute, interrupt, given_up, std::move(work), share);
   if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
   if (!ran) {
     outcome = fail(Code::kOverloaded, "too many requests are waiting to be understood");

@@ -78,10 +78,19 @@ struct Evaluation::State {
     decide();
   }
 
+  decision::Among among() const {
+    return bypass.bypassed ? decision::Among::kGuards : decision::Among::kAll;
+  }
+  /// True if the rules have no say, or none of the guards among them has refused the request.
+  bool is_bypassed() const {
+    return bypass.bypassed && (!bypass.is_guarded || outcome.decision == decision::kNoDecision);
+  }
+  bool evaluates() const { return !bypass.bypassed || bypass.is_guarded; }
+
   void decide() {
     rules_began = std::chrono::steady_clock::now();
     program.derived().evaluate(facts, values, gates, scores);
-    outcome = program.engine().evaluate(values, scratch);
+    outcome = program.engine().evaluate(values, scratch, among());
     needed_is_known = false;
     rules_ended = std::chrono::steady_clock::now();
     deciding += rules_ended - rules_began;
@@ -172,14 +181,14 @@ struct Evaluation::State {
   }
 
   bool is_needed(size_t index) {
-    const bool decided = bypass.bypassed || outcome.fixed;
+    const bool decided = !evaluates() || outcome.fixed;
     if (decided && !program.planner().needs_signals(target())) return false;
     if (!needed_is_known) {
       needed.assign(values.size(), false);
       if (decided) {
         program.planner().mark_needed(target(), values, needed);
       } else {
-        program.engine().mark_needed(values, scratch, outcome, needed);
+        program.engine().mark_needed(values, scratch, outcome, needed, among());
       }
       program.derived().spread_needed(needed);
       needed_is_known = true;
@@ -210,13 +219,47 @@ struct Evaluation::State {
       fact.state = Fact::State::kPending;
       any = true;
     }
-    if (bypass.bypassed || !any) return false;
+    if (!evaluates() || !any) return false;
     std::vector<decision::Value> open_values(values.size());
     std::vector<decision::Value> open_gates(gates.size());
     std::vector<decision::Bounds> open_scores(scores.size());
     decision::Scratch open_scratch;
     program.derived().evaluate(open, open_values, open_gates, open_scores);
-    return !program.engine().evaluate(open_values, open_scratch).fixed;
+    return !program.engine().evaluate(open_values, open_scratch, among()).fixed;
+  }
+
+  // A guard that had no time or no room to read the request has found nothing. Returns its error if
+  // a refusal rests on that.
+  std::optional<Error> unfinished_guard() const {
+    if (is_bypassed() || leading_decision() == nullptr || !leading_decision()->fast_response)
+      return std::nullopt;
+    std::vector<Fact> calm = facts;
+    std::optional<Error> why;
+    for (size_t g = 0; g < program.groups().size(); ++g) {
+      const Group& group = program.groups()[g];
+      const Result<void> done = error_of(g);
+      if (done || !is_passing(done.error().code)) continue;
+      for (uint32_t n = group.first; n < group.first + group.size(); ++n) {
+        if (facts[n].state != Fact::State::kFailed) continue;
+        calm[n] = {.state = Fact::State::kKnown};
+        why = fail_in(fmt::format("{} signals", group.signals->type()), done.error()).value();
+      }
+    }
+    if (!why) return std::nullopt;
+    std::vector<decision::Value> calm_values(values.size());
+    std::vector<decision::Value> calm_gates(gates.size());
+    std::vector<decision::Bounds> calm_scores(scores.size());
+    decision::Scratch calm_scratch;
+    program.derived().evaluate(calm, calm_values, calm_gates, calm_scores);
+    const decision::Outcome without = program.engine().evaluate(calm_values, calm_scratch, among());
+    if (without.decision == outcome.decision) return std::nullopt;
+    if (why->code == Code::kDeadline) {
+      why->message = fmt::format(
+          "decision \"{}\": {}; the request was not judged. global.services.http.decision_timeout "
+          "({} ms) limits the time",
+          leading_decision()->name, why->message, config.http.decision_timeout.count());
+    }
+    return why;
   }
 
   std::vector<Plan::Matched> matched() const {
@@ -260,11 +303,11 @@ struct Evaluation::State {
   }
 
   PlanTarget target() const {
-    return bypass.bypassed ? bypass : PlanTarget{.decision = leading_decision()};
+    return is_bypassed() ? bypass : PlanTarget{.decision = leading_decision()};
   }
 
   std::vector<MatchedCondition> matched_conditions() const {
-    if (bypass.bypassed || leading_decision() == nullptr) return {};
+    if (is_bypassed() || leading_decision() == nullptr) return {};
     return find_matched_conditions(
         program.engine(), static_cast<size_t>(outcome.decision), scratch.values,
         [this](auto type, auto name) { return evidence_of(type, name); });
@@ -290,19 +333,25 @@ struct Evaluation::State {
     return false;
   }
 
+  // Errors that pass with time, or with a shorter request.
+  static bool is_passing(Code code) {
+    return code == Code::kDeadline || code == Code::kOverloaded || code == Code::kTooLarge;
+  }
+
   Result<void> prepare() { return program.planner().prepare(target(), inputs, results); }
 
   std::optional<Plan> refuse_stranger() const {
     std::optional<Plan> plan = program.planner().refuse_stranger(inputs);
-    if (plan && !bypass.bypassed) plan->recipe = program.recipe();
+    if (plan && !is_bypassed()) plan->recipe = program.recipe();
     return plan;
   }
 
   Result<Plan> plan(const RuntimeConditions& conditions) const {
+    if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
     SIGNALBOX_TRY(Plan plan,
                   program.planner().plan({target(), outcome.confidence, values,
                                           matched_conditions(), inputs, results, conditions}));
-    if (bypass.bypassed) return plan;
+    if (is_bypassed()) return plan;
     plan.recipe = program.recipe();
     plan.matched = matched();
     return plan;
@@ -322,7 +371,7 @@ Evaluation::Evaluation(Evaluation&&) noexcept = default;
 Evaluation::~Evaluation() = default;
 
 bool Evaluation::run_cheap() {
-  if (!state_->bypass.bypassed) {
+  if (state_->evaluates()) {
     state_->run_request_signals(false);
     if (!state_->outcome.fixed) return false;
     state_->run_request_signals(false);  // the plan may need more
@@ -333,7 +382,7 @@ bool Evaluation::run_cheap() {
 Result<void> Evaluation::run_needed(const engine::Patience& patience) {
   state_->inputs.set_patience(patience);
   Result<void> done;
-  if (!state_->bypass.bypassed) {
+  if (state_->evaluates()) {
     state_->run_request_signals(false);
     done = state_->run_model_signals(false);
     // The decision is fixed now; its plan may need signals that the decision did not.
@@ -381,7 +430,7 @@ Evaluation::Timings Evaluation::timings() const {
 }
 
 std::string_view Evaluation::recipe() const {
-  return state_->bypass.bypassed ? std::string_view{} : state_->program.recipe();
+  return state_->is_bypassed() ? std::string_view{} : state_->program.recipe();
 }
 
 std::optional<Plan> Evaluation::refuse_stranger() const {
@@ -393,7 +442,7 @@ Result<Plan> Evaluation::plan(const RuntimeConditions& conditions) const {
 }
 
 const config::Decision* Evaluation::decision() const {
-  return state_->bypass.bypassed ? nullptr : state_->leading_decision();
+  return state_->is_bypassed() ? nullptr : state_->leading_decision();
 }
 
 std::vector<Plan::Matched> Evaluation::matched() const {
@@ -409,6 +458,10 @@ std::string Evaluation::explain_words() const {
   const std::string_view requested = state_->request.model;
   if (bypass.named != nullptr && bypass.named->name != requested)
     return "The client asks to skip the router; the default model answers.";
+  if (bypass.is_guarded)
+    return fmt::format(
+        "The client names the model {}; only decisions that refuse are evaluated.\n{}", requested,
+        routing::explain_words(state_->report()));
   if (bypass.bypassed)
     return fmt::format("The client names the model {}; nothing is decided.", requested);
   return routing::explain_words(state_->report());

@@ -28,6 +28,7 @@ struct PlanTarget {
   const config::Model* named = nullptr;
   // True if the rules are bypassed; if `named` is null too, the client's model is unknown.
   bool bypassed = false;
+  bool is_guarded = false;  // bypassed, except by the guards
 };
 
 /// Results of the models that the plan needs. Planner::prepare() fills them in.

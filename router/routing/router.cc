@@ -121,6 +121,8 @@ Evaluation Router::evaluate(const request::ChatRequest& request,
         providers.find(names_a_model ? request.model : std::string_view(providers.default_model));
   }
   const RoutingProgram& routing = names_a_model ? *impl_->main : *found->second;
+  bypass.is_guarded = names_a_model && bypass.named != nullptr && !impl_->is_skipped(headers) &&
+                      impl_->config.router.guards_named_models && routing.engine().has_guards();
   return impl_->evaluate(routing, request, std::move(headers), bypass);
 }
 

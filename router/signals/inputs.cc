@@ -3,6 +3,7 @@
 #include "router/signals/inputs.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "router/signals/text_classes.h"
 
@@ -63,11 +64,33 @@ Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel&
   return std::span<const engine::Answer>(*pass.result);
 }
 
+Result<void> Inputs::answer_ahead(const engine::TextModel& model,
+                                  std::span<const std::string_view> texts) {
+  std::vector<engine::Input> inputs;
+  std::vector<Pass<std::vector<engine::Answer>>*> passes;
+  for (const std::string_view text : texts) {
+    auto& pass = pass_of(answered_, &model, text);
+    if (pass.is_begun) continue;
+    inputs.push_back({.text = text});
+    passes.push_back(&pass);
+  }
+  SIGNALBOX_TRY(std::vector<engine::Answer> all, model.answer_within(patience_, inputs));
+  const size_t heads = model.heads().size();
+  for (size_t i = 0; i < passes.size(); ++i) {
+    const auto first = std::make_move_iterator(all.begin() + static_cast<ptrdiff_t>(i * heads));
+    passes[i]->run([&]() -> Result<std::vector<engine::Answer>> {
+      return std::vector<engine::Answer>(first, first + static_cast<ptrdiff_t>(heads));
+    });
+  }
+  return {};
+}
+
 Result<std::span<const std::vector<float>>> Inputs::classes(const engine::TextModel& model,
                                                             std::string_view text) {
   Pass<std::vector<std::vector<float>>>& pass = pass_of(classified_, &model, text);
   const auto answer_windows =
       [&](std::span<const std::string_view> windows) -> Result<std::vector<engine::Answer>> {
+    if (windows.size() > 1) SIGNALBOX_TRY_VOID(answer_ahead(model, windows));
     std::vector<engine::Answer> out;  // (windows, heads)
     for (const std::string_view window : windows) {
       SIGNALBOX_TRY(const auto results, answers(model, window));

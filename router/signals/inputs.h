@@ -2,6 +2,7 @@
 // One request as the signals see it, and the model results that several of them share: each text is
 // embedded and classified once, however many signals use it, sequentially or in parallel.
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <list>
@@ -56,6 +57,11 @@ class Inputs {
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
                                                   std::string_view text);
 
+  /// Computes the results of answers() for several texts at once, so that the model's threads share
+  /// the work. Returns the model's errors.
+  Result<void> answer_ahead(const engine::TextModel& model,
+                            std::span<const std::string_view> texts);
+
   /// Returns the class scores of each head, (heads), for a text of the request or its digest of any
   /// length; see text_classes(). Returns the model's errors.
   Result<std::span<const std::vector<float>>> classes(const engine::TextModel& model,
@@ -84,6 +90,7 @@ class Inputs {
     const engine::TextEmbedder* model;
     std::string_view text;
     std::once_flag once;
+    std::atomic<bool> is_begun = false;
     Result<T> result;
     std::chrono::steady_clock::time_point began, ended;
 
@@ -94,6 +101,7 @@ class Inputs {
     template <class Run>
     void run(const Run& how) {
       std::call_once(once, [&] {
+        is_begun = true;
         began = std::chrono::steady_clock::now();
         result = how();
         ended = std::chrono::steady_clock::now();

@@ -18,6 +18,8 @@ constexpr double kCertain = 0.995;
 constexpr double kContrastiveThreshold = 0.1;
 // A jailbreak attempt is a sentence or two; in one vector for much text it would not stand out.
 constexpr int32_t kEmbeddedBytes = 504;
+// Windows that are read together: the search may end after each group.
+constexpr size_t kAhead = 32;
 // Upper bound of the special tokens that the model adds to a text.
 constexpr int32_t kSpecialTokens = 8;
 
@@ -91,7 +93,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence, whole));
       }
       if (classifies(i)) {
-        SIGNALBOX_TRY(const Reading classified, classify(i, texts, inputs, whole));
+        SIGNALBOX_TRY(const Reading classified, classify(i, texts, inputs));
         const bool is_better =
             classified.matched != best.matched ? classified.matched : classified.score > best.score;
         if (!compares(i) || is_better) best = classified;
@@ -138,7 +140,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     Reading out;
     std::string_view nearest;
     const text::Windows windows = text::windows_of(texts, embedded_bytes_);
-    whole = whole && windows.whole;
+    whole = windows.whole || guard_.on_unread == config::ClassifierModel::OnUnread::kJudge;
     for (const std::string_view window : windows.pieces) {
       SIGNALBOX_TRY(const std::span<const float> query, inputs.embedding(window));
       const PrototypeBank::Score pattern = banks_[2 * signal].score(query);
@@ -153,19 +155,44 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return out;
   }
 
+  tl::unexpected<Error> too_long() const {
+    return fail(Code::kTooLarge,
+                "the request is longer than the {} windows of about 1 KB that the guard reads "
+                "(prompt_guard.windows_max)",
+                guard_.windows_max);
+  }
+
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
-                           Inputs& inputs, bool& whole) const {
+                           Inputs& inputs) const {
     Reading out;
-    SIGNALBOX_TRY(const text::Windows windows, text::windows_of(texts, *classifier_.model));
-    whole = whole && windows.whole;
+    std::vector<std::string_view> parts;
+    std::vector<size_t> of;  // (parts): index of the text
+    for (size_t t = 0; t < texts.size(); ++t) {
+      for (const std::string_view part : text::distinct_parts(texts[t])) {
+        parts.push_back(part);
+        of.push_back(t);
+      }
+    }
+    SIGNALBOX_TRY(const text::Windows windows,
+                  text::windows_of(parts, *classifier_.model, guard_.windows_max));
+    if (!windows.whole && guard_.on_unread == config::ClassifierModel::OnUnread::kRefuse)
+      return too_long();
     std::vector<size_t> count(texts.size(), 0);  // (texts): number of windows
-    for (const size_t text : windows.of) ++count[text];
+    for (const size_t part : windows.of) ++count[of[part]];
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
+      if (w % kAhead == 0 && windows.pieces.size() > 1) {
+        const auto left = std::span<const std::string_view>(windows.pieces).subspan(w);
+        const Result<void> read =
+            inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead)));
+        // What was found before the time was over stays found.
+        if (!read && out.score >= probability_threshold(signal)) break;
+        if (!read) return tl::unexpected<Error>(read.error());
+      }
       SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
       double sum = 0;
       for (const size_t label : positive_) sum += answers[classifier_.head].scores[label];
-      out.score = std::max(out.score, adjust_for_windows(count[windows.of[w]], sum));
+      out.score = std::max(out.score, adjust_for_windows(count[of[windows.of[w]]], sum));
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);

@@ -23,13 +23,18 @@ struct Windows {
 inline constexpr int32_t kWindowTokens = 256;
 
 /// Splits the texts, in their order and without empty ones, into windows of at most kWindowTokens
-/// tokens of the model. If a text exceeds what is left of kWindowsMax, its first, its last and
+/// tokens of the model. If a text exceeds what is left of `windows_max`, its first, its last and
 /// evenly chosen windows between are used, and later texts are left out. Returns the model's
 /// errors.
 Result<Windows> windows_of(const std::vector<std::string_view>& texts,
-                           const engine::TextModel& model);
+                           const engine::TextModel& model, size_t windows_max = kWindowsMax);
 
 /// The same with windows of at most `bytes` bytes (at least 64) that end at a character boundary.
 Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes);
+
+/// Splits a long text at places that its bytes nearby determine, and returns the parts without
+/// repeated ones, in order. A part includes the beginning of the next one, so that what lies across
+/// a boundary is in one part. A text of up to 16 KB is one part.
+std::vector<std::string_view> distinct_parts(std::string_view text);
 
 }  // namespace signalbox::text

@@ -144,6 +144,32 @@ TEST(Scheduler, runs_together_what_waits_oldest_first_up_to_the_budget) {
   EXPECT_EQ(held.scheduler->load(), SchedulerLoad{});
 }
 
+// Clients take turns token by token, and a short request comes before the rest of a long one.
+TEST(Scheduler, serves_clients_evenly) {
+  Held held({.batch_tokens = 10});
+  const auto submit = [&](std::string_view text, uint64_t client, bool is_long) {
+    Patience patience;
+    patience.client = client;
+    patience.is_long = is_long;
+    return held.scheduler->embed(text, {}, patience);
+  };
+  std::vector<std::future<Result<Scheduler::Embedding>>> futures;
+  for (int i = 0; i < 4; ++i) futures.push_back(submit("aaaaaaaa", 1, true));
+  for (int i = 0; i < 2; ++i) futures.push_back(submit("bbbbbbbb", 2, true));
+  futures.push_back(submit("aa", 1, false));
+  futures.push_back(submit("c", 3, false));
+  held.model.open();
+  for (auto& future : futures) EXPECT_TRUE(future.get());
+  EXPECT_EQ(held.model.batches(), (std::vector<Texts>{{"held"},
+                                                      {"c", "aa"},
+                                                      {"aaaaaaaa"},
+                                                      {"bbbbbbbb"},
+                                                      {"aaaaaaaa"},
+                                                      {"bbbbbbbb"},
+                                                      {"aaaaaaaa"},
+                                                      {"aaaaaaaa"}}));
+}
+
 TEST(Scheduler, an_input_says_to_the_model_what_it_is_to_mark) {
   Held held;
   auto text = held.scheduler->answer({"text", "pair"});

@@ -7,12 +7,26 @@
 #include <numeric>
 
 namespace signalbox::decision {
+namespace {
+
+bool reads_guard(const config::Rule& rule) {
+  using Operator = config::Rule::Operator;
+  if (rule.op == Operator::kLeaf) return rule.type == "jailbreak" || rule.type == "pii";
+  return std::any_of(rule.conditions.begin(), rule.conditions.end(), reads_guard);
+}
+
+bool is_guard(const config::Decision& decision) {
+  return decision.fast_response && reads_guard(decision.rules);
+}
+
+}  // namespace
 
 Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const StageOf& stage_of)
     : routing_(routing) {
   const auto& decisions = routing.decisions;
   for (const config::Decision& decision : decisions) {
     roots_.push_back(rules_.add(decision.rules, number_of, stage_of));
+    guards_.push_back(is_guard(decision));
   }
   std::vector<uint32_t> by_name(decisions.size());
   std::iota(by_name.begin(), by_name.end(), 0u);
@@ -67,7 +81,11 @@ bool Engine::is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_ran
   return name_rank_[a] < name_rank_[b];
 }
 
-Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch) const {
+bool Engine::has_guards() const {
+  return std::find(guards_.begin(), guards_.end(), true) != guards_.end();
+}
+
+Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch, Among among) const {
   std::vector<Value>& values = scratch.values;
   values.resize(rules_.nodes().size());
   rules_.evaluate(signals, values);
@@ -81,7 +99,7 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch) const
   Outcome out;
   Rank leader{};
   for (size_t d = 0; d < roots_.size(); ++d) {
-    if (!values[roots_[d]].is_match()) continue;
+    if (!values[roots_[d]].is_match() || !takes_part(d, among)) continue;
     const Rank rank = rank_min(d, scratch);
     if (out.decision == kNoDecision ||
         is_better(d, rank, static_cast<size_t>(out.decision), leader)) {
@@ -93,7 +111,8 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch) const
   out.fixed = true;
   for (size_t d = 0; d < roots_.size(); ++d) {
     const Value& value = values[roots_[d]];
-    const bool rival = value.can_match() && static_cast<int32_t>(d) != out.decision;
+    const bool rival =
+        value.can_match() && takes_part(d, among) && static_cast<int32_t>(d) != out.decision;
     if (rival && (out.decision == kNoDecision ||
                   !is_better(static_cast<size_t>(out.decision), leader, d, rank_max(d, scratch)))) {
       out.fixed = false;
@@ -103,7 +122,7 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch) const
 }
 
 void Engine::mark_needed(std::span<const Value> signals, const Scratch& scratch,
-                         const Outcome& outcome, std::vector<bool>& needed) const {
+                         const Outcome& outcome, std::vector<bool>& needed, Among among) const {
   if (outcome.fixed) return;
   const auto leader = static_cast<size_t>(std::max(outcome.decision, 0));
   const std::span<const Node> nodes = rules_.nodes();
@@ -112,7 +131,7 @@ void Engine::mark_needed(std::span<const Value> signals, const Scratch& scratch,
     const bool leads = static_cast<int32_t>(d) == outcome.decision;
     const bool beaten = outcome.decision != kNoDecision && !leads &&
                         is_better(leader, rank_min(leader, scratch), d, rank_max(d, scratch));
-    if (!root.can_match() || beaten) continue;
+    if (!root.can_match() || beaten || !takes_part(d, among)) continue;
     for (uint32_t i = roots_[d]; i < nodes[roots_[d]].end;) {
       if (is_final(i, scratch)) {
         i = nodes[i].end;

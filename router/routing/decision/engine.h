@@ -30,6 +30,10 @@ struct Outcome {
   double confidence = 0;           // the least confidence it can have
 };
 
+/// The decisions that may win: all, or only the guards. A guard refuses requests (its plugin is
+/// fast_response) because of an attack or personal data.
+enum class Among : uint8_t { kAll, kGuards };
+
 /// The compiled decisions of a configuration. Among those that match, the lowest tier wins, then
 /// the highest confidence. Those without a tier rank below and follow routing.strategy:
 ///   priority    priority, confidence, name
@@ -46,12 +50,14 @@ class Engine {
   Engine(const config::Routing& routing, const NumberOf& number_of, const StageOf& stage_of = {});
 
   /// `signals` holds one value for each signal number.
-  Outcome evaluate(std::span<const Value> signals, Scratch& scratch) const;
+  Outcome evaluate(std::span<const Value> signals, Scratch& scratch,
+                   Among among = Among::kAll) const;
 
   /// Sets needed[signal] for each unknown signal that could change the outcome that evaluate() just
   /// returned. Does not touch the others.
   void mark_needed(std::span<const Value> signals, const Scratch& scratch, const Outcome& outcome,
-                   std::vector<bool>& needed) const;
+                   std::vector<bool>& needed, Among among = Among::kAll) const;
+  bool has_guards() const;
 
   std::span<const Node> nodes() const { return rules_.nodes(); }
   /// The index of a decision's first node.
@@ -60,6 +66,9 @@ class Engine {
  private:
   static constexpr uint32_t kNoTier = UINT32_MAX;  // ranks below every tier
 
+  bool takes_part(size_t decision, Among among) const {
+    return among == Among::kAll || guards_[decision];
+  }
   uint32_t tier(size_t decision) const;
   // The values that rank a matching decision, as a lower or an upper bound.
   struct Rank {
@@ -75,6 +84,7 @@ class Engine {
   const config::Routing& routing_;
   Rules rules_;
   std::vector<uint32_t> roots_;      // (decisions)
+  std::vector<bool> guards_;         // (decisions)
   std::vector<uint32_t> name_rank_;  // (decisions) place in the order of names
 };
 

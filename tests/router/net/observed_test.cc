@@ -434,9 +434,12 @@ TEST(Observed, decides_without_models_that_take_too_long) {
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("x-vsr-degraded-reason"), "timeout");
-  // A guard that ran out of time follows its on_error.
-  const Reply guarded = chat(*daemon, "slow and closed");
-  EXPECT_EQ(guarded.headers.at("x-vsr-selected-decision"), "guarded");
+  // A guard that ran out of time has found nothing, but the request must not pass.
+  const Reply unjudged = chat(*daemon, "slow and closed");
+  EXPECT_EQ(unjudged.status, 503);
+  EXPECT_EQ(unjudged.headers.at("retry-after"), "5");
+  EXPECT_NE(unjudged.body.find("\"code\":\"unavailable\""), std::string::npos) << unjudged.body;
+  EXPECT_NE(unjudged.body.find("decision_timeout (100 ms)"), std::string::npos) << unjudged.body;
   counts(*daemon, R"(signalbox_degraded_total{reason="timeout"} 2)");
 }
 
@@ -446,18 +449,19 @@ TEST(Observed, turns_requests_away_before_their_bodies_fill_the_memory) {
   const auto daemon = start(std::move(config));
   ASSERT_TRUE(daemon);
   EXPECT_EQ(chat(*daemon, "one").status, 200);
-  const Reply reply = chat(*daemon, "one " + std::string(5000, 'x'));
+  // A body that has arrived counts three times.
+  const Reply reply = chat(*daemon, "one " + std::string(1400, 'x'));
   EXPECT_EQ(reply.status, 429);
   EXPECT_EQ(reply.headers.at("retry-after"), "1");
   EXPECT_NE(reply.body.find("\"code\":\"overloaded\""), std::string::npos) << reply.body;
   // The bytes of several requests count together: one is being sent and uses most of the limit.
   Wire slow = Wire::connect(daemon->port("http"));
-  const std::string large = post("/v1/chat/completions", std::string(3000, 'x'));
+  const std::string large = post("/v1/chat/completions", std::string(1300, 'x'));
   slow.send(large.substr(0, large.size() - 10));
   std::this_thread::sleep_for(milliseconds(200));  // it must be read before the others
   bool full = false;
   for (int i = 0; i < 500 && !full; ++i) {
-    full = chat(*daemon, "one " + std::string(2000, 'x')).status == 429;
+    full = chat(*daemon, "one " + std::string(900, 'x')).status == 429;
     std::this_thread::sleep_for(milliseconds(5));
   }
   EXPECT_TRUE(full);
@@ -466,7 +470,7 @@ TEST(Observed, turns_requests_away_before_their_bodies_fill_the_memory) {
   slow.close();
   bool freed = false;
   for (int i = 0; i < 500 && !freed; ++i) {
-    freed = chat(*daemon, "one " + std::string(2000, 'x')).status == 200;
+    freed = chat(*daemon, "one " + std::string(900, 'x')).status == 200;
     std::this_thread::sleep_for(milliseconds(5));
   }
   EXPECT_TRUE(freed);
