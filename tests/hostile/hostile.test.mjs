@@ -10,6 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Daemon } from "../e2e/daemon.mjs";
 
 const kAnswerMsMax = 20_000;
+const kRefusalMsMax = 8000;
 const kSanitized = /asan|tsan/.test(process.env.SIGNALBOX ?? ""); // memory and time are those of the sanitizer
 
 const cases = (file) =>
@@ -111,12 +112,15 @@ for (const each of cases("replies.jsonl")) {
   });
 }
 
+const median = (all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)];
+
 const memory = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${daemon.process.pid}/status`, "utf8"))[1]) * 1024;
 
 for (const each of cases("resources.jsonl")) {
   test(`resource: ${each.name}`, { skip: kSanitized && "a sanitizer has its own memory and time" }, async () => {
     const body = bytesOf(each.body);
-    await ask(chat("auto", "urgent"));
+    const alone = [];
+    for (let i = 0; i < 30; ++i) alone.push((await ask(chat("auto", "urgent"))).ms);
     writeFileSync(`/proc/${daemon.process.pid}/clear_refs`, "5"); // the peak begins anew
     const before = memory("VmRSS");
     let over = false;
@@ -133,11 +137,13 @@ for (const each of cases("resources.jsonl")) {
     over = true;
     await beside;
     for (const answer of answers) assert.equal(answer.status, each.status, answer.text.slice(0, 300));
+    // The echo backend, which stands in for a server, holds a copy of its own.
     const factor = (memory("VmHWM") - before) / (body.length * answers.length);
     if (each.memory_factor_max) assert.ok(factor <= each.memory_factor_max, `${factor.toFixed(2)} times the body, at most ${each.memory_factor_max}`);
-    waits.sort((a, b) => a - b);
-    const median = waits[Math.floor(waits.length / 2)];
-    if (each.median_ms_max) assert.ok(median <= each.median_ms_max, `${median.toFixed(1)} ms at the median, at most ${each.median_ms_max}`);
+    if (!each.median_ms_max) return;
+    // On a busy machine requests wait also when they are alone.
+    const most = Math.max(each.median_ms_max, 5 * median(alone));
+    assert.ok(median(waits) <= most, `${median(waits).toFixed(1)} ms at the median, at most ${most.toFixed(1)}`);
   });
 }
 
@@ -145,12 +151,13 @@ test("resource: one address cannot hold all connections", async () => {
   const open = [];
   const { port } = new URL(daemon.url);
   for (let i = 0; i < 300; ++i) open.push(connect(Number(port), "127.0.0.1").on("error", () => {}));
+  await Promise.all(open.map((socket) => new Promise((done) => socket.on("connect", done).on("error", done))));
   const refused = await Promise.all(
     open.map((socket) => new Promise((done) => {
       let text = "";
       socket.on("data", (more) => (text += more));
       socket.on("close", () => done(statuses(text)[0]));
-      setTimeout(() => done(undefined), 1500);
+      setTimeout(() => done(undefined), kRefusalMsMax);
     })));
   assert.ok(refused.filter((status) => status === 503).length >= 50, `${refused}`);
   for (const socket of open) socket.destroy();
