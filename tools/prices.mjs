@@ -2,7 +2,7 @@
 // Prints router/spending/prices.yaml: the list prices of the providers' models, from the npm package
 // @pydantic/genai-prices (MIT), which collects them from the providers' pages.
 //
-// usage: npm install --prefix /tmp/prices @pydantic/genai-prices && tools/prices.mjs /tmp/prices DATE > router/spending/prices.yaml
+// usage: npm install --prefix FOLDER @pydantic/genai-prices && tools/prices.mjs FOLDER DATE > router/spending/prices.yaml
 
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
