@@ -57,7 +57,7 @@ template <class... Args>
 /// own code made.
 #define SIGNALBOX_CHECK(condition)                     \
   (static_cast<bool>(condition) ? static_cast<void>(0) \
-                                : ::signalbox::check_failed(__FILE__, __LINE__, #condition))
+                                : ::signalbox::check_failed(__FILE_NAME__, __LINE__, #condition))
 
 #define SIGNALBOX_CONCAT_(a, b) a##b
 #define SIGNALBOX_CONCAT(a, b) SIGNALBOX_CONCAT_(a, b)

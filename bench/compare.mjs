@@ -24,7 +24,7 @@ const [program, ...rest] = process.argv.slice(2);
 const { values: given } = parseArgs({
   args: rest,
   options: {
-    models: { type: "string", default: "modernbert-base,minilm" },
+    models: { type: "string", default: "modernbert-base,deberta-v3-base,minilm" },
     dtypes: { type: "string", default: "f32,bf16,int8" },
     tokens: { type: "string", default: "16,32,64,128,512,2048" },
     threads: { type: "string", default: "1" },
@@ -47,6 +47,12 @@ const kModels = {
       bf16: { 16: 1.7, 32: 1.7, 64: 1.7, 128: 1.7, 512: 1.9, 2048: 2.7 },
       int8: { 16: 1.5, 32: 1.5, 64: 1.3, 128: 1.3, 512: 1.8, 2048: 3.5, 8192: 8 },
     },
+  },
+  "deberta-v3-base": {
+    tokens_max: 512,
+    tokens_of_turn: 1280,
+    output: "logits",
+    bars: { int8: { 16: 1.5, 32: 1.5, 64: 1.5, 128: 1.5, 512: 1.5 } },
   },
   minilm: {
     tokens_max: 512,

@@ -183,9 +183,9 @@ void BM_Attention(benchmark::State& state) {
   const auto run = [&] {
     for (int32_t head = 0; head < shape.heads; ++head) {
       if (kIntegers) {
-        table().attention_i16(shape, head, qkv.data(), scratch.data(), out.data());
+        table().attention_i16(shape, head, qkv.data(), nullptr, scratch.data(), out.data());
       } else {
-        table().attention(shape, head, qkv.data(), scratch.data(), out.data());
+        table().attention(shape, head, qkv.data(), nullptr, scratch.data(), out.data());
       }
     }
   };

@@ -94,13 +94,24 @@ function(compile_fast name)
   endif()
 endfunction()
 
-# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [COMPUTES] [LONG] SOURCES a_test.cc ... LINKS room ...): one
-# GoogleTest binary and one ctest entry. THREADS: the tests (or those matching the filter) start threads. The thread
-# sanitizer's preset contains only these. SANITIZED: the tests that run under a sanitizer; the others only measure
-# figures or time on code that those tests cover too. COMPUTES: compiled like a library, because the tests would
-# otherwise take long. LONG: ctest starts it first, so that no processor idles at the end.
+# The tests whose results depend on the optimisation, or that a sanitizer would make too slow. tools/check builds this
+# target and runs the label `optimised` in a release; the other tests run there only under the sanitizers.
+add_custom_target(optimised_tests)
+function(runs_optimised test)
+  set_property(TEST ${test} APPEND PROPERTY LABELS optimised)
+  if(TARGET ${test})
+    add_dependencies(optimised_tests ${test})
+  endif()
+endfunction()
+
+# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [OPTIMISED] [COMPUTES] [LONG] SOURCES a_test.cc ... LINKS room
+# ...): one GoogleTest binary and one ctest entry. THREADS: the tests (or those matching the filter) start threads. The
+# thread sanitizer's preset contains only these. SANITIZED: the tests that run under a sanitizer; the others only measure
+# figures or time on code that those tests cover too. OPTIMISED, implied by SANITIZED and COMPUTES: see optimised_tests.
+# COMPUTES: compiled like a library, because the tests would otherwise take long. LONG: ctest starts it first, so that no
+# processor idles at the end.
 function(signalbox_test name)
-  cmake_parse_arguments(arg "COMPUTES;LONG" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES;LONG;OPTIMISED" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
   spare_coroutines(${name} ${arg_SOURCES})
@@ -112,6 +123,7 @@ function(signalbox_test name)
     else()
       precompiled(${name} precompiled_test)
     endif()
+    unity(${name})
   endif()
   if(SIGNALBOX_THREADS_ONLY AND NOT "THREADS" IN_LIST ARGN)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -127,6 +139,9 @@ function(signalbox_test name)
     --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
   if(arg_LONG)
     set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
+  if(arg_OPTIMISED OR arg_COMPUTES OR arg_SANITIZED)
+    runs_optimised(${name})
   endif()
 endfunction()
 

@@ -24,6 +24,11 @@ constexpr std::array kActivations = {
 Result<Activation> read_activation(const weights::HfObject& config, std::string_view key,
                                    std::string_view fallback) {
   SIGNALBOX_TRY(const std::string name, config.string(key, fallback));
+  return activation_of(config, key, name);
+}
+
+Result<Activation> activation_of(const weights::HfObject& config, std::string_view key,
+                                 std::string_view name) {
   const auto found = std::ranges::find(kActivations, name, &Named::name);
   if (found != kActivations.end()) return found->activation;
   std::string known;

@@ -17,6 +17,11 @@ enum class Activation : uint8_t { kGelu, kGeluTanh, kRelu, kTanh };
 Result<Activation> read_activation(const weights::HfObject& config, std::string_view key,
                                    std::string_view fallback);
 
+/// Returns the function of that name, which stands in the configuration at `key`. kUnsupported for
+/// another function.
+Result<Activation> activation_of(const weights::HfObject& config, std::string_view key,
+                                 std::string_view name);
+
 /// In place: x (n).
 void activate(const kernels::Table& kernels, Activation activation, int64_t n, float* x);
 

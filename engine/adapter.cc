@@ -63,6 +63,12 @@ Result<Adapter> Adapter::open(weights::LoraUse& use, std::span<const LinearSpec>
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] == nullptr) continue;
       SIGNALBOX_TRY_VOID(use.adapter().check(*parts[i], spec.rows_of(i), spec.in));
+      if (static_cast<int32_t>(i) < spec.fixed_parts) {
+        return fail(Code::kUnsupported,
+                    "{}: the model has values computed with \"{}\", so an adapter that changes it "
+                    "cannot share the trunk; merge this adapter instead",
+                    use.adapter().name(), spec.parts[i]);
+      }
       rank += static_cast<int32_t>(parts[i]->rank());
     }
     out.pairs_.emplace_back();

@@ -27,6 +27,7 @@ class Bert final : public Trunk {
         weights_(std::move(weights)),
         kernels_(options.kernels) {
     if (config_.rope) rope_.emplace(*config_.rope, config_.head_dim());
+    if (weights_.distances) terms_ = weights_.distances->terms();
   }
 
   void encode(Scratch& s, int32_t layers, Workers& workers) const override {
@@ -51,7 +52,8 @@ class Bert final : public Trunk {
       block.project(w.qkv, block.x());
       if (rope_) block.rotate(pass.scratch.global_rope);
     });
-    attend(pass.kernels, w.qkv.format(), shape(), kernels::kNoWindow, pass.scratch, pass.workers);
+    attend(pass.kernels, w.qkv.format(), shape(), kernels::kNoWindow, pass.scratch, pass.workers,
+           weights_.distances ? &terms_ : nullptr);
     for_blocks(pass, [&](const Block& block) {
       block.add(w.attention_out, block.mixed());
       block.normalize(w.attention_norm);
@@ -68,14 +70,13 @@ class Bert final : public Trunk {
   const BertWeights weights_;
   const kernels::Table& kernels_;
   std::optional<Rope> rope_;
+  kernels::DistanceTerms terms_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<const Trunk>> open_bert(const weights::HfConfig& config,
-                                               const weights::SafeTensors& file,
+Result<std::unique_ptr<const Trunk>> open_bert(BertConfig bert, const weights::SafeTensors& file,
                                                const TrunkOptions& options) {
-  SIGNALBOX_TRY(BertConfig bert, read_bert_config(config));
   SIGNALBOX_TRY(BertWeights weights, load_bert_weights(file, bert, options));
   return std::make_unique<const Bert>(std::move(bert), std::move(weights), options);
 }

@@ -1,49 +1,16 @@
-// Chooses the reader of a family, and reads what the families share.
+// Reads what the families share, and the two oldest of them.
 
 #include "engine/bert_config.h"
-
-#include <algorithm>
-#include <array>
 
 #include "engine/read_options.h"
 
 namespace signalbox::engine {
-namespace {
-
-struct FamilyReader {
-  std::string_view model_type;
-  Result<BertConfig> (*read)(const weights::HfObject& config);
-};
-
-constexpr std::array kFamilies = {FamilyReader{"bert", read_bert},
-                                  FamilyReader{"roberta", read_roberta},
-                                  FamilyReader{"xlm-roberta", read_xlm_roberta},
-                                  FamilyReader{"distilbert", read_distilbert},
-                                  FamilyReader{"electra", read_electra},
-                                  FamilyReader{"albert", read_albert}};
-
-}  // namespace
 
 void BertConfig::number_layers(int32_t count, std::string_view path) {
   for (int32_t layer = 0; layer < count; ++layer) {
     order.push_back(layer);
     names.layers.push_back(fmt::format("{}{}.", path, layer));
   }
-}
-
-bool is_bert_family(std::string_view model_type) {
-  return std::ranges::find(kFamilies, model_type, &FamilyReader::model_type) != kFamilies.end();
-}
-
-Result<BertConfig> read_bert_config(const weights::HfConfig& file) {
-  const weights::HfObject config = file.root();
-  SIGNALBOX_TRY(const std::string type, config.string("model_type", ""));
-  const auto family = std::ranges::find(kFamilies, type, &FamilyReader::model_type);
-  if (family == kFamilies.end()) {
-    return fail(Code::kUnsupported, "{}: \"{}\" is not supported", config.where("model_type"),
-                type);
-  }
-  return family->read(config);
 }
 
 Result<BertConfig> read_bert_options(const weights::HfObject& config,

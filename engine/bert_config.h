@@ -60,7 +60,7 @@ struct BertConfig {
   bool down_bias = true;
   float norm_eps = 0;
   std::optional<RopeConfig> rope;
-  int32_t distances = 0;  // rows of the table of biases by distance; 0: no table
+  int32_t distances = 0;  // rows of the table of biases by T5's buckets of distances; 0: no table
   BertNames names;
 
   int32_t layers() const { return static_cast<int32_t>(order.size()); }
@@ -70,22 +70,17 @@ struct BertConfig {
   void number_layers(int32_t count, std::string_view path);
 };
 
-/// Reads the config.json of any family below. Missing keys have the defaults of Hugging Face's
-/// configurations. Errors: kUnsupported for another architecture or option; kCorrupt for values out
-/// of range.
-Result<BertConfig> read_bert_config(const weights::HfConfig& config);
-
-/// Returns true if read_bert_config() knows that model_type.
-bool is_bert_family(std::string_view model_type);
-
-/// One reader a family, in a file of its own name. RoBERTa (Liu et al., 2019) and XLM-RoBERTa are
-/// BERT with another first position.
+/// One reader a family, in a file of its own name. Missing keys have the defaults of Hugging Face's
+/// configurations. Errors: kUnsupported for another option; kCorrupt for values out of range.
+/// RoBERTa (Liu et al., 2019) and XLM-RoBERTa are BERT with another first position.
 Result<BertConfig> read_bert(const weights::HfObject& config);
 Result<BertConfig> read_roberta(const weights::HfObject& config);
 Result<BertConfig> read_xlm_roberta(const weights::HfObject& config);
 Result<BertConfig> read_distilbert(const weights::HfObject& config);
 Result<BertConfig> read_electra(const weights::HfObject& config);
 Result<BertConfig> read_albert(const weights::HfObject& config);
+Result<BertConfig> read_mpnet(const weights::HfObject& config);
+Result<BertConfig> read_nomic_bert(const weights::HfObject& config);
 
 /// The defaults that differ among the families whose options have BERT's names.
 struct BertDefaults {

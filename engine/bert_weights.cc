@@ -59,7 +59,13 @@ Result<BertWeights> load_bert_weights(const weights::SafeTensors& file, const Be
     reader.set_format(options.format_of(static_cast<int32_t>(layer)));
     out.layers.push_back(read_layer(reader, config, names.layers[layer]));
   }
+  Buffer<float> table;  // (buckets, heads)
+  if (config.distances > 0) table = reader.read(names.distances, {config.distances, config.heads});
   SIGNALBOX_TRY(out.memory, finish_weights(reader, options));
+  if (config.distances > 0) {
+    out.distances.emplace(config.tokens_max, config.heads, BucketsT5{}, table);
+    out.memory.bytes += out.distances->bytes();
+  }
   return out;
 }
 

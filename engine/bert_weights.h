@@ -3,10 +3,12 @@
 // The token table stays as it is in the file: it is half of a small model's size, and only the rows
 // of the current tokens are read.
 
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "engine/bert_config.h"
+#include "engine/distances.h"
 #include "engine/encoder_steps.h"
 #include "weights/safetensors.h"
 
@@ -24,6 +26,7 @@ struct BertLayerWeights {
 struct BertWeights {
   Embeddings embeddings;
   std::vector<BertLayerWeights> layers;  // the distinct ones
+  std::optional<DistanceBias> distances;
   WeightsMemory memory;
 };
 

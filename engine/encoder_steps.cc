@@ -21,6 +21,37 @@ const float* Block::normalized(const Norm& norm) const {
   return scratch_.normed.data();
 }
 
+const float* Block::neighbours(int32_t count) const {
+  const Batch& batch = pass_.scratch.batch;
+  const int64_t hidden = pass_.shape.hidden;
+  float* to = scratch_.up.data();  // (rows, count, hidden)
+  for (int64_t row = begin_; row < begin_ + rows_; ++row) {
+    const int32_t sequence = batch.sequence_of(static_cast<int32_t>(row));
+    const int64_t first = batch.begin(sequence), end = first + batch.length(sequence);
+    for (int64_t at = row - count / 2; at <= row + count / 2; ++at, to += hidden) {
+      if (at < first || at >= end) {
+        std::fill_n(to, hidden, 0.0f);
+      } else {
+        std::copy_n(pass_.scratch.x.data() + at * hidden, hidden, to);
+      }
+    }
+  }
+  return scratch_.up.data();
+}
+
+void Block::store(const Linear& layer, const float* from, float* to) const {
+  multiply_to(layer, from, Finish::kStore, to);
+}
+
+void Block::normalize(const RmsNorm& norm) const {
+  norm.apply(pass_.kernels, rows_, pass_.norm_eps, x(), x());
+}
+
+const float* Block::normalized(const RmsNorm& norm) const {
+  norm.apply(pass_.kernels, rows_, pass_.norm_eps, x(), scratch_.normed.data());
+  return scratch_.normed.data();
+}
+
 void Block::project(const Linear& layer, const float* from) const {
   multiply_to(layer, from, Finish::kStore, qkv());
 }
@@ -78,7 +109,7 @@ void embed(const Embeddings& e, const Pass& pass) {
       }
     }
     const auto normalize = [&](float* x) {
-      e.norm.apply(kernels, block.rows(), pass.norm_eps, x, x);
+      if (e.norm.gamma.size() > 0) e.norm.apply(kernels, block.rows(), pass.norm_eps, x, x);
     };
     if (!e.projects_first) normalize(to);
     if (e.projection) {

@@ -26,7 +26,7 @@ struct Embeddings {
   weights::Tensor tokens;            // (vocabulary, width), F32, F16 or BF16, in the file
   Buffer<float> positions;           // (positions, width), or empty
   Buffer<float> types;               // (types, width), or empty
-  Norm norm;                         // (width), or (hidden) if the projection precedes it
+  Norm norm;                         // (width), (hidden) if the projection precedes it, or empty
   std::optional<Linear> projection;  // width to hidden, for networks that have narrower tables
   bool projects_first = false;       // the projection precedes the norm
   int32_t width = 0;
@@ -49,13 +49,23 @@ class Block {
   float* x() const { return pass_.scratch.x.data() + begin_ * pass_.shape.hidden; }
   /// Queries, keys and values, (rows, shape.qkv()).
   float* qkv() const { return pass_.scratch.qkv.data() + begin_ * pass_.shape.qkv(); }
+  /// A second buffer of hidden states, (rows, hidden), if shape.has_side.
+  float* side() const { return pass_.scratch.side.data() + begin_ * pass_.shape.hidden; }
   /// The output of attention, (rows, shape.mixed()).
   const float* mixed() const { return pass_.scratch.mixed.data() + begin_ * pass_.shape.mixed(); }
 
   /// x = norm(x).
   void normalize(const Norm& norm) const;
+  void normalize(const RmsNorm& norm) const;
   /// Returns norm(x), (rows, hidden), in the block's own memory.
   const float* normalized(const Norm& norm) const;
+  const float* normalized(const RmsNorm& norm) const;
+  /// Returns each token's residual stream between those of its neighbours in its sequence, (rows,
+  /// count hidden), in the block's own memory; zeros stand for neighbours beyond the ends. `count`
+  /// is odd and includes the token.
+  const float* neighbours(int32_t count) const;
+  /// to = from w^T; from (rows, w.in()), to (rows, w.out()).
+  void store(const Linear& layer, const float* from, float* to) const;
   /// qkv = from w^T; from (rows, hidden).
   void project(const Linear& qkv, const float* from) const;
   /// Rotates the queries and keys by their positions in their sequences.

@@ -1,11 +1,11 @@
-// Supported architectures by name, and the steps from hidden states to scores.
+// The layers of each form of head, and the steps from hidden states to scores.
 
 #include "engine/heads.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "engine/families.h"
 #include "engine/labels.h"
 #include "engine/scratch.h"
 #include "engine/tensor_reader.h"
@@ -13,123 +13,15 @@
 namespace signalbox::engine {
 namespace {
 
-// The model types whose heads an architecture belongs to. kAny is for our own heads.
-enum class Family : uint8_t {
-  kBert,
-  kRoberta,
-  kDistilBert,
-  kElectra,
-  kAlbert,
-  kModernBert,
-  kQwen3,
-  kGemma3,
-  kAny
-};
+// Our own architectures, written by `signalbox fit` for any trunk: only a classifier.
+constexpr Architecture kOwnHeads[] = {{"LinearForSequenceClassification", HeadKind::kSequence},
+                                      {"LinearForTokenClassification", HeadKind::kTokens}};
 
-struct ModelType {
-  std::string_view name;
-  Family family;
-};
-
-constexpr std::array kModelTypes = {ModelType{"bert", Family::kBert},
-                                    ModelType{"roberta", Family::kRoberta},
-                                    ModelType{"xlm-roberta", Family::kRoberta},
-                                    ModelType{"distilbert", Family::kDistilBert},
-                                    ModelType{"electra", Family::kElectra},
-                                    ModelType{"albert", Family::kAlbert},
-                                    ModelType{"modernbert", Family::kModernBert},
-                                    ModelType{"qwen3", Family::kQwen3},
-                                    ModelType{"gemma3_text", Family::kGemma3}};
-
-bool fits(Family family, std::string_view model_type) {
-  if (family == Family::kAny) return true;
-  const auto found = std::ranges::find(kModelTypes, model_type, &ModelType::name);
-  return found != kModelTypes.end() && found->family == family;
-}
-
-struct Architecture {
-  std::string_view name;
-  Family family;
-  std::optional<HeadKind> head;  // nullopt: a bare encoder, or one with a language model's head
-};
-
-constexpr std::array kArchitectures = {
-    Architecture{"BertModel", Family::kBert, {}},
-    Architecture{"BertForMaskedLM", Family::kBert, {}},
-    Architecture{"BertForPreTraining", Family::kBert, {}},
-    Architecture{"BertForSequenceClassification", Family::kBert, HeadKind::kSequence},
-    Architecture{"BertForTokenClassification", Family::kBert, HeadKind::kTokens},
-    Architecture{"RobertaModel", Family::kRoberta, {}},
-    Architecture{"RobertaForMaskedLM", Family::kRoberta, {}},
-    Architecture{"RobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
-    Architecture{"RobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
-    Architecture{"XLMRobertaModel", Family::kRoberta, {}},
-    Architecture{"XLMRobertaForMaskedLM", Family::kRoberta, {}},
-    Architecture{"XLMRobertaForSequenceClassification", Family::kRoberta, HeadKind::kSequence},
-    Architecture{"XLMRobertaForTokenClassification", Family::kRoberta, HeadKind::kTokens},
-    Architecture{"DistilBertModel", Family::kDistilBert, {}},
-    Architecture{"DistilBertForMaskedLM", Family::kDistilBert, {}},
-    Architecture{"DistilBertForSequenceClassification", Family::kDistilBert, HeadKind::kSequence},
-    Architecture{"DistilBertForTokenClassification", Family::kDistilBert, HeadKind::kTokens},
-    Architecture{"ElectraModel", Family::kElectra, {}},
-    Architecture{"ElectraForMaskedLM", Family::kElectra, {}},
-    Architecture{"ElectraForPreTraining", Family::kElectra, {}},
-    Architecture{"ElectraForSequenceClassification", Family::kElectra, HeadKind::kSequence},
-    Architecture{"ElectraForTokenClassification", Family::kElectra, HeadKind::kTokens},
-    Architecture{"AlbertModel", Family::kAlbert, {}},
-    Architecture{"AlbertForMaskedLM", Family::kAlbert, {}},
-    Architecture{"AlbertForPreTraining", Family::kAlbert, {}},
-    Architecture{"AlbertForSequenceClassification", Family::kAlbert, HeadKind::kSequence},
-    Architecture{"AlbertForTokenClassification", Family::kAlbert, HeadKind::kTokens},
-    Architecture{"ModernBertModel", Family::kModernBert, {}},
-    Architecture{"ModernBertForMaskedLM", Family::kModernBert, {}},
-    Architecture{"ModernBertForSequenceClassification", Family::kModernBert, HeadKind::kSequence},
-    Architecture{"ModernBertForTokenClassification", Family::kModernBert, HeadKind::kTokens},
-    Architecture{"Qwen3Model", Family::kQwen3, {}},
-    Architecture{"Qwen3ForCausalLM", Family::kQwen3, {}},
-    Architecture{"Qwen3ForSequenceClassification", Family::kQwen3, HeadKind::kSequence},
-    Architecture{"Qwen3ForTokenClassification", Family::kQwen3, HeadKind::kTokens},
-    Architecture{"Gemma3TextModel", Family::kGemma3, {}},
-    Architecture{"Gemma3ForCausalLM", Family::kGemma3, {}},
-    Architecture{"Gemma3TextForSequenceClassification", Family::kGemma3, HeadKind::kSequence},
-    // Our own architectures, written by `signalbox fit`: only a classifier.
-    Architecture{"LinearForSequenceClassification", Family::kAny, HeadKind::kSequence},
-    Architecture{"LinearForTokenClassification", Family::kAny, HeadKind::kTokens},
-};
-
-// A sequence head reads the first token through a dense layer and a fixed activation. The
-// classifier of some families is then the second of two layers with a common name.
-struct SequenceHead {
-  Family family;
-  std::string_view dense;  // of a bare encoder, or with a prefix
-  Activation activation;
-  std::string_view classifier;
-};
-
-constexpr std::array kSequenceHeads = {
-    SequenceHead{Family::kBert, "pooler.dense", Activation::kTanh, "classifier"},
-    SequenceHead{Family::kAlbert, "pooler", Activation::kTanh, "classifier"},
-    SequenceHead{Family::kDistilBert, "pre_classifier", Activation::kRelu, "classifier"},
-    SequenceHead{Family::kElectra, "classifier.dense", Activation::kGelu, "classifier.out_proj"},
-    SequenceHead{Family::kRoberta, "classifier.dense", Activation::kTanh, "classifier.out_proj"}};
-
-// Returns the head for PEFT's task_type, or null for another task.
-const Architecture* architecture_for(std::string_view task, std::string_view model_type) {
-  const bool tokens = task == "TOKEN_CLS";
-  if (!tokens && task != "SEQ_CLS") return nullptr;
-  const auto found = std::ranges::find_if(kArchitectures, [&](const Architecture& known) {
-    return fits(known.family, model_type) &&
-           known.head == (tokens ? HeadKind::kTokens : HeadKind::kSequence);
-  });
-  return found == kArchitectures.end() ? nullptr : &*found;
-}
-
-std::string known_architectures() {
-  std::string out;
-  for (const Architecture& known : kArchitectures) {
-    out += fmt::format("{}{}", out.empty() ? "" : ", ", known.name);
-  }
-  return out;
+// Returns the kind of head for PEFT's task_type, or nullopt for another task.
+std::optional<HeadKind> head_for(std::string_view task) {
+  if (task == "TOKEN_CLS") return HeadKind::kTokens;
+  if (task == "SEQ_CLS") return HeadKind::kSequence;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -148,55 +40,60 @@ class HeadReader {
         head_(kernels) {}
 
   Result<std::optional<Head>> read() {
-    SIGNALBOX_TRY(const Architecture* known, find_architecture());
-    if (known == nullptr || !known->head) return std::nullopt;
+    SIGNALBOX_TRY(const std::optional<HeadKind> kind, find_kind());
+    if (!kind) return std::nullopt;
     // handles "models/pii/" too
     head_.info_.name = (directory_ / "").parent_path().filename().string();
-    head_.info_.kind = *known->head;
-    std::string classifier = "classifier";
-    const bool decoder = known->family == Family::kQwen3 || known->family == Family::kGemma3;
-    if (decoder) {  // a matrix over the last token or over each token
-      classifier = "score";
-      head_.pooling_ = Pooling::kLast;
-    } else if (known->family == Family::kAny) {
-      SIGNALBOX_TRY_VOID(read_own_pooling());
-      SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
-      if (reader_.rows("dense.weight") > 0) {
-        SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
-        head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
-      }
-    } else if (known->family == Family::kModernBert) {
-      SIGNALBOX_TRY_VOID(read_prediction_head());
-    } else if (known->head == HeadKind::kSequence) {
-      classifier = read_sequence_head(known->family);
-    }
-    const bool bias = !decoder || known->head == HeadKind::kTokens;
-    SIGNALBOX_TRY_VOID(read_classifier(classifier, bias));
+    head_.info_.kind = *kind;
+    SIGNALBOX_TRY_VOID(family_ == nullptr ? read_own_head() : read_family_head());
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     head_.arena_ = reader_.take_arena();
     return std::move(head_);
   }
 
  private:
-  // Returns null if the config names no architecture.
-  Result<const Architecture*> find_architecture() {
-    SIGNALBOX_TRY(const std::string type, root_.string("model_type", ""));
-    if (adapter_ != nullptr) {
-      const Architecture* known = architecture_for(adapter_->adapter().task(), type);
-      if (known != nullptr) return known;
-    }
+  // Returns nullopt if the model has no head. Sets family_ unless the head is our own.
+  Result<std::optional<HeadKind>> find_kind() {
     SIGNALBOX_TRY(const std::vector<std::string> names, root_.strings("architectures"));
-    if (names.empty()) return nullptr;
-    const auto known = std::ranges::find(kArchitectures, names[0], &Architecture::name);
-    if (known == kArchitectures.end()) {
-      return fail(Code::kUnsupported, "{}: \"{}\" is not supported (supported: {})",
-                  root_.where("architectures[0]"), names[0], known_architectures());
+    const std::optional<HeadKind> adapted =
+        adapter_ == nullptr ? std::nullopt : head_for(adapter_->adapter().task());
+    if (!adapted && !names.empty()) {
+      const auto own = std::ranges::find(kOwnHeads, names[0], &Architecture::suffix);
+      if (own != std::end(kOwnHeads)) return own->head;
     }
-    if (!fits(known->family, type)) {
-      return fail(Code::kCorrupt, "{}: \"{}\" does not match model_type \"{}\"",
-                  root_.where("architectures[0]"), names[0], type);
+    SIGNALBOX_TRY(family_, find_family(root_));
+    if (adapted) return adapted;
+    SIGNALBOX_TRY(const Architecture* known, find_architecture(root_, *family_));
+    return known == nullptr ? std::nullopt : known->head;
+  }
+
+  Result<void> read_own_head() {
+    SIGNALBOX_TRY_VOID(read_own_pooling());
+    SIGNALBOX_TRY(head_.normalizes_, root_.boolean("classifier_normalize", false));
+    if (reader_.rows("dense.weight") > 0) {
+      SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
+      head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
     }
-    return &*known;
+    return read_classifier("classifier", true);
+  }
+
+  Result<void> read_family_head() {
+    const bool tokens = head_.info_.kind == HeadKind::kTokens;
+    switch (family_->form) {
+      case HeadForm::kNone:
+        break;
+      case HeadForm::kLast:
+        head_.pooling_ = Pooling::kLast;
+        return read_classifier("score", tokens);
+      case HeadForm::kPrediction:
+        SIGNALBOX_TRY_VOID(read_prediction_head());
+        break;
+      case HeadForm::kTokens:
+      case HeadForm::kFirst:
+        if (!tokens) return read_first_token_head();
+        break;
+    }
+    return read_classifier("classifier", true);
   }
 
   Result<Pooling> read_pooling(const char* without) {
@@ -234,17 +131,19 @@ class HeadReader {
     return {};
   }
 
-  // Returns the name of the classifier. BERT and ALBERT have the dense layer in the encoder, so it
-  // may have the encoder's prefix.
-  std::string read_sequence_head(Family family) {
-    const SequenceHead& form = *std::ranges::find(kSequenceHeads, family, &SequenceHead::family);
-    std::string dense(form.dense);
-    if (reader_.rows(dense + ".weight") == 0 && family == Family::kBert) dense = "bert." + dense;
-    if (reader_.rows(dense + ".weight") == 0 && family == Family::kAlbert)
-      dense = "albert." + dense;
+  // The dense layer of some families is part of the encoder, so it may have the encoder's prefix.
+  Result<void> read_first_token_head() {
+    const FirstTokenHead& form = family_->first;
     head_.activation_ = form.activation;
+    if (!form.activation_key.empty()) {
+      SIGNALBOX_TRY(head_.activation_, read_activation(root_, form.activation_key, "gelu"));
+    }
+    std::string dense(form.dense);
+    const std::string prefixed = fmt::format("{}.{}", family_->model_type, dense);
+    if (reader_.rows(dense + ".weight") == 0 && reader_.rows(prefixed + ".weight") > 0)
+      dense = prefixed;
     head_.dense_ = reader_.linear(dense, trunk_.hidden, trunk_.hidden, true);
-    return std::string(form.classifier);
+    return read_classifier(std::string(form.classifier), true);
   }
 
   Result<void> read_classifier(const std::string& name, bool bias) {
@@ -316,6 +215,7 @@ class HeadReader {
   const weights::HfConfig& config_;
   const weights::HfObject root_;
   weights::LoraUse* const adapter_;  // null if there is none
+  const Family* family_ = nullptr;   // null for one of our own heads
   const TrunkShape& trunk_;
   TensorReader reader_;
   Head head_;

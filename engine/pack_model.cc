@@ -23,7 +23,7 @@ namespace {
 bool is_token_table(std::string_view name) {
   return name.ends_with("embeddings.word_embeddings.weight") ||
          name.ends_with("embeddings.tok_embeddings.weight") ||
-         name.ends_with("embed_tokens.weight");
+         name.ends_with("embed_tokens.weight") || name.ends_with("shared.weight");
 }
 
 std::vector<std::byte> narrowed(const weights::Tensor& tensor, const kernels::Table& kernels) {

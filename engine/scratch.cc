@@ -25,6 +25,7 @@ void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
   grow(x, tokens * shape.hidden);
   grow(qkv, tokens * shape.qkv());
   grow(mixed, tokens * shape.mixed());
+  if (shape.has_side) grow(side, tokens * shape.hidden);
   const int32_t longest = std::max(batch.longest(), std::min(kBatchTokens, shape.tokens_max));
   if (static_cast<int32_t>(blocks.size()) < threads) blocks.resize(threads);
   int32_t rank_max = 0;
@@ -55,7 +56,7 @@ void rotate(const kernels::Table& kernels, const TrunkShape& shape, const RopeTa
 }
 
 void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
-            int32_t window, Scratch& s, Workers& workers) {
+            int32_t window, Scratch& s, Workers& workers, const kernels::DistanceTerms* terms) {
   workers.for_each(s.batch.sequences() * shape.heads, [&](int32_t i, int32_t slot) {
     const int32_t sequence = i / shape.heads, head = i % shape.heads;
     const kernels::AttentionShape of = shape.attention(s.batch.length(sequence), window);
@@ -64,9 +65,9 @@ void attend(const kernels::Table& kernels, kernels::Format format, const TrunkSh
     float* out = s.mixed.data() + begin * shape.mixed();       // (length, mixed)
     std::byte* room = s.blocks[slot].attention.data();
     if (format == kernels::Format::kF32) {
-      kernels.attention(of, head, qkv, reinterpret_cast<float*>(room), out);
+      kernels.attention(of, head, qkv, terms, reinterpret_cast<float*>(room), out);
     } else {
-      kernels.attention_i16(of, head, qkv, room, out);
+      kernels.attention_i16(of, head, qkv, terms, room, out);
     }
   });
 }

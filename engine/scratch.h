@@ -43,6 +43,7 @@ struct Scratch {
   Buffer<float> x;                     // (tokens, hidden): the residual stream, and the result
   Buffer<float> qkv;                   // (tokens, shape.qkv()): queries, keys, values
   Buffer<float> mixed;                 // (tokens, shape.mixed()): attention's output
+  Buffer<float> side;                  // (tokens, hidden) if shape.has_side
   std::vector<BlockScratch> blocks;    // (threads)
   RopeTables global_rope, local_rope;  // tables for the batch
   std::vector<tokenizer::Encoding> encodings;  // (sequences, or more): encodings of the batch's
@@ -77,9 +78,11 @@ void rotate(const kernels::Table& kernels, const TrunkShape& shape, const RopeTa
             const Batch& batch, int64_t begin, int32_t rows, float* qkv);
 
 /// Computes attention from qkv to mixed, for every head of every sequence of the batch. It uses
-/// integers if the layer's matrices have fewer than 32 bits. `window`: see AttentionShape.
+/// integers if the layer's matrices have fewer than 32 bits. `window`: see AttentionShape. `terms`
+/// are added to the scores, or nullptr.
 void attend(const kernels::Table& kernels, kernels::Format format, const TrunkShape& shape,
-            int32_t window, Scratch& scratch, Workers& workers);
+            int32_t window, Scratch& scratch, Workers& workers,
+            const kernels::DistanceTerms* terms = nullptr);
 
 /// Lends Scratch objects to threads and creates one if all are in use. It therefore holds as many
 /// as were ever used concurrently.

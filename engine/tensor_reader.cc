@@ -23,6 +23,17 @@ double packing_error(const LinearSpec& spec, kernels::Format format, std::span<c
   return squares > 0 ? std::sqrt(errors / squares) : 0;
 }
 
+// Turns w (rows, in / taps, taps) into (rows, taps, in / taps) in place.
+void group_by_tap(const LinearSpec& spec, std::span<float> w) {
+  std::vector<float> row(spec.in);
+  const int32_t width = spec.in / spec.taps;
+  for (size_t at = 0; at < w.size(); at += row.size()) {
+    std::copy_n(w.begin() + at, row.size(), row.begin());
+    for (int32_t i = 0; i < spec.in; ++i)
+      w[at + int64_t{i % spec.taps} * width + i / spec.taps] = row[i];
+  }
+}
+
 }  // namespace
 
 std::string packed_name(std::string_view layer, kernels::Format format) {
@@ -127,11 +138,16 @@ Result<void> TensorReader::check_packed(const weights::Tensor& tensor, kernels::
   return fail(Code::kCorrupt, "tensor \"{}\": a scale is not finite", tensor.name);
 }
 
+weights::Shape TensorReader::shape_of(const LinearSpec& spec, size_t part) {
+  if (spec.taps > 1) return {spec.rows_of(part), spec.in / spec.taps, spec.taps};
+  return {spec.rows_of(part), spec.in};
+}
+
 const void* TensorReader::pack(const LinearSpec& spec) {
   std::vector<std::string> sources;
   for (size_t i = 0; i < spec.parts.size(); ++i) {
     sources.push_back(prefix_ + spec.parts[i] + ".weight");
-    if (!expect(spec.parts[i] + ".weight", {spec.rows_of(i), spec.in})) return nullptr;
+    if (!expect(spec.parts[i] + ".weight", shape_of(spec, i))) return nullptr;
   }
   Buffer<float> w(static_cast<size_t>(spec.out) * spec.in);  // (out, in)
   std::span<float> rest = w.span();
@@ -139,7 +155,8 @@ const void* TensorReader::pack(const LinearSpec& spec) {
     const int32_t rows = spec.rows_of(i);
     const std::span<float> part = rest.first(static_cast<size_t>(rows) * spec.in);  // (rows, in)
     rest = rest.subspan(part.size());
-    read(spec.parts[i] + ".weight", {rows, spec.in}, part);
+    read(spec.parts[i] + ".weight", shape_of(spec, i), part);
+    if (spec.taps > 1) group_by_tap(spec, part);
     if (status_ && merge_ != nullptr) merge(prefix_ + spec.parts[i], rows, spec.in, part);
   }
   if (!status_) return nullptr;

@@ -36,6 +36,10 @@ struct LinearSpec {
   bool bias;
   bool gated = false;              // packed for a gated Finish
   std::vector<int32_t> rows = {};  // outputs of each part; empty: all have the same number
+  int32_t fixed_parts = 0;  // the first parts are also used when the trunk opens, so an adapter can
+                            // change them only if it is merged
+  int32_t taps = 1;  // of a convolution, stored as (out, in / taps, taps): the matrix has one
+                     // group of columns a tap
 
   int32_t rows_of(size_t part) const {
     return rows.empty() ? out / static_cast<int32_t>(parts.size()) : rows[part];
@@ -118,6 +122,7 @@ class TensorReader {
   const void* pack(const LinearSpec& spec);
   /// Adds the adapter's part for the layer at that path to w (out, in).
   void merge(const std::string& path, int32_t out, int32_t in, std::span<float> w);
+  static weights::Shape shape_of(const LinearSpec& spec, size_t part);
   Buffer<float> read_bias(const LinearSpec& spec);
 
   const weights::SafeTensors& file_;

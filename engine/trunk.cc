@@ -4,11 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/bert.h"
-#include "engine/bert_config.h"
-#include "engine/gemma3.h"
-#include "engine/modern_bert.h"
-#include "engine/qwen3.h"
+#include "engine/families.h"
 
 namespace signalbox::engine {
 
@@ -36,15 +32,8 @@ double attended_pairs(int32_t tokens, int32_t window, bool causal) {
 Result<std::unique_ptr<const Trunk>> open_trunk(const weights::HfConfig& config,
                                                 const weights::SafeTensors& file,
                                                 const TrunkOptions& options) {
-  SIGNALBOX_TRY(const std::string type, config.root().string("model_type", ""));
-  if (type == "modernbert") return open_modern_bert(config, file, options);
-  if (type == "qwen3") return open_qwen3(config, file, options);
-  if (type == "gemma3_text") return open_gemma3(config, file, options);
-  if (is_bert_family(type)) return open_bert(config, file, options);
-  return fail(Code::kUnsupported,
-              "{}: \"{}\" is not supported (supported: albert, bert, distilbert, electra, "
-              "gemma3_text, modernbert, qwen3, roberta, xlm-roberta)",
-              config.root().where("model_type"), type);
+  SIGNALBOX_TRY(const Family* family, find_family(config.root()));
+  return family->open(config, file, options);
 }
 
 }  // namespace signalbox::engine

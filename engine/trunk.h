@@ -30,13 +30,16 @@ struct TrunkShape {
   int32_t head_width = 0;  // values of one head; 0: hidden / heads
   int32_t kv_heads = 0;    // heads of keys and values, a divisor of `heads`; 0: equal to `heads`
   bool causal = false;     // a token attends only to itself and to earlier tokens
+  float score_scale = 0;   // factor of attention's scores; 0: 1 / sqrt(head width)
+  int32_t distances = 0;   // rows of the tables in kernels::DistanceTerms
+  bool has_side = false;   // needs a second buffer of hidden states
 
   int32_t head_dim() const { return head_width == 0 ? hidden / heads : head_width; }
   /// Width of attention's output of one token.
   int32_t mixed() const { return heads * head_dim(); }
   /// The attention of one sequence. `window`: see AttentionShape.
   kernels::AttentionShape attention(int32_t tokens, int32_t window) const {
-    return {tokens, heads, head_dim(), window, kv_heads, causal};
+    return {tokens, heads, head_dim(), window, kv_heads, causal, score_scale, distances};
   }
   /// Width of one token's queries, keys and values.
   int64_t qkv() const { return attention(1, kernels::kNoWindow).qkv_width(); }

@@ -23,13 +23,31 @@ struct AttentionShape {
   int32_t heads;
   int32_t head_dim;
   int32_t window = kNoWindow;  // token i attends to token j when |i - j| <= window
-  int32_t kv_heads = 0;  // heads of keys and values, a divisor of `heads`; 0: equal to `heads`
-  bool causal = false;   // token i attends only to tokens j <= i
+  int32_t kv_heads = 0;   // heads of keys and values, a divisor of `heads`; 0: equal to `heads`
+  bool causal = false;    // token i attends only to tokens j <= i
+  float scale = 0;        // factor of the scores; 0: 1 / sqrt(head_dim)
+  int32_t distances = 0;  // rows of the tables in DistanceTerms; 0: no tables
 
   /// Number of heads whose keys and values are stored.
   int32_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
   /// Width of one token's queries, keys and values.
   int64_t qkv_width() const { return int64_t{heads + 2 * key_heads()} * head_dim; }
+};
+
+/// What a network adds to the score of query i and key j by their distance d = j - i. In He et al.,
+/// "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", 2020, these are two products with
+/// vectors of the distance, multiplied by the scale like the score. In Raffel et al., "Exploring
+/// the Limits of Transfer Learning with a Unified Text-to-Text Transformer", 2019, it is a number.
+struct DistanceTerms {
+  /// The row of d in the tables is rows[d], for -tokens < d < tokens. From one d to the next it
+  /// stays the same or rises by one.
+  const int32_t* rows = nullptr;
+  const float* keys = nullptr;  // (distances, heads, head_dim): query i . keys[rows[d]], or null
+  const float* queries =
+      nullptr;  // (distances, heads, head_dim): key j . queries[rows[d]], or null
+  /// Added for -tokens < d < tokens: bias[head * bias_stride + d]; or null.
+  const float* bias = nullptr;
+  int64_t bias_stride = 0;
 };
 
 /// Returns the floats of scratch that `attention` needs: one head's keys and values, and a block of
@@ -162,15 +180,16 @@ struct Table {
   /// Self-attention of one head of one sequence within a window. It writes this head's part of out
   /// (tokens, heads, head_dim) = softmax(q k^T / sqrt(head_dim)) v with qkv (tokens, heads + 2
   /// key_heads, head_dim): queries, keys, values. Groups of heads / key_heads query heads share a
-  /// key head: Ainslie et al., "GQA", 2023. scratch (attention_scratch(shape)). The cost is tokens
-  /// x min(tokens, window). The softmax is online (Milakov and Gimelshein, 2018).
-  void (*attention)(const AttentionShape& shape, int32_t head, const float* qkv, float* scratch,
-                    float* out);
+  /// key head: Ainslie et al., "GQA", 2023. `terms` are added to the scores, or nullptr. scratch
+  /// (attention_scratch(shape)). The cost is tokens x min(tokens, window), and with tables also
+  /// tokens x min(2 tokens, shape.distances). The softmax is online (Milakov and Gimelshein, 2018).
+  void (*attention)(const AttentionShape& shape, int32_t head, const float* qkv,
+                    const DistanceTerms* terms, float* scratch, float* out);
 
   /// attention in 16-bit integers with exact sums. `scratch` has attention_i16_scratch(shape)
   /// bytes, aligned to 64.
-  void (*attention_i16)(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
-                        float* out);
+  void (*attention_i16)(const AttentionShape& shape, int32_t head, const float* qkv,
+                        const DistanceTerms* terms, void* scratch, float* out);
 
   /// out (cols) = mean over the rows of x (rows, cols); rows > 0.
   void (*mean_rows)(int32_t rows, int32_t cols, const float* x, float* out);

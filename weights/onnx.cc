@@ -59,6 +59,18 @@ std::string module_of(std::string_view node) {
   return out;
 }
 
+std::string_view without_suffix(std::string_view text, std::string_view suffix);
+
+// Returns true for "a.query_1.weight", the name of the second product of the layer "a.query".
+bool is_later_use(std::string_view name, std::string_view first) {
+  constexpr std::string_view kWeight = ".weight";
+  const std::string_view layer = without_suffix(first, kWeight);
+  if (!name.starts_with(layer)) return false;
+  const std::string_view rest = without_suffix(name.substr(layer.size()), kWeight);
+  return rest.size() > 1 && rest[0] == '_' &&
+         rest.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 std::string_view without_suffix(std::string_view text, std::string_view suffix) {
   return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
 }
@@ -203,7 +215,7 @@ class Importer {
     }
     const auto [before, is_new] = weights_.emplace(source.constant, name);
     if (is_new) return emit(name, source, transposes);
-    if (before->second == name) return {};
+    if (before->second == name || is_later_use(name, before->second)) return {};
     return fail(Code::kUnsupported,
                 "constant \"{}\" is both \"{}\" and \"{}\", which is not supported",
                 constant(source).name, before->second, name);

@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "kernels/body/attention_tiles.h"
+#include "kernels/body/distance.h"
 #include "kernels/body/quantize.h"
 #include "kernels/body/vector.h"
 
@@ -22,6 +23,7 @@ namespace signalbox::kernels::body {
 
 inline constexpr int64_t kColumnsI16 = 32;
 inline constexpr float kWeightMax = 8191.0f;
+inline constexpr float kLog2E = 1.44269504f;  // for powers of 2
 // The sum of kKeyTile products of a weight and a value must fit: 128 * 8191 * 2047 < 2^31.
 inline constexpr float kValueMax = 2047.0f;
 
@@ -32,7 +34,7 @@ struct ScratchI16 {
   int64_t tokens;      // rounded up to a panel
   int64_t bytes = 0;
   int64_t keys, key_scales, values, value_scales, queries, query_scales, scores, floats, weights,
-      update, mixed, largest, sums;
+      update, mixed, largest, sums, distances, distance_scales, by_query, by_key;
 
   explicit ScratchI16(const AttentionShape& shape)
       : dim(round_up(shape.head_dim, 2)),
@@ -51,6 +53,10 @@ struct ScratchI16 {
     mixed = take(kQueryTile * padded_dim * sizeof(float));
     largest = take(kQueryTile * sizeof(float));
     sums = take(kQueryTile * sizeof(float));
+    distances = take(distance_columns(shape) * dim * sizeof(int16_t));
+    distance_scales = take(distance_columns(shape) * sizeof(float));
+    by_query = take(kQueryTile * distance_stride(shape) * sizeof(float));
+    by_key = take(shape.tokens * distance_stride(shape) * sizeof(float));
   }
 
  private:
@@ -96,19 +102,24 @@ inline xsimd::batch<int32_t, Arch> weight_of(const Batch<Arch>& x) {
 template <class Arch, class Dots>
 class HeadAttentionI16 {
  public:
-  HeadAttentionI16(const AttentionShape& shape, char* scratch)
+  HeadAttentionI16(const AttentionShape& shape, int32_t head, const DistanceTerms* terms,
+                   char* scratch)
       : at_(shape),
         base_(scratch),
         tokens_(shape.tokens),
         dim_(shape.head_dim),
         reach_(shape),
         stride_(shape.qkv_width()),
-        query_max_(query_max(shape.head_dim)) {}
+        query_max_(query_max(shape.head_dim)),
+        scale_(kLog2E * score_scale(shape)),
+        terms_(shape, head, terms) {}
 
   // q, k and v point to the first token; rows of out are out_stride apart.
   void run(const float* q, const float* k, const float* v, float* out, int64_t out_stride) {
-    pack_keys(k);
+    pack_keys(k, stride_, tokens_, at_.keys, at_.key_scales);
     pack_values(v);
+    if (terms_.queries() != nullptr) multiply_keys(k);
+    if (terms_.keys() != nullptr) pack_distances(terms_.keys());
     for (int64_t first = 0; first < tokens_; first += kQueryTile) {
       const int64_t count = std::min(kQueryTile, tokens_ - first);
       begin_queries(q + first * stride_, count);
@@ -125,9 +136,11 @@ class HeadAttentionI16 {
   }
 
   // The next tokens' rows are pages apart, where the hardware prefetcher does not look ahead.
+  void fetch(const float* x) const {
+    for (int64_t d = 0; d < dim_; d += 16) __builtin_prefetch(x + d);
+  }
   void fetch(const float* x, int64_t t) const {
-    if (t + kFetchAhead >= tokens_) return;
-    for (int64_t d = 0; d < dim_; d += 16) __builtin_prefetch(x + (t + kFetchAhead) * stride_ + d);
+    if (t + kFetchAhead < tokens_) fetch(x + (t + kFetchAhead) * stride_);
   }
 
   // Writes x (dim) as integers up to query_max_, with pairs `step` words apart. Returns the scale.
@@ -146,19 +159,63 @@ class HeadAttentionI16 {
     return largest / query_max_;
   }
 
-  void pack_keys(const float* k) {
-    auto* keys = part<int16_t>(at_.keys);
-    auto* scales = part<float>(at_.key_scales);
-    for (int64_t t = 0; t < at_.tokens; ++t) {
-      int16_t* to = keys + t / kColumnsI16 * kColumnsI16 * at_.dim + t % kColumnsI16 * 2;
-      if (t < tokens_) {
-        fetch(k, t);
-        scales[t] = quantize(k + t * stride_, kColumnsI16, to);
+  // Rows of k (count, dim) are `stride` apart; the offsets are those of the panels and their
+  // scales.
+  void pack_keys(const float* k, int64_t stride, int64_t count, int64_t panels_at,
+                 int64_t scales_at) const {
+    auto* panels = part<int16_t>(panels_at);
+    auto* scales = part<float>(scales_at);
+    for (int64_t t = 0; t < round_up(count, kColumnsI16); ++t) {
+      int16_t* to = panels + t / kColumnsI16 * kColumnsI16 * at_.dim + t % kColumnsI16 * 2;
+      if (t < count) {
+        if (t + kFetchAhead < count) fetch(k + (t + kFetchAhead) * stride);
+        scales[t] = quantize(k + t * stride, kColumnsI16, to);
         continue;
       }
       scales[t] = 0;
       for (int64_t d = 0; d < at_.dim; d += 2) {
         to[d * kColumnsI16] = to[d * kColumnsI16 + 1] = 0;
+      }
+    }
+  }
+
+  void pack_distances(const float* vectors) const {
+    pack_keys(vectors, terms_.width(), terms_.count(), at_.distances, at_.distance_scales);
+  }
+
+  // Multiplies the keys by the queries of all distances, a tile of keys at a time in the place of
+  // the queries.
+  void multiply_keys(const float* k) const {
+    pack_distances(terms_.queries());
+    auto* rows = part<int16_t>(at_.queries);
+    auto* scales = part<float>(at_.query_scales);
+    for (int64_t first = 0; first < tokens_; first += kQueryTile) {
+      const int64_t count = std::min(kQueryTile, tokens_ - first);
+      for (int64_t r = 0; r < count; ++r)
+        scales[r] = scale_ * quantize(k + (first + r) * stride_, 1, rows + r * at_.dim);
+      multiply_distances(count, part<float>(at_.by_key) + first * terms_.stride());
+    }
+  }
+
+  // y (rows, terms_.stride()) = the quantised rows in the place of the queries times the packed
+  // vectors of the distances, as powers of 2.
+  void multiply_distances(int64_t rows, float* y) const {
+    const auto* scales = part<float>(at_.query_scales);
+    const auto* column_scales = part<float>(at_.distance_scales);
+    auto* sums = part<int32_t>(at_.scores);
+    for (int64_t c = 0; c < terms_.count(); c += kColumnsI16) {
+      for (int64_t row = 0; row < rows; row += Dots::kRows) {
+        const int64_t here = std::min<int64_t>(Dots::kRows, rows - row);
+        Dots::run(here, at_.dim / 2, part<int16_t>(at_.queries) + row * at_.dim, at_.dim,
+                  part<int16_t>(at_.distances) + c * at_.dim, sums, kColumnsI16);
+        for (int64_t r = 0; r < here; ++r) {
+          const Batch<Arch> scale(scales[row + r]);
+          for (int64_t l = 0; l < kColumnsI16; l += kLanes<Arch>) {
+            const auto sum = xsimd::to_float(Integers::load_aligned(sums + r * kColumnsI16 + l));
+            (sum * Batch<Arch>::load_aligned(column_scales + c + l) * scale)
+                .store_unaligned(y + (row + r) * terms_.stride() + c + l);
+          }
+        }
       }
     }
   }
@@ -205,16 +262,16 @@ class HeadAttentionI16 {
   }
 
   void begin_queries(const float* q, int64_t count) {
-    const float scale = 1.44269504f / std::sqrt(static_cast<float>(dim_));  // for powers of 2
     auto* queries = part<int16_t>(at_.queries);
     auto* scales = part<float>(at_.query_scales);
     for (int64_t r = 0; r < count; ++r) {
       fetch(q, r);
-      scales[r] = scale * quantize(q + r * stride_, 1, queries + r * at_.dim);
+      scales[r] = scale_ * quantize(q + r * stride_, 1, queries + r * at_.dim);
       part<float>(at_.largest)[r] = -std::numeric_limits<float>::infinity();
       part<float>(at_.sums)[r] = 0.0f;
     }
     std::memset(part<float>(at_.mixed), 0, count * at_.padded_dim * sizeof(float));
+    if (terms_.keys() != nullptr) multiply_distances(count, part<float>(at_.by_query));
   }
 
   void finish_queries(int64_t count, float* out, int64_t out_stride) {
@@ -268,7 +325,10 @@ class HeadAttentionI16 {
       std::memset(weights, 0, columns * sizeof(int16_t));
       return 1.0f;
     }
-    // Scores are in units of the query's scale.
+    // Scores are in units of the query's scale, or powers of 2 if terms are added.
+    const float query_scale = part<float>(at_.query_scales)[block.row + r];
+    const float scale = terms_.any() ? 1.0f : query_scale;
+    const float unit = terms_.any() ? query_scale : 1.0f;
     const int32_t* integers = part<int32_t>(at_.scores) + r * kKeyTile;
     const float* key_scales = part<float>(at_.key_scales) + block.begin;
     float* scores = part<float>(at_.floats);
@@ -276,7 +336,11 @@ class HeadAttentionI16 {
       return xsimd::to_float(Integers::load_aligned(integers + c)) *
              Batch<Arch>::load_unaligned(key_scales + c);
     };
-    for (int64_t c = 0; c < columns; c += kLanes<Arch>) score(c).store_aligned(scores + c);
+    for (int64_t c = 0; c < columns; c += kLanes<Arch>)
+      (score(c) * Batch<Arch>(unit)).store_aligned(scores + c);
+    terms_.template add<Arch>(block.query + r, block.begin, block.end - block.begin, kLog2E,
+                              part<float>(at_.by_query) + (block.row + r) * terms_.stride(),
+                              part<float>(at_.by_key), scores);
     const float hidden = -std::numeric_limits<float>::infinity();
     for (int64_t c = 0; c < first; ++c) scores[c] = hidden;
     for (int64_t c = last; c < columns; ++c) scores[c] = hidden;
@@ -286,7 +350,6 @@ class HeadAttentionI16 {
       tops = xsimd::max(tops, Batch<Arch>::load_aligned(scores + c));
     }
     const float top = max_lane<Arch>(tops);
-    const float scale = part<float>(at_.query_scales)[block.row + r];
     Integers sum(0);
     alignas(64) int32_t wide[kKeyTile];
     for (int64_t c = 0; c < columns; c += kLanes<Arch>) {
@@ -317,13 +380,15 @@ class HeadAttentionI16 {
   const Reach reach_;
   const int64_t stride_;  // from one token's q, k or v to the next token's
   const float query_max_;
+  const float scale_;  // of the scores, as powers of 2
+  const HeadTerms terms_;
 };
 
 template <class Arch, class Dots>
-void attention_i16(const AttentionShape& shape, int32_t head, const float* qkv, void* scratch,
-                   float* out) {
+void attention_i16(const AttentionShape& shape, int32_t head, const float* qkv,
+                   const DistanceTerms* terms, void* scratch, float* out) {
   const HeadPlaces at(shape, head);
-  HeadAttentionI16<Arch, Dots>(shape, static_cast<char*>(scratch))
+  HeadAttentionI16<Arch, Dots>(shape, head, terms, static_cast<char*>(scratch))
       .run(qkv + at.query, qkv + at.key, qkv + at.value, out + at.query,
            int64_t{shape.heads} * shape.head_dim);
 }

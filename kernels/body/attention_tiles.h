@@ -4,6 +4,7 @@
 // fixed positions of the sequence, so a sequence's result has the same bits in every batch.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/kernels.h"
@@ -28,6 +29,11 @@ struct Reach {
   explicit Reach(const AttentionShape& shape)
       : before(std::min(shape.window, shape.tokens)), after(shape.causal ? 0 : before) {}
 };
+
+/// Returns the factor of the scores.
+inline float score_scale(const AttentionShape& shape) {
+  return shape.scale == 0 ? 1.0f / std::sqrt(static_cast<float>(shape.head_dim)) : shape.scale;
+}
 
 /// A few queries and the keys visible to them.
 struct AttentionBlock {

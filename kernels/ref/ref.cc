@@ -85,12 +85,28 @@ Vector rms_norm(int32_t rows, int32_t cols, const float* gamma, double eps, cons
   return y;
 }
 
-Vector attention(const AttentionShape& shape, const float* qkv) {
+Vector attention(const AttentionShape& shape, const float* qkv, const DistanceTerms* terms) {
   const int64_t hidden = static_cast<int64_t>(shape.heads) * shape.head_dim;
   const int64_t group = shape.heads / shape.key_heads();
   // Place of a query head, a key head or a value head in a token's row.
   const auto at = [&](int64_t token, int64_t place, int64_t d) {
     return static_cast<double>(qkv[token * shape.qkv_width() + place * shape.head_dim + d]);
+  };
+  const double scale =
+      shape.scale == 0 ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : shape.scale;
+  const auto score = [&](int64_t head, int64_t query, int64_t key) {
+    const int64_t d = key - query, key_place = shape.heads + head / group;
+    double products = 0;
+    for (int64_t i = 0; i < shape.head_dim; ++i) {
+      const double q = at(query, head, i), k = at(key, key_place, i);
+      products += q * k;
+      if (terms == nullptr || terms->rows == nullptr) continue;
+      const int64_t place = terms->rows[d] * hidden + head * shape.head_dim + i;
+      if (terms->keys != nullptr) products += q * terms->keys[place];
+      if (terms->queries != nullptr) products += k * terms->queries[place];
+    }
+    const bool biased = terms != nullptr && terms->bias != nullptr;
+    return products * scale + (biased ? terms->bias[head * terms->bias_stride + d] : 0.0f);
   };
   Vector out(static_cast<size_t>(shape.tokens) * hidden);
   Vector weights(shape.tokens);
@@ -98,15 +114,11 @@ Vector attention(const AttentionShape& shape, const float* qkv) {
     return std::abs(query - key) <= shape.window && (!shape.causal || key <= query);
   };
   for (int64_t head = 0; head < shape.heads; ++head) {
-    const int64_t key_place = shape.heads + head / group;
-    const int64_t value_place = key_place + shape.key_heads();
+    const int64_t value_place = shape.heads + head / group + shape.key_heads();
     for (int64_t query = 0; query < shape.tokens; ++query) {
       double largest = -std::numeric_limits<double>::infinity();
       for (int64_t key = 0; key < shape.tokens; ++key) {
-        double score = 0;
-        for (int64_t d = 0; d < shape.head_dim; ++d)
-          score += at(query, head, d) * at(key, key_place, d);
-        weights[key] = visible(query, key) ? score / std::sqrt(static_cast<double>(shape.head_dim))
+        weights[key] = visible(query, key) ? score(head, query, key)
                                            : -std::numeric_limits<double>::infinity();
         largest = std::max(largest, weights[key]);
       }

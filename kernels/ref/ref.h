@@ -19,7 +19,8 @@ Vector rope(const AttentionShape& shape, const float* rotations, const float* qk
 Vector layer_norm(int32_t rows, int32_t cols, const float* gamma, const float* beta, double eps,
                   const Vector& x);
 Vector rms_norm(int32_t rows, int32_t cols, const float* gamma, double eps, const Vector& x);
-Vector attention(const AttentionShape& shape, const float* qkv);
+Vector attention(const AttentionShape& shape, const float* qkv,
+                 const DistanceTerms* terms = nullptr);
 Vector mean_rows(int32_t rows, int32_t cols, const float* x);
 
 /// Returns the value of IEEE half-precision bits.

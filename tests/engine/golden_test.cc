@@ -87,9 +87,23 @@ std::vector<Case> read_cases(const std::filesystem::path& directory) {
 }
 
 constexpr const char* kModels[] = {
-    "albert-seq-cls",      "bert-rerank",      "distilbert-seq-cls",
-    "distilbert-token",    "electra-seq-cls",  "modernbert-seq-cls",
-    "modernbert-seq-mean", "modernbert-token", "xlm-roberta-seq-cls"};
+    "albert-seq-cls",
+    "bert-rerank",
+    "deberta-v2-conv-seq-cls",
+    "deberta-v2-types-seq-cls",
+    "deberta-v3-seq-cls",
+    "deberta-v3-token",
+    "distilbert-seq-cls",
+    "distilbert-token",
+    "electra-seq-cls",
+    "modernbert-seq-cls",
+    "modernbert-seq-mean",
+    "modernbert-token",
+    "mpnet-mean",
+    "mpnet-seq-cls",
+    "nomic-bert-mean",
+    "t5-encoder",
+    "xlm-roberta-seq-cls"};
 
 class Goldens : public testing::Test {
  protected:

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "tests/engine/deberta_reference.h"
 #include "tests/engine/decoder_reference.h"
 
 namespace signalbox::engine {
@@ -333,11 +334,13 @@ class Network {
 ReferenceOutput reference(const json::Value& config, const Checkpoint& tensors,
                           const std::vector<int32_t>& ids) {
   if (is_decoder(config)) return decoder_reference(config, tensors, ids);
+  if (is_deberta(config)) return deberta_reference(config, tensors, ids);
   return Network(config, tensors, ids).run();
 }
 
 std::map<std::string, std::vector<int64_t>> reference_shapes(const json::Value& config) {
   if (is_decoder(config)) return decoder_shapes(config);
+  if (is_deberta(config)) return deberta_shapes(config);
   const Keys c{config};
   std::map<std::string, std::vector<int64_t>> out;
   const int64_t h = c.integer("hidden_size"), m = c.integer("intermediate_size");

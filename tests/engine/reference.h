@@ -20,8 +20,8 @@ struct ReferenceOutput {
 /// the ends of their names ("norm.weight", "LayerNorm.weight").
 std::map<std::string, std::vector<int64_t>> reference_shapes(const json::Value& config);
 
-/// `config` is the root of a config.json of model_type bert, roberta, modernbert, qwen3 or
-/// gemma3_text. Tensors missing in the checkpoint are biases that the configuration turned off.
+/// `config` is the root of a config.json of model_type bert, roberta, deberta-v2, modernbert,
+/// qwen3 or gemma3_text. Tensors missing in the checkpoint are biases that the configuration turned off.
 ReferenceOutput reference(const json::Value& config, const Checkpoint& tensors,
                           const std::vector<int32_t>& ids);
 

@@ -68,11 +68,13 @@ void damage(const json::Value& row, const std::string& config, const RandomNetwo
 
 TEST_P(Refused, by_name_and_place) {
   const json::Value row = GetParam()->row.root();
-  const auto own = row.find("config");
-  const std::string config =
-      own ? merge_objects(*own, json::Document::parse(GetParam()->defaults).value().root())
-          : GetParam()->defaults;
-  const RandomNetwork network(GetParam()->defaults);
+  const auto merged = [&](const char* key, const std::string& defaults) {
+    const auto own = row.find(key);
+    return own ? merge_objects(*own, json::Document::parse(defaults).value().root()) : defaults;
+  };
+  const std::string valid = merged("network", GetParam()->defaults);
+  const std::string config = merged("config", valid);
+  const RandomNetwork network(valid);
   damage(row, config, network);
   const auto model = TextModel::open(network.directory());
   ASSERT_FALSE(model);

@@ -68,6 +68,28 @@ inline constexpr AttentionShape kAttentionCases[] = {
     {260, 2, 33, 40, 1, true},
     {64, 1, 8, 0, 1, true}};
 
+struct DistanceCase {
+  AttentionShape shape;
+  bool keys, queries, bias;
+  int32_t first_row = 0;  // for the most distant key before
+};
+
+// Covers each term alone and together, rows that every distance has and rows that many share, a
+// table that the sequence uses in part, another scale, and windows.
+inline constexpr DistanceCase kDistanceCases[] = {
+    {{1, 1, 8, kNoWindow, 0, false, 0, 4}, true, true, false, 2},
+    {{2, 2, 3, kNoWindow, 0, false, 0.5f, 9}, true, true, false, 3},
+    {{31, 2, 16, kNoWindow, 0, false, 0.1f, 61}, true, false, false},
+    {{33, 3, 17, kNoWindow, 0, false, 0, 300}, false, true, false, 100},
+    {{65, 2, 64, kNoWindow, 0, false, 0.072f, 140}, true, true, false, 5},
+    {{129, 2, 32, kNoWindow, 0, false, 0, 130}, true, true, true, 1},
+    {{300, 1, 64, kNoWindow, 0, false, 0.05f, 200}, true, true, false},
+    {{301, 2, 24, 50, 2, false, 0, 90}, true, true, false, 3},
+    {{200, 1, 33, kNoWindow, 0, true, 0, 100}, true, true, true},
+    {{17, 2, 8, kNoWindow, 0, false, 1, 0}, false, false, true},
+    {{150, 3, 80, kNoWindow, 0, false, 0.2f, 0}, false, false, true},
+    {{260, 2, 12, 30, 0, false, 0, 0}, false, false, true}};
+
 inline constexpr AttentionShape kRopeCases[] = {{1, 1, 2},
                                                 {3, 2, 8},
                                                 {5, 1, 10},

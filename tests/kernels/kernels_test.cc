@@ -50,7 +50,7 @@ class Kernels : public testing::TestWithParam<std::string_view> {
   }
   void attend(const AttentionShape& shape, const float* qkv, float* scratch, float* out) const {
     for (int32_t head = 0; head < shape.heads; ++head)
-      table_->attention(shape, head, qkv, scratch, out);
+      table_->attention(shape, head, qkv, nullptr, scratch, out);
   }
 
   const Table* table_ = nullptr;
@@ -129,7 +129,7 @@ TEST_P(Kernels, attention_in_integers) {
     Guarded<float> gqkv(qkv), out(static_cast<size_t>(shape.tokens) * shape.heads * shape.head_dim);
     Guarded<char> scratch(attention_i16_scratch(shape));
     for (int32_t head = 0; head < shape.heads; ++head)
-      table_->attention_i16(shape, head, gqkv.data(), scratch.data(), out.data());
+      table_->attention_i16(shape, head, gqkv.data(), nullptr, scratch.data(), out.data());
     EXPECT_LE(largest_error(ref::attention(shape, qkv.data()), out), kAttentionI16Bound)
         << shape.tokens << " " << shape.heads << " " << shape.head_dim << " " << shape.window;
   }

@@ -21,7 +21,7 @@ namespace {
 constexpr Finish kFinishes[] = {Finish::kStore, Finish::kAdd,       Finish::kGelu,
                                 Finish::kGeglu, Finish::kGegluTanh, Finish::kSwiglu};
 
-std::vector<float> normal(size_t n, unsigned seed, float scale = 1) {
+std::vector<float> normal_values(size_t n, unsigned seed, float scale = 1) {
   std::mt19937 random(seed);
   std::normal_distribution<float> distribution;
   std::vector<float> out(n);
@@ -100,7 +100,7 @@ class Linears : public testing::TestWithParam<std::string_view> {
 
   void check(Format format, const LinearCase& at, const std::vector<float>& x,
              const std::vector<float>& w, const ref::Vector& sums, double bound) const {
-    const auto bias = normal(at.out, 3);
+    const auto bias = normal_values(at.out, 3);
     for (const Finish finish : kFinishes) {
       const bool gated = is_gated(finish);
       const bool activates = gated || finish == Finish::kGelu;
@@ -109,7 +109,7 @@ class Linears : public testing::TestWithParam<std::string_view> {
       pack_linear(format, at.in, at.out, w.data(), packed.data(), gated);
       pack_bias(at.out, bias.data(), packed_bias.data(), gated);
       for (const float* used : {static_cast<const float*>(nullptr), bias.data()}) {
-        const auto before = normal(at.rows * (gated ? at.out / 2 : at.out), 4);
+        const auto before = normal_values(at.rows * (gated ? at.out / 2 : at.out), 4);
         const auto expected = with_finish(finish, at.rows, at.out, sums, used, before);
         Guarded<float> gx(x), y(before);
         run(format, {at.rows, at.in, at.out}, gx.data(), packed.data(),
@@ -130,7 +130,7 @@ class Linears : public testing::TestWithParam<std::string_view> {
 
 TEST_P(Linears, in_single_precision) {
   for (const LinearCase& at : kLinearCases) {
-    const auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
+    const auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     check(Format::kF32, at, x, w, ref::linear(at.rows, at.in, at.out, x.data(), w.data()),
           2 * linear_bound(at.in));
   }
@@ -138,7 +138,7 @@ TEST_P(Linears, in_single_precision) {
 
 TEST_P(Linears, in_bfloat16) {
   for (const LinearCase& at : kLinearCases) {
-    const auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
+    const auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     auto narrow_x = x, narrow_w = w;
     if (GetParam() == "bf16" || GetParam() == "amx") {
       for (float& v : narrow_x) v = rounded_to_bf16(v);
@@ -152,7 +152,7 @@ TEST_P(Linears, in_bfloat16) {
 
 TEST_P(Linears, in_eight_bits_the_sums_are_exact) {
   for (const LinearCase& at : kLinearCases) {
-    auto x = normal(at.rows * at.in, 1), w = normal(at.out * at.in, 2);
+    auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     // Includes extreme values, which saturate if sums are too narrow.
     for (size_t i = 0; i < w.size(); i += 3) w[i] = i % 2 == 0 ? 4.0f : -4.0f;
     for (size_t i = 0; i < x.size(); i += 5) x[i] = 5.0f;
@@ -184,7 +184,7 @@ TEST_P(Linears, in_eight_bits_the_sums_are_exact) {
 
 TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
   const int32_t rows = 401, in = 205, out = 90;
-  const auto x = normal(rows * in, 18), w = normal(out * in, 19);
+  const auto x = normal_values(rows * in, 18), w = normal_values(out * in, 19);
   for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
     for (const Finish finish : {Finish::kStore, Finish::kGelu, Finish::kGeglu, Finish::kSwiglu}) {
       const bool gated = is_gated(finish);
@@ -212,9 +212,10 @@ TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
 // rows keep their bits.
 TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
   const int32_t rows = 401, in = 96, rank = 5;
-  const auto x = normal(rows * in, 20), reduced = normal(rows * rank, 21);
+  const auto x = normal_values(rows * in, 20), reduced = normal_values(rows * rank, 21);
   for (const int32_t out : {90, 128}) {
-    const auto w = normal(out * in, 22, 0.1f), up = normal(out * rank, 23), bias = normal(out, 24);
+    const auto w = normal_values(out * in, 22, 0.1f), up = normal_values(out * rank, 23),
+               bias = normal_values(out, 24);
     const ref::Vector parts = ref::linear(rows, rank, out, reduced.data(), up.data());
     for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
       Guarded<char> plain(packed_linear_bytes(format, in, out));
@@ -236,7 +237,7 @@ TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
           low_rank[r] = {rank, &reduced[r * rank], packed_up.data()};
           for (int32_t c = 0; c < out; ++c) adapted[r * out + c] += parts[r * out + c];
         }
-        const auto before = normal(rows * width, 25);
+        const auto before = normal_values(rows * width, 25);
         auto y = before, without = before;
         run(format, {rows, in, out}, x.data(), packed.data(),
             {finish, packed_bias.data(), low_rank.data()}, y.data());
@@ -276,7 +277,7 @@ TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
 
 TEST(Packed, stands_for_the_weights_that_were_packed) {
   for (const auto& [in, out] : {std::pair{1, 2}, {5, 70}, {130, 64}, {97, 202}}) {
-    const auto w = normal(size_t{1} * in * out, 7);
+    const auto w = normal_values(size_t{1} * in * out, 7);
     for (const bool gated : {false, true}) {
       for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
         Guarded<char> packed(packed_linear_bytes(format, in, out, gated));

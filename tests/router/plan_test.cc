@@ -1,5 +1,5 @@
-// Tests plans from data: every line of plans/*.jsonl is a configuration, a request and the expected
-// plan.
+// Tests plans from data: every line of plans/*.jsonl is a configuration_of, a request and the
+// expected plan.
 //
 //   {"name": ..., "models": [...]?, "families": {...}?, "routing": {...}?, "global": {...}?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?}}?,
@@ -31,11 +31,11 @@ namespace fs = std::filesystem;
 
 const fs::path kPlans = fs::path(SIGNALBOX_SOURCE_DIR) / "tests/router/plans";
 
-std::string raw(const json::Value& row, std::string_view key, std::string_view fallback) {
+std::string raw_of(const json::Value& row, std::string_view key, std::string_view fallback) {
   return member_text(row, key, fallback, kPlans);
 }
 
-std::string configuration(const json::Value& row) {
+std::string configuration_of(const json::Value& row) {
   const auto models = row.find("models");
   std::string first = "m";
   if (models) first = (*models->items().begin()).find("name")->text();
@@ -43,11 +43,11 @@ std::string configuration(const json::Value& row) {
       R"({{"version": "v0.3", "providers": {{"defaults": {{"default_model": "{}",
 "reasoning_families": {}}}, "models": {}}}, "global": {}, "routing": {}}})",
       first,
-      raw(row, "families",
-          R"({"kwargs": {"type": "chat_template_kwargs", "parameter": "thinking"},
+      raw_of(row, "families",
+             R"({"kwargs": {"type": "chat_template_kwargs", "parameter": "thinking"},
               "effort": {"type": "reasoning_effort", "parameter": "reasoning_effort"}})"),
-      raw(row, "models", R"([{"name": "m", "backend_refs": [{"type": "echo"}]}])"),
-      raw(row, "global", "{}"), raw(row, "routing", "{}"));
+      raw_of(row, "models", R"([{"name": "m", "backend_refs": [{"type": "echo"}]}])"),
+      raw_of(row, "global", "{}"), raw_of(row, "routing", "{}"));
 }
 
 std::string plan_json(const Plan& plan) {
@@ -65,7 +65,7 @@ std::string plan_json(const Plan& plan) {
 }
 
 // Compares the expected members with the actual ones, and reports the differences.
-void compare(const json::Value& expected, const json::Value& actual) {
+void compare_plans(const json::Value& expected, const json::Value& actual) {
   for (const json::Member& each : expected.members()) {
     const auto found = actual.find(each.key);
     EXPECT_EQ(each.value.raw(), found ? found->raw() : "null") << each.key;
@@ -77,7 +77,7 @@ void check_headers(const json::Value& expected, const Plan& plan) {
   out.begin_object();
   for (const Header& header : response_headers(plan, false)) out.member(header.name, header.value);
   const std::string text = out.end_object().take();
-  compare(expected, json::Document::parse(text)->root());
+  compare_plans(expected, json::Document::parse(text)->root());
 }
 
 void check(const json::Value& row, const Plan& plan) {
@@ -96,7 +96,7 @@ void check(const json::Value& row, const Plan& plan) {
   EXPECT_EQ(plan.path == Plan::Path::kFastResponse ? plan.message : "", text_of("answer"));
   EXPECT_EQ(plan.path == Plan::Path::kBlocked ? plan.message : "", text_of("refused"));
   if (const auto expected = row.find("plan"))
-    compare(*expected, json::Document::parse(plan_json(plan))->root());
+    compare_plans(*expected, json::Document::parse(plan_json(plan))->root());
   if (const auto expected = row.find("response")) check_headers(*expected, plan);
   if (row.find("words")) {
     EXPECT_EQ(plan_words(plan), text_of("words"));
@@ -129,8 +129,8 @@ RuntimeConditions runtime_conditions(const json::Value& row) {
   return out;
 }
 
-void run(const json::Value& row) {
-  auto loaded = config::parse(configuration(row), "case.yaml");
+void run_plan(const json::Value& row) {
+  auto loaded = config::parse(configuration_of(row), "case.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   loaded->config.embedding_model.distance_scale = 1;
   const auto router = Router::create(std::move(loaded->config), models_of(row));
@@ -167,7 +167,7 @@ void run(const json::Value& row) {
 }
 
 TEST(Plans, come_out_as_the_cases_say) {
-  run_cases(kPlans, run);
+  run_cases(kPlans, run_plan);
 }
 
 }  // namespace

@@ -12,24 +12,24 @@ namespace {
 
 using Rules = std::vector<std::pair<std::string, std::string>>;
 
-struct Outcome {
+struct NormalizedText {
   std::string text;
   std::vector<std::pair<uint32_t, uint32_t>> spans;  // of each character
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const NormalizedText&) const = default;
 };
 
-std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+std::ostream& operator<<(std::ostream& out, const NormalizedText& outcome) {
   out << '"' << outcome.text << '"';
   for (const auto& [begin, end] : outcome.spans) out << ' ' << begin << '-' << end;
   return out;
 }
 
-Outcome normalize(const Rules& rules, std::string_view text, uint32_t base = 0) {
+NormalizedText normalize(const Rules& rules, std::string_view text, uint32_t base = 0) {
   const auto precompiled = Precompiled::parse(charsmap(rules));
   EXPECT_TRUE(precompiled) << precompiled.error().message;
   Normalized out;
   (*precompiled)->normalize(TextView(text, base), out);
-  Outcome outcome{out.text, {}};
+  NormalizedText outcome{out.text, {}};
   for (size_t i = 0; i < out.text.size(); ++i) {
     if ((static_cast<unsigned char>(out.text[i]) & 0xC0) == 0x80) continue;
     outcome.spans.emplace_back(out.source[i].begin, out.source[i].end);
@@ -40,14 +40,14 @@ Outcome normalize(const Rules& rules, std::string_view text, uint32_t base = 0) 
 TEST(Precompiled, replaces_character_by_character) {
   const Rules rules{{"A", "a"}, {"\u00E9", "e"}};
   EXPECT_EQ(normalize(rules, "xAy\u00E9z"),
-            (Outcome{"xayez", {{0, 1}, {1, 2}, {2, 3}, {3, 5}, {5, 6}}}));
-  EXPECT_EQ(normalize(rules, "xA", 7), (Outcome{"xa", {{7, 8}, {8, 9}}}));
+            (NormalizedText{"xayez", {{0, 1}, {1, 2}, {2, 3}, {3, 5}, {5, 6}}}));
+  EXPECT_EQ(normalize(rules, "xA", 7), (NormalizedText{"xa", {{7, 8}, {8, 9}}}));
 }
 
 TEST(Precompiled, a_short_cluster_is_replaced_whole_by_the_rule_of_its_beginning) {
   const Rules rules{{"e", "E"}, {"\r", " "}};
-  EXPECT_EQ(normalize(rules, "e\u0301x"), (Outcome{"Ex", {{0, 1}, {3, 4}}}));
-  EXPECT_EQ(normalize(rules, "\r\nx"), (Outcome{" x", {{0, 1}, {2, 3}}}));
+  EXPECT_EQ(normalize(rules, "e\u0301x"), (NormalizedText{"Ex", {{0, 1}, {3, 4}}}));
+  EXPECT_EQ(normalize(rules, "\r\nx"), (NormalizedText{" x", {{0, 1}, {2, 3}}}));
 }
 
 TEST(Precompiled, the_shortest_rule_wins) {
@@ -63,7 +63,7 @@ TEST(Precompiled, a_cluster_of_six_bytes_is_taken_character_by_character) {
 
 TEST(Precompiled, an_expansion_stands_for_the_character_it_replaces) {
   EXPECT_EQ(normalize({{"\uFB01", "fi"}}, "a\uFB01b"),
-            (Outcome{"afib", {{0, 1}, {1, 4}, {1, 4}, {4, 5}}}));
+            (NormalizedText{"afib", {{0, 1}, {1, 4}, {1, 4}, {4, 5}}}));
 }
 
 TEST(Precompiled, a_removal_in_the_middle_does_not_move_what_follows) {
@@ -71,12 +71,12 @@ TEST(Precompiled, a_removal_in_the_middle_does_not_move_what_follows) {
   EXPECT_EQ(normalize(rules,
                       "a\x01\x01"
                       "b"),
-            (Outcome{"ab", {{0, 1}, {3, 4}}}));
+            (NormalizedText{"ab", {{0, 1}, {3, 4}}}));
   // The last character of an expansion counts as the replacement of the removed one.
   EXPECT_EQ(normalize(rules,
                       "\uFB01\x01"
                       "b"),
-            (Outcome{"fib", {{0, 3}, {3, 4}, {4, 5}}}));
+            (NormalizedText{"fib", {{0, 3}, {3, 4}, {4, 5}}}));
 }
 
 TEST(Precompiled, a_removal_at_the_beginning_moves_everything) {
@@ -84,7 +84,7 @@ TEST(Precompiled, a_removal_at_the_beginning_moves_everything) {
                       "\x01"
                       "ab",
                       5),
-            (Outcome{"ab", {{5, 6}, {6, 7}}}));
+            (NormalizedText{"ab", {{5, 6}, {6, 7}}}));
 }
 
 TEST(Precompiled, nul_has_no_rule) {
@@ -116,7 +116,7 @@ TEST(Precompiled, keeps_ascii_without_a_rule) {
   EXPECT_FALSE((*precompiled)->keeps("caf\u00E9"));  // not examined, so false
 }
 
-std::string error_of(std::string_view blob) {
+std::string charsmap_error(std::string_view blob) {
   const auto precompiled = Precompiled::parse(blob);
   if (precompiled) return "none";
   EXPECT_EQ(precompiled.error().code, Code::kCorrupt);
@@ -131,22 +131,22 @@ std::string with_unit(std::string blob, size_t unit, uint32_t value) {
 
 TEST(Precompiled, a_table_that_leads_outside_of_itself_is_refused) {
   const std::string good = charsmap({{"a", "\u00E9"}});
-  EXPECT_EQ(error_of(good), "none");
-  EXPECT_EQ(error_of(""), "0 bytes, expected at least 4");
-  EXPECT_EQ(error_of(good.substr(0, 100)),
+  EXPECT_EQ(charsmap_error(good), "none");
+  EXPECT_EQ(charsmap_error(""), "0 bytes, expected at least 4");
+  EXPECT_EQ(charsmap_error(good.substr(0, 100)),
             "claims a trie of 3072 bytes, expected a multiple of 4 among the 96 that follow");
-  EXPECT_EQ(error_of(std::string("\x05\0\0\0abcdefgh", 12)),
+  EXPECT_EQ(charsmap_error(std::string("\x05\0\0\0abcdefgh", 12)),
             "claims a trie of 5 bytes, expected a multiple of 4 among the 8 that follow");
-  EXPECT_EQ(error_of(std::string(4, '\0')),
+  EXPECT_EQ(charsmap_error(std::string(4, '\0')),
             "claims a trie of 0 bytes, expected a multiple of 4 among the 0 that follow");
-  EXPECT_EQ(error_of(good + "\xFF"), "replacements: not UTF-8");
-  EXPECT_EQ(error_of(with_unit(good, 512, 0x80000000 | 1000)),
+  EXPECT_EQ(charsmap_error(good + "\xFF"), "replacements: not UTF-8");
+  EXPECT_EQ(charsmap_error(with_unit(good, 512, 0x80000000 | 1000)),
             "trie: a replacement at byte 1000 of 3");
-  EXPECT_EQ(error_of(with_unit(good, 512, 0x80000001)),
+  EXPECT_EQ(charsmap_error(with_unit(good, 512, 0x80000001)),
             "trie: a replacement at byte 1, inside a character");
-  EXPECT_EQ(error_of(with_unit(good, 256 ^ 'a', 100'000u << 10 | 1u << 8 | 'a')),
+  EXPECT_EQ(charsmap_error(with_unit(good, 256 ^ 'a', 100'000u << 10 | 1u << 8 | 'a')),
             "trie: a value at unit 100289 of 768");
-  EXPECT_EQ(error_of(std::string(Precompiled::kBlobBytesMax + 1, 'a')),
+  EXPECT_EQ(charsmap_error(std::string(Precompiled::kBlobBytesMax + 1, 'a')),
             "4194305 bytes, expected at most 4194304");
 }
 

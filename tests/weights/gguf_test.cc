@@ -12,21 +12,21 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr const char* kName = "test.gguf";
+constexpr const char* kGgufName = "test.gguf";
 
-Result<Gguf> parse(const std::string& file) {
-  return Gguf::parse(std::as_bytes(std::span(file)), kName);
+Result<Gguf> parse_gguf_file(const std::string& file) {
+  return Gguf::parse(std::as_bytes(std::span(file)), kGgufName);
 }
 
 // Runs everything that a converter needs.
 Result<TensorList> convert(const std::string& bytes) {
-  SIGNALBOX_TRY(const Gguf file, parse(bytes));
+  SIGNALBOX_TRY(const Gguf file, parse_gguf_file(bytes));
   SIGNALBOX_TRY(TensorList out, gguf_tensors(file));
   SIGNALBOX_TRY_VOID(rename_gguf_tensors(file, out));
   return out;
 }
 
-std::vector<float> values(const Tensor& tensor) {
+std::vector<float> gguf_values(const Tensor& tensor) {
   std::vector<float> out(tensor.size());
   std::memcpy(out.data(), tensor.bytes.data(), tensor.bytes.size());
   return out;
@@ -42,7 +42,7 @@ TEST(Gguf, reads_metadata_of_every_type) {
   file.raw("list", typed(9, bytes_of<uint32_t>({5}) + bytes_of<uint64_t>({2}) +
                                 bytes_of<int32_t>({7, -8})));
   const std::string bytes = file.file(2);
-  const auto read = parse(bytes);
+  const auto read = parse_gguf_file(bytes);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->get<std::string_view>("general.architecture"), "bert");
   EXPECT_EQ(read->get<int64_t>("bert.block_count"), 1);
@@ -64,10 +64,10 @@ TEST(Gguf, gives_tensors_their_names_and_shapes) {
   ASSERT_EQ(tensors.size(), 2u);
   EXPECT_EQ(tensors[0].name, "embeddings.word_embeddings.weight");
   EXPECT_EQ(shape_text(tensors[0].shape), "[6, 2]");
-  EXPECT_EQ(values(tensors[0])[11], 12.0f);
+  EXPECT_EQ(gguf_values(tensors[0])[11], 12.0f);
   EXPECT_EQ(tensors[1].name, "encoder.layer.0.output.dense.weight");
   EXPECT_EQ(shape_text(tensors[1].shape), "[2, 32]");
-  EXPECT_EQ(values(tensors[1])[33], -7.5f);
+  EXPECT_EQ(gguf_values(tensors[1])[33], -7.5f);
 }
 
 TEST(Gguf, widens_every_type_of_blocks) {
@@ -96,7 +96,7 @@ TEST(Gguf, widens_every_type_of_blocks) {
     const std::string whole = file.file();
     const auto list = convert(whole);
     ASSERT_TRUE(list) << list.error().message;
-    const auto found = values(list->tensors()[0]);
+    const auto found = gguf_values(list->tensors()[0]);
     for (int j = 0; j < 32; ++j) {
       const int low = j < 16 ? j : 31 - j;
       EXPECT_EQ(found[j], one.expected(low, j % 3 == 0 ? 16 : 0, j)) << one.type << " " << j;
@@ -105,7 +105,7 @@ TEST(Gguf, widens_every_type_of_blocks) {
 }
 
 TEST(Gguf, refuses_files_cut_at_every_byte) {
-  expect_cut_files_fail(small_gguf(), kName, convert);
+  expect_cut_files_fail(small_gguf(), kGgufName, convert);
 }
 
 TEST(Gguf, refuses_every_lie_by_name) {
@@ -173,7 +173,7 @@ TEST(Gguf, refuses_every_lie_by_name) {
         "general.architecture: \"nomic-bert\" is not supported (supported: \"bert\")"},
        {small_gguf_keys("modern-bert").file(),
         "general.architecture: \"modern-bert\" is not supported (supported: \"bert\")"}},
-      kName, convert);
+      kGgufName, convert);
 }
 
 }  // namespace

@@ -17,10 +17,10 @@
 namespace signalbox::weights {
 namespace {
 
-constexpr const char* kName = "test.onnx";
+constexpr const char* kOnnxName = "test.onnx";
 
-Result<TensorList> parse(const std::string& file) {
-  return parse_onnx(file, kName);
+Result<TensorList> parse_onnx_file(const std::string& file) {
+  return parse_onnx(file, kOnnxName);
 }
 
 // Returns "F32 [2, 3] 1 3 5 2 4 6" for a tensor of floats, or the type and shape of another.
@@ -47,14 +47,14 @@ using Texts = std::map<std::string, std::string>;
 const std::string kSix = bytes_of<float>({1, 2, 3, 4, 5, 6});
 
 TEST(Onnx, gives_back_names_and_layout) {
-  EXPECT_EQ(texts_of(parse(small_onnx())),
+  EXPECT_EQ(texts_of(parse_onnx_file(small_onnx())),
             (Texts{{"encoder.layer.0.output.dense.bias", "F32 [2] 1 2"},
                    {"encoder.layer.0.output.dense.weight", "F32 [2, 3] 1 3 5 2 4 6"},
                    {"encoder.LayerNorm.weight", "F16 [2]"}}));
 }
 
 TEST(Onnx, widens_weights_of_eight_bits) {
-  EXPECT_EQ(texts_of(parse(small_quantised_onnx())),
+  EXPECT_EQ(texts_of(parse_onnx_file(small_quantised_onnx())),
             (Texts{{"encoder.layer.0.output.dense.bias", "F32 [2] 1 2"},
                    {"encoder.layer.0.output.dense.weight", "F32 [2, 3] 0 1 2 0.5 1.5 -3.5"},
                    {"embeddings.weight", "F32 [2, 2] -32 0 0.25 31.75"}}));
@@ -68,7 +68,7 @@ TEST(Onnx, widens_with_a_scale_a_column) {
                  {onnx_tensor("w_quantized", 3, {2, 2}, bytes_of<int8_t>({1, 2, 3, 4})),
                   onnx_tensor("s", 1, {2}, bytes_of<float>({1, 10})),
                   onnx_tensor("z", 3, {2}, bytes_of<int8_t>({0, 1}))});
-  EXPECT_EQ(texts_of(parse(file))["dense.weight"], "F32 [2, 2] 1 3 10 30");
+  EXPECT_EQ(texts_of(parse_onnx_file(file))["dense.weight"], "F32 [2, 2] 1 3 10 30");
 }
 
 TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
@@ -76,7 +76,7 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
   const auto unnamed = onnx_tensor("onnx::X_1", 1, {3, 2}, kSix);
   const std::string as_is = "F32 [3, 2] 1 2 3 4 5 6", turned = "F32 [2, 3] 1 3 5 2 4 6";
   const auto one = [](const std::vector<std::string>& nodes, const std::string& tensor) {
-    return texts_of(parse(onnx_model(nodes, {tensor})));
+    return texts_of(parse_onnx_file(onnx_model(nodes, {tensor})));
   };
   // A transpose in the graph is the module's own; without one it was folded into the weight.
   EXPECT_EQ(one({onnx_node("Transpose", "", {"a.weight"}, "t"),
@@ -96,10 +96,15 @@ TEST(Onnx, reads_a_weight_the_way_its_node_uses_it) {
                  onnx_node("MatMul", "/b/MatMul_1", {"y", "onnx::X_1"}, "z")},
                 unnamed),
             (Texts{{"b.weight", turned}}));
+  // Exporters number the uses of a layer, as DeBERTa uses its own for contents and distances.
+  EXPECT_EQ(one({onnx_node("MatMul", "/b/query/MatMul", {"x", "onnx::X_1"}, "y"),
+                 onnx_node("MatMul", "/b/query_1/MatMul", {"z", "onnx::X_1"}, "w")},
+                unnamed),
+            (Texts{{"b.query.weight", turned}}));
 }
 
 TEST(Onnx, knows_equal_parameters_that_are_stored_once) {
-  EXPECT_EQ(texts_of(parse(onnx_model(
+  EXPECT_EQ(texts_of(parse_onnx_file(onnx_model(
                 {onnx_node("Identity", "Identity_0", {"a.LayerNorm.bias"}, "b.LayerNorm.bias")},
                 {onnx_tensor("a.LayerNorm.bias", 1, {1}, bytes_of<float>({3}))}))),
             (Texts{{"a.LayerNorm.bias", "F32 [1] 3"}, {"b.LayerNorm.bias", "F32 [1] 3"}}));
@@ -122,7 +127,7 @@ TEST(Onnx, reads_numbers_in_lists) {
                                    .bytes(8, "a.e")
                                    .bytes(7, "\x05\xAC\x02")
                                    .text();
-  EXPECT_EQ(texts_of(parse(onnx_model({}, {packed, single, halves, integers}))),
+  EXPECT_EQ(texts_of(parse_onnx_file(onnx_model({}, {packed, single, halves, integers}))),
             (Texts{{"a.b", "F32 [2] 1.5 2"},
                    {"a.c", "F32 [1] 2.5"},
                    {"a.d", "F16 [1]"},
@@ -131,8 +136,8 @@ TEST(Onnx, reads_numbers_in_lists) {
 
 TEST(Onnx, notes_what_it_leaves_out) {
   const auto list =
-      parse(onnx_model({}, {onnx_tensor("onnx::Mul_1", 1, {6}, kSix),
-                            onnx_tensor("onnx::Div_2", 1, {}, bytes_of<float>({8}))}));
+      parse_onnx_file(onnx_model({}, {onnx_tensor("onnx::Mul_1", 1, {6}, kSix),
+                                      onnx_tensor("onnx::Div_2", 1, {}, bytes_of<float>({8}))}));
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ(list->size(), 0u);
   EXPECT_EQ(list->notes(),
@@ -161,12 +166,12 @@ TEST(Onnx, reads_weights_beside_the_file_and_nowhere_else) {
   fs::create_directories(folder);
   std::ofstream(folder / "model.onnx_data", std::ios::binary) << "1234" << kSix;
   const auto open = [&](const std::string& location, const std::string& offset) {
-    std::ofstream(folder / kName, std::ios::binary)
+    std::ofstream(folder / kOnnxName, std::ios::binary)
         << onnx_model({}, {external_tensor(location, offset)});
-    return open_onnx(folder / kName);
+    return open_onnx(folder / kOnnxName);
   };
   EXPECT_EQ(texts_of(open("model.onnx_data", "4"))["a.bias"], "F32 [6] 1 2 3 4 5 6");
-  const std::string place = (folder / kName).string() + ": tensor \"a.bias\": external_data: ";
+  const std::string place = (folder / kOnnxName).string() + ": tensor \"a.bias\": external_data: ";
   EXPECT_EQ(open("model.onnx_data", "5").error().message,
             place + "24 bytes from 5 on, \"model.onnx_data\" has 28");
   EXPECT_EQ(open("model.onnx_data", "18446744073709551615").error().message,
@@ -175,13 +180,13 @@ TEST(Onnx, reads_weights_beside_the_file_and_nowhere_else) {
             place + "\"../model.onnx_data\" is not a plain file name");
   EXPECT_EQ(open("none", "0").error().code, Code::kNotFound);
   fs::remove_all(folder);
-  EXPECT_EQ(parse(onnx_model({}, {external_tensor("x", "0")})).error().message,
+  EXPECT_EQ(parse_onnx_file(onnx_model({}, {external_tensor("x", "0")})).error().message,
             "test.onnx: tensor \"a.bias\": is in another file, which is not read");
 }
 
 TEST(Onnx, refuses_files_cut_at_every_byte) {
-  expect_cut_files_fail(small_onnx(), kName, parse);
-  expect_cut_files_fail(small_quantised_onnx(), kName, parse);
+  expect_cut_files_fail(small_onnx(), kOnnxName, parse_onnx_file);
+  expect_cut_files_fail(small_quantised_onnx(), kOnnxName, parse_onnx_file);
 }
 
 TEST(Onnx, refuses_every_lie_by_name) {
@@ -254,7 +259,7 @@ TEST(Onnx, refuses_every_lie_by_name) {
                     onnx_node("MatMul", "/a/MatMul", {"x", "w"}, "z")},
                    {onnx_tensor("v", 1, {3, 2}, kSix), onnx_tensor("w", 1, {3, 2}, kSix)}),
         "tensor \"a.weight\" appears twice"}},
-      kName, parse);
+      kOnnxName, parse_onnx_file);
 }
 
 }  // namespace

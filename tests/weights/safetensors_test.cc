@@ -13,7 +13,7 @@
 namespace signalbox::weights {
 namespace {
 
-std::string file_of(std::string_view header, size_t data_bytes) {
+std::string safetensors_of(std::string_view header, size_t data_bytes) {
   std::string out(8, '\0');
   const uint64_t length = header.size();
   std::memcpy(out.data(), &length, 8);
@@ -22,16 +22,16 @@ std::string file_of(std::string_view header, size_t data_bytes) {
   return out;
 }
 
-Result<SafeTensors> parse(const std::string& file) {
+Result<SafeTensors> parse_safetensors_file(const std::string& file) {
   return SafeTensors::parse(std::as_bytes(std::span(file)), "test.safetensors");
 }
 
 TEST(SafeTensors, reads_tensors_in_any_order_with_metadata) {
-  const std::string file = file_of(
+  const std::string file = safetensors_of(
       R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F16","shape":[2,1],"data_offsets":[8,12]},)"
       R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"c":{"dtype":"I64","shape":[0],"data_offsets":[12,12]}})",
       12);
-  const auto tensors = parse(file);
+  const auto tensors = parse_safetensors_file(file);
   ASSERT_TRUE(tensors) << tensors.error().message;
   ASSERT_EQ(tensors->tensors().size(), 3u);
   const auto b = tensors->find("b", {2, 1});
@@ -42,15 +42,15 @@ TEST(SafeTensors, reads_tensors_in_any_order_with_metadata) {
 }
 
 TEST(SafeTensors, widens_every_floating_type) {
-  std::string file = file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
-                             R"("b":{"dtype":"F16","shape":[1],"data_offsets":[4,6]},)"
-                             R"("c":{"dtype":"BF16","shape":[1],"data_offsets":[6,8]},)"
-                             R"("d":{"dtype":"I8","shape":[1],"data_offsets":[8,9]}})",
-                             9);
+  std::string file = safetensors_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                    R"("b":{"dtype":"F16","shape":[1],"data_offsets":[4,6]},)"
+                                    R"("c":{"dtype":"BF16","shape":[1],"data_offsets":[6,8]},)"
+                                    R"("d":{"dtype":"I8","shape":[1],"data_offsets":[8,9]}})",
+                                    9);
   const float one_and_half = 1.5f;
   std::memcpy(file.data() + file.size() - 9, &one_and_half, 4);
   std::memcpy(file.data() + file.size() - 5, "\x00\x3E\xC0\x3F", 4);
-  const auto tensors = parse(file);
+  const auto tensors = parse_safetensors_file(file);
   ASSERT_TRUE(tensors) << tensors.error().message;
   const kernels::Table& kernels = **kernels::table_of("base");
   for (const char* name : {"a", "b", "c"}) {
@@ -66,8 +66,9 @@ TEST(SafeTensors, widens_every_floating_type) {
 }
 
 TEST(SafeTensors, names_a_missing_tensor_and_a_wrong_shape) {
-  const std::string file = file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
-  const auto tensors = parse(file);
+  const std::string file =
+      safetensors_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
+  const auto tensors = parse_safetensors_file(file);
   ASSERT_TRUE(tensors);
   EXPECT_EQ(tensors->find("w", {30522, 384}).error().message,
             "test.safetensors: tensor \"w\" is missing, expected shape [30522, 384]");
@@ -120,31 +121,33 @@ TEST(SafeTensors, refuses_every_lie_by_name) {
        0, "tensor \"a\" appears twice"},
   };
   for (const Lie& lie : lies) {
-    const auto tensors = parse(file_of(lie.header, lie.data_bytes));
+    const auto tensors = parse_safetensors_file(safetensors_of(lie.header, lie.data_bytes));
     ASSERT_FALSE(tensors) << lie.header;
     EXPECT_EQ(tensors.error().message, std::string("test.safetensors: ") + lie.message);
   }
 }
 
 TEST(SafeTensors, refuses_files_cut_at_every_byte) {
-  const std::string file = file_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
+  const std::string file =
+      safetensors_of(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8);
   for (size_t n = 0; n < file.size(); ++n) {
-    const auto tensors = parse(file.substr(0, n));
+    const auto tensors = parse_safetensors_file(file.substr(0, n));
     ASSERT_FALSE(tensors) << n;
     EXPECT_NE(tensors.error().message.find("test.safetensors"), std::string::npos);
   }
   std::string huge = file;
   huge[7] = '\x7F';
-  EXPECT_NE(parse(huge).error().message.find("claims a header of 9151314442816847926 bytes"),
+  EXPECT_NE(parse_safetensors_file(huge).error().message.find(
+                "claims a header of 9151314442816847926 bytes"),
             std::string::npos)
-      << parse(huge).error().message;
+      << parse_safetensors_file(huge).error().message;
 }
 
 TEST(SafeTensors, opens_a_file_and_keeps_it_mapped) {
   const auto path =
       std::filesystem::temp_directory_path() / fmt::format("signalbox-{}.safetensors", ::getpid());
   std::ofstream(path, std::ios::binary)
-      << file_of(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", 3);
+      << safetensors_of(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", 3);
   auto opened = SafeTensors::open(path);
   std::filesystem::remove(path);
   ASSERT_TRUE(opened) << opened.error().message;

@@ -13,15 +13,15 @@ namespace {
 
 using namespace std::string_literals;
 
-constexpr const char* kName = "test.bin";
+constexpr const char* kTorchName = "test.bin";
 
-Result<TensorList> parse(const std::string& file) {
+Result<TensorList> parse_torch_file(const std::string& file) {
   TensorList out;
-  SIGNALBOX_TRY_VOID(read_torch(out, std::as_bytes(std::span(file)), kName));
+  SIGNALBOX_TRY_VOID(read_torch(out, std::as_bytes(std::span(file)), kTorchName));
   return out;
 }
 
-std::vector<float> values(const Tensor& tensor) {
+std::vector<float> torch_values(const Tensor& tensor) {
   std::vector<float> out(tensor.size());
   std::memcpy(out.data(), tensor.bytes.data(), tensor.bytes.size());
   return out;
@@ -38,13 +38,13 @@ std::string with_pickle(const std::string& pickle) {
 
 TEST(TorchPickle, reads_views_of_a_storage) {
   for (const std::string& file : {small_torch(), small_old_torch()}) {
-    const auto list = parse(file);
+    const auto list = parse_torch_file(file);
     ASSERT_TRUE(list) << list.error().message;
     const auto tensors = list->tensors();
     ASSERT_EQ(tensors.size(), 2u);
-    EXPECT_EQ(values(tensors[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(torch_values(tensors[0]), (std::vector<float>{1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(shape_text(tensors[1].shape), "[3, 2]");
-    EXPECT_EQ(values(tensors[1]), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+    EXPECT_EQ(torch_values(tensors[1]), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   }
 }
 
@@ -60,16 +60,16 @@ TEST(TorchPickle, reads_every_type_of_storage_and_shapes_that_are_odd) {
                {"BoolStorage", 1, Dtype::kBool}};
   for (const auto& type : types) {
     const std::string file = one({"a", type.type, "0", 4, 1, {1, 2, 1}, {9, 2, 5}}, 4 * type.bytes);
-    const auto list = parse(file);
+    const auto list = parse_torch_file(file);
     ASSERT_TRUE(list) << list.error().message;
     const Tensor tensor = list->tensors()[0];
     EXPECT_EQ(tensor.dtype, type.dtype);
     EXPECT_EQ(tensor.bytes.size(), 2 * type.bytes);
   }
   const std::string scalar = one({"s", "FloatStorage", "0", 6, 5, {}, {}});
-  EXPECT_EQ(parse(scalar)->tensors()[0].bytes.size(), 4u);
+  EXPECT_EQ(parse_torch_file(scalar)->tensors()[0].bytes.size(), 4u);
   const std::string empty = one({"e", "FloatStorage", "0", 6, 0, {0, 9}, {9, 1}});
-  EXPECT_EQ(parse(empty)->tensors()[0].bytes.size(), 0u);
+  EXPECT_EQ(parse_torch_file(empty)->tensors()[0].bytes.size(), 0u);
 }
 
 TEST(TorchPickle, reads_a_zip_file_without_the_records_of_zip64) {
@@ -77,7 +77,7 @@ TEST(TorchPickle, reads_a_zip_file_without_the_records_of_zip64) {
       zip_file({{"data.pkl", torch_pickle({{"a", "FloatStorage", "0", 6, 0, {6}, {1}}})},
                 {"data/0", std::string(24, '1')}},
                false);
-  const auto list = parse(file);
+  const auto list = parse_torch_file(file);
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ(list->size(), 1u);
 }
@@ -85,15 +85,15 @@ TEST(TorchPickle, reads_a_zip_file_without_the_records_of_zip64) {
 TEST(TorchPickle, takes_the_state_dict_of_a_checkpoint_and_notes_what_is_no_tensor) {
   const std::string file =
       with_pickle("\x80\x02}(X\x05\0\0\0epochK\x03X\x0a\0\0\0state_dict}(X\x01\0\0\0aNuu."s);
-  const auto list = parse(file);
+  const auto list = parse_torch_file(file);
   ASSERT_TRUE(list) << list.error().message;
   EXPECT_EQ(list->size(), 0u);
   EXPECT_EQ(list->notes(), std::vector<std::string>{"left out \"a\": not a tensor"});
 }
 
 TEST(TorchPickle, refuses_files_cut_at_every_byte) {
-  expect_cut_files_fail(small_torch(), kName, parse);
-  expect_cut_files_fail(small_old_torch(), kName, parse);
+  expect_cut_files_fail(small_torch(), kTorchName, parse_torch_file);
+  expect_cut_files_fail(small_old_torch(), kTorchName, parse_torch_file);
 }
 
 TEST(TorchPickle, refuses_every_lie_of_an_old_file_by_name) {
@@ -103,7 +103,7 @@ TEST(TorchPickle, refuses_every_lie_of_an_old_file_by_name) {
   const std::string keys = "\x80\x02](X\x01\0\0\0000e."s;
   const std::string storage = bytes_of<int64_t>({6}).append(24, '1');
   const auto file = old_torch_file(pickle("0"), keys, storage);
-  ASSERT_TRUE(parse(file)) << parse(file).error().message;
+  ASSERT_TRUE(parse_torch_file(file)) << parse_torch_file(file).error().message;
   expect_messages(
       {{std::string(file).replace(18, 1, "\xea"),
         "version 1002 is not supported (supported: 1001)"},
@@ -116,13 +116,13 @@ TEST(TorchPickle, refuses_every_lie_of_an_old_file_by_name) {
         "tensor \"a\": its storage 0 is missing"},
        {old_torch_file(pickle("0"), "\x80\x02](X\x01\0\0\0000X\x01\0\0\0000e."s, storage + storage),
         "storage 0: appears twice"}},
-      kName, parse);
+      kTorchName, parse_torch_file);
 }
 
 TEST(TorchPickle, refuses_pickles_cut_at_every_byte) {
   const std::string pickle = torch_pickle({{"a", "FloatStorage", "0", 6, 0, {6}, {1}}});
   for (size_t n = 0; n < pickle.size(); ++n) {
-    const auto found = parse(with_pickle(pickle.substr(0, n)));
+    const auto found = parse_torch_file(with_pickle(pickle.substr(0, n)));
     ASSERT_FALSE(found) << n;
     EXPECT_TRUE(found.error().message.starts_with("test.bin: data.pkl: offset "))
         << found.error().message;
@@ -150,7 +150,7 @@ TEST(TorchPickle, runs_nothing) {
         "data.pkl: offset 3: the pickle instruction 0x69 is not supported"},
        {with_pickle("\x80\x04\x8c\x02os\x8c\x06system\x93."),
         "data.pkl: offset 0: protocol 4 is not supported (supported: 2, which torch.save uses)"}},
-      kName, parse);
+      kTorchName, parse_torch_file);
 }
 
 TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
@@ -188,13 +188,13 @@ TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
                                  {"a", "FloatStorage", "0", 6, 0, {6}, {1}}}),
                    {{"0", std::string(24, '1')}}),
         a + "tensor \"a\" appears twice"},
-       {pickle("."), p + "2: ends with 0 values, expected 1"},
+       {pickle("."), p + "2: ends with 0 torch_values, expected 1"},
        {pickle("N."), "data.pkl: expected a dict of tensors"},
        {pickle("}(NNu."), "data.pkl: a key that is not a string"},
        {pickle("}(Nu."), p + "5: a key without a value"},
        {pickle("u"), p + "2: no mark on the stack"},
-       {pickle("\x85"), p + "2: takes 1 values off a stack of 0"},
-       {pickle("N(\x85"), p + "4: takes 1 values off a stack of 0"},
+       {pickle("\x85"), p + "2: takes 1 torch_values off a stack of 0"},
+       {pickle("N(\x85"), p + "4: takes 1 torch_values off a stack of 0"},
        {pickle("h\x07"), p + "2: nothing was stored as 7"},
        {pickle("q\x07"), p + "2: an empty stack"},
        {pickle("X\xff\xff\xff\xff"), p + "2: expected 4294967295 bytes, found 0"},
@@ -206,12 +206,12 @@ TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
        {pickle("ccollections\nOrderedDict\nN\x85R"),
         p + "29: \"collections OrderedDict\" with invalid arguments"},
        {pickle("cx"), p + "2: an unterminated name"}},
-      kName, parse);
+      kTorchName, parse_torch_file);
 }
 
 TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
   const std::string good = zip_file({{"data.pkl", "\x80\x02}."}}, false);
-  ASSERT_TRUE(parse(good)) << parse(good).error().message;
+  ASSERT_TRUE(parse_torch_file(good)) << parse_torch_file(good).error().message;
   // The local header takes 38 bytes and the content 4, so the directory begins at 42.
   const auto with = [&](size_t at, const std::string& bytes) {
     return std::string(good).replace(at, bytes.size(), bytes);
@@ -253,7 +253,7 @@ TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
        {zip_file({{"a", "1"}}), "no entry data.pkl: not a PyTorch checkpoint"},
        {zip_file({{"x/data.pkl", "\x80\x02}."}, {"x/byteorder", "big"}}),
         "byteorder \"big\" is not supported"}},
-      kName, parse);
+      kTorchName, parse_torch_file);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using std::chrono::seconds;
 
 const Clocks kThen{TimePoint(seconds(1000)), std::chrono::system_clock::time_point(hours(480'000))};
 // A later process: its steady clock starts anew, and two minutes have passed.
-const Clocks kNow{TimePoint(seconds(5)), kThen.wall + seconds(120)};
+const Clocks kLoadTime{TimePoint(seconds(5)), kThen.wall + seconds(120)};
 
 std::vector<float> direction(int i) {
   return {std::cos(static_cast<float>(i)), std::sin(static_cast<float>(i)), 0.5F};
@@ -63,7 +63,7 @@ class MemorySnapshot : public testing::Test {
 /// Returns the ids, nearest first.
 std::vector<std::string> nearest(MemoryStore& store, const std::vector<float>& x,
                                  std::string_view partition = "00000000000000ab") {
-  const auto found = store.nearest(partition, x, 0, 10, kNow.steady);
+  const auto found = store.nearest(partition, x, 0, 10, kLoadTime.steady);
   std::vector<std::string> out;
   if (!found) return out;
   for (const Near& near : *found) out.push_back(near.entry->id);
@@ -72,14 +72,14 @@ std::vector<std::string> nearest(MemoryStore& store, const std::vector<float>& x
 
 void expect_odd_ones(MemoryStore& store) {
   for (int i = 0; i < 10; ++i) {
-    const auto found = *store.find("id" + std::to_string(i), kNow.steady);
+    const auto found = *store.find("id" + std::to_string(i), kLoadTime.steady);
     ASSERT_EQ(found != nullptr, i % 2 == 1) << i;
     if (found == nullptr) continue;
     EXPECT_EQ(found->question, entry(i, {}).question);
     EXPECT_EQ(found->reply, entry(i, {}).reply);
     EXPECT_EQ(found->vector, direction(i));
-    EXPECT_EQ(kNow.steady - found->created, seconds(130));
-    EXPECT_EQ(found->expires - kNow.steady, hours(1) - seconds(120));
+    EXPECT_EQ(kLoadTime.steady - found->created, seconds(130));
+    EXPECT_EQ(found->expires - kLoadTime.steady, hours(1) - seconds(120));
   }
   EXPECT_EQ(nearest(store, direction(3)).front(), "id3");
   EXPECT_TRUE(nearest(store, direction(3), "00000000000000ac").empty());
@@ -88,12 +88,12 @@ void expect_odd_ones(MemoryStore& store) {
 TEST_F(MemorySnapshot, gives_the_next_process_what_still_counts) {
   write();
   MemoryStore store({});
-  EXPECT_EQ(*store.load(path(), kNow), 5U);
+  EXPECT_EQ(*store.load(path(), kLoadTime), 5U);
   expect_odd_ones(store);
   // Entries that are added or removed later behave as usual.
   Entry another = entry(20, hours(1));
-  another.expires = kNow.steady + hours(1);
-  ASSERT_TRUE(store.put(another, kNow.steady));
+  another.expires = kLoadTime.steady + hours(1);
+  ASSERT_TRUE(store.put(another, kLoadTime.steady));
   EXPECT_EQ(nearest(store, direction(20)).front(), "id20");
   EXPECT_EQ(*store.remove("id3"), 1U);
   const std::vector<std::string> left = nearest(store, direction(3));
@@ -113,7 +113,7 @@ TEST_F(MemorySnapshot, builds_the_index_again_where_it_is_missing_or_another) {
   write();
   std::filesystem::remove(path().string() + ".index");
   MemoryStore without({});
-  EXPECT_EQ(*without.load(path(), kNow), 5U);
+  EXPECT_EQ(*without.load(path(), kLoadTime), 5U);
   expect_odd_ones(without);
 
   MemoryStore later({});
@@ -122,32 +122,32 @@ TEST_F(MemorySnapshot, builds_the_index_again_where_it_is_missing_or_another) {
   ASSERT_TRUE(later.save(elsewhere, kThen));
   std::filesystem::rename(elsewhere.string() + ".index", path().string() + ".index");
   MemoryStore with_another({});
-  EXPECT_EQ(*with_another.load(path(), kNow), 5U);
+  EXPECT_EQ(*with_another.load(path(), kLoadTime), 5U);
   expect_odd_ones(with_another);
 }
 
 TEST_F(MemorySnapshot, keeps_within_the_limits_of_the_new_process) {
   write();
   MemoryStore store({.entries = 2});
-  EXPECT_EQ(*store.load(path(), kNow), 2U);
-  EXPECT_EQ(*store.find("id5", kNow.steady), nullptr);
-  EXPECT_NE(*store.find("id9", kNow.steady), nullptr);
+  EXPECT_EQ(*store.load(path(), kLoadTime), 2U);
+  EXPECT_EQ(*store.find("id5", kLoadTime.steady), nullptr);
+  EXPECT_NE(*store.find("id9", kLoadTime.steady), nullptr);
 }
 
 TEST_F(MemorySnapshot, refuses_what_was_not_written) {
   MemoryStore store({});
-  EXPECT_EQ(store.load(path(), kNow).error().code, Code::kNotFound);
+  EXPECT_EQ(store.load(path(), kLoadTime).error().code, Code::kNotFound);
   write();
   const std::string bytes = *read_file(path(), 1 << 20);
   for (const size_t size : {size_t{0}, size_t{7}, bytes.size() / 2, bytes.size() - 1})
-    EXPECT_EQ(store.parse(bytes.substr(0, size), kNow).error().code, Code::kCorrupt) << size;
+    EXPECT_EQ(store.parse(bytes.substr(0, size), kLoadTime).error().code, Code::kCorrupt) << size;
   for (size_t at = 0; at < bytes.size(); at += 11) {
     std::string changed = bytes;
     changed[at] = static_cast<char>(changed[at] ^ 0x20);
-    EXPECT_FALSE(store.parse(changed, kNow)) << at;
+    EXPECT_FALSE(store.parse(changed, kLoadTime)) << at;
   }
   EXPECT_EQ(store.figures().entries, 0U);
-  EXPECT_EQ(*store.parse(bytes, kNow), 5U);
+  EXPECT_EQ(*store.parse(bytes, kLoadTime), 5U);
 }
 
 }  // namespace

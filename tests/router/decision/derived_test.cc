@@ -10,11 +10,11 @@
 namespace signalbox::decision {
 namespace {
 
-constexpr uint32_t kSignals = 5;
+constexpr uint32_t kRandomSignals = 5;
 
-class Random {
+class RandomProjections {
  public:
-  explicit Random(uint32_t seed) : random_(seed) {}
+  explicit RandomProjections(uint32_t seed) : random_(seed) {}
   uint32_t below(uint32_t n) { return static_cast<uint32_t>(random_()) % n; }
   bool coin() { return below(2) == 0; }
   double number() { return (static_cast<double>(below(41)) - 20) / 20; }  // -1 to 1
@@ -27,13 +27,13 @@ std::string signal_name(uint32_t i) {
   return fmt::format("s{}", i);
 }
 
-config::Routing random_routing(Random& random) {
+config::Routing random_routing(RandomProjections& random) {
   config::Routing routing;
   using Source = config::ScoreInput::Source;
   const Source sources[] = {Source::kBinary, Source::kConfidence, Source::kScore};
   for (uint32_t s = 0; s < 2; ++s) {
     config::Score score{.name = fmt::format("score{}", s), .inputs = {}};
-    for (uint32_t i = 0; i < kSignals; ++i) {
+    for (uint32_t i = 0; i < kRandomSignals; ++i) {
       if (random.coin()) continue;
       config::ScoreInput input{.type = "keyword", .name = signal_name(i), .kb = {}, .metric = {}};
       input.weight = random.number();
@@ -68,8 +68,8 @@ config::Routing random_routing(Random& random) {
   return routing;
 }
 
-std::vector<Fact> random_facts(Random& random) {
-  std::vector<Fact> facts(kSignals);
+std::vector<Fact> random_facts(RandomProjections& random) {
+  std::vector<Fact> facts(kRandomSignals);
   for (Fact& fact : facts) {
     if (random.below(6) == 0) {
       fact.state = Fact::State::kUnavailable;
@@ -92,19 +92,19 @@ std::vector<Value> values_of(const Derived& derived, std::span<const Fact> facts
 }
 
 TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
-  Random random(3);
+  RandomProjections random(3);
   size_t early = 0;
   for (int round = 0; round < 4000; ++round) {
     config::Routing routing = random_routing(random);
-    for (uint32_t i = 0; i < kSignals; ++i) {
+    for (uint32_t i = 0; i < kRandomSignals; ++i) {
       config::EmbeddingSignal embedding;
       embedding.name = signal_name(i);
       if (random.coin()) routing.embeddings.push_back(std::move(embedding));
     }
     const auto derived = Derived::create(
-        routing, kSignals,
+        routing, kRandomSignals,
         [](auto, std::string_view name) {
-          for (uint32_t i = 0; i < kSignals; ++i) {
+          for (uint32_t i = 0; i < kRandomSignals; ++i) {
             if (name == signal_name(i)) return i;
           }
           return kNoSignal;
@@ -129,7 +129,7 @@ TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
       const bool open = std::any_of(partial.begin(), partial.end(), [](const Fact& fact) {
         return fact.state == Fact::State::kPending;
       });
-      if (open && n >= kSignals && some[n].low == some[n].high) ++early;
+      if (open && n >= kRandomSignals && some[n].low == some[n].high) ++early;
     }
   }
   EXPECT_GT(early, 1000U);  // many values are fixed before all inputs are known
@@ -154,7 +154,7 @@ TEST(Derived, what_stands_behind_a_needed_number_is_needed) {
   partition.name = "p";
   partition.members = {"s3", "s4"};
   routing.projections.partitions.push_back(partition);
-  auto derived = Derived::create(routing, kSignals, [](auto, std::string_view name) {
+  auto derived = Derived::create(routing, kRandomSignals, [](auto, std::string_view name) {
     return static_cast<uint32_t>(name[1] - '0');
   });
   ASSERT_TRUE(derived);
@@ -162,8 +162,8 @@ TEST(Derived, what_stands_behind_a_needed_number_is_needed) {
       .op = config::Rule::Operator::kLeaf, .type = "projection", .name = "out", .conditions = {}};
   leaf.on_error = config::Rule::OnError::kMatch;
   const uint32_t test = derived->number_of(leaf, config::Rule::OnError::kDefault);
-  EXPECT_EQ(test, kSignals + 1);
-  EXPECT_EQ(derived->size(), kSignals + 2);
+  EXPECT_EQ(test, kRandomSignals + 1);
+  EXPECT_EQ(derived->size(), kRandomSignals + 2);
   std::vector<bool> needed(derived->size(), false);
   needed[test] = true;
   derived->spread_needed(needed);

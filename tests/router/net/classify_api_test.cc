@@ -12,6 +12,7 @@
 #include "tests/router/fake_embedder.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -68,24 +69,11 @@ Result<models::Models> open_fakes(const config::Config&) {
   return models;
 }
 
-Result<models::Models> open_nothing(const config::Config&) {
-  return models::Models{};
-}
-
-std::unique_ptr<Daemon> start(const std::string& text, const models::OpenModels& open) {
-  auto loaded = config::parse(text, "test.yaml");
-  if (!loaded) {
-    ADD_FAILURE() << loaded.error().message;
-    return nullptr;
-  }
-  auto daemon = Daemon::start(std::move(loaded->config), open);
-  if (!daemon) ADD_FAILURE() << daemon.error().message;
-  return daemon ? std::move(*daemon) : nullptr;
-}
-
 class ClassifyApi : public testing::Test {
  protected:
-  void SetUp() override { daemon_ = start(std::string(kHead) + std::string(kModels), open_fakes); }
+  void SetUp() override {
+    daemon_ = started(std::string(kHead) + std::string(kModels), {}, open_fakes);
+  }
   Reply ask(std::string_view path, std::string_view body,
             std::string_view listener = "management") const {
     Wire client = Wire::connect(daemon_->port(listener));
@@ -213,7 +201,7 @@ TEST_F(ClassifyApi, reads_the_skeleton_that_the_signals_read) {
   std::string models(kModels);
   models.replace(models.find("{classifier"), 1,
                  "{prompt_compression: {enabled: true, max_tokens: 32}, ");
-  daemon_ = start(std::string(kHead) + models, open_fakes);
+  daemon_ = started(std::string(kHead) + models, {}, open_fakes);
   std::string text = "The math of this is old. The math of that is new.";
   for (int i = 0; i < 50; ++i) text += " Here it is a law that says what is what.";
   expect("/api/v1/classify/intent", R"({"text":")" + text + R"( In the end it is math."})",
@@ -355,7 +343,7 @@ TEST(ClassifyModels, that_are_one_model_say_so) {
     models->classifiers["guard"] = models->classifiers["domain"];
     return models;
   };
-  const auto daemon = start(std::string(kHead) + std::string(kModels), open_one);
+  const auto daemon = started(std::string(kHead) + std::string(kModels), {}, open_one);
   Wire client = Wire::connect(daemon->port("management"));
   client.send(get("/info/models"));
   const Reply models = client.read_reply();
@@ -365,7 +353,7 @@ TEST(ClassifyModels, that_are_one_model_say_so) {
 }
 
 TEST(ClassifyWithoutModels, names_what_to_configure) {
-  const auto daemon = start(std::string(kHead), open_nothing);
+  const auto daemon = started(kHead);
   const auto ask = [&](std::string_view path, std::string_view body) {
     Wire client = Wire::connect(daemon->port("management"));
     client.send(post(path, body));
@@ -406,7 +394,7 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
 // Four times as many findings must take about four times as long; a quadratic algorithm would take
 // sixteen times as long. Measures processor time, because the machine may be busy.
 TEST(ClassifyWithoutModels, takes_time_in_proportion_to_what_is_found) {
-  const auto daemon = start(std::string(kHead), open_nothing);
+  const auto daemon = started(kHead);
   ASSERT_NE(daemon, nullptr);
   const auto seconds = [&](int findings) {
     std::string text;
@@ -431,16 +419,16 @@ TEST(ClassifyWithoutModels, takes_time_in_proportion_to_what_is_found) {
 TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
   std::atomic<int> opened = 0;
   const auto daemon =
-      start(std::string(kHead) + "  model_catalog: {system: {prompt_guard: /}}\n",
-            [&](const config::Config&) {
-              models::Models models;
-              models.open = [&](const std::string&) -> Result<models::ModelCache::Model> {
-                if (++opened == 1) return fail(Code::kCorrupt, "half a file");
-                return std::make_shared<const test::FakeClassifier>(
-                    std::vector<std::string>{"benign", "jailbreak"}, HeadKind::kSequence, false);
-              };
-              return Result<models::Models>(std::move(models));
-            });
+      started(std::string(kHead) + "  model_catalog: {system: {prompt_guard: /}}\n", {},
+              [&](const config::Config&) {
+                models::Models models;
+                models.open = [&](const std::string&) -> Result<models::ModelCache::Model> {
+                  if (++opened == 1) return fail(Code::kCorrupt, "half a file");
+                  return std::make_shared<const test::FakeClassifier>(
+                      std::vector<std::string>{"benign", "jailbreak"}, HeadKind::kSequence, false);
+                };
+                return Result<models::Models>(std::move(models));
+              });
   const auto ask = [&] {
     Wire client = Wire::connect(daemon->port("management"));
     client.send(post("/api/v1/classify/security", R"({"text":"jailbreak"})"));
@@ -456,7 +444,7 @@ TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
 }
 
 TEST(Eval, tells_the_decision_every_signal_and_the_model) {
-  const auto daemon = start(std::string(kHead), open_nothing);
+  const auto daemon = started(kHead);
   Wire client = Wire::connect(daemon->port("management"));
   client.send(post("/api/v1/eval", R"({"text":"prove the theorem"})"));
   const Reply hit = client.read_reply();

@@ -6,6 +6,7 @@
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
 #include "tests/router/net/json_member.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using daemon::Daemon;
 
-constexpr std::string_view kConfiguration = R"(# kept as long as nobody patches
+constexpr std::string_view kOnDisk = R"(# kept as long as nobody patches
 version: v0.3
 listeners:
   - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
@@ -38,10 +39,6 @@ global:
       port: 0
 )";
 
-Result<models::Models> open_nothing(const config::Config&) {
-  return models::Models{};
-}
-
 std::string request(std::string_view method, std::string_view path, std::string_view body = "",
                     std::string_view headers = "") {
   return fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n{}\r\n{}", method,
@@ -56,9 +53,9 @@ std::string changed(std::string text, std::string_view from, std::string_view to
 
 class ConfigApi : public testing::Test {
  protected:
-  void start(std::string_view text = kConfiguration) {
+  void start(std::string_view text = kOnDisk) {
     file_ = folder_.write("config.yaml", text);
-    daemon_ = follow(file_, open_nothing);
+    daemon_ = follow(file_, no_models);
     ASSERT_NE(daemon_, nullptr);
   }
   Reply ask(const std::string& sent) const {
@@ -114,7 +111,7 @@ TEST_F(ConfigApi, counts_what_became_of_changes) {
   EXPECT_EQ(member(ask(get("/config/status")).body, "reloads.last_success"), "null");
   EXPECT_EQ(ask(request("PUT", "/config/router", "version: v0.3\nlisteners: 7\n")).status, 400);
   EXPECT_EQ(reloads(), "0 1");
-  const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
+  const std::string next = changed(std::string(kOnDisk), "name: one", "name: two");
   EXPECT_EQ(ask(request("PUT", "/config/router", next)).status, 200);
   EXPECT_EQ(reloads(), "1 1");
   EXPECT_NE(member(ask(get("/config/status")).body, "reloads.last_success"), "null");
@@ -124,7 +121,7 @@ TEST_F(ConfigApi, counts_what_became_of_changes) {
 
 TEST_F(ConfigApi, replaces_the_file_and_what_serves) {
   start();
-  const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
+  const std::string next = changed(std::string(kOnDisk), "name: one", "name: two");
   const Reply put = ask(request("PUT", "/config/router", next));
   EXPECT_EQ(put.status, 200) << put.body;
   EXPECT_EQ(member(put.body, "status"), "success");
@@ -143,7 +140,7 @@ TEST_F(ConfigApi, replaces_the_file_and_what_serves) {
       request("POST", "/config/router/rollback", fmt::format(R"({{"version":"{}"}})", version)));
   EXPECT_EQ(back.status, 200) << back.body;
   EXPECT_EQ(decision(), "one");
-  EXPECT_EQ(on_disk(), kConfiguration);
+  EXPECT_EQ(on_disk(), kOnDisk);
 }
 
 TEST_F(ConfigApi, takes_back_what_it_showed_secrets_included) {
@@ -182,8 +179,8 @@ TEST_F(ConfigApi, merges_patches) {
 
 TEST_F(ConfigApi, refuses_what_is_wrong_and_changes_nothing) {
   start();
-  const Reply wrong = ask(request(
-      "PUT", "/config/router", changed(std::string(kConfiguration), "name: word}]", "name: w}]")));
+  const Reply wrong = ask(
+      request("PUT", "/config/router", changed(std::string(kOnDisk), "name: word}]", "name: w}]")));
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(member(wrong.body, "error.code"), "CONFIG_VALIDATION_ERROR");
   const std::string message = member(wrong.body, "error.message");
@@ -201,7 +198,7 @@ TEST_F(ConfigApi, refuses_what_is_wrong_and_changes_nothing) {
           << method << " " << body.substr(0, 40) << ": " << reply.status << " " << reply.body;
     }
   }
-  EXPECT_EQ(on_disk(), kConfiguration);
+  EXPECT_EQ(on_disk(), kOnDisk);
   EXPECT_EQ(ask(get("/config/router/versions")).body, "[]");
   EXPECT_EQ(
       ask(request("POST", "/config/router/rollback", R"({"version":"../../config.yaml"})")).status,
@@ -214,14 +211,13 @@ TEST_F(ConfigApi, refuses_what_is_wrong_and_changes_nothing) {
 TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   start();
   const std::string stale = ask(get("/config/router")).headers.at("etag");
-  const std::string next = changed(std::string(kConfiguration), "name: one", "name: two");
+  const std::string next = changed(std::string(kOnDisk), "name: one", "name: two");
   const std::string if_match = "If-Match: " + stale + "\r\n";
   EXPECT_EQ(ask(request("PUT", "/config/router", next, if_match)).status, 200);
-  const Reply late = ask(request("PUT", "/config/router", kConfiguration, if_match));
+  const Reply late = ask(request("PUT", "/config/router", kOnDisk, if_match));
   EXPECT_EQ(late.status, 412);
   EXPECT_EQ(member(late.body, "error.code"), "CONFIG_CHANGED");
-  EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration, "If-Match: \"x\", *\r\n")).status,
-            200);
+  EXPECT_EQ(ask(request("PUT", "/config/router", kOnDisk, "If-Match: \"x\", *\r\n")).status, 200);
   // An operator edits the file by hand.
   folder_.write("config.yaml", "version: v0.3\n");
   EXPECT_EQ(ask(request("PATCH", "/config/router", "routing: {strategy: confidence}")).status, 409);
@@ -240,20 +236,20 @@ TEST_F(ConfigApi, says_what_to_do_when_the_file_is_gone) {
   const Reply gone = ask(request("PATCH", "/config/router", "routing: {strategy: confidence}"));
   EXPECT_EQ(gone.status, 409);
   EXPECT_EQ(member(gone.body, "error.code"), "CONFIG_MISSING");
-  EXPECT_EQ(ask(request("PUT", "/config/router", kConfiguration)).status, 200);
+  EXPECT_EQ(ask(request("PUT", "/config/router", kOnDisk)).status, 200);
 }
 
 TEST_F(ConfigApi, checks_without_changing) {
   start();
   const Reply good =
       ask(request("POST", "/config/router/validate",
-                  changed(std::string(kConfiguration), "port: 0, timeout", "port: 7, timeout")));
+                  changed(std::string(kOnDisk), "port: 0, timeout", "port: 7, timeout")));
   EXPECT_EQ(member(good.body, "valid"), "true");
   EXPECT_NE(member(good.body, "takes_restart.0").find("listeners.http.port"), std::string::npos);
   const Reply bad = ask(request("POST", "/config/router/validate", "{\"version\":\"v0.3\"}"));
   EXPECT_EQ(member(bad.body, "valid"), "false");
   EXPECT_NE(member(bad.body, "errors.0").find("providers: missing"), std::string::npos);
-  EXPECT_EQ(on_disk(), kConfiguration);
+  EXPECT_EQ(on_disk(), kOnDisk);
 }
 
 TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
@@ -265,8 +261,8 @@ TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
     start();
     fs::permissions(folder_.at(""), fs::perms::owner_read | fs::perms::owner_exec);
   }
-  const Reply put = ask(request("PUT", "/config/router",
-                                changed(std::string(kConfiguration), "name: one", "name: two")));
+  const Reply put = ask(
+      request("PUT", "/config/router", changed(std::string(kOnDisk), "name: one", "name: two")));
   EXPECT_EQ(put.status, 500);
   EXPECT_EQ(member(put.body, "error.code"), "WRITE_ERROR");
   EXPECT_EQ(decision(), "one");
@@ -280,7 +276,7 @@ class ManagementAccess : public ConfigApi {
     ::setenv("SIGNALBOX_TEST_VIEWER", "viewer-token", 1);
     ::setenv("SIGNALBOX_TEST_OPERATOR", "operator-token", 1);
     ::unsetenv("SIGNALBOX_TEST_UNSET");
-    start(std::string(kConfiguration) +
+    start(std::string(kOnDisk) +
           "      auth: {mode: bearer, tokens: [{env: SIGNALBOX_TEST_ADMIN, role: admin}, {env: "
           "SIGNALBOX_TEST_VIEWER, role: viewer}, {env: SIGNALBOX_TEST_OPERATOR, role: operator}, "
           "{env: SIGNALBOX_TEST_UNSET, role: admin}]}\n");
@@ -363,10 +359,10 @@ TEST_F(ManagementAccess, lets_who_may_write_give_himself_no_rights) {
 
 TEST_F(ManagementAccess, is_not_for_other_machines_unless_that_is_said) {
   auto loaded = config::parse(
-      changed(std::string(kConfiguration), "bind_address: 127.0.0.1", "bind_address: 0.0.0.0"),
+      changed(std::string(kOnDisk), "bind_address: 127.0.0.1", "bind_address: 0.0.0.0"),
       "test.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
-  const auto daemon = Daemon::start(std::move(loaded->config), open_nothing);
+  const auto daemon = Daemon::start(std::move(loaded->config), no_models);
   ASSERT_FALSE(daemon);
   EXPECT_EQ(daemon.error().message,
             "test.yaml: global.services.management_api.bind_address: other machines can connect to "
@@ -374,7 +370,7 @@ TEST_F(ManagementAccess, is_not_for_other_machines_unless_that_is_said) {
 }
 
 TEST_F(ManagementAccess, lets_nobody_change_anything_from_elsewhere_without_a_token) {
-  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1",
+  start(changed(std::string(kOnDisk), "bind_address: 127.0.0.1",
                 "bind_address: 0.0.0.0\n      remote_exposure: true"));
   EXPECT_EQ(ask(get("/config/router")).status, 200);
   const Reply patched = ask(request("PATCH", "/config/router", "{}"));
@@ -388,7 +384,7 @@ std::string asked_as(std::string_view host, std::string_view version = "1.1") {
 }
 
 TEST_F(ManagementAccess, answers_under_its_own_names_only) {
-  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1",
+  start(changed(std::string(kOnDisk), "bind_address: 127.0.0.1",
                 "bind_address: 127.0.0.1\n      allowed_hosts: [router.internal]"));
   for (const char* host : {"localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:8080", "[::1]:80",
                            "127.8.9.1", "router.internal:8080", "Router.Internal."}) {
@@ -406,7 +402,7 @@ TEST_F(ManagementAccess, answers_under_its_own_names_only) {
 }
 
 TEST_F(ManagementAccess, has_every_address_where_it_listens_on_all) {
-  start(changed(std::string(kConfiguration), "bind_address: 127.0.0.1",
+  start(changed(std::string(kOnDisk), "bind_address: 127.0.0.1",
                 "bind_address: 0.0.0.0\n      remote_exposure: true"));
   EXPECT_EQ(ask(asked_as("192.0.2.7:8080")).status, 200);
   EXPECT_EQ(ask(asked_as("evil.example")).status, 403);

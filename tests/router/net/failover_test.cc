@@ -11,7 +11,7 @@ namespace {
 
 using daemon::Daemon;
 
-constexpr std::string_view kConfiguration = R"(
+constexpr std::string_view kWithFallback = R"(
 version: v0.3
 listeners:
   - {{name: http, address: 127.0.0.1, port: 0, timeout: 20s}}
@@ -35,13 +35,13 @@ routing:
 )";
 
 std::unique_ptr<Daemon> start(uint16_t first, uint16_t second, std::string_view reliability = "") {
-  return started(fmt::format(kConfiguration, reliability, first, second));
+  return started(fmt::format(kWithFallback, reliability, first, second));
 }
 
-Reply chat(const Daemon& daemon, std::string_view model, std::string_view text) {
+Reply chat_with(const Daemon& daemon, std::string_view model, std::string_view text) {
   Wire client = Wire::connect(daemon.port("http"));
   client.send(post(
-      "/v1/chat/completions",
+      "/v1/chat_with/completions",
       fmt::format(R"({{"n": 1e0, "model":"{}", "messages":[{{"role":"user","content":"{}"}}]}})",
                   model, text)));
   return client.read_reply();
@@ -81,7 +81,7 @@ class Kept {
 TEST(Failover, another_model_of_the_decision_answers) {
   Kept second(ok("{}"));
   const auto daemon = start(closed_port(), second.port());
-  const Reply reply = chat(*daemon, "auto", "hello");
+  const Reply reply = chat_with(*daemon, "auto", "hello");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "second");
   EXPECT_EQ(reply.headers.at("x-vsr-selected-decision"), "greeting");
@@ -99,12 +99,12 @@ TEST(Failover, a_refusal_before_any_work_goes_elsewhere_and_an_error_does_not) {
   {
     Kept first("HTTP/1.1 503 X\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n");
     const auto daemon = start(first.port(), second.port());
-    EXPECT_EQ(chat(*daemon, "auto", "hello").headers.at("x-vsr-selected-model"), "second");
+    EXPECT_EQ(chat_with(*daemon, "auto", "hello").headers.at("x-vsr-selected-model"), "second");
     EXPECT_EQ(first.count(), 1);
   }
   Kept first("HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n");
   const auto daemon = start(first.port(), second.port());
-  const Reply reply = chat(*daemon, "auto", "hello");
+  const Reply reply = chat_with(*daemon, "auto", "hello");
   EXPECT_EQ(reply.status, 500);
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "first");
   EXPECT_FALSE(reply.has("x-vsr-failover-from"));
@@ -114,31 +114,31 @@ TEST(Failover, a_model_that_the_client_names_is_replaced_only_where_the_file_say
   Kept second(ok("{}"));
   {
     const auto daemon = start(closed_port(), second.port());
-    const Reply reply = chat(*daemon, "first", "hello");
+    const Reply reply = chat_with(*daemon, "first", "hello");
     EXPECT_EQ(reply.status, 502);
     EXPECT_EQ(reply.headers.at("x-vsr-response-path"), "error");
     EXPECT_EQ(second.count(), 0);
   }
   const auto daemon = start(closed_port(), second.port(), "fallback_models: [second]");
-  const Reply reply = chat(*daemon, "first", "hello");
+  const Reply reply = chat_with(*daemon, "first", "hello");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.headers.at("x-vsr-failover-from"), "first");
 }
 
 TEST(Failover, keeps_no_answer_of_the_model_that_stood_in) {
   Kept second(
-      ok(R"({"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",)"
+      ok(R"({"object":"chat_with.completion","choices":[{"index":0,"message":{"role":"assistant",)"
          R"("content":"x"},"finish_reason":"stop"}]})"));
   const auto daemon = start(closed_port(), second.port());
   for (int i = 1; i <= 2; ++i) {
-    EXPECT_FALSE(chat(*daemon, "auto", "hello").has("x-vsr-cache-hit"));
+    EXPECT_FALSE(chat_with(*daemon, "auto", "hello").has("x-vsr-cache-hit"));
     EXPECT_EQ(second.count(), i);
   }
 }
 
 TEST(Failover, when_all_fail_the_last_error_is_told) {
   const auto daemon = start(closed_port(), closed_port());
-  const Reply reply = chat(*daemon, "auto", "hello");
+  const Reply reply = chat_with(*daemon, "auto", "hello");
   EXPECT_EQ(reply.status, 502);
   EXPECT_EQ(reply.headers.at("x-vsr-failover-from"), "first");
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "second");

@@ -12,7 +12,7 @@ namespace {
 
 using daemon::Daemon;
 
-constexpr std::string_view kConfiguration = R"(
+constexpr std::string_view kWithMasks = R"(
 version: v0.3
 listeners:
   - {name: http, address: 127.0.0.1, port: 0, timeout: 20s}
@@ -38,10 +38,10 @@ global:
 )";
 
 std::unique_ptr<Daemon> start(uint16_t upstream_port) {
-  return started(kConfiguration, served_at(upstream_port));
+  return started(kWithMasks, served_at(upstream_port));
 }
 
-Reply chat(const Daemon& daemon, std::string_view text) {
+Reply chat_saying(const Daemon& daemon, std::string_view text) {
   Wire client = Wire::connect(daemon.port("http"));
   client.send(
       post("/v1/chat/completions",
@@ -57,7 +57,7 @@ TEST(Masking, hides_personal_data_from_the_upstream_and_not_from_the_client) {
     wire.send(ok(R"({"choices":[{"message":{"content":"Hi [EMAIL_ADDRESS_1]"}}]})"));
   });
   const auto daemon = start(upstream.port());
-  const Reply reply = chat(*daemon, "I am ann@example.com");
+  const Reply reply = chat_saying(*daemon, "I am ann@example.com");
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.body, R"({"choices":[{"message":{"content":"Hi ann@example.com"}}]})");
   EXPECT_NE(received.find("\"I am [EMAIL_ADDRESS_1]\""), std::string::npos) << received;
@@ -78,7 +78,7 @@ TEST(Masking, puts_it_back_into_a_stream_that_is_cut_anywhere) {
     wire.send("0\r\n\r\n");
   });
   const auto daemon = start(upstream.port());
-  const Reply reply = chat(*daemon, "I am ann@example.com");
+  const Reply reply = chat_saying(*daemon, "I am ann@example.com");
   EXPECT_TRUE(reply.complete);
   EXPECT_EQ(reply.body, event("Hi ") + event("") + event("ann@example.com, ") +
                             "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"[\"},"
@@ -98,7 +98,7 @@ TEST(Masking, knows_a_stream_that_is_said_not_to_be_encoded) {
     wire.send(fmt::format("{}{}0\r\n\r\n", chunk(kFirst), chunk(kSecond)));
   });
   const auto daemon = start(upstream.port());
-  const Reply reply = chat(*daemon, "I am ann@example.com");
+  const Reply reply = chat_saying(*daemon, "I am ann@example.com");
   EXPECT_TRUE(reply.complete);
   EXPECT_NE(reply.body.find("\"content\":\"ann@example.com\""), std::string::npos) << reply.body;
 }
@@ -109,7 +109,7 @@ TEST(Masking, leaves_a_reply_to_a_request_that_holds_nothing_alone) {
     wire.send(ok("[EMAIL_ADDRESS_1]"));
   });
   const auto daemon = start(upstream.port());
-  const Reply reply = chat(*daemon, "hello");
+  const Reply reply = chat_saying(*daemon, "hello");
   EXPECT_EQ(reply.body, "[EMAIL_ADDRESS_1]");
   EXPECT_EQ(reply.headers.at("content-length"), "17");
 }
@@ -120,7 +120,7 @@ TEST(Masking, passes_on_no_reply_that_it_cannot_read) {
     wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
   });
   const auto daemon = start(upstream.port());
-  const Reply reply = chat(*daemon, "I am ann@example.com");
+  const Reply reply = chat_saying(*daemon, "I am ann@example.com");
   EXPECT_EQ(reply.status, 502);
   EXPECT_NE(error_message(reply.body).find("compressed"), std::string::npos) << reply.body;
 }
@@ -129,7 +129,7 @@ TEST(Masking, refuses_where_it_cannot_look) {
   int calls = 0;
   Upstream upstream([&](Wire&, int) { ++calls; });
   const auto daemon = start(upstream.port());
-  const Reply reply = chat(*daemon, "everything about ann@example.com");
+  const Reply reply = chat_saying(*daemon, "everything about ann@example.com");
   EXPECT_EQ(reply.status, 403);
   EXPECT_EQ(reply.headers.at("x-vsr-pii-violation"), "true");
   EXPECT_EQ(error_message(reply.body),

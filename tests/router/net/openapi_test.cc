@@ -13,7 +13,7 @@
 namespace signalbox::test {
 namespace {
 
-constexpr std::string_view kConfiguration = R"(
+constexpr std::string_view kWithEveryApi = R"(
 version: v0.3
 listeners: [{name: http, address: 127.0.0.1, port: 0}]
 providers:
@@ -35,7 +35,7 @@ Operations described_in_the_source() {
 }
 
 TEST(OpenApi, describes_every_route_and_no_other) {
-  const auto daemon = started(kConfiguration);
+  const auto daemon = started(kWithEveryApi);
   ASSERT_TRUE(daemon);
   Operations served;
   for (const std::string_view listener : {"http", "management"}) {

@@ -7,6 +7,7 @@
 #include "router/serving/restart_only.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
+#include "tests/router/net/started.h"
 
 namespace signalbox::test {
 namespace {
@@ -42,10 +43,6 @@ global:
       upstream_port, decision, more);
 }
 
-Result<models::Models> open_nothing(const config::Config&) {
-  return models::Models{};
-}
-
 Wire request(const Daemon& daemon) {
   Wire client = Wire::connect(daemon.port("http"));
   client.send(post("/v1/chat/completions",
@@ -69,7 +66,7 @@ class Reload : public testing::Test {
 
 TEST_F(Reload, takes_what_an_editor_writes) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
-  const auto daemon = follow(file, open_nothing);
+  const auto daemon = follow(file, no_models);
   EXPECT_EQ(decision_of(*daemon), "one");
   folder_.write("config.yaml", configuration("two", upstream_.port()));
   EXPECT_TRUE(eventually([&] { return decision_of(*daemon) == "two"; }));
@@ -82,7 +79,7 @@ TEST_F(Reload, follows_the_links_of_a_config_map) {
   folder_.write("v2/config.yaml", configuration("two", upstream_.port()));
   fs::create_symlink("v1", folder_.at("..data"));
   fs::create_symlink("..data/config.yaml", folder_.at("config.yaml"));
-  const auto daemon = follow(folder_.at("config.yaml"), open_nothing);
+  const auto daemon = follow(folder_.at("config.yaml"), no_models);
   EXPECT_EQ(decision_of(*daemon), "one");
   fs::create_symlink("v2", folder_.at("..data_tmp"));
   fs::rename(folder_.at("..data_tmp"), folder_.at("..data"));
@@ -195,7 +192,7 @@ TEST_F(Reload, lets_a_stream_end_on_the_state_that_it_began_with) {
 
 TEST_F(Reload, keeps_the_sockets_that_it_has) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
-  const auto daemon = follow(file, open_nothing);
+  const auto daemon = follow(file, no_models);
   const uint16_t port = daemon->port("http");
   std::string next = configuration("two", upstream_.port(), "    http: {body_bytes_max: 2KiB}\n");
   next.replace(next.find("port: 0"), 7, fmt::format("port: {}", closed_port()));

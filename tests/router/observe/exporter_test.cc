@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Account account(std::string id) {
+Account account_with_id(std::string id) {
   Account out;
   out.id = std::move(id);
   out.trace = trace_context("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
@@ -43,7 +43,7 @@ double count(Family<Counter>& results, const char* result) {
 }
 
 TEST(Otlp, tells_a_request_as_a_tree_of_spans) {
-  const Account one = account("r-1");
+  const Account one = account_with_id("r-1");
   const auto read = test::read_export(otlp_request({"router", "1", ""}, {&one, 1}));
   const std::map<std::string, std::string> who{{"service.name", "\n\6router"},
                                                {"service.version",
@@ -82,7 +82,7 @@ TEST(Exporter, sends_batches_and_what_is_left_at_the_end) {
           return Result<void>{};
         },
         {}, results, {.queue_max = 100, .batch_max = 4, .period = std::chrono::hours(1)});
-    for (int i = 0; i < 10; ++i) EXPECT_TRUE(exporter.add(account("a")));
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(exporter.add(account_with_id("a")));
   }
   EXPECT_EQ(count(results, "exported"), 10);
   EXPECT_GE(posts, 3);
@@ -103,11 +103,11 @@ TEST(Exporter, drops_and_counts_while_the_collector_hangs) {
           return Result<void>{};
         },
         {}, results, {.queue_max = 5, .batch_max = 1, .period = milliseconds(1)});
-    EXPECT_TRUE(exporter.add(account("a")));
+    EXPECT_TRUE(exporter.add(account_with_id("a")));
     begun.get_future().wait();
-    for (int i = 0; i < 5; ++i) EXPECT_TRUE(exporter.add(account("b")));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(exporter.add(account_with_id("b")));
     const auto before = std::chrono::steady_clock::now();
-    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(exporter.add(account("c")));
+    for (int i = 0; i < 1000; ++i) EXPECT_FALSE(exporter.add(account_with_id("c")));
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1));
     go.set_value();
   }
@@ -125,9 +125,9 @@ TEST(Exporter, tries_again_after_an_outage) {
         return {};
       },
       {}, results, {.period = milliseconds(1), .pause = milliseconds(20)});
-  exporter.add(account("a"));
+  exporter.add(account_with_id("a"));
   for (int i = 0; i < 5000 && posts == 0; ++i) std::this_thread::sleep_for(milliseconds(1));
-  exporter.add(account("b"));
+  exporter.add(account_with_id("b"));
   for (int i = 0; i < 5000 && count(results, "exported") < 1; ++i)
     std::this_thread::sleep_for(milliseconds(1));
   EXPECT_EQ(count(results, "failed"), 1);

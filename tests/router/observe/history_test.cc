@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
-Account answered() {
+Account answered_request() {
   Account account;
   account.began = TimePoint(milliseconds(1000));
   account.understood = account.sent = account.began + milliseconds(2);
@@ -28,7 +28,7 @@ Account answered() {
   return account;
 }
 
-Vocabulary vocabulary() {
+Vocabulary two_models() {
   Vocabulary out;
   out.models = {{"small", ""}};
   out.decisions = {"math"};
@@ -38,7 +38,7 @@ Vocabulary vocabulary() {
 
 struct Watched {
   Metrics metrics;
-  Meters meters{metrics, vocabulary()};
+  Meters meters{metrics, two_models()};
   History history{metrics};
   system_clock::time_point now{seconds(1'000'000)};
 
@@ -58,17 +58,17 @@ std::vector<std::string> raw(const json::Document& told) {
 
 TEST(History, tells_what_a_step_has_added) {
   Watched watched;
-  watched.meters.record(answered());
-  watched.meters.record(answered());
+  watched.meters.record(answered_request());
+  watched.meters.record(answered_request());
   watched.step();
   watched.step();
-  Account kept = answered();
+  Account kept = answered_request();
   kept.sent = kept.began;
   kept.tokens.reset();
   kept.cache = CacheUse::kHit;
   kept.repeated = Tokens{100, 0, 20};
   watched.meters.record(kept);
-  Account refused = answered();
+  Account refused = answered_request();
   refused.sent = refused.began;
   refused.tokens.reset();
   refused.model.clear();
@@ -96,7 +96,7 @@ TEST(History, tells_what_a_step_has_added) {
 
 TEST(History, counts_times_by_bound) {
   Watched watched;
-  watched.meters.record(answered());
+  watched.meters.record(answered_request());
   watched.step();
   const json::Document told = watched.told();
   const auto step = *told.root().find("steps")->items().begin();

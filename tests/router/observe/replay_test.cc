@@ -10,7 +10,7 @@
 namespace signalbox::observe {
 namespace {
 
-Account account(const std::string& id, const std::string& decision = "math") {
+Account kept_account(const std::string& id, const std::string& decision = "math") {
   Account out;
   out.id = "request-" + id;
   out.replay_id = id;
@@ -37,7 +37,7 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
   Replay replay;
   replay.set_limits(3, std::chrono::seconds(0));
   for (const char* id : {"a", "b", "c", "d"}) {
-    Account each = account(id, *id == 'c' ? "law" : "math");
+    Account each = kept_account(id, *id == 'c' ? "law" : "math");
     replay.add(each);
   }
   EXPECT_EQ(ids(replay), "d c b ");
@@ -51,14 +51,14 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
 TEST(Replay, forgets_what_is_too_old_or_too_much) {
   Replay replay;
   replay.set_limits(1000, std::chrono::seconds(60));
-  Account old = account("old");
+  Account old = kept_account("old");
   old.at -= std::chrono::seconds(61);
   replay.add(old);
-  Account young = account("young");
+  Account young = kept_account("young");
   replay.add(young);
   EXPECT_EQ(ids(replay), "young ");
   for (int i = 0; i < 5; ++i) {
-    Account large = account(std::to_string(i));
+    Account large = kept_account(std::to_string(i));
     large.request_body.assign(Replay::kBytesMax / 4, 'x');
     replay.add(large);
   }
@@ -67,7 +67,7 @@ TEST(Replay, forgets_what_is_too_old_or_too_much) {
 
 TEST(Replay, shows_bodies_of_one_record_only) {
   Replay replay;
-  Account each = account("a");
+  Account each = kept_account("a");
   each.request_body = "asked \"this\"";
   each.response_body = "said that";
   each.response_cut = true;

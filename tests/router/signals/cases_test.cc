@@ -72,7 +72,7 @@ std::string name_of(const Evaluation& evaluation) {
   return evaluation.decision() == nullptr ? "" : evaluation.decision()->name;
 }
 
-void run(const json::Value& row) {
+void run_case(const json::Value& row) {
   auto loaded = config::parse(configuration(row), "case.yaml");
   if (loaded && !row.find("foreign")) loaded->config.embedding_model.distance_scale = 1;
   const auto refused = row.find("refused");
@@ -115,7 +115,7 @@ void run(const json::Value& row) {
 }
 
 TEST(Signals, read_requests_as_the_cases_say) {
-  run_cases(kCases, run);
+  run_cases(kCases, run_case);
 }
 
 }  // namespace

@@ -31,19 +31,19 @@ double cosine(double degrees) {
   return std::cos(degrees * M_PI / 180);
 }
 
-struct Outcome {
+struct Similarities {
   std::vector<Reading> readings;
   std::map<uint32_t, std::string> nearest;
 };
 
-Outcome evaluate(const std::vector<config::EmbeddingSignal>& signals,
-                 const config::EmbeddingModel& model, std::string_view text) {
+Similarities evaluate(const std::vector<config::EmbeddingSignal>& signals,
+                      const config::EmbeddingModel& model, std::string_view text) {
   const Angles angles;
   const auto type = EmbeddingSignals::create(signals, model, angles);
   EXPECT_TRUE(type) << type.error().message;
   const auto request = request::ChatRequest::parse(
       fmt::format(R"({{"model":"auto","messages":[{{"role":"user","content":"{}"}}]}})", text));
-  Outcome out;
+  Similarities out;
   out.readings.resize(signals.size());
   std::vector<Evidence> evidence;
   Inputs inputs(*request, {}, &angles);
@@ -53,10 +53,10 @@ Outcome evaluate(const std::vector<config::EmbeddingSignal>& signals,
 }
 
 TEST(Embedding, weighs_the_best_prototype_and_the_best_two) {
-  const Outcome out = evaluate({{"s", 0.5, {"0", "60", "180"}, Aggregation::kMax},
-                                {"one", 0.5, {"60"}, Aggregation::kAny},
-                                {"mean", 0.5, {"0", "60", "180"}, Aggregation::kMean}},
-                               {.top_k = 0}, "0");
+  const Similarities out = evaluate({{"s", 0.5, {"0", "60", "180"}, Aggregation::kMax},
+                                     {"one", 0.5, {"60"}, Aggregation::kAny},
+                                     {"mean", 0.5, {"0", "60", "180"}, Aggregation::kMean}},
+                                    {.top_k = 0}, "0");
   EXPECT_NEAR(out.readings[0].score, 0.75 * 1 + 0.25 * (1 + cosine(60)) / 2, 1e-6);
   EXPECT_NEAR(out.readings[1].score, cosine(60), 1e-6);
   EXPECT_NEAR(out.readings[2].score, (1 + cosine(60) - 1) / 3, 1e-6);
@@ -67,7 +67,7 @@ TEST(Embedding, weighs_the_best_prototype_and_the_best_two) {
 }
 
 TEST(Embedding, near_identical_candidates_are_one_prototype) {
-  const Outcome out = evaluate({{"s", 0.5, {"0", "5", "90"}, Aggregation::kMax}}, {}, "0");
+  const Similarities out = evaluate({{"s", 0.5, {"0", "5", "90"}, Aggregation::kMax}}, {}, "0");
   EXPECT_NEAR(out.readings[0].score, 0.75 * 1 + 0.25 * (1 + cosine(90)) / 2, 1e-6);
 }
 
@@ -89,7 +89,7 @@ TEST(Embedding, soft_matching_helps_only_when_nothing_matches) {
                                                      {"b", 0.9, {"0"}, Aggregation::kMax}};
   const config::EmbeddingModel soft{.soft_threshold = 0.5, .soft_matching = true, .top_k = 0};
   EXPECT_FALSE(evaluate(signals, soft, "0").readings[0].matched);
-  const Outcome out = evaluate(signals, soft, "-30");
+  const Similarities out = evaluate(signals, soft, "-30");
   EXPECT_FALSE(out.readings[0].matched);
   EXPECT_TRUE(out.readings[1].matched);
   EXPECT_FALSE(evaluate(signals, {.soft_threshold = 0.5, .soft_matching = false}, "-30")
@@ -99,7 +99,7 @@ TEST(Embedding, soft_matching_helps_only_when_nothing_matches) {
 }
 
 TEST(Embedding, a_request_without_text_matches_nothing) {
-  const Outcome out = evaluate({{"s", -1, {"0"}, Aggregation::kMax}}, {}, "");
+  const Similarities out = evaluate({{"s", -1, {"0"}, Aggregation::kMax}}, {}, "");
   EXPECT_FALSE(out.readings[0].matched);
   EXPECT_TRUE(out.nearest.empty());
 }

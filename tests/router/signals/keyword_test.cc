@@ -28,15 +28,15 @@ request::ChatRequest request_with(std::string_view text) {
   return *std::move(request);
 }
 
-struct Outcome {
+struct Matches {
   std::vector<Reading> readings;
   std::vector<std::string> found;  // keywords in the order of their ends
 };
 
-Outcome evaluate(const std::vector<config::KeywordSignal>& signals, std::string_view text) {
+Matches evaluate(const std::vector<config::KeywordSignal>& signals, std::string_view text) {
   const auto type = KeywordSignals::create(signals);
   EXPECT_TRUE(type) << type.error().message;
-  Outcome out;
+  Matches out;
   out.readings.resize((*type)->size());
   std::vector<Evidence> evidence;
   const request::ChatRequest request = request_with(text);
@@ -130,7 +130,7 @@ TEST(Keyword, white_space_in_a_phrase_is_any_white_space) {
 }
 
 TEST(Keyword, a_keyword_may_serve_several_signals_and_be_part_of_another) {
-  const Outcome out = evaluate({{"a", Operator::kOr, {"new york", "york"}, false},
+  const Matches out = evaluate({{"a", Operator::kOr, {"new york", "york"}, false},
                                 {"b", Operator::kOr, {"York"}, false},
                                 {"c", Operator::kOr, {"York"}, true},
                                 {"d", Operator::kOr, {"york"}, true}},

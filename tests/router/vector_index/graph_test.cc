@@ -13,15 +13,15 @@
 namespace signalbox::vector_index {
 namespace {
 
-constexpr int32_t kDim = 384;
+constexpr int32_t kGraphDim = 384;
 constexpr size_t kHits = 10;
 
 std::unique_ptr<VectorIndex> graph_of(size_t graph_rows_min, uint64_t seed = 1,
-                                      int32_t dim = kDim) {
+                                      int32_t dim = kGraphDim) {
   return VectorIndex::create({.dim = dim, .seed = seed, .graph_rows_min = graph_rows_min}).value();
 }
 
-std::unique_ptr<VectorIndex> scan(int32_t dim = kDim) {
+std::unique_ptr<VectorIndex> scan(int32_t dim = kGraphDim) {
   return graph_of(SIZE_MAX, 1, dim);
 }
 
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(Spreads, VectorGraphOf,
 
 TEST_P(VectorGraphOf, finds_what_a_scan_finds_before_and_after_every_row_was_replaced) {
   constexpr size_t kRows = 2'000;
-  Vectors vectors(GetParam(), kDim, kRows, 1), queries(GetParam(), kDim, kRows, 2);
+  Vectors vectors(GetParam(), kGraphDim, kRows, 1), queries(GetParam(), kGraphDim, kRows, 2);
   auto exact = scan();
   auto graph = graph_of(64);
   const auto add = [&](uint64_t id) {
@@ -92,7 +92,7 @@ TEST(VectorGraph, finds_every_row_itself_and_nothing_that_went) {
 }
 
 TEST(VectorGraph, rows_that_it_has_not_reached_yet_are_found) {
-  Vectors vectors(Spread::kEven, kDim, 1'000, 4);
+  Vectors vectors(Spread::kEven, kGraphDim, 1'000, 4);
   auto index = graph_of(600);
   std::vector<Vector> rows;
   for (uint64_t id = 0; id < 1'000; ++id) {
@@ -107,7 +107,7 @@ TEST(VectorGraph, rows_that_it_has_not_reached_yet_are_found) {
 }
 
 TEST(VectorGraph, many_equal_rows_do_not_hide_the_others) {
-  Vectors vectors(Spread::kEven, kDim, 1'000, 5);
+  Vectors vectors(Spread::kEven, kGraphDim, 1'000, 5);
   auto exact = scan();
   auto graph = graph_of(50);
   const Vector same = vectors.next();
@@ -116,7 +116,7 @@ TEST(VectorGraph, many_equal_rows_do_not_hide_the_others) {
     ASSERT_TRUE(exact->add(id, 0, x));
     ASSERT_TRUE(graph->add(id, 0, x));
   }
-  Vectors queries(Spread::kEven, kDim, 1'000, 6);
+  Vectors queries(Spread::kEven, kGraphDim, 1'000, 6);
   size_t found = 0;  // equal vectors count as the same
   for (int i = 0; i < 100; ++i) {
     const Vector x = i % 2 == 0 ? queries.next() : queries.near(same, 0.7f);
@@ -130,7 +130,7 @@ TEST(VectorGraph, many_equal_rows_do_not_hide_the_others) {
 
 TEST(VectorGraph, is_the_same_for_a_seed_and_another_for_another) {
   const auto answers = [](uint64_t seed) {
-    Vectors vectors(Spread::kIndependent, kDim, 2'000, 7);
+    Vectors vectors(Spread::kIndependent, kGraphDim, 2'000, 7);
     auto index = graph_of(50, seed);
     for (uint64_t id = 0; id < 2'000; ++id) {
       EXPECT_TRUE(index->add(id, 0, vectors.next()));
@@ -146,7 +146,7 @@ TEST(VectorGraph, is_the_same_for_a_seed_and_another_for_another) {
 }
 
 TEST(VectorGraph, partitions_of_any_size_stay_apart) {
-  Vectors vectors(Spread::kClustered, kDim, 1'000, 8);
+  Vectors vectors(Spread::kClustered, kGraphDim, 1'000, 8);
   auto index = graph_of(300);
   for (uint64_t id = 0; id < 1'500; ++id)
     ASSERT_TRUE(index->add(id, id % 100 == 0 ? 1 : id % 2 * 2, vectors.next()));

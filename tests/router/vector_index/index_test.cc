@@ -12,10 +12,10 @@
 namespace signalbox::vector_index {
 namespace {
 
-constexpr int32_t kDim = 384;
+constexpr int32_t kIndexDim = 384;
 using Vector = std::vector<float>;
 
-Vector random_unit(std::mt19937& random, int32_t dim = kDim) {
+Vector random_unit(std::mt19937& random, int32_t dim = kIndexDim) {
   std::normal_distribution<float> normal;
   Vector x(static_cast<size_t>(dim));
   double squares = 0;
@@ -33,7 +33,7 @@ float cosine(const Vector& a, const Vector& b) {
   return static_cast<float>(sum);
 }
 
-std::unique_ptr<VectorIndex> index_of(int32_t dim = kDim, size_t rows_max = 1'000'000) {
+std::unique_ptr<VectorIndex> index_of(int32_t dim = kIndexDim, size_t rows_max = 1'000'000) {
   auto index = VectorIndex::create({.dim = dim, .rows_max = rows_max});
   EXPECT_TRUE(index) << index.error().message;
   return *std::move(index);
@@ -46,7 +46,7 @@ std::vector<uint64_t> ids_of(const std::vector<Hit>& hits) {
 }
 
 TEST(VectorIndex, finds_the_nearest_best_first) {
-  for (const int32_t dim : {1, 2, 7, 100, kDim, 1024}) {
+  for (const int32_t dim : {1, 2, 7, 100, kIndexDim, 1024}) {
     std::mt19937 random(1);
     auto index = index_of(dim);
     std::vector<Vector> rows;

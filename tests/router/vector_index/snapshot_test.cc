@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int32_t kDim = 24;
+constexpr int32_t kSnapshotDim = 24;
 constexpr uint64_t kRows = 500;
-constexpr VectorIndexOptions kOptions{.dim = kDim, .graph_rows_min = 100};
+constexpr VectorIndexOptions kOptions{.dim = kSnapshotDim, .graph_rows_min = 100};
 
 class VectorSnapshot : public testing::Test {
  protected:
@@ -54,7 +54,7 @@ class VectorSnapshot : public testing::Test {
 
   fs::path directory_ =
       fs::temp_directory_path() / fmt::format("vector_snapshot_test_{}", ::getpid());
-  Vectors vectors_{Spread::kClustered, kDim, kRows, 1};
+  Vectors vectors_{Spread::kClustered, kSnapshotDim, kRows, 1};
   std::unique_ptr<VectorIndex> index_;
   std::string bytes_;
 };
