@@ -214,7 +214,5 @@ struct Algorithm {
 /// True if the algorithm calls several models instead of choosing one, for a decision with this
 /// number of models: with a single one, a cascade or a comparison is just that model.
 bool calls_several(const Algorithm& algorithm, size_t models);
-/// True if the algorithm is built.
-bool is_built(std::string_view algorithm);
 
 }  // namespace signalbox::config

@@ -15,9 +15,6 @@ constexpr std::string_view kAlgorithmNames =
 // Names in older files. Since v0.3 outcomes are learnt from globally.
 constexpr auto kRemovedAlgorithms = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
-constexpr auto kBuiltAlgorithms = std::to_array<std::string_view>(
-    {"static", "router_dc", "hybrid", "latency_aware", "multi_factor", "automix", "knn", "kmeans",
-     "svm", "mlp", "confidence", "ratings", "remom", "fusion", "workflows"});
 // Algorithms that call several models. Those of the first list need two to differ from one.
 constexpr auto kCascades = std::to_array<std::string_view>({"confidence", "ratings", "prompt"});
 constexpr auto kLoops = std::to_array<std::string_view>({"remom", "fusion", "workflows"});
@@ -545,10 +542,6 @@ bool calls_several(const Algorithm& algorithm, size_t models) {
   const bool cascades = algorithm.type == "automix" && algorithm.automix->enable_cascade;
   if (cascades || has_name(kCascades, algorithm.type)) return models > 1;
   return has_name(kLoops, algorithm.type);
-}
-
-bool is_built(std::string_view algorithm) {
-  return has_name(kBuiltAlgorithms, algorithm);
 }
 
 }  // namespace signalbox::config

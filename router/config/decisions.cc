@@ -352,18 +352,7 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   out.line = node.line;
   const yaml::Node* written = node.find("algorithm");
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
-  Algorithm& algorithm = out.algorithm;
-  complete_algorithm(reader.config.router.model_selection, type != nullptr, algorithm);
-  const bool several = calls_several(algorithm, out.model_refs.size());
-  if (is_built(algorithm.type) || (!several && out.model_refs.size() < 2)) return;
-  const bool falls_back = !several && !algorithm.on_error.empty() && algorithm.on_error != "fail";
-  reader.at_key("algorithm", [&] {
-    reader.does_without(
-        type == nullptr ? node.line : type->line,
-        fmt::format("{} is not supported: {}", algorithm.type,
-                    falls_back ? "the first of modelRefs is used, according to on_error"
-                               : "requests that reach this decision are refused"));
-  });
+  complete_algorithm(reader.config.router.model_selection, type != nullptr, out.algorithm);
 }
 
 constexpr Key kDecisionKeys[] = {

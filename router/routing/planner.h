@@ -86,8 +86,8 @@ class Planner {
   /// decision, then the fallback_models of the failed ones. Errors: kUpstream if none is left;
   /// kInvalid if the card of every model shows that it cannot serve the request, or if the client
   /// named an algorithm and no decision with it matches;
-  /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin or
-  /// an algorithm that is not built; kOverloaded if its algorithm finds every model out of bounds.
+  /// kNotFound if the client names an unknown model; kUnsupported if the decision needs a plugin
+  /// that is not built; kOverloaded if its algorithm finds every model out of bounds.
   Result<Plan> plan(const PlanInputs& inputs) const;
 
   /// Notices for the operator, one line each.
@@ -111,7 +111,6 @@ class Planner {
   bool embeds(const PlanTarget& target) const;
   const plugins::ToolSelector* tool_selector_of(const PlanTarget& target,
                                                 const request::ChatRequest& request) const;
-  bool needs_unbuilt_algorithm(const config::Decision& decision) const;
   Result<void> begin(const PlanInputs& inputs, Plan& plan) const;
   Result<void> look_for_pii(signals::Inputs& inputs, ModelResults& results) const;
   Result<void> mask(const config::PiiMaskPlugin& plugin, signals::Inputs& inputs,
@@ -140,7 +139,7 @@ class Planner {
   plugins::Difficulty difficulty_;
   uint32_t facts_ = decision::kNoSignal;      // the signal for requests that need facts checked
   std::vector<config::ModelRef> plain_refs_;  // one for each model, for requests without a decision
-  /// For decisions with several models; nullptr for an algorithm that is not built.
+  /// For decisions with several models.
   std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;
   /// For decisions that select tools; the key nullptr is for requests without a decision.
   std::map<const config::Decision*, std::unique_ptr<const plugins::ToolSelector>> tool_selectors_;

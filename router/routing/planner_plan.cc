@@ -362,14 +362,6 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
   return splice::apply(document.source(), std::move(edits));
 }
 
-// With a single model there is nothing to choose.
-bool Planner::needs_unbuilt_algorithm(const config::Decision& decision) const {
-  const config::Algorithm& algorithm = decision.algorithm;
-  if (config::calls_several(algorithm, decision.model_refs.size()))
-    return !config::is_built(algorithm.type);
-  return decision.model_refs.size() > 1 && selectors_.at(&decision) == nullptr;
-}
-
 std::optional<Plan> Planner::refuse_stranger(const signals::Inputs& inputs) const {
   const config::Authz::Identity& identity = config_.authz.identity;
   if (!config::refuses_stranger(config_, inputs.header(identity.user_id_header).value_or(""),
@@ -405,11 +397,6 @@ Result<void> Planner::begin(const PlanInputs& inputs, Plan& plan) const {
   if (!decision->missing_plugins.empty()) {
     return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which is not built yet",
                 decision->name, decision->missing_plugins.front());
-  }
-  if (needs_unbuilt_algorithm(*decision)) {
-    return fail(Code::kUnsupported,
-                "decision \"{}\" needs the algorithm {}, which is not built yet", decision->name,
-                decision->algorithm.type);
   }
   return {};
 }

@@ -52,7 +52,7 @@ class Evaluation {
                                            const engine::Patience& patience = {});
 
   /// The plan for the signals that are known now. Errors: kNotFound (the client named an unknown
-  /// model), kUnsupported (the decision needs a plugin or an algorithm that is not built),
+  /// model), kUnsupported (the decision needs a plugin that is not built),
   /// kOverloaded (the algorithm finds every model out of bounds). A request that policy refuses
   /// gets a plan with the refusal, not an error.
   Result<Plan> plan(const RuntimeConditions& conditions = {}) const;

@@ -25,7 +25,6 @@ class Factory {
 
   Result<Selection> make() const {
     const config::Algorithm& algorithm = decision_.algorithm;
-    if (!config::is_built(algorithm.type)) return make_unbuilt();
     if (algorithm.type == "latency_aware")
       return Selection{latency_aware(algorithm.latency_aware.value_or(kBothLatencies)), ""};
     if (algorithm.type == "multi_factor")
@@ -52,12 +51,6 @@ class Factory {
                         decision_.line, decision_.name, decision_.algorithm.type, why)};
   }
 
-  Selection make_unbuilt() const {
-    const config::Algorithm& algorithm = decision_.algorithm;
-    const bool falls_back = !algorithm.on_error.empty() && algorithm.on_error != "fail";
-    if (falls_back) return make_static_fallback("it is not built");
-    return {};
-  }
 
   Result<Selection> make_hybrid() const {
     const config::Algorithm& algorithm = decision_.algorithm;

@@ -10,8 +10,8 @@ namespace signalbox::selection {
 bool compares_meanings(std::string_view algorithm);
 
 struct Selection {
-  std::unique_ptr<const Selector> selector;  // nullptr: the algorithm is not built
-  std::string notice;                        // for the operator; "": none
+  std::unique_ptr<const Selector> selector;
+  std::string notice;  // for the operator; "": none
 };
 
 /// `decision` belongs to `routing`; `candidates` are all of its models. An algorithm without its

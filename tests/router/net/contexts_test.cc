@@ -28,7 +28,7 @@ listeners:
   - {{name: http, address: 127.0.0.1, port: 0, timeout: 20s}}
 global:
   services:
-    http: {{threads: 2, body_bytes_max: 200000, bodies_bytes_max: 450000}}
+    http: {{threads: 2, body_bytes_max: 200000, bodies_bytes_max: 130000}}
     management_api: {{bind_address: 127.0.0.1, port: 0}}
   stores:
     contexts: {{tenant_bytes_max: 100000, refs_max: 5, {}}}
@@ -291,17 +291,18 @@ TEST(Contexts, that_are_none_are_refused_by_their_path) {
 
 TEST(Contexts, have_limits_that_are_said) {
   const Site site;
-  const std::string id = site.put(contract(5000));
-  const std::string large = fmt::format(R"({{"messages":[{}]}})", contract(6000));
+  const std::string id = site.put(contract(3600));
+  site.put(contract(3601));
+  const std::string large = fmt::format(R"({{"messages":[{}]}})", contract(3602));
   const Reply full = site.send("/v1/contexts", large);
   EXPECT_EQ(full.status, 413);
   EXPECT_NE(full.body.find("context_quota_exceeded"), std::string::npos);
   EXPECT_NE(error_message(full.body).find("of 100000 bytes"), std::string::npos) << full.body;
   const std::string other = site.put(R"({"role":"user"})");
-  const Reply wide = site.chat(list_of({id, id, id, id}), "x");
+  const Reply wide = site.chat(list_of({id, id, id, id, id}), "x");
   EXPECT_EQ(wide.status, 413) << wide.body;
   EXPECT_NE(error_message(wide.body).find("at most 200000"), std::string::npos) << wide.body;
-  const Reply busy = site.chat(list_of({id, id, id}), "x");
+  const Reply busy = site.chat(list_of({id, id, id, id}), "x");
   EXPECT_EQ(busy.status, 429) << busy.body;
   EXPECT_EQ(error_message(busy.body), "too many requests with contexts are being answered");
   const Reply many = site.chat(list_of({other, other, other, other, other, other}), "x");
