@@ -201,7 +201,8 @@ Result<void> install_files(const Pull& pull) {
   SIGNALBOX_TRY_VOID(write_receipt(pull.target, pull.receipt));
   std::vector<std::string> paths;
   for (const RepositoryFile& file : pull.receipt.files) paths.push_back(file.path);
-  std::ranges::stable_partition(paths, [](const std::string& path) { return path != kConfigFile; });
+  std::stable_partition(paths.begin(), paths.end(),
+                        [](const std::string& path) { return path != kConfigFile; });
   std::error_code error;
   for (const std::string& path : paths) {
     const fs::path to = pull.target / path;
