@@ -94,6 +94,20 @@ const refused = async (key) => [401, 429].includes((await listed(key)).status);
 
 const listed = (key) => fetch(`${daemon.url}/v1/models`, { headers: key ? { authorization: `Bearer ${key}` } : {} });
 
+test("a header that is there twice is refused", async () => {
+  const key = await make("twin");
+  const { request } = await import("node:http");
+  const answer = await new Promise((done, fail) => {
+    const { hostname, port } = new URL(daemon.url);
+    const sent = request({ hostname, port, path: "/v1/models", headers: ["host", "here", "authorization", `Bearer ${key}`, "x-authz-user-id", "a", "x-authz-user-id", "b"] });
+    sent.on("response", done).on("error", fail).end();
+  });
+  let body = "";
+  for await (const part of answer.setEncoding("utf8")) body += part;
+  assert.equal(answer.statusCode, 400);
+  assert.equal(JSON.parse(body).error.code, "duplicate_header");
+});
+
 test("nobody passes without a key, and no model is asked", async () => {
   upstream.asked = undefined;
   for (const [path, method] of [
@@ -218,22 +232,8 @@ test("the management API adds, lists and revokes keys", async () => {
     assert.match((await refused.json()).error.message, why);
   }
   assert.equal((await api("DELETE", "/api%20key")).status, 200);
-  assert.equal((await listed(key)).status, 401);
+  assert.ok(await refused(key));
   assert.equal((await api("DELETE", "/api%20key")).status, 404);
-});
-
-test("a header that is there twice is refused", async () => {
-  const key = await make("twin");
-  const { request } = await import("node:http");
-  const answer = await new Promise((done, fail) => {
-    const { hostname, port } = new URL(daemon.url);
-    const sent = request({ hostname, port, path: "/v1/models", headers: ["host", "here", "authorization", `Bearer ${key}`, "x-authz-user-id", "a", "x-authz-user-id", "b"] });
-    sent.on("response", done).on("error", fail).end();
-  });
-  let body = "";
-  for await (const part of answer.setEncoding("utf8")) body += part;
-  assert.equal(answer.statusCode, 400);
-  assert.equal(JSON.parse(body).error.code, "duplicate_header");
 });
 
 test("a wrong file changes nothing, and a file that is gone admits nobody", async () => {
