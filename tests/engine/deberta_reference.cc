@@ -15,7 +15,11 @@ using Row = std::vector<double>;  // (width)
 using Rows = std::vector<Row>;    // (tokens, width)
 
 struct DebertaKeys {
-  json::Value root;
+  explicit DebertaKeys(const json::Value& config)
+      : root(config), buckets(integer("position_buckets", -1)), far(read_far()) {}
+
+  const json::Value root;
+  const int64_t buckets, far;  // read once, because row() runs for each pair of tokens
 
   int64_t integer(const char* key, int64_t fallback) const {
     const auto value = root.find(key);
@@ -45,21 +49,18 @@ struct DebertaKeys {
   int64_t hidden() const { return integer("hidden_size", 0); }
   int64_t heads() const { return integer("num_attention_heads", 0); }
   int64_t positions() const { return integer("max_position_embeddings", 512); }
-  int64_t far() const {
+  int64_t read_far() const {
     const int64_t most = integer("max_relative_positions", -1);
     return most < 1 ? positions() : most;
   }
-  int64_t span() const {
-    const int64_t buckets = integer("position_buckets", -1);
-    return buckets > 0 ? buckets : far();
-  }
+  int64_t span() const { return buckets > 0 ? buckets : far; }
   // The row of the difference i - j in the table of distances.
   int64_t row(int64_t difference) const {
-    const int64_t buckets = integer("position_buckets", -1), middle = buckets / 2;
+    const int64_t middle = buckets / 2;
     int64_t place = difference;
     if (buckets > 0 && std::abs(difference) > middle) {
       const auto half = static_cast<double>(middle);
-      const double all = std::log(static_cast<double>(far() - 1) / half);
+      const double all = std::log(static_cast<double>(far - 1) / half);
       const double log = std::log(std::abs(static_cast<double>(difference)) / half);
       const auto steps = static_cast<int64_t>(std::ceil(log / all * (half - 1)));
       place = difference > 0 ? middle + steps : -(middle + steps);
@@ -178,6 +179,7 @@ class DebertaNetwork {
     const auto& bias = find("encoder.conv.conv.bias")->values;
     const auto tokens = static_cast<int64_t>(x.size());
     const int64_t hidden = c_.hidden(), taps = w.shape[2];
+    const std::string function = c_.text("conv_act", "tanh");
     Rows out(x.size(), Row(hidden));
     for (int64_t t = 0; t < tokens; ++t) {
       for (int64_t o = 0; o < hidden; ++o) {
@@ -188,7 +190,7 @@ class DebertaNetwork {
           for (int64_t i = 0; i < hidden; ++i)
             value += w.values[(o * hidden + i) * taps + tap] * x[at][i];
         }
-        out[t][o] = activated(c_.text("conv_act", "tanh"), value);
+        out[t][o] = activated(function, value);
       }
     }
     return out;
@@ -199,8 +201,9 @@ class DebertaNetwork {
     const Rows y = norm(at + "attention.output.LayerNorm",
                         sum(x, dense(at + "attention.output.dense", mixed)));
     Rows up = dense(at + "intermediate.dense", y);
+    const std::string function = c_.text("hidden_act", "gelu");
     for (Row& row : up) {
-      for (double& v : row) v = activated(c_.text("hidden_act", "gelu"), v);
+      for (double& v : row) v = activated(function, v);
     }
     return norm(at + "output.LayerNorm", sum(y, dense(at + "output.dense", up)));
   }
