@@ -6,6 +6,8 @@
 
 #include "router/config/document.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -136,6 +138,20 @@ std::string addresses(const Node& node, bool deep) {
 
 // --- variables of the environment ---
 
+/// Adds the addresses of a node and of everything in it, lists included.
+void collect_addresses_below(const Node& node, std::vector<std::string>& out) {
+  collect_addresses(node, "", false, false, out);
+  for (const Node& item : node.items) collect_addresses_below(item, out);
+  for (const yaml::Entry& entry : node.entries) collect_addresses_below(entry.value, out);
+}
+
+std::string addresses_below(const Node& node) {
+  std::vector<std::string> all;
+  collect_addresses_below(node, all);
+  std::sort(all.begin(), all.end());  // clients may write lists in another order
+  return fmt::format("{}", fmt::join(all, "\n"));
+}
+
 /// A variable with its key and the addresses around it.
 using Uses = std::vector<std::pair<std::string, std::string>>;
 
@@ -154,7 +170,7 @@ void collect_variables(const Node& node, std::string_view key, const std::string
     }
   }
   const bool has_address = !addresses(node, false).empty();
-  const std::string inside = addresses(node, true);
+  const std::string inside = addresses_below(node);
   for (const Node& item : node.items) collect_variables(item, key, around, out);
   for (const yaml::Entry& entry : node.entries) {
     const bool is_value = entry.value.kind == yaml::Kind::kScalar;
