@@ -51,7 +51,6 @@ class Factory {
                         decision_.line, decision_.name, decision_.algorithm.type, why)};
   }
 
-
   Result<Selection> make_hybrid() const {
     const config::Algorithm& algorithm = decision_.algorithm;
     SIGNALBOX_TRY(auto selector, hybrid(*algorithm.hybrid, *algorithm.router_dc, *algorithm.automix,
