@@ -75,12 +75,11 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   };
   if (const auto ran = co_await run_by_size(scope, bytes, std::move(make_plan)); !ran)
     plan = tl::unexpected<Error>(ran.error());
-  if (!plan && plan.error().code == Code::kDeadline && !exchange.interrupt.raised()) {
-    co_await send_unjudged(scope, plan.error());
-    co_return;
-  }
   if (!plan) {
-    co_await send_error(scope, plan.error());
+    const bool is_late = plan.error().code == Code::kDeadline && !exchange.interrupt.raised();
+    http::Task<> sent =
+        is_late ? send_unjudged(scope, plan.error()) : send_error(scope, plan.error());
+    co_await std::move(sent);
     co_return;
   }
   if (plan->path != routing::Plan::Path::kUpstream) {

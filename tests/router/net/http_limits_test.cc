@@ -73,6 +73,7 @@ TEST(HttpLimits, close_an_idle_connection_without_a_word) {
 TEST(HttpLimits, turn_away_the_connection_that_is_one_too_many) {
   config::HttpLimits limits = HttpSite::small();
   limits.connections_max = 2;
+  limits.connections_per_address_max = 2;
   HttpSite site(echo_handler, limits);
   std::vector<Wire> open;
   for (int i = 0; i < 2; ++i) {
@@ -82,7 +83,8 @@ TEST(HttpLimits, turn_away_the_connection_that_is_one_too_many) {
   }
   Wire third = Wire::connect(site.port);
   third.send(get("/"));
-  expect_refusal(third, 503, "the router has too many connections open");
+  expect_refusal(third, 503,
+                 "the router has too many connections open, from this address or in total");
   open[0].send(get("/", "Connection: close\r\n"));
   open[0].read_reply();
 }
