@@ -77,8 +77,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     plan = tl::unexpected<Error>(ran.error());
   if (!plan) {
     const bool is_late = plan.error().code == Code::kDeadline && !exchange.interrupt.raised();
-    http::Task<> sent =
-        is_late ? send_unjudged(scope, plan.error()) : send_error(scope, plan.error());
+    auto sent = is_late ? send_unjudged(scope, plan.error()) : send_error(scope, plan.error());
     co_await std::move(sent);
     co_return;
   }
