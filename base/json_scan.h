@@ -1,5 +1,5 @@
 #pragma once
-// What the check of a JSON text and the values in it have in common.
+// Functions that the check of a JSON text and the readers of its values share.
 
 #include <cstdint>
 

@@ -43,7 +43,7 @@ struct Family {
 /// Returns the family of config.json's model_type. Errors: kUnsupported with the known types.
 Result<const Family*> find_family(const weights::HfObject& config);
 
-/// What a class of a family adds to the encoder.
+/// The part that a class of a family adds to the encoder.
 struct Architecture {
   std::string_view suffix;       // "ForSequenceClassification" of "BertForSequenceClassification"
   std::optional<HeadKind> head;  // nullopt: nothing, or a language model's head

@@ -34,10 +34,11 @@ struct AttentionShape {
   int64_t qkv_width() const { return int64_t{heads + 2 * key_heads()} * head_dim; }
 };
 
-/// What a network adds to the score of query i and key j by their distance d = j - i. In He et al.,
-/// "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", 2020, these are two products with
-/// vectors of the distance, multiplied by the scale like the score. In Raffel et al., "Exploring
-/// the Limits of Transfer Learning with a Unified Text-to-Text Transformer", 2019, it is a number.
+/// The terms that a network adds to the score of query i and key j for their distance d = j - i.
+/// DeBERTa adds two products with vectors of the distance, multiplied by the scale like the score
+/// (He et al., "DeBERTa: Decoding-enhanced BERT with Disentangled Attention", 2020). T5 adds a
+/// number (Raffel et al., "Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+/// Transformer", 2019).
 struct DistanceTerms {
   /// The row of d in the tables is rows[d], for -tokens < d < tokens. From one d to the next it
   /// stays the same or rises by one.

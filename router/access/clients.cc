@@ -37,7 +37,7 @@ int64_t seconds_now() {
       .count();
 }
 
-/// What changes when a file does: it is replaced, or written to.
+/// The properties of a file that change when it is replaced or written to.
 struct Stamp {
   uint64_t inode = 0;
   int64_t size = -1, seconds = 0, nanoseconds = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Who sends a request to the data listeners: its key, and the user and groups that follow from it.
+// Identifies the sender of a request to the data listeners: its key, user and groups.
 
 #include <atomic>
 #include <condition_variable>

@@ -9,7 +9,7 @@
 
 namespace signalbox::access {
 
-/// What all gates of a process share. Both outlive them.
+/// The state that all gates of a process share. Both outlive them.
 struct GateShared {
   observe::Metrics& metrics;
   limits::RateLimiter& failures;  // counts refused requests by address

@@ -1,6 +1,6 @@
 #pragma once
-// Who may use the data listeners: the section `global.access`, which is Signalbox's, and the
-// identity of a client from the headers of `global.services.authz.identity`.
+// The section `global.access`, which lists who may use the data listeners, and the identity of a
+// client from the headers of `global.services.authz.identity`.
 
 #include <array>
 #include <cstdint>

@@ -73,7 +73,8 @@ bool wants_debug_headers(const http::Headers& client) {
 
 namespace {
 
-/// What every reply has. The id is under the names that clients of OpenAI and of Anthropic log.
+/// Adds the headers that every reply has. The id is under the names that clients of OpenAI and of
+/// Anthropic log.
 void add_common(const RequestScope& scope, http::Headers& out) {
   out.add("x-request-id", scope.record.id());
   if (scope.api.native() == request::Api::kMessages) out.add("request-id", scope.record.id());

@@ -256,7 +256,7 @@ void RequestRecord::looped(const config::Model& model, size_t call, bool streams
   add_up_calls();
 }
 
-// What the default model would have cost is the answer alone.
+// The default model would have made one call, so only the answer counts for its cost.
 void RequestRecord::add_up_calls() {
   account_.tokens.reset();
   account_.cost = 0;

@@ -178,7 +178,7 @@ Task<Connection::Received> Connection::receive() {
         co_return co_await refuse(std::move(refusal));
       }
       in_.consume(*used);
-      // What is made of a body is counted as soon as it is whole.
+      // Count the copies of a body as soon as it is whole.
       const uint64_t held = (parser.done() ? kBodyCopies : 1) * request_.body.size();
       if (!reserve_body(held)) {
         ++shared_.refused_bodies;

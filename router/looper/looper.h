@@ -58,7 +58,7 @@ struct Answer {
   std::string body = {};  // "": the reply of that turn
 };
 
-/// What an algorithm wants now: calls, or the end, or, with neither, to wait for open calls.
+/// The next step of an algorithm: calls, or the answer; with neither, it waits for open calls.
 struct Step {
   std::vector<Call> calls = {};
   /// The calls of this step end after this time; 0: no limit.

@@ -1,5 +1,5 @@
 #pragma once
-// What algorithms ask of the turns so far.
+// Queries on the turns so far, which several algorithms use.
 
 #include <span>
 #include <string>

@@ -32,7 +32,7 @@ class Run {
 
   Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds);
 
-  /// What the gateway does next: makes calls and gives up others, by the index of their turn.
+  /// The turns, by index, whose calls the gateway starts and cancels next.
   struct Orders {
     std::vector<size_t> start, cancel;
   };

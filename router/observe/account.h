@@ -100,7 +100,7 @@ struct Account {
   std::vector<std::string> pii_types;
   bool pii = false;  // personal data caused the refusal
 
-  // Who spends. Never logged.
+  // The client that spends. Never logged.
   std::string key, user, groups;
 
   // The response cache.

@@ -1,5 +1,5 @@
 #pragma once
-// What a request demands of a model.
+// The abilities that a request demands of a model.
 
 #include "router/request/chat_request.h"
 #include "router/routing/selection/abilities.h"

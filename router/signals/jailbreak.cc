@@ -185,7 +185,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         const auto left = std::span<const std::string_view>(windows.pieces).subspan(w);
         const Result<void> read =
             inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead)));
-        // What was found before the time was over stays found.
+        // An attack that was found before the time was over remains found.
         if (!read && out.score >= probability_threshold(signal)) break;
         if (!read) return tl::unexpected<Error>(read.error());
       }

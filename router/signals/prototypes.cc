@@ -22,7 +22,7 @@ struct LanguageBias {
   double unrelated;
 };
 
-// Of all-MiniLM-L6-v2, over 40 questions of each language.
+// Measured with all-MiniLM-L6-v2 on 40 questions in each language.
 constexpr LanguageBias kMeasured[] = {
     {"en", 0},    {"de", 0.24}, {"fr", 0.32}, {"es", 0.36}, {"it", 0.38}, {"pt", 0.39},
     {"id", 0.46}, {"zh", 0.54}, {"ja", 0.54}, {"ko", 0.62}, {"ar", 0.63}, {"hi", 0.77},

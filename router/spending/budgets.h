@@ -11,7 +11,7 @@
 
 namespace signalbox::spending {
 
-/// Who is about to spend; "": none.
+/// The client that is about to spend; "": none.
 struct Spender {
   std::string_view key, user, groups;
 };

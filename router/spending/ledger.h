@@ -1,5 +1,5 @@
 #pragma once
-// What has been spent, counted in memory and written to a file in batches on a thread of its own.
+// Counts spending in memory and writes it to a file in batches, on a thread of its own.
 // No request waits for the disk.
 
 #include <condition_variable>

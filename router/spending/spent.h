@@ -1,5 +1,5 @@
 #pragma once
-// What requests have spent, as plain values.
+// The spending of requests, as plain values.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,8 @@ namespace signalbox::spending {
 /// A day in UTC: days since 1970.
 using Day = int64_t;
 
-/// Who spent what on which day. Names come from the configuration, from keys and from trusted
-/// headers. "" stands for none.
+/// The key of one account of spending: a client, a model and a day. Names come from the
+/// configuration, from keys and from trusted headers. "" stands for none.
 struct Account {
   Day day = 0;
   std::string key, user, groups;  // groups with commas between them

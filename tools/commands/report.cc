@@ -33,7 +33,7 @@ Result<spending::Day> day_option(const cxxopts::ParseResult& parsed, const char*
   return day;
 }
 
-/// What to sum up. Errors are usage errors.
+/// The choice of what to sum up. Errors are usage errors.
 struct ReportOptions {
   spending::GroupBy by;
   spending::Day first, last;

@@ -60,7 +60,7 @@ TEST(Admit, a_limited_client_and_a_stranger_cost_no_inference) {
   EXPECT_EQ(site.embedded, understood);
 }
 
-// Of the two models, one reads text only and one has a small context window.
+// One of the two models reads text only and the other has a small context window.
 constexpr std::string_view kLimited = R"(
 version: v0.3
 listeners:
