@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <vector>
 
 #include "base/error.h"
@@ -26,7 +26,7 @@ class Guarded {
     data_ = reinterpret_cast<T*>(base_ + bytes_ - page - size * sizeof(T));
   }
   explicit Guarded(const std::vector<T>& values) : Guarded(values.size()) {
-    std::memcpy(data_, values.data(), values.size() * sizeof(T));
+    std::ranges::copy(values, data_);
   }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
