@@ -79,6 +79,14 @@ const Model* Providers::find(std::string_view name) const {
   return nullptr;
 }
 
+std::string_view why_no_files(const Model& model) {
+  if (model.api_format != Model::ApiFormat::kOpenAi)
+    return "its servers speak another API, which has no files";
+  if (model.backend_refs.size() != 1)
+    return "it has several backends, and a file is on one of them only";
+  return {};
+}
+
 bool follows_kubernetes(const Config& config) {
   return config.router.config_source == "kubernetes";
 }

@@ -116,6 +116,9 @@ struct Model {
   std::optional<PiiPolicy> pii_policy;
 };
 
+/// Why the servers of a model cannot hold files and batches; "": they can.
+std::string_view why_no_files(const Model& model);
+
 struct Providers {
   std::string default_model;
   std::string default_reasoning_effort = "medium";

@@ -102,6 +102,19 @@ void bind_listeners(const yaml::Node& root, Config& config) {
   }
 }
 
+// Files stay on one server, which all later requests for them must reach.
+void check_files_model(Reader& reader, const yaml::Node& root, const Config& config) {
+  const std::string& name = config.apis.files_model;
+  if (name.empty() || config.providers.models.empty()) return;
+  const Model* model = config.providers.find(name);
+  const yaml::Node* api = root.find("global")->find("api");
+  const std::string_view why = model == nullptr ? "there is no such model" : why_no_files(*model);
+  if (why.empty()) return;
+  reader.at_key("global.api.files_model", [&] {
+    reader.error(api->find("files_model")->line, fmt::format("\"{}\": {}", name, why));
+  });
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
@@ -109,6 +122,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   check_strangers(reader, node, config);
+  check_files_model(reader, node, config);
   note_foreign_thresholds(node, config);
   bind_listeners(node, config);
 }

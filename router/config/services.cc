@@ -228,6 +228,10 @@ constexpr Key kClientApisKeys[] = {
            "For a part of a request that has no place in the API of the model's server: `drop` "
            "sends the rest, and the reply names the part in x-vsr-dropped; `refuse` answers 400. "
            "Requests that would then mean something else are always refused. Default: `drop`."),
+    text(FIELD(ClientApis, files_model),
+         "The model whose server holds the files and batches of all clients: `/v1/files` and "
+         "`/v1/batches` go there. Default: the only model, if there is one and clients have no "
+         "keys; otherwise these paths answer 400."),
 };
 
 constexpr Key kResponseApiKeys[] = {

@@ -20,6 +20,7 @@ struct ClientApis {
   enum class Untranslatable { kDrop, kRefuse };
   /// For a part of a request that has no place in the API of the model's server.
   Untranslatable untranslatable = Untranslatable::kDrop;
+  std::string files_model;  // the model whose server holds files and batches; "": the only one
 };
 
 // --- router ---

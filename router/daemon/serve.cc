@@ -30,6 +30,8 @@
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
+#include "router/endpoints/routes.h"
+#include "router/endpoints/table.h"
 #include "router/extproc/server.h"
 #include "router/gateway/count_tokens.h"
 #include "router/gateway/models.h"
@@ -83,9 +85,11 @@ struct Daemon::Impl {
                       http::Handler handler);
   Result<std::unique_ptr<serving::ServingState>> make_state(config::Config config,
                                                             std::string text) const;
-  std::vector<http::Route> model_calls(
+  gateway::GatewayContext context_of(
       const serving::ServingState& state, const upstream::ModelCaller& caller,
       std::chrono::milliseconds follow_max = gateway::kFollowMax) const;
+  std::vector<http::Route> model_calls(const serving::ServingState& state,
+                                       const gateway::GatewayContext& context) const;
   extproc::SessionHost make_session_host(const http::Request& request,
                                          const upstream::ModelCaller& caller) const;
   Result<void> listen_for_envoy(const config::Config& config);
@@ -180,9 +184,9 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   const auto add = [&routes](std::vector<http::Route> more) {
     for (http::Route& route : more) routes.push_back(std::move(route));
   };
-  add(model_calls(*state, state->backends));
-  routes.push_back(admin::openai_embeddings_route(*state, *classification));
-  add(admin::client_rerank_routes(*state, *classification));
+  const gateway::GatewayContext context = context_of(*state, state->backends);
+  add(model_calls(*state, context));
+  add(endpoints::routes(context, *state, *classification));
   const config::ResponseApi& response_api = state->config().response_api;
   if (response_api.enabled) {
     responses.set_limits(gateway::limits_of(response_api));
@@ -198,23 +202,27 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   return state;
 }
 
-// The routes that call models' servers, in all APIs.
+gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& state,
+                                                 const upstream::ModelCaller& caller,
+                                                 std::chrono::milliseconds follow_max) const {
+  return {.router = *state.router,
+          .backends = caller,
+          .compute = *compute,
+          .reading = *reading,
+          .storage = *storage,
+          .stats = stats,
+          .observer = *state.observer,
+          .cache = cache,
+          .contexts = contexts,
+          .limiter = limiter,
+          .guards = *state.guards,
+          .follow_max = follow_max,
+          .ledger = ledger_of(state.config())};
+}
+
+// The routes of chats, in all APIs.
 std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& state,
-                                                   const upstream::ModelCaller& caller,
-                                                   std::chrono::milliseconds follow_max) const {
-  const gateway::GatewayContext context{.router = *state.router,
-                                        .backends = caller,
-                                        .compute = *compute,
-                                        .reading = *reading,
-                                        .storage = *storage,
-                                        .stats = stats,
-                                        .observer = *state.observer,
-                                        .cache = cache,
-                                        .contexts = contexts,
-                                        .limiter = limiter,
-                                        .guards = *state.guards,
-                                        .follow_max = follow_max,
-                                        .ledger = ledger_of(state.config())};
+                                                   const gateway::GatewayContext& context) const {
   std::vector<http::Route> out{gateway::chat_route(context)};
   const auto add = [&](const char* path, const dialects::Dialect& dialect) {
     out.push_back(gateway::dialect_route(path, dialect, context));
@@ -235,8 +243,11 @@ extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& reques
                            state->config().router.clear_route_cache};
   const auto follow_max = std::min<std::chrono::milliseconds>(
       gateway::kFollowMax, state->config().http.decision_timeout);
-  for (http::Route& route : model_calls(*state, caller, follow_max)) {
-    if (route.path == request.path() && route.method == request.method)
+  const gateway::GatewayContext context = context_of(*state, caller, follow_max);
+  const bool passes = endpoints::find(request.method, request.path()) != nullptr;
+  for (http::Route& route : passes ? endpoints::routes(context, *state, *classification)
+                                   : model_calls(*state, context)) {
+    if (http::matches(route, request.path()) && route.method == request.method)
       out.handler = access::gate(*state->clients, gates, true, std::move(route.handler));
   }
   out.held = std::move(state);

@@ -12,33 +12,6 @@
 namespace signalbox::gateway {
 namespace {
 
-/// A reply that we read must come without an encoding.
-http::Headers without_encodings(const http::Headers& headers) {
-  http::Headers out;
-  for (size_t i = 0; i < headers.size(); ++i) {
-    if (!ascii::iequals(headers[i].name, "accept-encoding"))
-      out.add(headers[i].name, headers[i].value);
-  }
-  return out;
-}
-
-bool is_json(const http::Headers& headers) {
-  constexpr std::string_view kJson = "application/json";
-  const auto type = headers.find("content-type");
-  return type && ascii::iequals(type->substr(0, kJson.size()), kJson);
-}
-
-/// Every body for a model's server is JSON, and servers refuse another type.
-http::Headers as_json(const http::Headers& headers) {
-  http::Headers out;
-  for (size_t i = 0; i < headers.size(); ++i) {
-    if (!ascii::iequals(headers[i].name, "content-type"))
-      out.add(headers[i].name, headers[i].value);
-  }
-  out.add("Content-Type", "application/json");
-  return out;
-}
-
 /// The parts of the prompt in the order in which a model reads them, so that the worker is chosen
 /// whose cache has them. A decision's system prompt is represented by the decision's name.
 std::vector<std::string_view> prompt_of(const request::ChatRequest& request,
@@ -63,13 +36,13 @@ bool change_headers(const RequestScope& scope, const routing::Plan& plan,
     client = &out.client;
   }
   if (reads_reply) {
-    out.client = without_encodings(*client);
+    out.client = upstream::without_encodings(*client);
     if (server.to_client) out.client = upstream::for_openai(out.client);
     if (server.from_server) out.client = upstream::for_anthropic(out.client);
     client = &out.client;
   }
-  if (!is_json(*client)) {
-    out.client = as_json(*client);
+  if (!upstream::is_json(*client)) {
+    out.client = upstream::as_json(*client);
     client = &out.client;
   }
   if (plan.native && scope.api.native() == request::Api::kMessages) {

@@ -6,13 +6,14 @@
 #include <utility>
 
 namespace signalbox::http {
-namespace {
 
 bool matches(const Route& route, std::string_view path) {
   const bool prefix = route.path.size() > 1 && route.path.ends_with('/');
   return path == route.path ||
          (prefix && path.size() > route.path.size() && path.starts_with(route.path));
 }
+
+namespace {
 
 bool accepts(const Route& route, std::string_view method) {
   return method == route.method || (method == "HEAD" && route.method == "GET");

@@ -15,6 +15,8 @@ struct Route {
   Handler handler;
 };
 
+bool matches(const Route& route, std::string_view path);
+
 /// A handler that dispatches to the routes. Unknown paths get 404, wrong methods 405 with Allow,
 /// OPTIONS 204 with Allow. `error_body` writes the bodies of the first two.
 Handler make_routes(std::vector<Route> routes, ErrorBody error_body);

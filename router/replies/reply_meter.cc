@@ -78,6 +78,8 @@ ReplyMeter::Times ReplyMeter::times() const {
   if (!out.written_tokens) out.written_tokens = count_of("\"cache_creation_input_tokens\":", head_);
   out.reasoning_tokens = count_of("\"reasoning_tokens\":", tail_);
   out.completion_tokens = either("\"completion_tokens\":", "\"output_tokens\":");
+  if (!out.prompt_tokens && !out.completion_tokens)
+    out.prompt_tokens = count_of("\"total_tokens\":", tail_);  // of a reply without text
   std::optional<double> usage_tokens;
   if (out.completion_tokens.value_or(0) > 0)
     usage_tokens = static_cast<double>(*out.completion_tokens);

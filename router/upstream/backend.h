@@ -21,13 +21,13 @@ enum class Stage : uint8_t {
   kAnswered,    // the reply had begun
 };
 
-/// One POST, or a GET without a body. Everything that it refers to must outlive the UpstreamReply.
+/// One request; a GET has no body. Everything that it refers to must outlive the UpstreamReply.
 struct Call {
   std::string_view target;       // "/v1/chat/completions", with the client's query
   const http::Headers& headers;  // the client's; the backend forwards the end-to-end fields
   const http::Headers& added;    // the configuration's; never fields that the router sets itself
   std::string_view request_id;
-  std::string_view body;  // JSON
+  std::string_view body;
   http::Interrupt& interrupt;
   std::span<const std::string_view> prompt =
       {};  // the prompt in the order in which the server reads it, one item per message
@@ -39,6 +39,7 @@ struct Call {
   std::string_view traceparent = {};
   bool drops_tracestate = false;  // the client's tracestate belongs to another trace
   bool needs_reply = false;       // the reply must pass through us, because we inspect or change it
+  bool repeatable = true;         // false: never sent again once the server may have it
 };
 
 struct Piece {

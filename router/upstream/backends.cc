@@ -181,7 +181,8 @@ Call attempt_of(const Call& call, http::Interrupt& interrupt, Stage& stage) {
           .method = call.method,
           .stage = &stage,
           .traceparent = call.traceparent,
-          .drops_tracestate = call.drops_tracestate};
+          .drops_tracestate = call.drops_tracestate,
+          .repeatable = call.repeatable};
 }
 
 }  // namespace
@@ -229,7 +230,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
       auto leased =
           std::make_unique<LeasedReply>(std::move(*out.answer), std::move(lease), std::move(limit));
       out.answer = nullptr;
-      const bool repeats = out.elsewhere && again && balancer.take_retry();
+      const bool repeats = out.elsewhere && again && call.repeatable && balancer.take_retry();
       // Give up this reply only if another worker is available: an error reply is better than none.
       tl::expected<size_t, Missing> next = tl::unexpected(Missing::kOther);
       if (repeats) next = balancer.begin(ask, tried, http::Clock::now());
@@ -250,7 +251,8 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
     if (call.interrupt.raised()) co_return out;
     out.elsewhere = may_repeat(stage, limit && limit->expired(), settings.retry_on);
     const bool nothing_sent = stage == Stage::kConnecting;
-    if (!out.elsewhere || !again || !(nothing_sent || balancer.take_retry())) co_return out;
+    if (!out.elsewhere || !again) co_return out;
+    if (!nothing_sent && !(call.repeatable && balancer.take_retry())) co_return out;
     log::debug("workers", "{}: model \"{}\": {}; trying another backend", call.request_id,
                pool.model, error.message);
     limit.reset();

@@ -1,4 +1,4 @@
-// Only credentials and version fields change.
+// Headers are copied, because a request has few of them.
 
 #include "router/upstream/dialect_headers.h"
 
@@ -7,6 +7,19 @@
 #include "base/ascii.h"
 
 namespace signalbox::upstream {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+
+http::Headers without(const http::Headers& headers, std::string_view name) {
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    if (!ascii::iequals(headers[i].name, name)) out.add(headers[i].name, headers[i].value);
+  }
+  return out;
+}
+
+}  // namespace
 
 http::Headers for_openai(const http::Headers& headers) {
   http::Headers out;
@@ -34,6 +47,21 @@ http::Headers for_anthropic(const http::Headers& headers) {
   }
   if (!headers.find("anthropic-version")) out.add("anthropic-version", kAnthropicVersion);
   return out;
+}
+
+bool is_json(const http::Headers& headers) {
+  const auto type = headers.find("content-type");
+  return type && ascii::iequals(type->substr(0, kJson.size()), kJson);
+}
+
+http::Headers as_json(const http::Headers& headers) {
+  http::Headers out = without(headers, "content-type");
+  out.add("Content-Type", kJson);
+  return out;
+}
+
+http::Headers without_encodings(const http::Headers& headers) {
+  return without(headers, "accept-encoding");
 }
 
 }  // namespace signalbox::upstream

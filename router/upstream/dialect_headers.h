@@ -1,5 +1,5 @@
 #pragma once
-// Request headers translated between APIs: each API has its own field for credentials.
+// Request headers as a server needs them. Each API has its own field for credentials.
 
 #include <string_view>
 
@@ -17,5 +17,14 @@ http::Headers for_openai(const http::Headers& headers);
 /// Headers for an Anthropic server: a bearer token becomes x-api-key unless there is one, and
 /// anthropic-version is added.
 http::Headers for_anthropic(const http::Headers& headers);
+
+/// True if the body has the type of JSON.
+bool is_json(const http::Headers& headers);
+
+/// The headers with `Content-Type: application/json`, which servers require of a JSON body.
+http::Headers as_json(const http::Headers& headers);
+
+/// The headers without Accept-Encoding, for a reply that we read.
+http::Headers without_encodings(const http::Headers& headers);
 
 }  // namespace signalbox::upstream

@@ -52,7 +52,9 @@ http::Task<Result<std::unique_ptr<UpstreamReply>>> HttpBackend::call(const Call&
   Stage& stage = call.stage != nullptr ? *call.stage : ignored_stage;
   stage = Stage::kConnecting;
 
-  if (auto kept = Pool::of(loop).take(pool_key_)) {
+  // A call that must not be sent twice gets a new connection, which no server closes unread.
+  auto kept = call.repeatable ? Pool::of(loop).take(pool_key_) : nullptr;
+  if (kept) {
     auto reply = std::make_unique<HttpUpstreamReply>(std::move(kept), call.interrupt, ref_.name,
                                                      pool_key_, limits_);
     stage = Stage::kSent;

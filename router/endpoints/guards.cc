@@ -1,0 +1,109 @@
+// The texts become a chat with one message of the user, which takes the stages of a chat up to its
+// plan. The chat itself is never sent.
+
+#include "router/endpoints/guards.h"
+
+#include <functional>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "router/gateway/own_replies.h"
+#include "router/gateway/plan_request.h"
+#include "router/gateway/read_request.h"
+#include "router/gateway/understand.h"
+#include "router/routing/selection/pii_policy.h"
+
+namespace signalbox::endpoints {
+namespace {
+
+using gateway::ParsedRequest;
+using gateway::RequestScope;
+
+constexpr int kBlockedStatus = 403;
+constexpr std::string_view kBlockedCode = "content_policy_violation";  // OpenAI's, for images
+
+std::string chat_of(const config::Model& model, std::string_view texts) {
+  json::Writer out;
+  out.begin_object().member("model", model.name).key("messages").begin_array();
+  out.begin_object().member("role", "user").member("content", texts).end_object();
+  return out.end_array().end_object().take();
+}
+
+/// The plan of a request that no guard reads.
+routing::Plan plan_for(const RequestScope& scope, const config::Model& model) {
+  routing::Plan plan;
+  plan.model = &model;
+  plan.bypassed = true;
+  scope.record.planned(plan, nullptr, false);
+  return plan;
+}
+
+/// Reads the chat, runs the guards and plans.
+http::Task<Result<routing::Plan>> judge(const RequestScope& scope, const ParsedRequest& chat) {
+  const size_t bytes = chat.chat.document.source().size();
+  routing::Evaluation evaluation = scope.context.router.evaluate(
+      chat.chat, [&scope](std::string_view name) { return scope.headers().find(name); });
+  const Result<gateway::Understanding> understanding =
+      co_await gateway::understand(scope, bytes, evaluation);
+  if (!understanding) co_return tl::unexpected<Error>(understanding.error());
+  Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
+  std::function<void()> make_plan = [&] {
+    plan = gateway::plan_request(scope, chat, evaluation, *understanding);
+  };
+  const Result<void> ran = co_await gateway::run_by_size(scope, bytes, std::move(make_plan));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  co_return plan;
+}
+
+http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
+                          const routing::Plan& plan) {
+  if (plan.path == routing::Plan::Path::kBlocked) {
+    co_await gateway::send_planned(scope, chat, plan);
+    co_return;
+  }
+  // An answer of the decision would be no image and no sound.
+  http::Headers fields = gateway::decision_headers(scope, plan);
+  const std::string_view why = plan.path == routing::Plan::Path::kFastResponse
+                                   ? std::string_view(plan.message)
+                                   : "the request would have to be masked, which only chats are";
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
+                              kBlockedCode);
+}
+
+}  // namespace
+
+http::Task<std::optional<routing::Plan>> pass_guards(const RequestScope& scope,
+                                                     const Endpoint& endpoint,
+                                                     const RequestReading& reading,
+                                                     const config::Model& model) {
+  const bool restricts = selection::restricts(model);
+  if (restricts && (endpoint.has_files || reading.is_unreadable)) {
+    const Error unread{Code::kInvalid,
+                       fmt::format("model: {} has a pii_policy: its servers get only requests "
+                                   "that the router can read: no files, images or token ids",
+                                   json::quote_briefly(model.name))};
+    co_await gateway::send_error(scope, unread);
+    co_return std::nullopt;
+  }
+  if (reading.texts.empty() || !(restricts || endpoint.generates)) co_return plan_for(scope, model);
+  auto parsed = request::ChatRequest::parse(chat_of(model, reading.texts));
+  if (!parsed) {
+    co_await gateway::send_error(scope, parsed.error());
+    co_return std::nullopt;
+  }
+  const ParsedRequest chat{*std::move(parsed), nullptr};
+  Result<routing::Plan> plan = co_await judge(scope, chat);
+  if (!plan) {
+    const bool is_late = plan.error().code == Code::kDeadline && !scope.exchange.interrupt.raised();
+    auto sent = is_late ? gateway::send_unjudged(scope, plan.error())
+                        : gateway::send_error(scope, plan.error());
+    co_await std::move(sent);
+    co_return std::nullopt;
+  }
+  if (plan->path == routing::Plan::Path::kUpstream && plan->masks.empty() && plan->model == &model)
+    co_return *std::move(plan);
+  co_await send_blocked(scope, chat, *plan);
+  co_return std::nullopt;
+}
+
+}  // namespace signalbox::endpoints

@@ -1,0 +1,269 @@
+// The stages are those of a chat without a decision: read, admit, check by guards, send, relay,
+// record.
+
+#include "router/endpoints/pass_through.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/json_writer.h"
+#include "router/config/access.h"
+#include "router/endpoints/guards.h"
+#include "router/endpoints/measured_reply.h"
+#include "router/endpoints/multipart.h"
+#include "router/endpoints/request_reading.h"
+#include "router/endpoints/table.h"
+#include "router/gateway/admit.h"
+#include "router/gateway/metered_reply.h"
+#include "router/gateway/own_replies.h"
+#include "router/gateway/read_request.h"
+#include "router/gateway/relay.h"
+#include "router/upstream/dialect_headers.h"
+
+namespace signalbox::endpoints {
+namespace {
+
+using gateway::GatewayContext;
+using gateway::RequestScope;
+
+constexpr std::string_view kFilesKey = "global.api.files_model";
+
+/// The model whose server holds the files. It must be configured if clients have keys, because
+/// files of all clients lie in one account there.
+Result<const config::Model*> files_model(const config::Config& config) {
+  const std::vector<config::Model>& models = config.providers.models;
+  const std::string& name = config.apis.files_model;
+  if (!name.empty()) return config.providers.find(name);
+  if (config.access.requires_key()) {
+    return fail(Code::kInvalid,
+                "files and batches of all clients would share one account: set {} to the model "
+                "whose server holds them",
+                kFilesKey);
+  }
+  if (models.size() != 1) {
+    return fail(Code::kInvalid,
+                "there are {} models: set {} to the one whose server holds files and batches",
+                models.size(), kFilesKey);
+  }
+  if (const auto why = config::why_no_files(models.front()); !why.empty())
+    return fail(Code::kInvalid, "model {}: {}: set {} to another one", models.front().name, why,
+                kFilesKey);
+  return &models.front();
+}
+
+bool stands_for_several(const config::Config& config, std::string_view name) {
+  const auto has = [name](const std::vector<std::string>& names) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  return has(config.auto_model_names) ||
+         std::ranges::any_of(config.entrypoints,
+                             [&](const config::Entrypoint& each) { return has(each.model_names); });
+}
+
+Result<const config::Model*> named_model(const config::Config& config,
+                                         const RequestReading& reading) {
+  if (!reading.model)
+    return fail(Code::kInvalid, "model: expected the name of a configured model, found none");
+  const std::string quoted = json::quote_briefly(*reading.model);
+  const config::Model* model = config.providers.find(*reading.model);
+  if (model == nullptr && stands_for_several(config, *reading.model)) {
+    return fail(Code::kInvalid,
+                "model: {} stands for several models, and only chats are decided on: name the "
+                "model that this request is for",
+                quoted);
+  }
+  if (model == nullptr) return fail(Code::kNotFound, "model: unknown model {}", quoted);
+  if (model->api_format != config::Model::ApiFormat::kOpenAi) {
+    return fail(Code::kInvalid,
+                "model: the servers of {} speak another API, which has no such path", quoted);
+  }
+  return model;
+}
+
+/// Answers a request that the client may not send now; false if there is none to answer.
+http::Task<bool> refuse(RequestScope& scope, const config::Model* model,
+                        limits::Requester& requester) {
+  if (config::refuses_stranger(scope.config(), requester.user, requester.groups)) {
+    scope.record.refuse_nameless();
+    http::Headers fields = gateway::undecided_headers(scope);
+    const std::string why = config::stranger_message(scope.config());
+    co_await http::send_refusal(scope.exchange.reply, std::move(fields), 403, why,
+                                http::kMissingIdentity);
+    co_return true;
+  }
+  if (const auto why =
+          model == nullptr ? std::nullopt : gateway::find_forbidden(scope, {}, model->name)) {
+    co_await gateway::send_forbidden(scope, *why);
+    co_return true;
+  }
+  const std::optional<spending::Finding> budget = gateway::admit_to_spend(scope, requester);
+  if (budget && budget->action == spending::Finding::Action::kRefuse) {
+    co_await gateway::send_over_budget(scope, *budget);
+    co_return true;
+  }
+  auto limited = gateway::admit(scope, requester);
+  if (!limited && model != nullptr)
+    limited = gateway::admit_to_model(scope, model->name, requester);
+  if (!limited) co_return false;
+  const http::Headers headers = gateway::undecided_headers(scope);
+  co_await gateway::send_limited(scope, *limited, headers);
+  co_return true;
+}
+
+/// A request on its way to the model's server.
+struct Passage {
+  const Endpoint& endpoint;
+  const RequestReading& reading;
+  const routing::Plan& plan;
+  std::string_view body;  // for the server
+
+  bool is_json() const { return !reading.is_form && !body.empty(); }
+};
+
+/// The client's headers as the server needs them.
+http::Headers headers_for(const RequestScope& scope, const Passage& passage) {
+  http::Headers out = scope.headers();
+  if (passage.is_json() && !upstream::is_json(out)) out = upstream::as_json(out);
+  if (scope.context.ledger != nullptr && !passage.endpoint.has_files)
+    out = upstream::without_encodings(out);
+  return out;
+}
+
+/// Sends the request to the model's server and relays the reply as it is.
+http::Task<> forward(const RequestScope& scope, const Passage& passage) {
+  const GatewayContext& context = scope.context;
+  const config::Model& model = *passage.plan.model;
+  const http::Request& request = scope.exchange.request;
+  const http::Headers none, headers = headers_for(scope, passage);
+  // Uploads are no measure of tokens.
+  scope.record.sent(passage.is_json() && !passage.endpoint.has_files ? passage.body
+                                                                     : std::string_view());
+  const std::string traceparent = scope.record.traceparent();
+  const bool is_get = passage.endpoint.method == "GET";
+  const upstream::Call call{.target = request.target,
+                            .headers = headers,
+                            .added = none,
+                            .request_id = scope.record.id(),
+                            .body = passage.body,
+                            .interrupt = scope.exchange.interrupt,
+                            .method = passage.endpoint.method,
+                            .traceparent = traceparent,
+                            .drops_tracestate = !scope.record.keeps_tracestate(),
+                            .repeatable = is_get || !passage.endpoint.has_files};
+  http::Headers fields = gateway::decision_headers(scope, passage.plan);
+  const gateway::InFlight in_flight(context.stats, model.name);
+  const observe::Meters::AtModel at_model(context.observer.meters(), model.name);
+  upstream::CallOutcome outcome = co_await context.backends.call(model, call);
+  if (outcome.attempts > 1) fields.add("x-vsr-attempts", std::to_string(outcome.attempts));
+  if (!outcome.answer) {
+    co_await gateway::send_error(scope, outcome.answer.error(), fields);
+    co_return;
+  }
+  std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
+  if (!passage.endpoint.has_files)
+    reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
+  const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);
+  if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
+}
+
+http::Task<> send_no_such_path(http::Exchange exchange) {
+  http::Headers fields;
+  const std::string message = fmt::format("{}: there is no such path", exchange.request.path());
+  co_await http::send_refusal(exchange.reply, std::move(fields), 404, message, {});
+}
+
+class PassThrough {
+ public:
+  PassThrough(const GatewayContext& context, http::Handler own)
+      : context_(context), own_(std::move(own)) {}
+
+  http::Task<> operator()(http::Exchange exchange) const {
+    const Endpoint* endpoint = find(exchange.request.method, exchange.request.path());
+    if (endpoint == nullptr) {
+      co_await send_no_such_path(exchange);
+      co_return;
+    }
+    const gateway::ClientApi api(endpoint->path, nullptr);
+    gateway::RequestRecord record(context_.observer, exchange.request.headers, exchange.reply,
+                                  endpoint->path);
+    RequestScope scope{context_, api, exchange, record};
+    co_await handle(scope, *endpoint);
+  }
+
+ private:
+  http::Task<> handle(RequestScope& scope, const Endpoint& endpoint) const {
+    // --- read ---
+    Result<RequestReading> reading;
+    if (!endpoint.has_files) {
+      if (const auto encoding = gateway::unsupported_encoding(scope.headers())) {
+        co_await gateway::send_unsupported_encoding(scope, *encoding);
+        co_return;
+      }
+      reading = fail(Code::kInternal, "the request was not read");
+      const http::Request& request = scope.exchange.request;
+      std::function<void()> read = [&] { reading = read_body(request); };
+      const Result<void> ran =
+          co_await gateway::run_by_size(scope, request.body.size(), std::move(read));
+      if (!ran) reading = tl::unexpected<Error>(ran.error());
+    } else {
+      const auto type = scope.headers().find("content-type");
+      reading->is_form = type && is_multipart(*type);
+    }
+    const config::Config& config = scope.config();
+    const Result<const config::Model*> model = !reading ? tl::unexpected<Error>(reading.error())
+                                               : endpoint.has_files ? files_model(config)
+                                                                    : named_model(config, *reading);
+
+    // --- admit ---
+    limits::Requester requester = gateway::requester_of(config.authz.identity, scope.headers());
+    const bool is_ours =
+        own_ && (!reading || !reading->model || config.providers.find(*reading->model) == nullptr);
+    if (!model && !is_ours) {
+      co_await gateway::send_error(scope, model.error());
+      co_return;
+    }
+    const bool refused = co_await refuse(scope, model ? *model : nullptr, requester);
+    if (refused) co_return;
+    if (!model) {
+      co_await own_(scope.exchange);
+      co_return;
+    }
+
+    // --- check, send, relay ---
+    const std::optional<routing::Plan> plan =
+        co_await pass_guards(scope, endpoint, *reading, **model);
+    if (!plan) co_return;
+    std::string changed;
+    const http::Request& request = scope.exchange.request;
+    const std::string& name = (*model)->provider_model_id;
+    if (reading->model && *reading->model != name)
+      changed = with_model(request.body, *reading, name);
+    const Passage passage{endpoint, *reading, *plan,
+                          changed.empty() ? std::string_view(request.body) : changed};
+    co_await forward(scope, passage);
+    gateway::charge(scope, requester);
+  }
+
+  const GatewayContext context_;
+  const http::Handler own_;
+};
+
+}  // namespace
+
+std::vector<http::Route> pass_through_routes(const GatewayContext& context,
+                                             const OwnHandlers& own) {
+  std::vector<http::Route> out;
+  std::set<std::pair<std::string_view, std::string_view>> known;
+  for (const Endpoint& endpoint : table()) {
+    const std::string_view path = endpoint.path.substr(0, endpoint.path.find("{id}"));
+    if (!known.emplace(endpoint.method, path).second) continue;
+    const auto handler = own.find(path);
+    out.push_back({std::string(endpoint.method), std::string(path),
+                   PassThrough(context, handler == own.end() ? nullptr : handler->second)});
+  }
+  return out;
+}
+
+}  // namespace signalbox::endpoints

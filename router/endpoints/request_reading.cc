@@ -1,0 +1,103 @@
+// The body is parsed from a copy, because it goes to the server as the client wrote it.
+
+#include "router/endpoints/request_reading.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "router/endpoints/multipart.h"
+#include "router/splice/edit.h"
+
+namespace signalbox::endpoints {
+namespace {
+
+constexpr std::string_view kModelField = "model";
+constexpr size_t kNameBytesMax = 1024;
+
+// The members and fields that hold texts for a model.
+constexpr std::string_view kTexts[] = {"prompt", "negative_prompt", "input", "instructions",
+                                       "query",  "documents",       "texts"};
+
+bool holds_text(std::string_view name) {
+  return std::ranges::find(kTexts, name) != std::end(kTexts);
+}
+
+void add_text(std::string_view text, RequestReading& out) {
+  if (text.starts_with("data:")) {
+    out.is_unreadable = true;
+    return;
+  }
+  out.texts.append(text).append("\n");
+}
+
+void add_texts(const json::Value& value, RequestReading& out) {
+  if (value.is_string()) return add_text(value.text(), out);
+  if (value.is_number()) out.is_unreadable = true;  // a token's id
+  for (const json::Value item : value.items()) add_texts(item, out);
+  for (const json::Member member : value.members()) {
+    if (member.key == "image_url") out.is_unreadable = true;
+    add_texts(member.value, out);
+  }
+}
+
+Result<RequestReading> read_json(std::string body) {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
+  const json::Value root = document.root();
+  if (!root.is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  RequestReading out;
+  if (root.count(kModelField) > 1) return fail(Code::kInvalid, "model: there are two");
+  if (const auto model = root.find(kModelField); model && !model->is_null()) {
+    if (!model->is_string()) return fail(Code::kInvalid, "model: expected a string");
+    out.model = model->text();
+    out.begin = model->begin();
+    out.end = model->end();
+  }
+  for (const json::Member member : root.members()) {
+    if (holds_text(member.key)) add_texts(member.value, out);
+    // Images stand beside the prompt, as URLs or as data.
+    if (member.key == "image" || member.key == "images" || member.key == "mask")
+      out.is_unreadable = true;
+  }
+  return out;
+}
+
+Result<RequestReading> read_fields(std::string_view body, std::string_view content_type) {
+  SIGNALBOX_TRY(const std::vector<FormField> fields, read_form(body, content_type));
+  RequestReading out;
+  out.is_form = true;
+  for (const FormField& field : fields) {
+    if (field.name == kModelField) {
+      if (out.model) return fail(Code::kInvalid, "model: there are two");
+      if (field.is_file || field.value.size() > kNameBytesMax)
+        return fail(Code::kInvalid, "model: expected a field with a name, not a file");
+      out.model = field.value;
+      out.begin = static_cast<size_t>(field.value.data() - body.data());
+      out.end = out.begin + field.value.size();
+    } else if (field.is_file) {
+      out.is_unreadable = true;
+    } else if (holds_text(field.name)) {
+      add_text(field.value, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RequestReading> read_body(const http::Request& request) {
+  if (request.headers.count("content-type") > 1)
+    return fail(Code::kInvalid, "Content-Type: there are two");
+  const std::string_view type = request.headers.find("content-type").value_or("");
+  if (is_multipart(type)) return read_fields(request.body, type);
+  return read_json(request.body);
+}
+
+std::string with_model(std::string_view body, const RequestReading& reading,
+                       std::string_view name) {
+  return splice::apply(body, {{reading.begin, reading.end,
+                               reading.is_form ? std::string(name) : json::quote(name)}});
+}
+
+}  // namespace signalbox::endpoints

@@ -1,0 +1,26 @@
+#pragma once
+// What the router reads in a request that passes as it is: the model's name, and the texts.
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "router/http/message.h"
+
+namespace signalbox::endpoints {
+
+struct RequestReading {
+  std::optional<std::string> model;  // nullopt: the request names none
+  size_t begin = 0, end = 0;         // the name in the body, with its quotes if that is JSON
+  bool is_form = false;              // a form and not JSON
+  std::string texts;                 // what guards read, one text a line
+  bool is_unreadable = false;        // it has parts that are no text: files, images, token ids
+};
+
+/// Errors: kInvalid for a body that is neither a JSON object nor a form, or that names two models.
+Result<RequestReading> read_body(const http::Request& request);
+
+/// The request's body with another name of the model.
+std::string with_model(std::string_view body, const RequestReading& reading, std::string_view name);
+
+}  // namespace signalbox::endpoints

@@ -1,0 +1,25 @@
+#pragma once
+// The endpoints of OpenAI's API that pass to a model's server as they are. Chats are not among
+// them: they take the way of gateway/pipeline.
+
+#include <span>
+#include <string_view>
+
+namespace signalbox::endpoints {
+
+struct Endpoint {
+  std::string_view method;
+  std::string_view path;  // "{id}" stands for one segment
+  /// The request goes to the server of `global.api.files_model`, whatever it contains.
+  bool has_files = false;
+  /// The server makes something from the request's texts, so guards read them.
+  bool generates = false;
+};
+
+std::span<const Endpoint> table();
+
+/// The endpoint of a request; null if there is none. HEAD counts as GET. An id has letters, digits,
+/// '-', '_' and '.', so that no path leads elsewhere at the server.
+const Endpoint* find(std::string_view method, std::string_view path);
+
+}  // namespace signalbox::endpoints

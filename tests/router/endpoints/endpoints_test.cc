@@ -1,0 +1,99 @@
+// Forms are cases in data: a body with its type, and its fields or the beginning of the error.
+
+#include <gtest/gtest.h>
+
+#include "router/endpoints/multipart.h"
+#include "router/endpoints/request_reading.h"
+#include "router/endpoints/table.h"
+#include "tests/router/data_case.h"
+
+namespace signalbox::endpoints {
+namespace {
+
+void check_form(const json::Value& row) {
+  const std::string_view body = row.find("body")->text(), type = row.find("type")->text();
+  const auto fields = read_form(body, type);
+  if (const auto error = row.find("error")) {
+    ASSERT_FALSE(fields);
+    EXPECT_TRUE(fields.error().message.starts_with(error->text())) << fields.error().message;
+    return;
+  }
+  ASSERT_TRUE(fields) << fields.error().message;
+  json::Writer found;
+  found.begin_array();
+  for (const FormField& field : *fields) {
+    found.begin_array().string(field.name).string(field.value).boolean(field.is_file);
+    found.end_array();
+  }
+  EXPECT_EQ(found.end_array().take(), row.find("fields")->raw());
+}
+
+TEST(Form, cases) {
+  routing::run_cases(SIGNALBOX_SOURCE_DIR "/tests/router/endpoints", check_form);
+}
+
+TEST(Form, an_upload_of_many_false_boundaries_takes_linear_time) {
+  std::string value;
+  while (value.size() < (8 << 20)) value += "\r\n--BBBBBBBB";
+  const std::string body = "--BBBBBBBBB\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n" +
+                           value + "\r\n--BBBBBBBBB--\r\n";
+  const auto fields = read_form(body, "multipart/form-data; boundary=BBBBBBBBB");
+  ASSERT_TRUE(fields) << fields.error().message;
+  EXPECT_EQ(fields->front().value, value);
+}
+
+http::Request posted(std::string type, std::string body) {
+  http::Request out;
+  out.method = "POST";
+  out.headers.add("Content-Type", type);
+  out.body = std::move(body);
+  return out;
+}
+
+TEST(RequestReading, finds_the_texts_that_a_model_reads) {
+  const auto reading = read_body(posted(
+      "application/json", R"({"model":"m","input":["a",{"text":"b"}],"voice":"c","prompt":"d"})"));
+  ASSERT_TRUE(reading);
+  EXPECT_EQ(reading->texts, "a\nb\nd\n");
+  EXPECT_FALSE(reading->is_unreadable);
+}
+
+TEST(RequestReading, reports_what_is_no_text) {
+  for (const char* body :
+       {R"({"input":[1,2]})", R"({"input":[[1]]})", R"({"prompt":"p","image":"https://a/b"})",
+        R"({"input":"data:image/png;base64,AA"})",
+        R"({"input":[{"type":"image_url","image_url":{"url":"https://a"}}]})"}) {
+    const auto reading = read_body(posted("application/json", body));
+    ASSERT_TRUE(reading) << body;
+    EXPECT_TRUE(reading->is_unreadable) << body;
+  }
+}
+
+TEST(RequestReading, replaces_the_model_and_nothing_else) {
+  const std::string json = R"({ "model" : "a\u0062" , "n": 12345678901234567890123 })";
+  const auto reading = read_body(posted("application/json", json));
+  ASSERT_TRUE(reading);
+  EXPECT_EQ(*reading->model, "ab");
+  EXPECT_EQ(with_model(json, *reading, "c\"d"),
+            R"({ "model" : "c\"d" , "n": 12345678901234567890123 })");
+}
+
+TEST(Table, an_id_is_one_segment_without_escapes) {
+  const auto path_of = [](std::string_view method, std::string_view path) {
+    const Endpoint* found = find(method, path);
+    return found == nullptr ? std::string_view("none") : found->path;
+  };
+  EXPECT_EQ(path_of("GET", "/v1/files/file-1_a.B"), "/v1/files/{id}");
+  EXPECT_EQ(path_of("HEAD", "/v1/files/a/content"), "/v1/files/{id}/content");
+  EXPECT_EQ(path_of("DELETE", "/v1/files/content"), "/v1/files/{id}");
+  EXPECT_EQ(path_of("POST", "/v1/batches/b/cancel"), "/v1/batches/{id}/cancel");
+  for (const char* path :
+       {"/v1/files/", "/v1/files/..", "/v1/files/.", "/v1/files//content", "/v1/files/a%2f",
+        "/v1/files/a/b", "/v1/files/a/content/", "/v1/files/../content", "/v1/filesystem"})
+    EXPECT_EQ(path_of("GET", path), "none") << path;
+  EXPECT_EQ(path_of("DELETE", "/v1/files/a/content"), "none");
+  EXPECT_EQ(path_of("GET", "/v1/files/" + std::string(300, 'a')), "none");
+}
+
+}  // namespace
+}  // namespace signalbox::endpoints
