@@ -33,7 +33,6 @@
 #include "router/endpoints/routes.h"
 #include "router/endpoints/table.h"
 #include "router/extproc/server.h"
-#include "router/gateway/count_tokens.h"
 #include "router/gateway/models.h"
 #include "router/gateway/pipeline.h"
 #include "router/gateway/responses.h"
@@ -228,7 +227,6 @@ std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& 
     out.push_back(gateway::dialect_route(path, dialect, context));
   };
   add("/v1/messages", messages_dialect);
-  out.push_back(gateway::count_tokens_route(context));
   add("/v1/completions", completions_dialect);
   if (state.config().response_api.enabled) add("/v1/responses", responses_dialect);
   return out;

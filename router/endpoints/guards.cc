@@ -77,10 +77,10 @@ http::Task<std::optional<routing::Plan>> pass_guards(const RequestScope& scope,
                                                      const RequestReading& reading,
                                                      const config::Model& model) {
   const bool restricts = selection::restricts(model);
-  if (restricts && (endpoint.has_files || reading.is_unreadable)) {
+  if (restricts && (!endpoint.is_measured() || reading.is_unreadable)) {
     const Error unread{Code::kInvalid,
                        fmt::format("model: {} has a pii_policy: its servers get only requests "
-                                   "that the router can read: no files, images or token ids",
+                                   "that the router reads: no files, images, token ids or counts",
                                    json::quote_briefly(model.name))};
     co_await gateway::send_error(scope, unread);
     co_return std::nullopt;

@@ -10,6 +10,7 @@
 
 #include "base/json_writer.h"
 #include "router/config/access.h"
+#include "router/dialects/anthropic.h"
 #include "router/endpoints/guards.h"
 #include "router/endpoints/measured_reply.h"
 #include "router/endpoints/multipart.h"
@@ -62,7 +63,7 @@ bool stands_for_several(const config::Config& config, std::string_view name) {
                              [&](const config::Entrypoint& each) { return has(each.model_names); });
 }
 
-Result<const config::Model*> named_model(const config::Config& config,
+Result<const config::Model*> named_model(const config::Config& config, const Endpoint& endpoint,
                                          const RequestReading& reading) {
   if (!reading.model)
     return fail(Code::kInvalid, "model: expected the name of a configured model, found none");
@@ -75,7 +76,7 @@ Result<const config::Model*> named_model(const config::Config& config,
                 quoted);
   }
   if (model == nullptr) return fail(Code::kNotFound, "model: unknown model {}", quoted);
-  if (model->api_format != config::Model::ApiFormat::kOpenAi) {
+  if (model->api_format != endpoint.api) {
     return fail(Code::kInvalid,
                 "model: the servers of {} speak another API, which has no such path", quoted);
   }
@@ -90,7 +91,7 @@ http::Task<bool> refuse(RequestScope& scope, const config::Model* model,
     http::Headers fields = gateway::undecided_headers(scope);
     const std::string why = config::stranger_message(scope.config());
     co_await http::send_refusal(scope.exchange.reply, std::move(fields), 403, why,
-                                http::kMissingIdentity);
+                                http::kMissingIdentity, scope.api.error_shape());
     co_return true;
   }
   if (const auto why =
@@ -126,8 +127,9 @@ struct Passage {
 http::Headers headers_for(const RequestScope& scope, const Passage& passage) {
   http::Headers out = scope.headers();
   if (passage.is_json() && !upstream::is_json(out)) out = upstream::as_json(out);
-  if (scope.context.ledger != nullptr && !passage.endpoint.has_files)
+  if (scope.context.ledger != nullptr && passage.endpoint.is_measured())
     out = upstream::without_encodings(out);
+  if (passage.endpoint.is_of_anthropic()) out = upstream::for_anthropic(out);
   return out;
 }
 
@@ -138,8 +140,8 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
   const http::Request& request = scope.exchange.request;
   const http::Headers none, headers = headers_for(scope, passage);
   // Uploads are no measure of tokens.
-  scope.record.sent(passage.is_json() && !passage.endpoint.has_files ? passage.body
-                                                                     : std::string_view());
+  const bool counts = passage.is_json() && passage.endpoint.is_measured();
+  scope.record.sent(counts ? passage.body : std::string_view());
   const std::string traceparent = scope.record.traceparent();
   const bool is_get = passage.endpoint.method == "GET";
   const upstream::Call call{.target = request.target,
@@ -162,7 +164,7 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
     co_return;
   }
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
-  if (!passage.endpoint.has_files)
+  if (passage.endpoint.is_measured())
     reply = std::make_unique<MeasuredReply>(std::move(reply), scope.record);
   const Result<void> relayed = co_await gateway::relay(*reply, scope.exchange.reply, fields);
   if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
@@ -185,7 +187,9 @@ class PassThrough {
       co_await send_no_such_path(exchange);
       co_return;
     }
-    const gateway::ClientApi api(endpoint->path, nullptr);
+    static const dialects::AnthropicDialect anthropic;
+    const gateway::ClientApi api(endpoint->path,
+                                 endpoint->is_of_anthropic() ? &anthropic : nullptr);
     gateway::RequestRecord record(context_.observer, exchange.request.headers, exchange.reply,
                                   endpoint->path);
     RequestScope scope{context_, api, exchange, record};
@@ -213,8 +217,9 @@ class PassThrough {
     }
     const config::Config& config = scope.config();
     const Result<const config::Model*> model = !reading ? tl::unexpected<Error>(reading.error())
-                                               : endpoint.has_files ? files_model(config)
-                                                                    : named_model(config, *reading);
+                                               : endpoint.has_files
+                                                   ? files_model(config)
+                                                   : named_model(config, endpoint, *reading);
 
     // --- admit ---
     limits::Requester requester = gateway::requester_of(config.authz.identity, scope.headers());
@@ -227,6 +232,7 @@ class PassThrough {
     const bool refused = co_await refuse(scope, model ? *model : nullptr, requester);
     if (refused) co_return;
     if (!model) {
+      scope.record.answered_here();
       co_await own_(scope.exchange);
       co_return;
     }

@@ -1,9 +1,11 @@
 #pragma once
-// The endpoints of OpenAI's API that pass to a model's server as they are. Chats are not among
-// them: they take the way of gateway/pipeline.
+// The endpoints of OpenAI's and Anthropic's APIs that pass to a model's server as they are. Chats
+// are not among them: they take the way of gateway/pipeline.
 
 #include <span>
 #include <string_view>
+
+#include "router/config/providers.h"
 
 namespace signalbox::endpoints {
 
@@ -14,6 +16,12 @@ struct Endpoint {
   bool has_files = false;
   /// The server makes something from the request's texts, so guards read them.
   bool generates = false;
+  /// The API of the servers. Anthropic's counts the tokens of a chat, which nobody has read.
+  config::Model::ApiFormat api = config::Model::ApiFormat::kOpenAi;
+
+  bool is_of_anthropic() const { return api == config::Model::ApiFormat::kAnthropic; }
+  /// True if a model works on the request, so that its tokens are counted.
+  bool is_measured() const { return !has_files && !is_of_anthropic(); }
 };
 
 std::span<const Endpoint> table();

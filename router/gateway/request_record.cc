@@ -187,6 +187,10 @@ void RequestRecord::failed(const Error& error, std::string_view detail) {
   if (!detail.empty()) account_.detail = detail;
 }
 
+void RequestRecord::answered_here() {
+  account_.response_path = routing::kOwnModelPath;
+}
+
 void RequestRecord::refuse_nameless() {
   account_.error = http::kMissingIdentity;
 }

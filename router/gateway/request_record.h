@@ -48,6 +48,8 @@ class RequestRecord {
 
   /// Records who spends.
   void asked_by(std::string_view key, std::string_view user, std::string_view groups);
+  /// Records that one of the router's own models answers.
+  void answered_here();
   /// Records that the request is refused because it names nobody who asks.
   void refuse_nameless();
   /// Records that the client's key may not do what the request asks for.

@@ -19,6 +19,7 @@ inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
 inline constexpr std::string_view kErrorPath = "error";
 inline constexpr std::string_view kCachePath = "cache";
 inline constexpr std::string_view kLooperPath = "looper";
+inline constexpr std::string_view kOwnModelPath = "own_model";
 inline constexpr std::string_view kLimitedPath = "rate_limited";
 
 /// Names as the value of a header: separated by commas, bytes other than printable ASCII encoded.

@@ -13,7 +13,7 @@ import { Daemon, freePorts } from "./daemon.mjs";
 
 const kBodyBytesMax = 65_536;
 const kSound = Buffer.from(Array.from({ length: 5_000 }, (_, i) => (i * 7) % 256)); // every byte occurs
-const kKeys = { all: "sk-all-0123456789abcdef", narrow: "sk-narrow-0123456789abcdef" };
+const kKeys = { all: "sk-all-0123456789abcdef", narrow: "sk-narrow-0123456789abcdef", slow: "sk-slow-0123456789abcdef" };
 const kAccount = "IBAN DE89370400440532013000";
 const kUsage = { prompt_tokens: 11, total_tokens: 11 };
 
@@ -111,7 +111,7 @@ routing:
       plugins: [{type: fast_response, configuration: {message: "No accounts."}}]
 global:
 ${access}  api: ${api}
-  model_catalog: {system: {pii_classifier: ""}}
+  model_catalog: {system: {pii_classifier: "", prompt_guard: ""}}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
     http: {body_bytes_max: ${kBodyBytesMax}}
@@ -126,6 +126,7 @@ before(async () => {
     keys:
       - {name: all, hash: "${hashOf(kKeys.all)}"}
       - {name: narrow, hash: "${hashOf(kKeys.narrow)}", models: [embedder]}
+      - {name: slow, hash: "${hashOf(kKeys.slow)}", limits: [{requests_per_unit: 2, unit: hour}]}
 `;
   keyed = await Daemon.start(configuration(dead, "{}", access));
   direct = new OpenAI({ apiKey: "unused", baseURL: `http://127.0.0.1:${server.port}/v1`, maxRetries: 0 });
@@ -395,6 +396,59 @@ test("a key may use its models only, and no files unless the configuration names
   assert.equal(server.requests.length, before);
   assert.equal((await postJson("/v1/embeddings", { model: "embedder", input: "a" }, asKey("narrow"), keyed.url)).status, 200);
   assert.equal(server.last.headers.authorization, undefined);
+});
+
+test("limits count requests to servers and to the router's own models", async () => {
+  const ask = (path, body) => postJson(path, body, asKey("slow"), keyed.url);
+  assert.equal((await ask("/v1/moderations", { input: "Good morning" })).status, 200);
+  assert.equal((await ask("/v1/embeddings", { model: "embedder", input: "a" })).status, 200);
+  const before = server.requests.length;
+  for (const [path, body] of [["/v1/moderations", { input: "a" }], ["/v1/images/generations", { model: "painter", prompt: "p" }]]) {
+    const reply = await ask(path, body);
+    assert.equal(reply.status, 429);
+    assert.ok(reply.headers["retry-after"]);
+  }
+  assert.equal(server.requests.length, before);
+});
+
+test("the router's own guards answer moderations in OpenAI's shape", async () => {
+  const own = await routed.moderations.create({ input: ["Good morning", kAccount] });
+  assert.match(own.id, /^modr-/);
+  assert.equal(own.model, "guards");
+  assert.deepEqual(own.results.map((result) => [result.flagged, result.categories, result.category_scores]), [
+    [false, { pii: false }, { pii: 0 }],
+    [true, { pii: true }, { pii: 1 }],
+  ]);
+});
+
+test("what may have been done is not sent again", async () => {
+  const counts = { "/v1/files": 0, "/v1/embeddings": 0 };
+  const closing = createServer((request, response) => {
+    if (request.method === "GET") return response.end("{}"); // and the connection stays
+    counts[request.url] += 1;
+    request.resume().on("end", () => request.socket.destroy());
+  });
+  await new Promise((done) => closing.listen(0, "127.0.0.1", done));
+  const alone = await Daemon.start((port, managementPort) => `
+version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: ${port}}]
+providers:
+  defaults: {default_model: only}
+  models: [{name: only, backend_refs: [{name: s, endpoint: "127.0.0.1:${closing.address().port}"}]}]
+routing: {}
+global: {services: {management_api: {bind_address: 127.0.0.1, port: ${managementPort}}, http: {threads: 1}}}
+`);
+  try {
+    for (const [path, body] of [["/v1/embeddings", { model: "only", input: "a" }], ["/v1/files", { purpose: "batch" }]]) {
+      assert.equal((await send(alone.url, "GET", "/v1/files")).status, 200);
+      assert.equal((await postJson(path, body, {}, alone.url)).status, 502);
+    }
+    assert.deepEqual(counts, { "/v1/files": 1, "/v1/embeddings": 2 });
+  } finally {
+    await alone.stop();
+    closing.closeAllConnections();
+    await new Promise((done) => closing.close(done));
+  }
 });
 
 test("what the server reports is counted", async () => {

@@ -174,6 +174,16 @@ test("the decision chooses the route, and the server's name for the model goes o
   assert.equal(response.headers.get("x-vsr-selected-model"), "scripted");
 });
 
+test("embeddings pass through Envoy to the server of their model", async () => {
+  const list = { object: "list", data: [{ object: "embedding", index: 0, embedding: [0.5] }], model: "m", usage: { prompt_tokens: 1, total_tokens: 1 } };
+  scripted.answer = () => ({ body: list });
+  const { data, response } = await openai(buffered).embeddings.create({ model: "scripted", input: "a", encoding_format: "float" }).withResponse();
+  assert.deepEqual({ ...data }, list);
+  assert.equal(scripted.path, "/v1/embeddings");
+  assert.deepEqual(JSON.parse(scripted.body), { model: "scripted-7b", input: "a", encoding_format: "float" });
+  assert.equal(response.headers.get("x-vsr-selected-model"), "scripted");
+});
+
 test("what a decision adds to a header stands beside what the client says", async () => {
   await openai(buffered).chat.completions.create(asked("heads"), { headers: { "x-beta": "one" } });
   assert.equal(repeat.headers["x-beta"], "one, two");

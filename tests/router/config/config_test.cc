@@ -354,6 +354,25 @@ TEST(Config, a_fallback_is_another_model) {
   }
 }
 
+TEST(Config, files_stay_on_one_server) {
+  const auto with_files = [](std::string_view name) {
+    return fmt::format(
+        "version: v0.3\nproviders:\n  defaults: {{default_model: a}}\n  models:\n"
+        "    - {{name: a, backend_refs: [{{type: echo}}]}}\n"
+        "    - {{name: b, backend_refs: [{{type: echo}}, {{type: echo}}]}}\n"
+        "    - {{name: c, api_format: anthropic, backend_refs: [{{type: echo}}]}}\n"
+        "global:\n  api: {{files_model: {}}}\n",
+        name);
+  };
+  EXPECT_EQ(parse_good(with_files("a")).apis.files_model, "a");
+  for (const auto& [name, why] : std::vector<std::pair<std::string, std::string>>{
+           {"b", "it has several backends, and a file is on one of them only"},
+           {"c", "its servers speak another API, which has no files"},
+           {"d", "there is no such model"}})
+    EXPECT_EQ(notices_of(with_files(name)),
+              fmt::format("refused: f.yaml:9: global.api.files_model: \"{}\": {}", name, why));
+}
+
 // Each of these keys was once read and never used.
 TEST(Config, a_key_without_an_effect_gives_a_notice) {
   const std::string modules = notices_of(R"(version: v0.3

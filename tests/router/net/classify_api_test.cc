@@ -100,6 +100,34 @@ class ClassifyApi : public testing::Test {
   std::unique_ptr<Daemon> daemon_;
 };
 
+TEST_F(ClassifyApi, moderates_in_the_shape_of_openai) {
+  const Reply several =
+      ask("/v1/moderations",
+          R"({"model":"auto","input":["benign","jailbreak","mail a@b.example"]})", "http");
+  ASSERT_EQ(several.status, 200) << several.body;
+  for (const auto& [at, value] : std::vector<std::pair<std::string, std::string>>{
+           {"model", "guards"},
+           {"results.0.flagged", "false"},
+           {"results.1.flagged", "true"},
+           {"results.1.categories.jailbreak", "true"},
+           {"results.1.categories.pii", "false"},
+           {"results.1.category_scores.jailbreak", "0.9"},
+           {"results.1.category_applied_input_types.jailbreak.0", "text"},
+           {"results.2.categories.pii", "true"},
+           {"results.3", "none"}})
+    EXPECT_EQ(member(several.body, at), value) << at << "\n" << several.body;
+  const Reply parts = ask(
+      "/v1/moderations",
+      R"({"input":[{"type":"text","text":"benign"},{"type":"text","text":"jailbreak"}]})", "http");
+  EXPECT_EQ(member(parts.body, "results.0.flagged"), "true") << parts.body;
+  EXPECT_EQ(member(parts.body, "results.1"), "none") << parts.body;
+  for (const char* wrong :
+       {R"({})", R"({"input":5})", R"({"input":[]})", R"({"input":[{"type":"image_url"}]})",
+        R"({"input":["a",{"type":"text","text":"b"}]})", R"({"input":"a","model":5})", "["})
+    EXPECT_EQ(ask("/v1/moderations", wrong, "http").status, 400) << wrong;
+  EXPECT_EQ(ask("/v1/moderations", R"({"input":"a","model":"omni"})", "http").status, 404);
+}
+
 TEST_F(ClassifyApi, tells_intents_with_what_the_routing_makes_of_them) {
   expect("/api/v1/classify/intent",
          R"({"text":"a theorem of math","options":{"return_probabilities":true}})",
