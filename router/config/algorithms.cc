@@ -516,8 +516,8 @@ constexpr Key kRouterKeys[] = {
            "Limits of bodies that are read as they arrive.")
         .not_built("global.services.http limits bodies"),
     boolean(FIELD_AS("include_config_models_in_list", Config, router.include_config_models_in_list),
-            "List the models in /v1/models beside `auto`.")
-        .not_built("/v1/models lists the same models in any case"),
+            "List the models in `/v1/models` beside the names that are decided on. Requests may "
+            "name them in any case. Default: true."),
     object(FIELD_AS("skip_processing", Config, router.skip_processing), kSkipProcessing,
            "Requests that skip the router."),
     boolean(FIELD_AS("entropy_reasoning", Config, router.entropy_reasoning),

@@ -92,7 +92,7 @@ struct SkipProcessing {
 struct RouterSettings {
   std::string config_source = "file";
   bool clear_route_cache = false;
-  bool include_config_models_in_list = false;
+  bool include_config_models_in_list = true;
   StreamedBody streamed_body;
   SkipProcessing skip_processing;
   bool entropy_reasoning = false;   // Signalbox only

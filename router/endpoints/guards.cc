@@ -85,8 +85,11 @@ http::Task<std::optional<routing::Plan>> pass_guards(const RequestScope& scope,
     co_await gateway::send_error(scope, unread);
     co_return std::nullopt;
   }
-  if (reading.texts.empty() || !(restricts || endpoint.generates)) co_return plan_for(scope, model);
-  auto parsed = request::ChatRequest::parse(chat_of(model, reading.texts));
+  std::string read;
+  if (restricts || endpoint.generates) read = reading.texts;
+  if (restricts) read += reading.others;
+  if (read.empty()) co_return plan_for(scope, model);
+  auto parsed = request::ChatRequest::parse(chat_of(model, read));
   if (!parsed) {
     co_await gateway::send_error(scope, parsed.error());
     co_return std::nullopt;

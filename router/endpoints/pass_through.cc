@@ -99,7 +99,9 @@ http::Task<bool> refuse(RequestScope& scope, const config::Model* model,
     co_await gateway::send_forbidden(scope, *why);
     co_return true;
   }
-  const std::optional<spending::Finding> budget = gateway::admit_to_spend(scope, requester);
+  // The router's own models cost nothing.
+  const std::optional<spending::Finding> budget =
+      model == nullptr ? std::nullopt : gateway::admit_to_spend(scope, requester);
   if (budget && budget->action == spending::Finding::Action::kRefuse) {
     co_await gateway::send_over_budget(scope, *budget);
     co_return true;

@@ -3,6 +3,7 @@
 #include "router/endpoints/request_reading.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/json.h"
 #include "base/json_writer.h"
@@ -18,26 +19,34 @@ constexpr size_t kNameBytesMax = 1024;
 // The members and fields that hold texts for a model.
 constexpr std::string_view kTexts[] = {"prompt", "negative_prompt", "input", "instructions",
                                        "query",  "documents",       "texts"};
+// Those that hold pictures, as data or as URLs.
+constexpr std::string_view kPictures[] = {"image", "images", "image_url", "mask"};
 
-bool holds_text(std::string_view name) {
-  return std::ranges::find(kTexts, name) != std::end(kTexts);
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
-void add_text(std::string_view text, RequestReading& out) {
+std::string& place_of(std::string_view name, RequestReading& out) {
+  return is_one_of(kTexts, name) ? out.texts : out.others;
+}
+
+void add_text(std::string_view text, std::string& to, RequestReading& out) {
   if (text.starts_with("data:")) {
     out.is_unreadable = true;
     return;
   }
-  out.texts.append(text).append("\n");
+  to.append(text).append("\n");
 }
 
-void add_texts(const json::Value& value, RequestReading& out) {
-  if (value.is_string()) return add_text(value.text(), out);
-  if (value.is_number()) out.is_unreadable = true;  // a token's id
-  for (const json::Value item : value.items()) add_texts(item, out);
+void add_texts(const json::Value& value, std::string& to, RequestReading& out) {
+  if (value.is_string()) return add_text(value.text(), to, out);
+  for (const json::Value item : value.items()) {
+    if (item.is_number()) out.is_unreadable = true;  // a token's id
+    add_texts(item, to, out);
+  }
   for (const json::Member member : value.members()) {
-    if (member.key == "image_url") out.is_unreadable = true;
-    add_texts(member.value, out);
+    if (is_one_of(kPictures, member.key)) out.is_unreadable = true;
+    add_texts(member.value, to, out);
   }
 }
 
@@ -55,10 +64,8 @@ Result<RequestReading> read_json(std::string body) {
     out.end = model->end();
   }
   for (const json::Member member : root.members()) {
-    if (holds_text(member.key)) add_texts(member.value, out);
-    // Images stand beside the prompt, as URLs or as data.
-    if (member.key == "image" || member.key == "images" || member.key == "mask")
-      out.is_unreadable = true;
+    if (is_one_of(kPictures, member.key)) out.is_unreadable = true;
+    if (member.key != kModelField) add_texts(member.value, place_of(member.key, out), out);
   }
   return out;
 }
@@ -77,8 +84,8 @@ Result<RequestReading> read_fields(std::string_view body, std::string_view conte
       out.end = out.begin + field.value.size();
     } else if (field.is_file) {
       out.is_unreadable = true;
-    } else if (holds_text(field.name)) {
-      add_text(field.value, out);
+    } else {
+      add_text(field.value, place_of(field.name, out), out);
     }
   }
   return out;

@@ -13,7 +13,8 @@ struct RequestReading {
   std::optional<std::string> model;  // nullopt: the request names none
   size_t begin = 0, end = 0;         // the name in the body, with its quotes if that is JSON
   bool is_form = false;              // a form and not JSON
-  std::string texts;                 // what guards read, one text a line
+  std::string texts;                 // what a model works on, one text a line
+  std::string others;                // the other strings, such as `user`
   bool is_unreadable = false;        // it has parts that are no text: files, images, token ids
 };
 

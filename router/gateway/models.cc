@@ -79,6 +79,7 @@ std::vector<std::string> names_of(const config::Config& config, const config::Cl
     if (!may(recipes, entrypoint.recipe)) continue;
     for (const std::string& name : entrypoint.model_names) add(name);
   }
+  if (!config.router.include_config_models_in_list) return out;
   for (const config::Model& model : config.providers.models) {
     if (may(models, model.name)) add(model.name);
   }

@@ -51,10 +51,12 @@ http::Request posted(std::string type, std::string body) {
 }
 
 TEST(RequestReading, finds_the_texts_that_a_model_reads) {
-  const auto reading = read_body(posted(
-      "application/json", R"({"model":"m","input":["a",{"text":"b"}],"voice":"c","prompt":"d"})"));
+  const auto reading = read_body(
+      posted("application/json",
+             R"({"model":"m","input":["a",{"text":"b"}],"n":1,"voice":"c","prompt":"d"})"));
   ASSERT_TRUE(reading);
   EXPECT_EQ(reading->texts, "a\nb\nd\n");
+  EXPECT_EQ(reading->others, "c\n");
   EXPECT_FALSE(reading->is_unreadable);
 }
 

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = endpoints::read_body(request);
   SIGNALBOX_CHECK(again.has_value());
   SIGNALBOX_CHECK(again->model == kName);
-  SIGNALBOX_CHECK(again->texts == reading->texts);
+  SIGNALBOX_CHECK(again->texts == reading->texts && again->others == reading->others);
   SIGNALBOX_CHECK(again->is_unreadable == reading->is_unreadable);
   return 0;
 }

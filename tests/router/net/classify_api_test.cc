@@ -30,6 +30,7 @@ providers:
   models:
     - {name: general, backend_refs: [{name: echo, type: echo}]}
     - {name: expert, backend_refs: [{name: echo, type: echo}]}
+    - {name: careful, pii_policy: {allow_by_default: false}, backend_refs: [{name: echo, type: echo}]}
 routing:
   signals:
     keywords:
@@ -126,6 +127,22 @@ TEST_F(ClassifyApi, moderates_in_the_shape_of_openai) {
         R"({"input":["a",{"type":"text","text":"b"}]})", R"({"input":"a","model":5})", "["})
     EXPECT_EQ(ask("/v1/moderations", wrong, "http").status, 400) << wrong;
   EXPECT_EQ(ask("/v1/moderations", R"({"input":"a","model":"omni"})", "http").status, 404);
+}
+
+TEST_F(ClassifyApi, a_pii_policy_holds_for_embeddings_too) {
+  const auto status_of = [&](std::string_view body) {
+    return ask("/v1/embeddings", body, "http").status;
+  };
+  const Reply refused =
+      ask("/v1/embeddings", R"({"model":"careful","input":"mail a@b.example"})", "http");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(member(refused.body, "error.code"), "pii_policy_violation") << refused.body;
+  EXPECT_EQ(status_of(R"({"model":"careful","input":"one","user":"a@b.example"})"), 403);
+  EXPECT_EQ(status_of(R"({"model":"careful","input":[1,2]})"), 400);
+  // The echo server needs messages.
+  EXPECT_EQ(status_of(R"({"model":"careful","input":"one","user":"two",
+                          "messages":[{"role":"user","content":"three"}]})"),
+            200);
 }
 
 TEST_F(ClassifyApi, tells_intents_with_what_the_routing_makes_of_them) {

@@ -453,6 +453,16 @@ TEST(Daemon, lists_its_models) {
   EXPECT_EQ(ask(*daemon, get("/v1/models/none")).status, 404);
 }
 
+TEST(Daemon, may_list_only_the_names_that_are_decided_on) {
+  config::Config config = configuration();
+  config.router.include_config_models_in_list = false;
+  const auto daemon = start(std::move(config));
+  const Reply all = ask(*daemon, get("/v1/models"));
+  EXPECT_NE(all.body.find("team/assistant"), std::string::npos) << all.body;
+  EXPECT_EQ(all.body.find("math/expert"), std::string::npos) << all.body;
+  EXPECT_EQ(ask(*daemon, get("/v1/models/math/expert")).status, 404);
+}
+
 TEST(Daemon, is_healthy_while_it_loads_and_ready_when_it_has) {
   config::Config config = configuration(9, true);
   const uint16_t management = closed_port();
