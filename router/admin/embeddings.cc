@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/base64.h"
-#include "router/admin/client_route.h"
+#include "router/admin/client_handler.h"
 #include "router/models/shaped_embedder.h"
 
 namespace signalbox::admin {
@@ -225,8 +225,19 @@ void write_vector(json::Writer& out, const std::vector<float>& vector, bool as_b
                                           vector.size() * sizeof(float)}));
 }
 
-OrFailure<std::string> openai(const http::Request& request, const serving::ServingState& state,
-                              const engine::Patience& patience) {
+AdminHandler embeddings_handler(OrFailure<std::string> (*handler)(const http::Request&,
+                                                                  const serving::ServingState&)) {
+  return [handler](const http::Request& request, const serving::ServingState& state) {
+    const auto outcome = handler(request, state);
+    return outcome ? AdminReply{200, *outcome} : AdminReply::of(outcome.error());
+  };
+}
+
+}  // namespace
+
+OrFailure<std::string> embed_for_client(const http::Request& request,
+                                        const serving::ServingState& state,
+                                        const engine::Patience& patience) {
   SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
   const json::Value root = document.root();
   SIGNALBOX_OR_FAIL(const auto texts, inputs_of(root));
@@ -259,16 +270,6 @@ OrFailure<std::string> openai(const http::Request& request, const serving::Servi
   return out.end_object().end_object().take();
 }
 
-AdminHandler embeddings_handler(OrFailure<std::string> (*handler)(const http::Request&,
-                                                                  const serving::ServingState&)) {
-  return [handler](const http::Request& request, const serving::ServingState& state) {
-    const auto outcome = handler(request, state);
-    return outcome ? AdminReply{200, *outcome} : AdminReply::of(outcome.error());
-  };
-}
-
-}  // namespace
-
 std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
                                           http::ThreadPool& pool) {
   std::vector<http::Route> routes;
@@ -280,13 +281,9 @@ std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
   add("/api/v1/similarity", embeddings_handler(similarity));
   add("/api/v1/similarity/batch", embeddings_handler(similarities));
   add("/v1/embeddings", [](const http::Request& request, const serving::ServingState& state) {
-    return answer_client(request, state, openai);
+    return answer_client(request, state, embed_for_client);
   });
   return routes;
-}
-
-http::Route openai_embeddings_route(const serving::ServingState& state, http::ThreadPool& pool) {
-  return client_route("/v1/embeddings", state, pool, openai);
 }
 
 }  // namespace signalbox::admin

@@ -2,7 +2,7 @@
 // Embeddings and similarities of texts: /api/v1/embeddings, /api/v1/similarity, and OpenAI's
 // /v1/embeddings.
 
-#include "router/admin/classifiers.h"
+#include "router/admin/client_handler.h"
 
 namespace signalbox::admin {
 
@@ -11,8 +11,9 @@ namespace signalbox::admin {
 std::vector<http::Route> embedding_routes(const serving::CurrentState& current,
                                           http::ThreadPool& pool);
 
-/// /v1/embeddings of the data plane, with errors in OpenAI's format. `state` and `pool` must
-/// outlive it.
-http::Route openai_embeddings_route(const serving::ServingState& state, http::ThreadPool& pool);
+/// /v1/embeddings of the data plane.
+OrFailure<std::string> embed_for_client(const http::Request& request,
+                                        const serving::ServingState& state,
+                                        const engine::Patience& patience);
 
 }  // namespace signalbox::admin

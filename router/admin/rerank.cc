@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "engine/model_path.h"
 #include "engine/rerank.h"
-#include "router/admin/client_route.h"
+#include "router/admin/client_handler.h"
 
 namespace signalbox::admin {
 namespace {
@@ -198,12 +198,8 @@ std::vector<http::Route> rerank_routes(const serving::CurrentState& current,
   return routes;
 }
 
-std::vector<http::Route> client_rerank_routes(const serving::ServingState& state,
-                                              http::ThreadPool& pool) {
-  std::vector<http::Route> routes;
-  for (const auto& [path, handler] : kRerankHandlers)
-    routes.push_back(client_route(std::string(path), state, pool, handler));
-  return routes;
+std::span<const std::pair<std::string_view, ClientHandler>> rerank_handlers() {
+  return kRerankHandlers;
 }
 
 }  // namespace signalbox::admin

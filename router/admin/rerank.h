@@ -2,7 +2,12 @@
 // Documents in the order of their relevance to a query: /v1/rerank in the form of Cohere's and
 // Jina's APIs, and /rerank in that of Text Embeddings Inference.
 
-#include "router/admin/classifiers.h"
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "router/admin/client_handler.h"
 
 namespace signalbox::admin {
 
@@ -11,9 +16,7 @@ namespace signalbox::admin {
 std::vector<http::Route> rerank_routes(const serving::CurrentState& current,
                                        http::ThreadPool& pool);
 
-/// The routes of the data plane, with errors in OpenAI's format. `state` and `pool` must outlive
-/// them.
-std::vector<http::Route> client_rerank_routes(const serving::ServingState& state,
-                                              http::ThreadPool& pool);
+/// The paths of both forms, with their handlers for clients.
+std::span<const std::pair<std::string_view, ClientHandler>> rerank_handlers();
 
 }  // namespace signalbox::admin

@@ -1,7 +1,7 @@
 #pragma once
 // /v1/moderations by the guards of the router: OpenAI's shape with our categories.
 
-#include "router/admin/client_route.h"
+#include "router/admin/client_handler.h"
 
 namespace signalbox::endpoints {
 

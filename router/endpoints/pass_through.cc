@@ -180,8 +180,11 @@ http::Task<> send_no_such_path(http::Exchange exchange) {
 
 class PassThrough {
  public:
-  PassThrough(const GatewayContext& context, http::Handler own)
-      : context_(context), own_(std::move(own)) {}
+  PassThrough(const GatewayContext& context, const OwnModels& own, std::string_view path)
+      : context_(context), state_(own.state), pool_(own.pool) {
+    const auto found = own.handlers.find(path);
+    if (found != own.handlers.end()) own_ = found->second;
+  }
 
   http::Task<> operator()(http::Exchange exchange) const {
     const Endpoint* endpoint = find(exchange.request.method, exchange.request.path());
@@ -235,7 +238,9 @@ class PassThrough {
     if (refused) co_return;
     if (!model) {
       scope.record.answered_here();
-      co_await own_(scope.exchange);
+      http::Headers fields =
+          gateway::with_path(gateway::undecided_headers(scope), routing::kOwnModelPath);
+      co_await admin::send_answer(scope.exchange, std::move(fields), state_, pool_, own_);
       co_return;
     }
 
@@ -255,21 +260,21 @@ class PassThrough {
   }
 
   const GatewayContext context_;
-  const http::Handler own_;
+  const serving::ServingState& state_;
+  http::ThreadPool& pool_;
+  admin::ClientHandler own_ = nullptr;
 };
 
 }  // namespace
 
-std::vector<http::Route> pass_through_routes(const GatewayContext& context,
-                                             const OwnHandlers& own) {
+std::vector<http::Route> pass_through_routes(const GatewayContext& context, const OwnModels& own) {
   std::vector<http::Route> out;
   std::set<std::pair<std::string_view, std::string_view>> known;
   for (const Endpoint& endpoint : table()) {
     const std::string_view path = endpoint.path.substr(0, endpoint.path.find("{id}"));
     if (!known.emplace(endpoint.method, path).second) continue;
-    const auto handler = own.find(path);
-    out.push_back({std::string(endpoint.method), std::string(path),
-                   PassThrough(context, handler == own.end() ? nullptr : handler->second)});
+    out.push_back(
+        {std::string(endpoint.method), std::string(path), PassThrough(context, own, path)});
   }
   return out;
 }

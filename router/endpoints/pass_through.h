@@ -3,19 +3,24 @@
 // within what the client's key, limits and budgets allow.
 
 #include <map>
-#include <string>
+#include <string_view>
 #include <vector>
 
+#include "router/admin/client_handler.h"
 #include "router/gateway/gateway_context.h"
 #include "router/http/routes.h"
 
 namespace signalbox::endpoints {
 
-/// By path: the handlers of the router's own models, for requests that name none of the configured
-/// models.
-using OwnHandlers = std::map<std::string, http::Handler, std::less<>>;
+/// The router's own models, which answer requests that name none of the configured ones.
+struct OwnModels {
+  const serving::ServingState& state;
+  http::ThreadPool& pool;                                     // its threads run the models
+  std::map<std::string_view, admin::ClientHandler> handlers;  // by path
+};
 
+/// What `own` refers to must outlive the routes.
 std::vector<http::Route> pass_through_routes(const gateway::GatewayContext& context,
-                                             const OwnHandlers& own);
+                                             const OwnModels& own);
 
 }  // namespace signalbox::endpoints

@@ -440,7 +440,9 @@ test("limits count requests to servers and to the router's own models", async ()
 });
 
 test("the router's own guards answer moderations in OpenAI's shape", async () => {
-  const own = await routed.moderations.create({ input: ["Good morning", kAccount] });
+  const { data: own, response } = await routed.moderations.create({ input: ["Good morning", kAccount] }).withResponse();
+  assert.equal(response.headers.get("x-vsr-response-path"), "own_model");
+  assert.match(response.headers.get("x-request-id"), /^req-/);
   assert.match(own.id, /^modr-/);
   assert.equal(own.model, "guards");
   assert.deepEqual(own.results.map((result) => [result.flagged, result.categories, result.category_scores]), [

@@ -1,5 +1,5 @@
 #pragma once
-// Routes of the data plane that the router's own models answer, with errors in OpenAI's format.
+// What the router's own models answer to clients, with errors in OpenAI's format.
 
 #include "router/admin/classifiers.h"
 
@@ -10,10 +10,11 @@ using ClientHandler = OrFailure<std::string> (*)(const http::Request& request,
                                                  const serving::ServingState& state,
                                                  const engine::Patience& patience);
 
-/// A POST route for clients; it stops the models if the client leaves. `state` and `pool`, whose
-/// threads run the models, must outlive it.
-http::Route client_route(std::string path, const serving::ServingState& state,
-                         http::ThreadPool& pool, ClientHandler handler);
+/// Runs the handler on the pool and answers with these headers; it stops the models if the client
+/// leaves. `state` and `pool` must outlive it.
+http::Task<> send_answer(http::Exchange exchange, http::Headers fields,
+                         const serving::ServingState& state, http::ThreadPool& pool,
+                         ClientHandler handler);
 
 /// The same reply on the management listener.
 AdminReply answer_client(const http::Request& request, const serving::ServingState& state,
