@@ -172,6 +172,22 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
   if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
 }
 
+/// Reads the body, on the pool if it is large. Files and batches are not read.
+http::Task<Result<RequestReading>> read(const RequestScope& scope, const Endpoint& endpoint) {
+  const http::Request& request = scope.exchange.request;
+  Result<RequestReading> out;
+  if (endpoint.has_files) {
+    out->is_form = is_multipart(request.headers.find("content-type").value_or(""));
+    co_return out;
+  }
+  out = fail(Code::kInternal, "the request was not read");
+  std::function<void()> read = [&] { out = read_body(request); };
+  const Result<void> ran =
+      co_await gateway::run_by_size(scope, request.body.size(), std::move(read));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  co_return out;
+}
+
 http::Task<> send_no_such_path(http::Exchange exchange) {
   http::Headers fields;
   const std::string message = fmt::format("{}: there is no such path", exchange.request.path());
@@ -204,22 +220,12 @@ class PassThrough {
  private:
   http::Task<> handle(RequestScope& scope, const Endpoint& endpoint) const {
     // --- read ---
-    Result<RequestReading> reading;
-    if (!endpoint.has_files) {
-      if (const auto encoding = gateway::unsupported_encoding(scope.headers())) {
-        co_await gateway::send_unsupported_encoding(scope, *encoding);
-        co_return;
-      }
-      reading = fail(Code::kInternal, "the request was not read");
-      const http::Request& request = scope.exchange.request;
-      std::function<void()> read = [&] { reading = read_body(request); };
-      const Result<void> ran =
-          co_await gateway::run_by_size(scope, request.body.size(), std::move(read));
-      if (!ran) reading = tl::unexpected<Error>(ran.error());
-    } else {
-      const auto type = scope.headers().find("content-type");
-      reading->is_form = type && is_multipart(*type);
+    const auto encoding = gateway::unsupported_encoding(scope.headers());
+    if (encoding && !endpoint.has_files) {
+      co_await gateway::send_unsupported_encoding(scope, *encoding);
+      co_return;
     }
+    const Result<RequestReading> reading = co_await read(scope, endpoint);
     const config::Config& config = scope.config();
     const Result<const config::Model*> model = !reading ? tl::unexpected<Error>(reading.error())
                                                : endpoint.has_files
