@@ -8,8 +8,24 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/access/owner.h"
 
 namespace signalbox::gateway {
+
+learning::Situation find_situation(const RequestScope& scope, const ParsedRequest& request) {
+  return learning::situation_of(
+      *scope.context.learning, scope.config().router.learning,
+      access::owner_of(scope.headers(), scope.config()),
+      [&scope](std::string_view name) { return scope.headers().find(name); }, request.chat,
+      std::chrono::steady_clock::now());
+}
+
+void remember(const RequestScope& scope, const routing::Plan& plan) {
+  if (!scope.learning || plan.bypassed) return;
+  learning::remember(
+      *scope.context.learning, *scope.learning,
+      {plan.model->name, plan.asked_for, learning::scope_of(plan.recipe, plan.decision)});
+}
 
 routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
                                               std::span<const std::string_view> failed) {
@@ -17,8 +33,12 @@ routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
   thread_local std::minstd_rand random{std::random_device{}()};
   const auto now = std::chrono::steady_clock::now();
   return {[&stats, now](std::string_view model) { return stats.figures(model, now); },
-          std::uniform_real_distribution<double>(0, 1)(random), failed, scope.cheapest,
-          scope.key() == nullptr ? std::span<const std::string>() : scope.key()->models};
+          std::uniform_real_distribution<double>(0, 1)(random),
+          failed,
+          scope.cheapest,
+          scope.key() == nullptr ? std::span<const std::string>() : scope.key()->models,
+          {},
+          scope.learning ? &*scope.learning : nullptr};
 }
 
 Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
@@ -32,6 +52,10 @@ Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedReques
     return fail(Code::kOverloaded, "too many requests are waiting to be understood");
   scope.record.planned(plan, evaluation.decision(), request.chat.stream);
   return plan;
+}
+
+void forget(const RequestScope& scope) {
+  if (scope.learning) scope.context.learning->conversations.forget(scope.learning->key);
 }
 
 std::optional<routing::Plan> plan_another_model(

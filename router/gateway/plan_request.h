@@ -14,6 +14,13 @@
 
 namespace signalbox::gateway {
 
+/// Finds the conversation that the request continues. Precondition: something is learnt.
+learning::Situation find_situation(const RequestScope& scope, const ParsedRequest& request);
+/// Records that the plan's model answers the conversation, if something is learnt.
+void remember(const RequestScope& scope, const routing::Plan& plan);
+/// Records that several models answer the conversation, so that none of them is kept.
+void forget(const RequestScope& scope);
+
 /// How the models are doing now, a random number, and the models that the client may use; `failed`
 /// are models that did not answer.
 routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
