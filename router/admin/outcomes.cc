@@ -1,14 +1,13 @@
 // The record of the request decides which model of which decision an outcome is about, so that
 // nobody can move the score of a model that did not answer.
 
-#include "router/admin/outcomes.h"
-
 #include <algorithm>
 #include <array>
 
 #include "base/log.h"
 #include "router/access/access.h"
 #include "router/admin/classify.h"
+#include "router/admin/replay.h"
 #include "router/learning/rules.h"
 
 namespace signalbox::admin {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -459,12 +460,19 @@ constexpr Key kLearningAdaptationKeys[] = {
 };
 constexpr Section kLearningAdaptation{kLearningAdaptationKeys};
 
+void check_header_name(Reader& reader, const yaml::Node& node, std::string& name) {
+  if (name.empty() || is_header_name(name)) return;  // an empty one has been reported
+  reader.error(node.line, fmt::format("expected the name of a header, found \"{}\"", name));
+}
+
 using LearningHeaders = Learning::Headers;
 
 constexpr Key kLearningHeadersKeys[] = {
-    text(FIELD(LearningHeaders, session), "Names the session. Default: `x-session-id`."),
+    text(FIELD(LearningHeaders, session), "Names the session. Default: `x-session-id`.")
+        .then<check_header_name>(),
     text(FIELD(LearningHeaders, conversation),
-         "Names the conversation. Default: `x-conversation-id`."),
+         "Names the conversation. Default: `x-conversation-id`.")
+        .then<check_header_name>(),
 };
 constexpr Section kLearningHeaders{kLearningHeadersKeys};
 

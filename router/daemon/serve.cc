@@ -25,7 +25,6 @@
 #include "router/admin/keys.h"
 #include "router/admin/metrics.h"
 #include "router/admin/openapi.h"
-#include "router/admin/outcomes.h"
 #include "router/admin/replay.h"
 #include "router/admin/rerank.h"
 #include "router/dialects/anthropic.h"

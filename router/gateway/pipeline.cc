@@ -71,7 +71,6 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   // --- plan ---
   Result<routing::Plan> plan = fail(Code::kInternal, "the request was not planned");
   std::function<void()> make_plan = [&] {
-    if (context_.learning != nullptr) scope.learning = find_situation(scope, *request);
     plan = plan_request(scope, *request, evaluation, *understanding);
   };
   if (const auto ran = co_await run_by_size(scope, bytes, std::move(make_plan)); !ran)
@@ -168,6 +167,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     headers.add("x-vsr-attempts", std::to_string(journey.attempts.servers));
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
+  end_turn(scope);
   co_return std::nullopt;
 }
 

@@ -12,6 +12,8 @@
 
 namespace signalbox::gateway {
 
+namespace {
+
 learning::Situation find_situation(const RequestScope& scope, const ParsedRequest& request) {
   return learning::situation_of(
       *scope.context.learning, scope.config().router.learning,
@@ -20,8 +22,10 @@ learning::Situation find_situation(const RequestScope& scope, const ParsedReques
       std::chrono::steady_clock::now());
 }
 
+}  // namespace
+
 void remember(const RequestScope& scope, const routing::Plan& plan) {
-  if (!scope.learning || plan.bypassed) return;
+  if (!scope.learning || plan.bypassed || plan.loop != nullptr) return;
   learning::remember(
       *scope.context.learning, *scope.learning,
       {plan.model->name, plan.asked_for, learning::scope_of(plan.recipe, plan.decision)});
@@ -41,10 +45,11 @@ routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
           scope.learning ? &*scope.learning : nullptr};
 }
 
-Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
+Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding) {
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
+  if (scope.context.learning != nullptr) scope.learning = find_situation(scope, request);
   SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(runtime_conditions(scope)));
   // Do not refuse by policy a request that was never evaluated.
   if (understanding.degraded == observe::Degraded::kOverloaded &&
@@ -52,6 +57,12 @@ Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedReques
     return fail(Code::kOverloaded, "too many requests are waiting to be understood");
   scope.record.planned(plan, evaluation.decision(), request.chat.stream);
   return plan;
+}
+
+void end_turn(const RequestScope& scope) {
+  if (!scope.learning) return;
+  scope.context.learning->conversations.touch(scope.learning->key,
+                                              std::chrono::steady_clock::now());
 }
 
 void forget(const RequestScope& scope) {

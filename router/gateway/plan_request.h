@@ -14,10 +14,10 @@
 
 namespace signalbox::gateway {
 
-/// Finds the conversation that the request continues. Precondition: something is learnt.
-learning::Situation find_situation(const RequestScope& scope, const ParsedRequest& request);
 /// Records that the plan's model answers the conversation, if something is learnt.
 void remember(const RequestScope& scope, const routing::Plan& plan);
+/// Records that the answer has ended: the client may take its time from now on.
+void end_turn(const RequestScope& scope);
 /// Records that several models answer the conversation, so that none of them is kept.
 void forget(const RequestScope& scope);
 
@@ -28,7 +28,7 @@ routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
 
 /// Records what was understood and plans. Errors: those of Evaluation::plan(), and kOverloaded for
 /// a request that the plan would answer without a model, although it was never evaluated.
-Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
+Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding);
 

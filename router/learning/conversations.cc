@@ -37,6 +37,14 @@ void Conversations::put(const std::string& key, Conversation conversation) {
   prune(now);
 }
 
+void Conversations::touch(const std::string& key, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return;
+  found->second->second.used = now;
+  entries_.splice(entries_.end(), entries_, found->second);
+}
+
 void Conversations::forget(const std::string& key) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);

@@ -45,6 +45,8 @@ class Conversations {
   std::optional<Conversation> find(const std::string& key, TimePoint now);
   /// Replaces what is kept under the key.
   void put(const std::string& key, Conversation conversation);
+  /// Counts the idle time from now on.
+  void touch(const std::string& key, TimePoint now);
   void forget(const std::string& key);
   size_t size() const;
 

@@ -2,6 +2,7 @@
 // outcomes move the choice.
 
 import assert from "node:assert/strict";
+import { appendFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -304,6 +305,19 @@ test("outcomes move the choice within bounds, once for each key, until they are 
   assert.deepEqual((await outcomes()).models, []);
   assert.equal((await ask("judged")).model, "small");
   assert.equal((await report(replay, "underpowered", "k-1")).duplicate, true, "a repetition stays one");
+});
+
+test("a reload keeps conversations and outcomes", async () => {
+  const headers = { "x-conversation-id": "c-9" };
+  assert.equal((await ask("firm one", headers)).model, "small");
+  await report((await ask("judged")).headers.get("x-vsr-replay-id"), "good_fit", "r-1");
+  const version = async () => (await fetch(`${daemon.managementUrl}/config/router`)).headers.get("etag");
+  const before = await version();
+  await appendFile(daemon.file, "# changed\n");
+  while ((await version()) === before) await pause(20);
+  await whileSmallIsBusy(async () => assert.equal((await ask("firm two", headers)).model, "small"));
+  assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged").good_fit, 1);
+  await outcomes("DELETE");
 });
 
 test("a decision that only observes keeps its choice and reports another", async () => {

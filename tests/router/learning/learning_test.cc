@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "router/learning/choice.h"
 
@@ -97,6 +99,34 @@ TEST(Conversations, expire_after_their_lifetime_without_a_request) {
   EXPECT_FALSE(table.find("a", at(11)));
   EXPECT_TRUE(table.find("b", at(11)));
   EXPECT_EQ(table.size(), 1u);
+  table.touch("b", at(12));
+  table.touch("a", at(12));
+  EXPECT_TRUE(table.find("b", at(22))) << "a long answer does not count as idle time";
+  EXPECT_FALSE(table.find("a", at(22)));
+}
+
+TEST(Memory, serves_several_threads) {
+  Memory memory;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&memory, t] {
+      for (int i = 0; i < 500; ++i) {
+        const std::string key = std::to_string(i % 7);
+        memory.conversations.put(key, answered_at(i));
+        memory.conversations.find(key, at(i));
+        memory.conversations.touch(key, at(i));
+        if (i % 50 == t) memory.conversations.forget(key);
+        if (memory.outcomes.claim(std::to_string(i), "same") == Outcomes::Added::kNew)
+          memory.outcomes.add("r/d", "m", Verdict::kGoodFit);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(memory.conversations.size(), 7u);
+  uint32_t expected = 0;
+  for (int i = 0; i < 500; ++i)
+    expected = (expected >= Tally::kCountMax ? expected / 2 : expected) + 1;
+  EXPECT_EQ(memory.outcomes.of("r/d", "m").sum(), expected) << "each key counted once";
 }
 
 /// One client whose requests have these headers.
