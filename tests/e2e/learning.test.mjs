@@ -136,6 +136,8 @@ before(async () => {
       upstream.held.arrived();
       await upstream.held.until;
     }
+    const calls = String(asked.messages.at(-1).content).includes(" call");
+    if (calls) return { body: { ...completion({ content: null, tool_calls: [kCall] }, "tool_calls").body, model: asked.model } };
     return { body: { ...completion({ content: `answer ${++count}` }).body, model: asked.model } };
   };
   daemon = await Daemon.start(configuration(kLearning));
@@ -235,6 +237,30 @@ test("a tool loop never changes its model, even for another decision", async () 
     assert.equal(step.headers.get("x-vsr-learning-reasons"), "protection=tool_loop");
     loop.push({ role: "assistant", content: "Built." }, { role: "user", content: "nimble and broken" });
     assert.equal((await ask(loop, headers)).model, "coder", "the loop is over");
+  });
+});
+
+test("a tool loop keeps its model in the APIs of messages and responses, too", async () => {
+  const selected = async (path, body) => {
+    const answer = await post(`${daemon.url}${path}`, { model: "auto", ...body });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    return { model: answer.headers.get("x-vsr-selected-model"), decision: answer.headers.get("x-vsr-selected-decision"), ...JSON.parse(text), api: path };
+  };
+  const talk = [{ role: "user", content: "nimble call, by messages" }];
+  const first = await selected("/v1/messages", { max_tokens: 9, messages: talk });
+  assert.equal(first.content[0].type, "tool_use");
+  const input = "nimble call, by responses";
+  const begun = await selected("/v1/responses", { input });
+  const call = begun.output.find((item) => item.type === "function_call");
+  await whileSmallIsBusy(async () => {
+    const result = { type: "tool_result", tool_use_id: first.content[0].id, content: "done" };
+    talk.push({ role: "assistant", content: first.content }, { role: "user", content: [result, { type: "text", text: "it is broken" }] });
+    const step = await selected("/v1/messages", { max_tokens: 9, messages: talk });
+    assert.deepEqual([step.decision, step.model], ["code", "small"]);
+    const output = [{ type: "function_call_output", call_id: call.call_id, output: "done" }, { role: "user", content: "it is broken" }];
+    const next = await selected("/v1/responses", { input: output, previous_response_id: begun.id });
+    assert.deepEqual([next.decision, next.model], ["code", "small"]);
   });
 });
 
