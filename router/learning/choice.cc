@@ -17,7 +17,7 @@ constexpr double kEarlierSwitch = 0.04;
 
 constexpr std::string_view kHold = "hold_current", kAllow = "allow_switch", kBypassed = "bypass";
 
-Report begun(const Situation& situation, const Rules& rules) {
+Report begin_report(const Situation& situation, const Rules& rules) {
   Report out;
   out.scope = rules.by_session ? "session" : "conversation";
   out.source = situation.source;
@@ -99,7 +99,7 @@ double switch_cost(const Situation& situation) {
 
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
               const Situation& situation, const Rules& rules, Report& report) {
-  report = begun(situation, rules);
+  report = begin_report(situation, rules);
   for (const Option& option : options) {
     const Tally tally = situation.outcomes->of(std::string(decision), std::string(option.model));
     report.values.push_back({std::string(option.model), option.score.value_or(kNeutral),
@@ -126,7 +126,7 @@ const Answerer* tool_caller(const Situation& situation, const Rules& rules) {
 }
 
 Report tool_loop_report(const Situation& situation, const Rules& rules) {
-  Report out = begun(situation, rules);
+  Report out = begin_report(situation, rules);
   out.protection = {kHold, "tool_loop"};
   return out;
 }

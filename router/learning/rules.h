@@ -34,7 +34,7 @@ struct Rules {
 /// `decision` is null for a request that no decision matches.
 Rules rules_of(const config::Learning& learning, const config::Decision* decision);
 
-/// True if a decision of the file asks for anything of this room.
+/// True if any request may need what this room keeps.
 bool is_used(const config::Config& config);
 
 /// The name under which conversations and outcomes know a decision. Names of decisions are unique

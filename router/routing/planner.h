@@ -130,11 +130,11 @@ class Planner {
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
   void begin_loop(const config::Decision& decision, const Candidates& left, Plan& plan) const;
   const learning::Answerer* tool_caller(const PlanInputs& inputs) const;
-  void add_tool_caller(const learning::Answerer& caller, Candidates& candidates) const;
+  void add_tool_caller(const PlanInputs& inputs, Candidates& candidates) const;
   Result<selection::Candidate> choose(const PlanInputs& inputs, const Candidates& left,
                                       Plan& plan) const;
-  size_t learnt(const PlanInputs& inputs, const Candidates& left, const selection::Choice& choice,
-                Plan& plan) const;
+  size_t apply_learning(const PlanInputs& inputs, const Candidates& left,
+                        const selection::Choice& choice, Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const PlanInputs& inputs, Plan& plan) const;
   void set_reply_checks(const PlanInputs& inputs, Plan& plan) const;

@@ -42,8 +42,16 @@ const learning::Answerer* Planner::tool_caller(const PlanInputs& inputs) const {
                                learning::rules_of(config_.router.learning, inputs.target.decision));
 }
 
-// The results may lead to a decision that does not have the model.
-void Planner::add_tool_caller(const learning::Answerer& caller, Candidates& candidates) const {
+// The results may lead to a decision that does not have the model. If personal data or an attack
+// leads there, its models are the operator's protection against it, and stay the only ones.
+void Planner::add_tool_caller(const PlanInputs& inputs, Candidates& candidates) const {
+  const learning::Answerer* found = tool_caller(inputs);
+  if (found == nullptr) return;
+  const learning::Answerer& caller = *found;
+  if (std::ranges::any_of(inputs.matched, [](const MatchedCondition& condition) {
+        return condition.type == "pii" || condition.type == "jailbreak";
+      }))
+    return;
   if (find_answerer(candidates, caller) != candidates.end()) return;
   const auto add = [&](const config::ModelRef& ref) {
     if (ref.model != caller.model || asked_for(candidate(ref)) != caller.asked_for) return false;
@@ -78,8 +86,8 @@ void Planner::begin_loop(const config::Decision& decision, const Candidates& lef
 }
 
 // Returns the candidate that adaptation and protection make of the algorithm's choice.
-size_t Planner::learnt(const PlanInputs& inputs, const Candidates& left,
-                       const selection::Choice& choice, Plan& plan) const {
+size_t Planner::apply_learning(const PlanInputs& inputs, const Candidates& left,
+                               const selection::Choice& choice, Plan& plan) const {
   const config::Decision& decision = *inputs.target.decision;
   std::vector<learning::Option> options;
   for (size_t i = 0; i < left.size(); ++i) {
@@ -144,7 +152,7 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
   plan.selection_method = selector->method();
   plan.selection_reason = std::move(choice->reason);
   if (inputs.conditions.learning == nullptr) return left[choice->candidate];
-  return left[learnt(inputs, left, *choice, plan)];
+  return left[apply_learning(inputs, left, *choice, plan)];
 }
 
 }  // namespace signalbox::routing

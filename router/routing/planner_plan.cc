@@ -350,7 +350,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   const std::string_view one = inputs.conditions.voice;
   Candidates left = one.empty() ? candidates(inputs.target) : voice(inputs.target, one);
   if (left.empty()) return fail(Code::kNotFound, "there is no model \"{}\"", one);
-  if (const learning::Answerer* caller = tool_caller(inputs)) add_tool_caller(*caller, left);
+  add_tool_caller(inputs, left);
   bool is_fallback = false;
   if (const auto failed = inputs.conditions.failed; !failed.empty()) {
     is_fallback = remove_failed(failed, left);

@@ -362,6 +362,13 @@ test("outcomes about something else than the model are only recorded", async () 
   assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged"), undefined);
 });
 
+test("the log warns of outcomes that no record could lead to", async () => {
+  const silent = await Daemon.start((...ports) => configuration(kLearning)(...ports).replace("router_replay: {enabled: true}", "router_replay: {enabled: false}"));
+  assert.match(silent.log, /global\.router\.learning\.adaptation: outcomes refer to records of requests, and there are none/);
+  assert.doesNotMatch(daemon.log, /outcomes refer to records/);
+  await silent.stop();
+});
+
 test("bad outcomes get clear errors", async () => {
   const replay_id = (await ask("judged")).headers.get("x-vsr-replay-id");
   await report(replay_id, "good_fit", "b-0", { target: "route" });
