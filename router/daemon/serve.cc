@@ -109,6 +109,7 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   mutable observe::Replay replay;
+  mutable learning::Memory memory;           // conversations and outcomes
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
   mutable limits::RateLimiter limiter;       // the users' rate limits
@@ -179,6 +180,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
+  memory.conversations.set_lifetime(
+      std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
   std::vector<http::Route> routes = gateway::model_routes(state->config());
   const auto add = [&routes](std::vector<http::Route> more) {
     for (http::Route& route : more) routes.push_back(std::move(route));
@@ -216,7 +219,8 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .limiter = limiter,
           .guards = *state.guards,
           .follow_max = follow_max,
-          .ledger = ledger_of(state.config())};
+          .ledger = ledger_of(state.config()),
+          .learning = learning::is_used(state.config()) ? &memory : nullptr};
 }
 
 // The routes of chats, in all APIs.
@@ -260,6 +264,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::config_routes(current, *admin, [this] { return active_reloader.load(); }));
   add(admin::info_routes(current, ready, *admin, metrics));
   add(admin::replay_routes(replay, current, *admin));
+  add(admin::outcome_routes(memory.outcomes, replay, metrics, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
   routes.push_back(admin::spending_route([this] { return ledger.get(); }, current, *admin));
   routes.push_back(admin::metrics_route(scrape, current, *admin));
@@ -269,7 +274,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::embedding_routes(current, *classification));
   add(admin::rerank_routes(current, *classification));
   routes.push_back(admin::eval_route(current, *classification));
-  routes.push_back(admin::explain_route(current, *classification));
+  routes.push_back(admin::explain_route(current, *classification, memory));
   add(admin::dashboard_routes(history, current, *admin));
   routes.push_back(admin::openapi_route(routes));
   add(admin::dashboard_files());

@@ -39,7 +39,7 @@ routing::Plan plan_for(const RequestScope& scope, const config::Model& model) {
 }
 
 /// Reads the chat, runs the guards and plans.
-http::Task<Result<routing::Plan>> judge(const RequestScope& scope, const ParsedRequest& chat) {
+http::Task<Result<routing::Plan>> judge(RequestScope& scope, const ParsedRequest& chat) {
   const size_t bytes = chat.chat.document.source().size();
   routing::Evaluation evaluation = scope.context.router.evaluate(
       chat.chat, [&scope](std::string_view name) { return scope.headers().find(name); });
@@ -72,8 +72,7 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
 
 }  // namespace
 
-http::Task<std::optional<routing::Plan>> pass_guards(const RequestScope& scope,
-                                                     const Endpoint& endpoint,
+http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const Endpoint& endpoint,
                                                      const RequestReading& reading,
                                                      const config::Model& model) {
   const bool restricts = selection::restricts(model);

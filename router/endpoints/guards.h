@@ -15,7 +15,7 @@ namespace signalbox::endpoints {
 /// Guards read the texts of an endpoint that generates something, as those of a chat that names the
 /// model. A model with a pii_policy gets no request that has not been read whole, whatever the
 /// endpoint.
-http::Task<std::optional<routing::Plan>> pass_guards(const gateway::RequestScope& scope,
+http::Task<std::optional<routing::Plan>> pass_guards(gateway::RequestScope& scope,
                                                      const Endpoint& endpoint,
                                                      const RequestReading& reading,
                                                      const config::Model& model);

@@ -32,7 +32,7 @@ TEST(Form, cases) {
   routing::run_cases(SIGNALBOX_SOURCE_DIR "/tests/router/endpoints", check_form);
 }
 
-TEST(Form, an_upload_of_many_false_boundaries_takes_linear_time) {
+TEST(Form, a_value_full_of_near_boundaries_is_one_value) {
   std::string value;
   while (value.size() < (8 << 20)) value += "\r\n--BBBBBBBB";
   const std::string body = "--BBBBBBBBB\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n" +
