@@ -14,6 +14,20 @@ namespace {
 
 constexpr float kSaturation = 1.2f;  // k1 of BM25
 constexpr float kLength = 0.75f;     // b of BM25
+// The share of a passage's score that its neighbour gets in addition to its own, and the
+// neighbour's neighbour this share of that. 0 keeps half of the lines that answer questions about
+// tables, this two thirds (300 questions of BIPIA's training set, twenty tables each, 1,000 of
+// 8,500 tokens).
+constexpr float kNear = 0.85f;
+
+// What answers a question is often near what shares its words: the rows below a header.
+std::vector<float> with_neighbours(const std::vector<float>& scores) {
+  std::vector<float> near = scores;
+  for (size_t i = 1; i < near.size(); ++i) near[i] = std::max(near[i], kNear * near[i - 1]);
+  for (size_t i = near.size(); i-- > 1;) near[i - 1] = std::max(near[i - 1], kNear * near[i]);
+  for (size_t i = 0; i < near.size(); ++i) near[i] += scores[i];
+  return near;
+}
 
 }  // namespace
 
@@ -87,7 +101,7 @@ std::vector<float> Passages::scores(std::span<const uint32_t> question_terms) {
 }
 
 void Passages::set_order(std::span<const uint32_t> question_terms) {
-  const std::vector<float> score = scores(question_terms);
+  const std::vector<float> score = with_neighbours(scores(question_terms));
   const std::vector<float> information = rank(passages_, {.textrank = 0});
   order_.resize(passages_.sentences.size());
   std::iota(order_.begin(), order_.end(), 0u);

@@ -1,7 +1,8 @@
 #pragma once
 // Finds the passages of texts that matter for a question, by BM25 (Robertson and Zaragoza, The
-// Probabilistic Relevance Framework, 2009) over the sentences of compress.h. A passage that shares
-// no word with the question is ranked by how much it says about the texts (rank.h).
+// Probabilistic Relevance Framework, 2009) over the sentences of compress.h. A passage gets a
+// share of its neighbours' scores; between equal scores, how much a passage says about the texts
+// decides (rank.h).
 
 #include <cstddef>
 #include <span>

@@ -9,9 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
+#include <sstream>
 
 #include "base/json.h"
 #include "base/json_writer.h"
@@ -161,6 +164,54 @@ TEST(Excerpt, takes_linear_time) {
   const double small = seconds(500), large = seconds(5000);
   EXPECT_LT(large, 40 * small);
   RecordProperty("ms_2_megabytes", static_cast<int>(large * 1000));
+}
+
+// Questions about tables from BIPIA (MIT license): each result of a tool is twenty tables, about
+// 8,500 tokens, of which 1,000 stay. An answer is kept if a line of its own table that contains it
+// is kept whole. Counts the answers that are kept.
+TEST(Excerpt, keeps_lines_that_answer_questions) {
+  const auto path = std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
+                    "../shared/data/more/bipia/benchmark_table_test.jsonl";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "there is no " << path;
+  struct Row {
+    std::string context, question, answer;
+  };
+  std::vector<Row> rows;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    const auto row = json::Document::parse(line);
+    ASSERT_TRUE(row);
+    const auto text = [&](std::string_view key) {
+      return std::string(row->root().find(key)->text());
+    };
+    rows.push_back({text("context"), text("question"), text("ideal")});
+  }
+  constexpr size_t kTables = 20, kBytes = 4000;
+  const auto is_kept = [](const Row& row, std::string_view text) {
+    std::istringstream lines(row.context);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(row.answer) != std::string::npos && text.find(line) != std::string::npos)
+        return true;
+    }
+    return false;
+  };
+  int asked = 0, kept = 0, at_the_beginning = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].context.find(rows[i].answer) == std::string::npos) continue;
+    std::string text;
+    for (size_t k = 0; k < kTables; ++k)
+      text += rows[(i + rows.size() - i % kTables + k) % rows.size()].context + "\n\n";
+    const std::string shorter = Excerpt(text, rows[i].question, kBytes).shortened(kBytes);
+    EXPECT_LE(shorter.size(), kBytes);
+    ++asked;
+    kept += is_kept(rows[i], shorter) ? 1 : 0;
+    at_the_beginning += is_kept(rows[i], std::string_view(text).substr(0, kBytes)) ? 1 : 0;
+  }
+  RecordProperty("asked", asked);
+  RecordProperty("kept", kept);
+  RecordProperty("kept_by_cutting", at_the_beginning);
+  std::cout << kept << " of " << asked << " answers kept; by cutting " << at_the_beginning << "\n";
+  EXPECT_GE(kept, 50);
 }
 
 }  // namespace
