@@ -147,9 +147,9 @@ endfunction()
 
 # Sources in which tests recompute results by the formulas in double precision. They are compiled without sanitizers,
 # which could only find mistakes in the tests and would take most of the running time.
-function(spare_oracle source)
+function(spare_oracle)
   if(SIGNALBOX_SANITIZE)
-    set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=all)
+    set_property(SOURCE ${ARGV} APPEND PROPERTY COMPILE_OPTIONS -O2 -fno-sanitize=all)
   endif()
 endfunction()
 

@@ -16,6 +16,7 @@ inline constexpr std::string_view kConfigRead = "config.read";
 inline constexpr std::string_view kConfigWrite = "config.write";
 inline constexpr std::string_view kCacheRead = "cache.read";
 inline constexpr std::string_view kCacheInvalidate = "cache.invalidate";
+inline constexpr std::string_view kLearn = "learning.ingest";
 inline constexpr std::string_view kClassify = "classify.invoke";
 inline constexpr std::string_view kSecretView = "secret_view";
 inline constexpr std::string_view kChat =

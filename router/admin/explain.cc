@@ -5,6 +5,7 @@
 #include "router/admin/explain.h"
 
 #include "base/utf8.h"
+#include "router/access/owner.h"
 #include "router/admin/classify.h"
 #include "router/routing/decision_headers.h"
 #include "router/safety/pii/rules.h"
@@ -77,6 +78,7 @@ void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
   if (!plan->selection_method.empty())
     out.member("method", plan->selection_method).member("reason", plan->selection_reason);
   routing::write_left_out(*plan, out);
+  if (plan->learning) learning::write(*plan->learning, out);
   if (plan->reasoning) out.member("reasoning", *plan->reasoning);
   out.key("headers").begin_object();
   for (const routing::Header& header : routing::response_headers(*plan, true))
@@ -125,7 +127,20 @@ void write_personal(json::Writer& out, const serving::ServingState& state, std::
   out.end_array();
 }
 
-OrFailure<std::string> explain(const http::Request& request, const serving::ServingState& state) {
+// Explaining learns nothing.
+std::optional<learning::Situation> find_situation(const http::Request& request,
+                                                  const serving::ServingState& state,
+                                                  const request::ChatRequest& chat,
+                                                  learning::Memory& memory) {
+  if (!learning::is_used(state.config())) return std::nullopt;
+  return learning::situation_of(
+      memory, state.config().router.learning, access::owner_of(request.headers, state.config()),
+      [&request](std::string_view name) { return request.headers.find(name); }, chat,
+      std::chrono::steady_clock::now());
+}
+
+OrFailure<std::string> explain(const http::Request& request, const serving::ServingState& state,
+                               learning::Memory& memory) {
   SIGNALBOX_OR_FAIL(const ExplainRequest explain_request, read_explain(request, state));
   auto parsed = request::ChatRequest::parse(explain_request.body);
   if (!parsed) return tl::unexpected<access::Failure>(access::failure_of(parsed.error()));
@@ -146,7 +161,9 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
   if (!ran && ran.error().code == Code::kOverloaded)
     return tl::unexpected<access::Failure>(access::failure_of(ran.error()));
   if (!ran) evaluation.give_up(ran.error());
-  const Result<routing::Plan> plan = evaluation.plan();
+  const auto situation = find_situation(request, state, chat, memory);
+  const Result<routing::Plan> plan =
+      evaluation.plan({.learning = situation ? &*situation : nullptr});
   const double ms = watch.ms();
   auto explained = json::Document::parse(evaluation.explain_json());
   if (!explained) return tl::unexpected<access::Failure>(access::failure_of(explained.error()));
@@ -166,11 +183,13 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
 
 }  // namespace
 
-http::Route explain_route(const serving::CurrentState& current, http::ThreadPool& pool) {
-  return management_route("POST", "/api/v1/explain", access::kClassify, current, pool,
-                          [](const http::Request& request, const serving::ServingState& state) {
-                            return answer_of(explain(request, state));
-                          });
+http::Route explain_route(const serving::CurrentState& current, http::ThreadPool& pool,
+                          learning::Memory& memory) {
+  return management_route(
+      "POST", "/api/v1/explain", access::kClassify, current, pool,
+      [&memory](const http::Request& request, const serving::ServingState& state) {
+        return answer_of(explain(request, state, memory));
+      });
 }
 
 }  // namespace signalbox::admin

@@ -5,7 +5,8 @@
 
 namespace signalbox::admin {
 
-/// `current` and `pool`, whose threads run the models, must outlive the route.
-http::Route explain_route(const serving::CurrentState& current, http::ThreadPool& pool);
+/// `current`, `pool`, whose threads run the models, and `memory` must outlive the route.
+http::Route explain_route(const serving::CurrentState& current, http::ThreadPool& pool,
+                          learning::Memory& memory);
 
 }  // namespace signalbox::admin

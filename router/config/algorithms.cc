@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -448,16 +449,37 @@ constexpr Section kModelSelection{kModelSelectionKeys};
 using LearningAdaptation = Learning::Adaptation;
 
 constexpr Key kLearningAdaptationKeys[] = {
-    boolean(FIELD(LearningAdaptation, enabled), "Prefer models with good outcomes."),
-    string(FIELD(LearningAdaptation, candidate_set), "Models to choose from."),
-    string(FIELD(LearningAdaptation, strategy), "How to choose."),
+    boolean(FIELD(LearningAdaptation, enabled), "Prefer models with good outcomes. Default: true."),
+    word(FIELD(LearningAdaptation, candidate_set), "decision tier global", "Models to choose from.")
+        .not_built("the decision's own models are the candidates")
+        .unless("decision"),
+    word(FIELD(LearningAdaptation, strategy), "routing_sampling linucb linear_thompson",
+         "How to choose.")
+        .not_built(
+            "models are compared by their share of good outcomes, and none is tried at random"),
 };
 constexpr Section kLearningAdaptation{kLearningAdaptationKeys};
+
+void check_header_name(Reader& reader, const yaml::Node& node, std::string& name) {
+  if (name.empty() || is_header_name(name)) return;  // an empty one has been reported
+  reader.error(node.line, fmt::format("expected the name of a header, found \"{}\"", name));
+}
+
+using LearningHeaders = Learning::Headers;
+
+constexpr Key kLearningHeadersKeys[] = {
+    text(FIELD(LearningHeaders, session), "Names the session. Default: `x-session-id`.")
+        .then<check_header_name>(),
+    text(FIELD(LearningHeaders, conversation),
+         "Names the conversation. Default: `x-conversation-id`.")
+        .then<check_header_name>(),
+};
+constexpr Section kLearningHeaders{kLearningHeadersKeys};
 
 using LearningIdentity = Learning::Identity;
 
 constexpr Key kLearningIdentityKeys[] = {
-    text_map(FIELD(LearningIdentity, headers), "Headers that name the session and so on."),
+    object(FIELD(LearningIdentity, headers), kLearningHeaders, "The headers with identifiers."),
 };
 constexpr Section kLearningIdentity{kLearningIdentityKeys};
 
@@ -465,39 +487,50 @@ using LearningTuning = Learning::Tuning;
 
 constexpr Key kLearningTuningKeys[] = {
     count(FIELD(LearningTuning, idle_timeout_seconds),
-          "Idle time that ends a session, in seconds."),
+          "Idle time after which the model may change freely, in seconds. 0: never. Default: 300."),
     count(FIELD(LearningTuning, min_turns_before_switch),
-          "Turns of a session before the model may change."),
-    number(FIELD(LearningTuning, switch_margin), "Advantage that a change of model needs."),
-    number(FIELD(LearningTuning, stability_weight), "Weight of keeping the session's model."),
+          "Turns that a model answers before another one may. Default: 1."),
+    positive(FIELD(LearningTuning, switch_margin),
+             "Advantage that a change of model needs beyond its cost. Default: 0.05."),
+    positive(FIELD(LearningTuning, stability_weight),
+             "Weight of what a change of model costs. Default: 1."),
 };
 constexpr Section kLearningTuning{kLearningTuningKeys};
 
 using LearningProtection = Learning::Protection;
 
 constexpr Key kLearningProtectionKeys[] = {
-    boolean(FIELD(LearningProtection, enabled), "Keep a session's model."),
-    string(FIELD(LearningProtection, scope), "`session` or `conversation`."),
-    object(FIELD(LearningProtection, identity), kLearningIdentity, "How to identify a session."),
+    boolean(FIELD(LearningProtection, enabled), "Keep a conversation's model. Default: true."),
+    word(FIELD(LearningProtection, scope), "conversation session",
+         "The requests that share a model. Default: `conversation`."),
+    object(FIELD(LearningProtection, identity), kLearningIdentity,
+           "How to identify a conversation."),
     object(FIELD(LearningProtection, tuning), kLearningTuning, "How firmly to keep the model."),
 };
 constexpr Section kLearningProtection{kLearningProtectionKeys};
 
 using LearningStore = Learning::StateStore;
 
+constexpr std::string_view kInMemory = "what is learnt is kept in memory, until the router stops";
+
 constexpr Key kLearningStoreKeys[] = {
-    string(FIELD(LearningStore, backend), "`memory` or `redis`."),
-    count(FIELD(LearningStore, ttl_seconds), "Lifetime of an entry, in seconds."),
-    count(FIELD(LearningStore, timeout_ms), "Time limit of the store, in milliseconds."),
-    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
+    word(FIELD(LearningStore, backend), "memory redis", "`memory` or `redis`.")
+        .not_built(kInMemory)
+        .unless("memory"),
+    integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
+            "How long a conversation is kept without a request, in seconds. Default: 86400."),
+    count(FIELD(LearningStore, timeout_ms), "Time limit of the store, in milliseconds.")
+        .not_built(kInMemory),
+    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`.").not_built(kInMemory),
 };
 constexpr Section kLearningStore{kLearningStoreKeys};
 
 constexpr Key kLearningKeys[] = {
-    boolean(FIELD(Learning, enabled), "Learn from outcomes."),
+    boolean(FIELD(Learning, enabled), "Learn from conversations and outcomes. Default: false."),
     object(FIELD(Learning, adaptation), kLearningAdaptation, "Adaptation of the choice of models."),
-    object(FIELD(Learning, protection), kLearningProtection, "Protection of a session's model."),
-    object(FIELD(Learning, state_store), kLearningStore, "Store of the outcomes."),
+    object(FIELD(Learning, protection), kLearningProtection,
+           "Protection of a conversation's model."),
+    object(FIELD(Learning, state_store), kLearningStore, "Where to keep what is learnt."),
 };
 constexpr Section kLearning{kLearningKeys};
 
@@ -528,8 +561,8 @@ constexpr Key kRouterKeys[] = {
             "requests that name a model. Default: true. Signalbox only."),
     object(FIELD_AS("model_selection", Config, router.model_selection), kModelSelection,
            "Defaults of the algorithms of decisions."),
-    object(FIELD_AS("learning", Config, router.learning), kLearning, "Learning from outcomes.")
-        .not_built("nothing is learnt from outcomes"),
+    object(FIELD_AS("learning", Config, router.learning), kLearning,
+           "Learning from conversations and outcomes."),
 };
 
 }  // namespace

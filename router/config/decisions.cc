@@ -285,41 +285,57 @@ constexpr Key kContractKeys[] = {
 };
 constexpr Section kContract{kContractKeys};
 
+constexpr std::string_view kModes = "apply observe bypass";
+
 using DecisionAdaptation = Adaptations::Adaptation;
 
 constexpr Key kAdaptationKeys[] = {
-    string(FIELD(DecisionAdaptation, mode), "`apply`, `observe` or `bypass`."),
+    word(FIELD(DecisionAdaptation, mode), kModes,
+         "The same for adaptation alone; the weaker of both modes applies."),
+    word(FIELD(DecisionAdaptation, candidate_set), "decision tier global", "Models to choose from.")
+        .not_built("the decision's own models are the candidates")
+        .unless("decision"),
 };
 constexpr Section kAdaptation{kAdaptationKeys};
 
 using DecisionProtection = Adaptations::Protection;
 
 constexpr Key kProtectionKeys[] = {
-    string(FIELD(DecisionProtection, mode), "`apply`, `observe` or `bypass`."),
-    number(FIELD(DecisionProtection, stability_weight), "Weight of keeping the session's model."),
-    number(FIELD(DecisionProtection, switch_margin), "Advantage that a change of model needs."),
+    word(FIELD(DecisionProtection, mode), kModes,
+         "The same for protection alone; the weaker of both modes applies."),
+    positive(FIELD(DecisionProtection, stability_weight),
+             "Weight of what a change of model costs."),
+    positive(FIELD(DecisionProtection, switch_margin),
+             "Advantage that a change of model needs beyond its cost."),
     count(FIELD(DecisionProtection, idle_timeout_seconds),
-          "Idle time that ends a session, in seconds."),
+          "Idle time after which the model may change freely, in seconds. 0: never."),
     count(FIELD(DecisionProtection, min_turns_before_switch),
-          "Turns of a session before the model may change."),
+          "Turns that a model answers before another one may."),
 };
 constexpr Section kProtection{kProtectionKeys};
 
 constexpr Key kAdaptationsKeys[] = {
-    string(FIELD(Adaptations, mode), "`apply`, `observe` or `bypass`."),
+    word(FIELD(Adaptations, mode), kModes,
+         "`apply`, `observe` (report what learning would do) or `bypass` (leave learning out). "
+         "Default: `apply`."),
     object(FIELD(Adaptations, adaptation), kAdaptation, "Adaptation of the choice of models."),
-    object(FIELD(Adaptations, protection), kProtection, "Protection of a session's model."),
+    object(FIELD(Adaptations, protection), kProtection, "Protection of a conversation's model."),
 };
 constexpr Section kAdaptations{kAdaptationsKeys};
 
 using EmitRetention = Emit::Retention;
 
 constexpr Key kEmitRetentionKeys[] = {
-    boolean(FIELD(EmitRetention, drop), "The server need not keep the conversation."),
-    count(FIELD(EmitRetention, ttl_turns), "Turns for which to keep the conversation."),
-    boolean(FIELD(EmitRetention, keep_current_model), "Keep the conversation's model."),
+    boolean(FIELD(EmitRetention, drop), "The server need not keep the conversation.")
+        .not_built("no retention header is sent"),
+    count(FIELD(EmitRetention, ttl_turns), "Turns for which to keep the conversation.")
+        .not_built("no retention header is sent"),
+    boolean(FIELD(EmitRetention, keep_current_model),
+            "Keep the conversation's model if it is one of the decision's, whatever another one "
+            "would gain."),
     boolean(FIELD(EmitRetention, prefer_prefix_retention),
-            "Keep the beginning of the conversation."),
+            "Keep the beginning of the conversation.")
+        .not_built("no retention header is sent"),
 };
 constexpr Section kEmitRetention{kEmitRetentionKeys};
 
@@ -377,13 +393,12 @@ constexpr Key kDecisionKeys[] = {
     object(FIELD(Decision, output_contract_spec), kContract,
            "Required form of the reply, for programs.")
         .not_built("replies are not checked against it"),
-    object(FIELD(Decision, adaptations), kAdaptations, "How learning may change the decision.")
-        .not_built("nothing is learnt from outcomes"),
+    object(FIELD(Decision, adaptations), kAdaptations,
+           "How `global.router.learning` may change the choice of the model."),
     list(FIELD_AS("candidateIterations", Decision, candidate_iterations), kCandidate,
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
-    list(FIELD(Decision, emits), kEmit, "Hints for the servers.")
-        .not_built("no retention headers are sent"),
+    list(FIELD(Decision, emits), kEmit, "Hints about keeping the conversation."),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };
 

@@ -92,8 +92,9 @@ struct Adaptations {
   };
   struct Adaptation {
     std::string mode;
+    std::string candidate_set;
   };
-  std::string mode;  // "": the global setting
+  std::string mode;  // "": apply
   Adaptation adaptation;
   Protection protection;
 };

@@ -47,28 +47,32 @@ struct ModelSelection {
 
 struct Learning {
   struct Adaptation {
-    bool enabled = false;
+    bool enabled = true;
     std::string candidate_set;
     std::string strategy;
   };
+  struct Headers {
+    std::string session = "x-session-id";
+    std::string conversation = "x-conversation-id";
+  };
   struct Identity {
-    std::map<std::string, std::string> headers;  // by the identity in them: session, conversation
+    Headers headers;
   };
   struct Tuning {
-    uint32_t idle_timeout_seconds = 0;
-    uint32_t min_turns_before_switch = 0;
-    double switch_margin = 0;
-    double stability_weight = 0;
+    uint32_t idle_timeout_seconds = 300;
+    uint32_t min_turns_before_switch = 1;
+    double switch_margin = 0.05;
+    double stability_weight = 1;
   };
   struct Protection {
-    bool enabled = false;
-    std::string scope;
+    bool enabled = true;
+    std::string scope = "conversation";
     Identity identity;
     Tuning tuning;
   };
   struct StateStore {
     std::string backend;
-    uint32_t ttl_seconds = 0;
+    uint32_t ttl_seconds = 86'400;
     uint32_t timeout_ms = 0;
     Redis redis;
   };

@@ -106,6 +106,7 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   mutable observe::Replay replay;
+  mutable learning::Memory memory;           // conversations and outcomes
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
   mutable limits::RateLimiter limiter;       // the users' rate limits
@@ -176,6 +177,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
+  memory.conversations.set_lifetime(
+      std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
   std::vector<http::Route> routes = gateway::model_routes(state->config());
   const auto add = [&routes](std::vector<http::Route> more) {
     for (http::Route& route : more) routes.push_back(std::move(route));
@@ -202,19 +205,21 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
 std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& state,
                                                    const upstream::ModelCaller& caller,
                                                    std::chrono::milliseconds follow_max) const {
-  const gateway::GatewayContext context{.router = *state.router,
-                                        .backends = caller,
-                                        .compute = *compute,
-                                        .reading = *reading,
-                                        .storage = *storage,
-                                        .stats = stats,
-                                        .observer = *state.observer,
-                                        .cache = cache,
-                                        .contexts = contexts,
-                                        .limiter = limiter,
-                                        .guards = *state.guards,
-                                        .follow_max = follow_max,
-                                        .ledger = ledger_of(state.config())};
+  const gateway::GatewayContext context{
+      .router = *state.router,
+      .backends = caller,
+      .compute = *compute,
+      .reading = *reading,
+      .storage = *storage,
+      .stats = stats,
+      .observer = *state.observer,
+      .cache = cache,
+      .contexts = contexts,
+      .limiter = limiter,
+      .guards = *state.guards,
+      .follow_max = follow_max,
+      .ledger = ledger_of(state.config()),
+      .learning = learning::is_used(state.config()) ? &memory : nullptr};
   std::vector<http::Route> out{gateway::chat_route(context)};
   const auto add = [&](const char* path, const dialects::Dialect& dialect) {
     out.push_back(gateway::dialect_route(path, dialect, context));
@@ -251,6 +256,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::config_routes(current, *admin, [this] { return active_reloader.load(); }));
   add(admin::info_routes(current, ready, *admin, metrics));
   add(admin::replay_routes(replay, current, *admin));
+  add(admin::outcome_routes(memory.outcomes, replay, metrics, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
   routes.push_back(admin::spending_route([this] { return ledger.get(); }, current, *admin));
   routes.push_back(admin::metrics_route(scrape, current, *admin));
@@ -260,7 +266,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::embedding_routes(current, *classification));
   add(admin::rerank_routes(current, *classification));
   routes.push_back(admin::eval_route(current, *classification));
-  routes.push_back(admin::explain_route(current, *classification));
+  routes.push_back(admin::explain_route(current, *classification, memory));
   add(admin::dashboard_routes(history, current, *admin));
   routes.push_back(admin::openapi_route(routes));
   add(admin::dashboard_files());

@@ -15,6 +15,7 @@
 #include "router/http/error_reply.h"
 #include "router/http/server.h"
 #include "router/http/thread_pool.h"
+#include "router/learning/situation.h"
 #include "router/limits/rate_limiter.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
@@ -42,6 +43,7 @@ struct GatewayContext {
   const replies::ReplyGuards& guards;
   std::chrono::milliseconds follow_max = kFollowMax;
   const spending::Ledger* ledger = nullptr;  // null: spending is not counted
+  learning::Memory* learning = nullptr;      // null: nothing is learnt
 };
 
 /// The API of a route. Immutable.
@@ -78,8 +80,9 @@ struct RequestScope {
   const ClientApi& api;
   http::Exchange exchange;
   RequestRecord& record;
-  std::string budget = {};  // value of x-vsr-budget; "": none
-  bool cheapest = false;    // a budget of the client is spent
+  std::string budget = {};                           // value of x-vsr-budget; "": none
+  bool cheapest = false;                             // a budget of the client is spent
+  std::optional<learning::Situation> learning = {};  // nullopt: nothing is learnt
 
   const config::Config& config() const { return context.router.config(); }
   const http::Headers& headers() const { return exchange.request.headers; }

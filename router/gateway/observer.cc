@@ -75,6 +75,17 @@ void add_spending(const observe::Account& account, spending::Ledger& ledger) {
               .cost_on_largest = account.cost_on_largest});
 }
 
+/// True if no request leaves a record that an outcome could refer to.
+bool records_nothing(const config::Config& config) {
+  if (config.router_replay.enabled) return false;
+  for (const config::Routing* routing : config::routings_of(config)) {
+    for (const config::Decision& decision : routing->decisions) {
+      if (decision.router_replay && decision.router_replay->enabled) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
@@ -92,6 +103,12 @@ Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
         fmt::format("global.services.router_replay.store_backend: \"{}\" is not built; records are "
                     "kept in memory",
                     store));
+  }
+  const config::Learning& learning = config_.router.learning;
+  if (learning.enabled && learning.adaptation.enabled && records_nothing(config_)) {
+    notices_.emplace_back(
+        "global.router.learning.adaptation: outcomes refer to records of requests, and there are "
+        "none; set global.services.router_replay.enabled to true, or adaptation.enabled to false");
   }
 }
 

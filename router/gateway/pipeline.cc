@@ -159,6 +159,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   std::optional<routing::Plan> next = plan_another_model(
       scope, journey.request, *journey.evaluation, plan, outcome, journey.attempts);
   if (next) co_return next;
+  if (outcome.answer && (*outcome.answer)->head().status < 400) remember(scope, plan);
 
   // --- relay ---
   journey.evaluation.reset();  // a stream may take minutes
@@ -166,6 +167,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
     headers.add("x-vsr-attempts", std::to_string(journey.attempts.servers));
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
+  end_turn(scope);
   co_return std::nullopt;
 }
 
@@ -189,6 +191,7 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   const ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return;
+  forget(scope);
   const http::Headers decided = headers;
   Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
   Result<LoopAnswer> answer = co_await loop.run();
@@ -224,6 +227,7 @@ http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
     inputs.headers.add(name, value);
   if (*cached == nullptr) co_return false;
   scope.record.repeated(cache.measures());
+  remember(scope, inputs.plan);
   log::debug("chat", "{}: model \"{}\" by decision \"{}\": answered from the cache",
              scope.record.id(), inputs.plan.model->name, inputs.plan.decision);
   inputs.headers = with_path(inputs.headers, routing::kCachePath);

@@ -8,8 +8,28 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/access/owner.h"
 
 namespace signalbox::gateway {
+
+namespace {
+
+learning::Situation find_situation(const RequestScope& scope, const ParsedRequest& request) {
+  return learning::situation_of(
+      *scope.context.learning, scope.config().router.learning,
+      access::owner_of(scope.headers(), scope.config()),
+      [&scope](std::string_view name) { return scope.headers().find(name); }, request.chat,
+      std::chrono::steady_clock::now());
+}
+
+}  // namespace
+
+void remember(const RequestScope& scope, const routing::Plan& plan) {
+  if (!scope.learning || plan.bypassed || plan.loop != nullptr) return;
+  learning::remember(
+      *scope.context.learning, *scope.learning,
+      {plan.model->name, plan.asked_for, learning::scope_of(plan.recipe, plan.decision)});
+}
 
 routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
                                               std::span<const std::string_view> failed) {
@@ -17,14 +37,19 @@ routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
   thread_local std::minstd_rand random{std::random_device{}()};
   const auto now = std::chrono::steady_clock::now();
   return {[&stats, now](std::string_view model) { return stats.figures(model, now); },
-          std::uniform_real_distribution<double>(0, 1)(random), failed, scope.cheapest,
-          scope.key() == nullptr ? std::span<const std::string>() : scope.key()->models};
+          std::uniform_real_distribution<double>(0, 1)(random),
+          failed,
+          scope.cheapest,
+          scope.key() == nullptr ? std::span<const std::string>() : scope.key()->models,
+          {},
+          scope.learning ? &*scope.learning : nullptr};
 }
 
-Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
+Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding) {
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
+  if (scope.context.learning != nullptr) scope.learning = find_situation(scope, request);
   SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(runtime_conditions(scope)));
   // Do not refuse by policy a request that was never evaluated.
   if (understanding.degraded == observe::Degraded::kOverloaded &&
@@ -32,6 +57,16 @@ Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedReques
     return fail(Code::kOverloaded, "too many requests are waiting to be understood");
   scope.record.planned(plan, evaluation.decision(), request.chat.stream);
   return plan;
+}
+
+void end_turn(const RequestScope& scope) {
+  if (!scope.learning) return;
+  scope.context.learning->conversations.touch(scope.learning->key,
+                                              std::chrono::steady_clock::now());
+}
+
+void forget(const RequestScope& scope) {
+  if (scope.learning) scope.context.learning->conversations.forget(scope.learning->key);
 }
 
 std::optional<routing::Plan> plan_another_model(

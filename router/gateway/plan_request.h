@@ -14,6 +14,13 @@
 
 namespace signalbox::gateway {
 
+/// Records that the plan's model answers the conversation, if something is learnt.
+void remember(const RequestScope& scope, const routing::Plan& plan);
+/// Records that the answer has ended: the client may take its time from now on.
+void end_turn(const RequestScope& scope);
+/// Records that several models answer the conversation, so that none of them is kept.
+void forget(const RequestScope& scope);
+
 /// How the models are doing now, a random number, and the models that the client may use; `failed`
 /// are models that did not answer.
 routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
@@ -21,7 +28,7 @@ routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
 
 /// Records what was understood and plans. Errors: those of Evaluation::plan(), and kOverloaded for
 /// a request that the plan would answer without a model, although it was never evaluated.
-Result<routing::Plan> plan_request(const RequestScope& scope, const ParsedRequest& request,
+Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding);
 

@@ -163,6 +163,14 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.category = plan.category;
   account_.algorithm = plan.algorithm;
   account_.selection_method = plan.selection_method;
+  account_.learning.clear();  // of an earlier plan
+  if (plan.learning) {
+    const auto add = [this](std::string_view method, const learning::Report::Step& step) {
+      if (!step.action.empty()) account_.learning.push_back({method, step.action, step.reason});
+    };
+    add("adaptation", plan.learning->adaptation);
+    add("protection", plan.learning->protection);
+  }
   account_.confidence = plan.confidence;
   account_.reasoning = plan.reasoning;
   account_.compression = plugins::name_of(plan.context.outcome);

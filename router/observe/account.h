@@ -55,6 +55,11 @@ struct Tokens {
   uint64_t reasoning = 0;  // of the completion
 };
 
+/// What a method of learning did with the choice of the model, and why. All texts are static.
+struct LearningStep {
+  std::string_view method, action, reason;
+};
+
 /// One call of an algorithm that calls several models.
 struct ModelCall {
   std::string model;
@@ -94,6 +99,7 @@ struct Account {
   std::string model;  // the model that replies; "": none
   std::string recipe, decision, category, algorithm, selection_method;
   double confidence = 0;
+  std::vector<LearningStep> learning;  // empty: it had no part
   std::optional<bool> reasoning;
   std::string_view response_path = "error";
   std::string jailbreak;  // the signal that caused the refusal

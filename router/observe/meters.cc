@@ -173,6 +173,11 @@ void Meters::record(const Account& account) const {
   if (!account.error.empty()) {
     metrics_.errors.with({model.name, std::string(account.error)}).add();
   }
+  for (const LearningStep& step : account.learning) {
+    metrics_.learning
+        .with({std::string(step.method), std::string(step.action), std::string(step.reason)})
+        .add();
+  }
   if (account.degraded != Degraded::kNo)
     metrics_.degraded.with({std::string(name_of(account.degraded))}).add();
   for (const std::string& type : account.pii_types)

@@ -35,6 +35,8 @@ class Metrics {
   Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
   // Algorithms that call several models.
   Family<Counter> loops, loop_calls;
+  // Learning.
+  Family<Counter> learning, outcomes;
   // Signals and decisions.
   Family<Counter> signals, signal_errors, signal_matches;
   Family<Histogram> signal_latency;

@@ -36,6 +36,14 @@ void write_decision(json::Writer& out, const Account& a) {
   if (!a.algorithm.empty()) out.member("algorithm", a.algorithm);
   if (!a.selection_method.empty()) out.member("selection_method", a.selection_method);
   if (!a.model.empty()) out.member("selected_model", a.model);
+  if (!a.learning.empty()) {
+    out.key("learning").begin_object();
+    for (const LearningStep& step : a.learning) {
+      out.key(step.method).begin_object().member("action", step.action);
+      out.member("reason", step.reason).end_object();
+    }
+    out.end_object();
+  }
   if (a.reasoning) out.member("reasoning", *a.reasoning);
   if (a.cache != CacheUse::kNone) out.member("cache", name_of(a.cache));
   if (a.degraded != Degraded::kNo) out.member("degraded", name_of(a.degraded));
@@ -109,8 +117,8 @@ std::string account_json(const Account& a) {
 }
 
 size_t Replay::Record::bytes() const {
-  return sizeof(Record) + id.size() + decision.size() + model.size() + members.size() +
-         request_body.size() + response_body.size();
+  return sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
+         members.size() + request_body.size() + response_body.size() + outcomes.size();
 }
 
 void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
@@ -127,6 +135,7 @@ void Replay::add(Account& account) {
   more.begin_object();
   write_signals(more, account);
   Record record{account.replay_id,
+                account.recipe,
                 account.decision,
                 account.model,
                 account.at,
@@ -134,7 +143,9 @@ void Replay::add(Account& account) {
                 std::move(account.request_body),
                 std::move(account.response_body),
                 account.request_cut,
-                account.response_cut};
+                account.response_cut,
+                {},
+                0};
   const std::lock_guard lock(mutex_);
   bytes_ += record.bytes();
   records_.push_back(std::move(record));
@@ -171,9 +182,8 @@ std::string Replay::list_json(const Query& query) {
 std::optional<std::string> Replay::find_json(std::string_view id) {
   const std::lock_guard lock(mutex_);
   prune(std::chrono::system_clock::now());
-  const auto found = std::find_if(records_.begin(), records_.end(),
-                                  [&](const Record& record) { return record.id == id; });
-  if (found == records_.end()) return std::nullopt;
+  const Record* found = find(id);
+  if (found == nullptr) return std::nullopt;
   std::string out = "{" + found->members;
   const auto add_body = [&](std::string_view name, const std::string& body, bool cut) {
     if (body.empty()) return;
@@ -181,7 +191,33 @@ std::optional<std::string> Replay::find_json(std::string_view id) {
   };
   add_body("request_body", found->request_body, found->request_cut);
   add_body("response_body", found->response_body, found->response_cut);
+  if (!found->outcomes.empty()) out.append(",\"outcomes\":[").append(found->outcomes).append("]");
   return out + "}";
+}
+
+Replay::Record* Replay::find(std::string_view id) {
+  const auto found = std::find_if(records_.begin(), records_.end(),
+                                  [&](const Record& record) { return record.id == id; });
+  return found == records_.end() ? nullptr : &*found;
+}
+
+std::optional<Replay::Answered> Replay::answered(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  prune(std::chrono::system_clock::now());
+  const Record* found = find(id);
+  if (found == nullptr) return std::nullopt;
+  return Answered{found->recipe, found->decision, found->model};
+}
+
+bool Replay::add_outcome(std::string_view id, std::string_view json) {
+  const std::lock_guard lock(mutex_);
+  Record* found = find(id);
+  if (found == nullptr || found->outcome_count >= kOutcomesMax) return false;
+  ++found->outcome_count;
+  bytes_ -= found->bytes();
+  found->outcomes.append(found->outcomes.empty() ? "" : ",").append(json);
+  bytes_ += found->bytes();
+  return true;
 }
 
 size_t Replay::size() {

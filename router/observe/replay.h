@@ -37,16 +37,30 @@ class Replay {
   std::optional<std::string> find_json(std::string_view id);
   size_t size();
 
+  /// Who answered a request.
+  struct Answered {
+    std::string recipe, decision, model;
+  };
+  std::optional<Answered> answered(std::string_view id);
+  /// The most outcomes of one record.
+  static constexpr size_t kOutcomesMax = 16;
+  /// Adds what was reported about the answer, as JSON. Returns false if there is no such record, or
+  /// if it is full.
+  bool add_outcome(std::string_view id, std::string_view json);
+
  private:
   struct Record {
-    std::string id, decision, model;
+    std::string id, recipe, decision, model;
     std::chrono::system_clock::time_point at;
     std::string members;  // JSON without the enclosing braces
     std::string request_body, response_body;
     bool request_cut, response_cut;
+    std::string outcomes;  // JSON without the enclosing brackets
+    size_t outcome_count;
 
     size_t bytes() const;
   };
+  Record* find(std::string_view id);
   void prune(std::chrono::system_clock::time_point now);
 
   std::mutex mutex_;

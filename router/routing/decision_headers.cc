@@ -58,6 +58,26 @@ std::string header_value(std::string_view text) {
   return out;
 }
 
+// Each method with what it did and why, as "adaptation=keep_base,protection=hold_current".
+void add_learning(const learning::Report& report, std::vector<Header>& headers) {
+  std::string methods, actions, reasons;
+  const auto add = [&](std::string_view method, const learning::Report::Step& step) {
+    if (step.action.empty()) return;
+    const std::string_view comma = methods.empty() ? "" : ",";
+    methods += fmt::format("{}{}", comma, method);
+    actions += fmt::format("{}{}={}", comma, method, step.action);
+    reasons += fmt::format("{}{}={}", comma, method, step.reason);
+  };
+  add("adaptation", report.adaptation);
+  add("protection", report.protection);
+  if (methods.empty()) return;
+  headers.push_back({"x-vsr-learning-methods", std::move(methods)});
+  headers.push_back({"x-vsr-learning-actions", std::move(actions)});
+  headers.push_back({"x-vsr-learning-reasons", std::move(reasons)});
+  if (!report.protection.action.empty())
+    headers.push_back({"x-vsr-learning-scopes", fmt::format("protection={}", report.scope)});
+}
+
 }  // namespace
 
 std::string header_value(const std::vector<std::string>& names) {
@@ -121,6 +141,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
     add("x-vsr-tools-confidence", fmt::format("{:.4f}", plan.tools.confidence));
     add("x-vsr-tools-tokens-saved", fmt::format("{}", plan.tools.tokens_saved));
   }
+  if (plan.learning) add_learning(*plan.learning, headers);
   for (const Plan::Matched& matched : plan.matched) {
     const auto header = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
                                      [&](const auto& each) { return each.first == matched.type; });

@@ -352,9 +352,9 @@ struct Evaluation::State {
 
   Result<Plan> plan(const RuntimeConditions& conditions) const {
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
-    SIGNALBOX_TRY(Plan plan,
-                  program.planner().plan({target(), outcome.confidence, values,
-                                          matched_conditions(), inputs, results, conditions}));
+    SIGNALBOX_TRY(Plan plan, program.planner().plan({target(), outcome.confidence, values,
+                                                     matched_conditions(), inputs, results,
+                                                     conditions, program.recipe()}));
     if (is_bypassed()) return plan;
     plan.recipe = program.recipe();
     plan.matched = matched();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "router/config/config.h"
+#include "router/learning/choice.h"
 #include "router/looper/voice.h"
 #include "router/plugins/context_compression/context_compression.h"
 #include "router/plugins/tools/report.h"
@@ -26,6 +27,7 @@ struct RuntimeConditions {
   bool cheapest = false;                          // a budget is spent: take the cheapest model
   std::span<const std::string> allowed = {};      // models that the client may use; empty: all
   std::string_view voice = {};  // the model of one call of a looper; "": the whole request
+  const learning::Situation* learning = nullptr;  // null: nothing is learnt
 };
 
 /// Pointers refer to the Router's configuration.
@@ -75,6 +77,7 @@ struct Plan {
   // nullptr: keep the client's headers
   const config::HeaderMutationPlugin* header_mutation = nullptr;
   const config::ResponseCachePlugin* response_cache = nullptr;  // nullptr: no caching
+  std::optional<learning::Report> learning;                     // nullopt: it had no part
   std::vector<std::string> instead_of;                          // models that failed before
   std::vector<LeftOut> left_out;                                // in the order of the decision
   // The decision whose algorithm calls several models; nullptr: `model` alone is called, once.

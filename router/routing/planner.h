@@ -48,6 +48,12 @@ struct ModelResults {
   std::optional<plugins::CompressedContext> context, native_context;
 };
 
+/// The name of a candidate's model at its server, which may be an adapter.
+inline const std::string& asked_for(const selection::Candidate& candidate) {
+  const std::string& adapter = candidate.ref->lora_name;
+  return adapter.empty() ? candidate.model->provider_model_id : adapter;
+}
+
 /// All that is known of one request when it is planned.
 struct PlanInputs {
   PlanTarget target;
@@ -57,6 +63,7 @@ struct PlanInputs {
   const signals::Inputs& signal_inputs;
   const ModelResults& results;
   const RuntimeConditions& conditions;
+  std::string_view recipe;  // the routing of the decision
 };
 
 /// Immutable and thread-safe.
@@ -130,8 +137,12 @@ class Planner {
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
   void begin_loop(const config::Decision& decision, const Candidates& left, Plan& plan) const;
+  const learning::Answerer* tool_caller(const PlanInputs& inputs) const;
+  void add_tool_caller(const PlanInputs& inputs, Candidates& candidates) const;
   Result<selection::Candidate> choose(const PlanInputs& inputs, const Candidates& left,
                                       Plan& plan) const;
+  size_t apply_learning(const PlanInputs& inputs, const Candidates& left,
+                        const selection::Choice& choice, Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const PlanInputs& inputs, Plan& plan) const;
   void set_reply_checks(const PlanInputs& inputs, Plan& plan) const;

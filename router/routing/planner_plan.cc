@@ -5,7 +5,6 @@
 
 #include "base/json_writer.h"
 #include "router/config/access.h"
-#include "router/looper/looper.h"
 #include "router/plugins/reasoning/reasoning.h"
 #include "router/plugins/request_params/request_params.h"
 #include "router/plugins/server_family.h"
@@ -206,78 +205,6 @@ Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candid
   return {};
 }
 
-// The model of one call: one of the decision, or another one of the configuration that its
-// algorithm names.
-Planner::Candidates Planner::voice(const PlanTarget& target, std::string_view name) const {
-  const auto has_name = [name](const config::ModelRef& ref) { return ref.model == name; };
-  for (const auto* refs : {&target.decision->model_refs, &plain_refs_}) {
-    const auto found = std::find_if(refs->begin(), refs->end(), has_name);
-    if (found != refs->end()) return {candidate(*found)};
-  }
-  return {};
-}
-
-void Planner::begin_loop(const config::Decision& decision, const Candidates& left,
-                         Plan& plan) const {
-  plan.loop = &decision;
-  for (const selection::Candidate& each : left) {
-    const std::string& name = each.model->name;
-    const auto same = [&name](const looper::Voice& voice) { return voice.model == name; };
-    if (std::any_of(plan.voices.begin(), plan.voices.end(), same)) continue;
-    looper::Voice out;
-    out.model = name;
-    out.weight = each.ref->weight.value_or(1);
-    if (each.card != nullptr) {
-      out.size = looper::read_size(each.card->param_size);
-      out.quality = each.card->quality_score;
-    }
-    if (each.model->pricing) out.price = each.model->pricing->prompt_per_1m;
-    plan.voices.push_back(std::move(out));
-  }
-  plan.selection_method = decision.algorithm.type;
-  plan.selection_reason = looper::describe(decision, plan.voices);
-}
-
-Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Candidates& left,
-                                             Plan& plan) const {
-  const config::Decision* decision = inputs.target.decision;
-  if (decision == nullptr || !inputs.conditions.voice.empty()) return left.front();
-  if (inputs.conditions.cheapest && left.size() > 1) {
-    plan.selection_method = "budget";
-    plan.selection_reason = "the client's budget is spent, and this is the cheapest model";
-    return *std::ranges::min_element(left, {}, [](const selection::Candidate& each) {
-      const auto& price = each.model->pricing;
-      return price ? price->prompt_per_1m + price->completion_per_1m : 0;
-    });
-  }
-  if (config::calls_several(decision->algorithm, left.size())) {
-    begin_loop(*decision, left, plan);
-    return left.front();
-  }
-  if (left.size() < 2) return left.front();
-  const selection::Selector* selector = selector_of(inputs.target);
-  SIGNALBOX_CHECK(selector != nullptr);
-  std::vector<std::string_view> domains;
-  for (const MatchedCondition& condition : inputs.matched) {
-    if (condition.type == "domain") domains.push_back(condition.name);
-  }
-  std::vector<selection::Figures> figures;
-  if (selector->needs_figures() && inputs.conditions.figures) {
-    for (const selection::Candidate& each : left)
-      figures.push_back(inputs.conditions.figures(each.model->name));
-  }
-  auto choice = selector->choose(left, {.decision = decision->name,
-                                        .domains = domains,
-                                        .query = inputs.results.query,
-                                        .figures = figures,
-                                        .draw = inputs.conditions.draw});
-  if (!choice)
-    return fail_in(fmt::format("decision \"{}\"", decision->name), std::move(choice).error());
-  plan.selection_method = selector->method();
-  plan.selection_reason = std::move(choice->reason);
-  return left[choice->candidate];
-}
-
 // Reasoning can be switched off for any model, but on only if the model's reasoning family defines
 // how.
 void Planner::set_reasoning_of(const config::ModelRef& ref,
@@ -426,6 +353,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   const std::string_view one = inputs.conditions.voice;
   Candidates left = one.empty() ? candidates(inputs.target) : voice(inputs.target, one);
   if (left.empty()) return fail(Code::kNotFound, "there is no model \"{}\"", one);
+  add_tool_caller(inputs, left);
   bool is_fallback = false;
   if (const auto failed = inputs.conditions.failed; !failed.empty()) {
     is_fallback = remove_failed(failed, left);
@@ -441,7 +369,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   const config::ModelRef& ref = *choice.ref;
   plan.model = choice.model;
-  plan.asked_for = ref.lora_name.empty() ? plan.model->provider_model_id : ref.lora_name;
+  plan.asked_for = asked_for(choice);
   const config::DifficultyCase* difficulty = nullptr;
   if (decision != nullptr) {
     difficulty = difficulty_.find(*decision, inputs.values);

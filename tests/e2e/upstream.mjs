@@ -101,13 +101,13 @@ export class ScriptedUpstream {
   #receive(request, response) {
     let body = "";
     request.setEncoding("utf8").on("data", (text) => (body += text));
-    request.on("end", () => {
+    request.on("end", async () => {
       if (request.url === "/v1/traces") return response.end(); // tests may name it as a trace collector, too
       this.path = request.url;
       this.headers = request.headers;
       this.body = body;
       this.asked = JSON.parse(body);
-      const { status = 200, headers = {}, body: whole, events, dies } = this.answer(this.asked);
+      const { status = 200, headers = {}, body: whole, events, dies } = await this.answer(this.asked);
       if (events === undefined) {
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(typeof whole === "string" ? whole : JSON.stringify(whole));

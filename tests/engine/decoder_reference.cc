@@ -14,6 +14,19 @@ namespace {
 using Row = std::vector<double>;  // (width)
 using Rows = std::vector<Row>;    // (tokens, width)
 
+// The positions that a position of a layer attends to. Read once a layer, because a search of the
+// configuration for each pair of positions took most of the time of the tests.
+struct Sight {
+  bool ahead;
+  int64_t window;  // 0: no bound
+
+  bool sees(int64_t i, int64_t j) const {
+    if (!ahead && j > i) return false;
+    if (window == 0) return true;
+    return ahead ? std::abs(i - j) <= window / 2 : i - j < window;
+  }
+};
+
 struct DecoderKeys {
   json::Value root;
 
@@ -50,12 +63,9 @@ struct DecoderKeys {
     if (gemma()) return (layer + 1) % integer("_sliding_window_pattern", 6) != 0;
     return flag("use_sliding_window") && layer >= integer("max_window_layers", 28);
   }
-  bool sees(int64_t layer, int64_t i, int64_t j) const {
-    const bool both = flag("use_bidirectional_attention");
-    if (!both && j > i) return false;
-    if (!slides(layer)) return true;
-    const int64_t window = integer("sliding_window", 4096);
-    return both ? std::abs(i - j) <= window / 2 : i - j < window;
+  Sight sight(int64_t layer) const {
+    return {.ahead = flag("use_bidirectional_attention"),
+            .window = slides(layer) ? integer("sliding_window", 4096) : 0};
   }
   // Radians per position of the pairs of dimensions, (dim / 2).
   Row turns(int64_t layer) const {
@@ -82,12 +92,11 @@ class DecoderNetwork {
   Rows run(const std::vector<int32_t>& ids) const {
     const std::vector<float>& table = at("embed_tokens.weight");
     Rows x;
+    const int64_t hidden = c_.hidden();
+    const double scale = c_.gemma() ? std::sqrt(static_cast<double>(hidden)) : 1;
     for (const int32_t id : ids) {
       Row& row = x.emplace_back();
-      for (int64_t i = 0; i < c_.hidden(); ++i) {
-        const double scale = c_.gemma() ? std::sqrt(static_cast<double>(c_.hidden())) : 1;
-        row.push_back(scale * table[id * c_.hidden() + i]);
-      }
+      for (int64_t i = 0; i < hidden; ++i) row.push_back(scale * table[id * hidden + i]);
     }
     for (int64_t layer = 0; layer < c_.integer("num_hidden_layers", 0); ++layer) {
       const std::string name = fmt::format("layers.{}.", layer);
@@ -125,8 +134,8 @@ class DecoderNetwork {
     for (size_t i = 0; i < gamma.size(); ++i) squares += x[begin + i] * x[begin + i];
     const double mean = squares / static_cast<double>(gamma.size());
     const double scale = 1 / std::sqrt(mean + c_.number("rms_norm_eps", 1e-6));
-    for (size_t i = 0; i < gamma.size(); ++i)
-      x[begin + i] *= scale * (double{gamma[i]} + (c_.gemma() ? 1 : 0));
+    const double more = c_.gemma() ? 1 : 0;
+    for (size_t i = 0; i < gamma.size(); ++i) x[begin + i] *= scale * (double{gamma[i]} + more);
   }
   Rows normed(const std::string& name, Rows x) const {
     for (Row& row : x) normalize(name, row);
@@ -158,6 +167,7 @@ class DecoderNetwork {
   Rows attend(const std::string& name, int64_t layer, const Rows& x) const {
     const std::string self = name + "self_attn.";
     const Row turns = c_.turns(layer);
+    const Sight sight = c_.sight(layer);
     Rows q, k, v, out;
     for (size_t t = 0; t < x.size(); ++t) {
       q.push_back(placed(self + "q_norm", linear(self + "q_proj", x[t]), turns, t));
@@ -175,7 +185,7 @@ class DecoderNetwork {
         double largest = -INFINITY, total = 0;
         for (size_t j = 0; j < x.size(); ++j) {
           for (int64_t d = 0; d < dim; ++d) weights[j] += q[i][from + d] * k[j][shared + d];
-          weights[j] = c_.sees(layer, static_cast<int64_t>(i), static_cast<int64_t>(j))
+          weights[j] = sight.sees(static_cast<int64_t>(i), static_cast<int64_t>(j))
                            ? weights[j] / std::sqrt(scale)
                            : -INFINITY;
           largest = std::max(largest, weights[j]);
@@ -193,11 +203,11 @@ class DecoderNetwork {
   Row feed_forward(const std::string& name, const Row& x) const {
     Row gate = linear(name + "gate_proj", x);
     const Row up = linear(name + "up_proj", x);
+    const bool gelu = c_.gemma();
     for (size_t i = 0; i < gate.size(); ++i) {
       const double g = gate[i], inner = g + 0.044715 * g * g * g;
-      gate[i] = c_.gemma()
-                    ? 0.5 * g * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * inner)) * up[i]
-                    : g / (1 + std::exp(-g)) * up[i];
+      gate[i] = gelu ? 0.5 * g * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * inner)) * up[i]
+                     : g / (1 + std::exp(-g)) * up[i];
     }
     return linear(name + "down_proj", gate);
   }

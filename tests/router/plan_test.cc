@@ -129,6 +129,21 @@ RuntimeConditions runtime_conditions(const json::Value& row) {
   return out;
 }
 
+/// "caller" has called the tools whose results the request brings.
+std::optional<learning::Situation> situation_of(const json::Value& row,
+                                                const learning::Memory& memory) {
+  const auto caller = row.find("caller");
+  if (!caller) return std::nullopt;
+  const auto text = [&](std::string_view key) { return std::string(caller->find(key)->text()); };
+  learning::Situation out;
+  out.key = "k";
+  out.past =
+      learning::Conversation{{text("model"), text("asked_for"), text("decision")}, 1, 0, out.now};
+  out.in_tool_loop = true;
+  out.outcomes = &memory.outcomes;
+  return out;
+}
+
 void run_plan(const json::Value& row) {
   auto loaded = config::parse(configuration_of(row), "case.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
@@ -156,6 +171,9 @@ void run_plan(const json::Value& row) {
   }
   RuntimeConditions circumstances = runtime_conditions(row);
   circumstances.failed = failed;
+  learning::Memory memory;
+  const std::optional<learning::Situation> situation = situation_of(row, memory);
+  if (situation) circumstances.learning = &*situation;
   const auto plan = evaluation.plan(circumstances);
   if (const auto error = row.find("error")) {
     ASSERT_FALSE(plan);

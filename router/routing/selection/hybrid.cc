@@ -40,8 +40,10 @@ class Hybrid final : public Selector {
       if (cost[i]) sum *= 1 + config_.cost_weight * *cost[i];
       sums.push_back(sum);
     }
-    return Choice{best_of(sums), fmt::format("sums{}: {}", compares ? "" : " without similarity",
-                                             describe_scores(candidates, sums))};
+    return Choice{best_of(sums),
+                  fmt::format("sums{}: {}", compares ? "" : " without similarity",
+                              describe_scores(candidates, sums)),
+                  sums};
   }
 
  private:

@@ -50,8 +50,13 @@ class Knn final : public Selector {
       auto& vote = votes[index.find(example.model)->second];
       vote = vote.value_or(0) + example.vote;
     }
+    double all = 0;
+    for (const auto& vote : votes) all += vote.value_or(0);
+    Scores shares(votes.size(), 0.0);
+    for (size_t i = 0; i < votes.size() && all > 0; ++i) shares[i] = votes[i].value_or(0) / all;
     return Choice{best_of(votes),
-                  fmt::format("votes of {} examples: {}", k, describe_scores(candidates, votes))};
+                  fmt::format("votes of {} examples: {}", k, describe_scores(candidates, votes)),
+                  shares};
   }
 
  private:

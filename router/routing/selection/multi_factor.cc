@@ -26,9 +26,12 @@ class MultiFactor final : public Selector {
     std::vector<Candidate> kept;
     for (const size_t i : within) kept.push_back(candidates[i]);
     const Scores sums = sum(kept, inputs, within);
+    Scores scores(candidates.size(), 0.0);
+    for (size_t i = 0; i < within.size(); ++i) scores[within[i]] = sums[i];
     return Choice{within[best_of(sums)],
                   fmt::format("{} of {} within the bounds: {}", kept.size(), candidates.size(),
-                              describe_scores(kept, sums))};
+                              describe_scores(kept, sums)),
+                  scores};
   }
 
  private:

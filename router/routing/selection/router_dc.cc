@@ -54,7 +54,8 @@ class RouterDc final : public Selector {
                                    describe_scores(candidates, scores))};
     }
     return Choice{best,
-                  fmt::format("similarity of the card: {}", describe_scores(candidates, scores))};
+                  fmt::format("similarity of the card: {}", describe_scores(candidates, scores)),
+                  scores};
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ struct SelectionInputs {
 struct Choice {
   size_t candidate = 0;
   std::string reason = {};  // for people: "cheapest of those within the bounds"
+  // (candidates), about 0 to 1, the greatest for the one chosen; empty: the algorithm has none
+  std::vector<std::optional<double>> scores = {};
 };
 
 /// Immutable and thread-safe.

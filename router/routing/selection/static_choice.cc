@@ -38,8 +38,9 @@ class Static final : public Selector {
       }
       const size_t best = best_of(scores);
       if (scores[best])
-        return Choice{best, fmt::format("scores of {}: {}", domain.name,
-                                        describe_scores(candidates, scores))};
+        return Choice{
+            best, fmt::format("scores of {}: {}", domain.name, describe_scores(candidates, scores)),
+            scores};
     }
     return std::nullopt;
   }

@@ -1,0 +1,64 @@
+#pragma once
+// Which model answers which conversation: a bounded table in memory. Its keys are digests, so that
+// no identifier of a client is kept.
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace signalbox::learning {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+/// The model that answered last, and for which decision.
+struct Answerer {
+  std::string model;
+  std::string asked_for;  // the model's name at its server, which may be an adapter
+  std::string decision;   // with its recipe; see scope_of()
+};
+
+struct Conversation {
+  Answerer last;
+  uint32_t turns = 0;     // of the user, answered by this model for this decision in a row
+  uint32_t switches = 0;  // earlier changes of the model
+  TimePoint used = {};
+};
+
+/// Thread-safe. Lives as long as the process. The conversations that were used last push the others
+/// out.
+class Conversations {
+ public:
+  static constexpr size_t kCountMax = 65'536;
+  static constexpr std::chrono::seconds kLifetime{86'400};
+
+  explicit Conversations(size_t count_max = kCountMax) : count_max_(count_max) {}
+
+  /// How long a conversation is kept without a request.
+  void set_lifetime(std::chrono::seconds lifetime);
+
+  std::optional<Conversation> find(const std::string& key, TimePoint now);
+  /// Replaces what is kept under the key.
+  void put(const std::string& key, Conversation conversation);
+  /// Counts the idle time from now on.
+  void touch(const std::string& key, TimePoint now);
+  void forget(const std::string& key);
+  size_t size() const;
+
+ private:
+  using Entry = std::pair<std::string, Conversation>;
+  void prune(TimePoint now);
+
+  const size_t count_max_;
+  mutable std::mutex mutex_;
+  std::chrono::seconds lifetime_ = kLifetime;
+  std::list<Entry> entries_;  // by last use, the oldest first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
+};
+
+}  // namespace signalbox::learning

@@ -1,0 +1,76 @@
+#pragma once
+// What was reported about answers, as a score for each model of a decision.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace signalbox::learning {
+
+enum class Verdict : uint8_t { kGoodFit, kUnderpowered, kOverprovisioned, kFailed };
+inline constexpr std::array<std::string_view, 4> kVerdicts{"good_fit", "underpowered",
+                                                           "overprovisioned", "failed"};
+std::optional<Verdict> verdict_of(std::string_view name);
+
+/// The score of a model about which nothing is known.
+inline constexpr double kNeutral = 0.5;
+
+/// The verdicts on one model of one decision.
+struct Tally {
+  /// When so many verdicts have come together, all are halved: newer ones count more, and a model
+  /// can always win its score back.
+  static constexpr uint32_t kCountMax = 64;
+
+  std::array<uint32_t, kVerdicts.size()> counts = {};  // by Verdict
+
+  void add(Verdict verdict);
+  uint32_t sum() const;
+  /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. Of equal
+  /// models, the one that was reported to be more than was needed has the lower score.
+  double score() const;
+};
+
+/// Thread-safe. Lives as long as the process.
+class Outcomes {
+ public:
+  static constexpr size_t kTalliesMax = 4096;
+  static constexpr size_t kKeysMax = 16'384;
+
+  /// Nothing is known: all counts are zero.
+  Tally of(const std::string& decision, const std::string& model) const;
+
+  enum class Added : uint8_t {
+    kNew,
+    kRepeated,  // the key came before with the same content: nothing changes
+    kConflict,  // the key came before with other content: nothing changes
+  };
+  /// Claims an idempotency key for this content. The newest kKeysMax keys are known.
+  Added claim(const std::string& key, std::string_view content);
+  /// Returns false if there are verdicts on kTalliesMax other models already.
+  bool add(const std::string& decision, const std::string& model, Verdict verdict);
+
+  struct Line {
+    std::string decision, model;
+    Tally tally;
+  };
+  /// By decision and model.
+  std::vector<Line> lines() const;
+  /// Forgets all verdicts, but no key. Returns how many models had some.
+  size_t reset();
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, Tally> tallies_;
+  std::unordered_map<std::string, std::string> claimed_;  // content by key
+  std::deque<std::string> keys_;                          // the oldest first
+};
+
+}  // namespace signalbox::learning

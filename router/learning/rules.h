@@ -1,0 +1,44 @@
+#pragma once
+// What the configuration lets learning do for one decision.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "router/config/config.h"
+
+namespace signalbox::learning {
+
+enum class Mode : uint8_t {
+  kApply,
+  kObserve,  // reports what it would do
+  kBypass,
+};
+
+struct Rules {
+  bool adapts = false;    // adaptation is switched on
+  bool protects = false;  // protection is switched on
+  Mode adaptation = Mode::kApply;
+  Mode protection = Mode::kApply;
+  bool keeps = false;  // keep_current_model
+  bool by_session = false;
+  double switch_margin = 0;
+  double stability_weight = 0;
+  std::chrono::seconds idle_max{0};  // 0: no limit
+  uint32_t min_turns = 0;
+
+  bool proposes() const { return adapts && adaptation == Mode::kApply; }
+  bool holds() const { return keeps || (protects && protection == Mode::kApply); }
+};
+
+/// `decision` is null for a request that no decision matches.
+Rules rules_of(const config::Learning& learning, const config::Decision* decision);
+
+/// True if any request may need what this room keeps.
+bool is_used(const config::Config& config);
+
+/// The name under which conversations and outcomes know a decision. Names of decisions are unique
+/// in their recipe only.
+std::string scope_of(std::string_view recipe, std::string_view decision);
+
+}  // namespace signalbox::learning
