@@ -12,10 +12,12 @@
 namespace signalbox::models {
 namespace {
 
-// Recipes may have signals of the same name.
+// Recipes may have signals of the same name. Those that the router adds have the signals at the
+// top.
 std::string recipe_prefix(const config::Config& config, const config::Routing& routing) {
   for (const config::Recipe& recipe : config.recipes) {
-    if (&recipe.routing == &routing) return recipe.name + ":";
+    if (&recipe.routing == &routing && !recipe.name.starts_with(config::kDirectRecipe))
+      return recipe.name + ":";
   }
   return "";
 }

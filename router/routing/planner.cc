@@ -18,7 +18,8 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
                  const decision::NumberOf& number_of)
     : config_(config), routing_(routing), difficulty_(routing, number_of) {
   for (const config::Recipe& recipe : config.recipes) {
-    if (&recipe.routing == &routing) needs_decision_ = recipe.name.starts_with(kDirectRecipe);
+    if (&recipe.routing == &routing)
+      needs_decision_ = recipe.name.starts_with(config::kDirectRecipe);
   }
   for (const config::Model& model : config.providers.models) {
     config::ModelRef ref;

@@ -22,10 +22,6 @@
 
 namespace signalbox::routing {
 
-/// The name of a recipe that Router adds begins so: the routing at the top with only the decisions
-/// of one algorithm.
-inline constexpr std::string_view kDirectRecipe = "default:";
-
 /// The target of a plan: a decision, a model that the client named, or neither, which means the
 /// default model.
 struct PlanTarget {

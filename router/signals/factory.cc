@@ -141,7 +141,7 @@ class Factory {
         choice.why = "its server is not called here";
       } else {
         choice.model = found->second.get();
-        choice.labels = judge.question.labels;
+        choice.labels = choice.model->heads()[0].labels;
       }
     }
     return class_signals(std::move(task), std::move(choice));
