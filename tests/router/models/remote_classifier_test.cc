@@ -10,11 +10,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "router/config/load.h"
 #include "router/models/judges.h"
+#include "router/models/models.h"
 #include "router/models/remote_classifier.h"
 
 namespace signalbox::models {
@@ -92,6 +94,57 @@ TEST(RemoteClassifier, reads_long_texts_in_windows_and_refuses_the_longest) {
   const auto refused = (*model)->answer(inputs);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kTooLarge);
+}
+
+TEST(Judges, are_opened_by_recipe_and_those_that_are_missing_are_reported) {
+  auto loaded = config::parse(R"(version: v0.3
+providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: [{type: echo}]}]}
+routing:
+  signals:
+    classifiers:
+      - {name: risk, type: llm, model: guard, labels: [SAFE, RISKY]}
+      - {name: lost, type: llm, model: nobody, labels: [YES, NO]}
+      - {name: one, type: llm, model: guard, labels: [YES]}
+    preferences: [{name: terse, examples: [short]}]
+  decisions: [{name: d, rules: {type: classifier, name: risk, label: RISKY}}]
+entrypoints: [{recipe: other, model_names: [other]}]
+recipes:
+  - name: other
+    routing: {signals: {classifiers: [{name: risk, type: llm, model: guard, labels: [A, B]}]}}
+global:
+  model_catalog:
+    embeddings: {semantic: {minilm_model_path: nowhere}}
+    modules: {classifier: {preference: {use_contrastive: false}}}
+    external: [{name: guard, llm_endpoint: {address: 127.0.0.1, port: 1}}]
+)",
+                              "f.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const OpenModel open = [](const std::string& directory) -> Result<ModelCache::Model> {
+    return fail(Code::kNotFound, "{}", directory);
+  };
+  const auto models = open_models(loaded->config, {.stand_in = false, .refuse = true}, open);
+  ASSERT_TRUE(models) << models.error().message;
+  std::map<std::string, std::vector<std::string>> labels;
+  for (const auto& [key, model] : models->classifiers) labels[key] = model->heads()[0].labels;
+  const std::map<std::string, std::vector<std::string>> expected{{"guard/risk", {"SAFE", "RISKY"}},
+                                                                 {"other:guard/risk", {"A", "B"}}};
+  EXPECT_EQ(labels, expected);
+  std::string notices;
+  for (const std::string& notice : models->notices) notices += notice + "\n";
+  EXPECT_EQ(notices,
+            "f.yaml: classifier signal \"lost\": there is no model \"nobody\" in "
+            "global.model_catalog.external; no condition on it matches\n"
+            "f.yaml: classifier signal \"one\": it needs at least two labels; no condition on it "
+            "matches\n"
+            "f.yaml: preference signals: no model of global.model_catalog.external has model_role: "
+            "preference; no condition on it matches\n");
+  // A name that the router adds for an algorithm has the judges at the top.
+  config::Recipe direct;
+  direct.name = fmt::format("{}fusion", config::kDirectRecipe);
+  direct.routing = loaded->config.routing;
+  loaded->config.recipes.push_back(direct);
+  const config::Routing& routing = loaded->config.recipes.back().routing;
+  EXPECT_EQ(judge_of(loaded->config, routing, routing.classifiers[0]).key, "guard/risk");
 }
 
 }  // namespace
