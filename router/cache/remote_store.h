@@ -12,7 +12,7 @@
 
 #include "router/cache/memory_store.h"
 #include "router/cache/remote.h"
-#include "router/stores/breaker.h"
+#include "router/upstream/breaker.h"
 
 namespace signalbox::cache {
 
@@ -59,7 +59,7 @@ class RemoteStore final : public Store {
 
   const std::unique_ptr<Remote> remote_;
   MemoryStore heads_;
-  stores::Breaker breaker_;
+  upstream::Breaker breaker_;
   std::atomic<bool> config_error_logged_{false};  // it has been logged
 
   std::mutex mutex_;

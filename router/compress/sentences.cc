@@ -142,8 +142,11 @@ class Vocabulary {
 
 class Splitter {
  public:
-  Splitter(std::string_view text, float tokens_max)
-      : text_(text), tokens_max_(tokens_max), bytes_max_(kTokenBytesMax * tokens_max) {}
+  Splitter(std::string_view text, float tokens_max, Numbers numbers)
+      : text_(text),
+        tokens_max_(tokens_max),
+        bytes_max_(kTokenBytesMax * tokens_max),
+        numbers_(numbers) {}
 
   void read(const Stretch& stretch) {
     at_ = begin_ = stretch.begin;
@@ -231,7 +234,7 @@ class Splitter {
     }
     const bool is_word = letters <= kWordLettersMax;
     count(is_word ? kTokensWord : static_cast<float>(at - at_) / kBytesToken);
-    add_term(number ? Hash() : hash);
+    add_term(number && numbers_ == Numbers::kAlike ? Hash() : hash);
     word_begin_ = at_;
     at_ = at;
   }
@@ -342,6 +345,7 @@ class Splitter {
 
   std::string_view text_;
   float tokens_max_, bytes_max_;
+  Numbers numbers_;
   size_t at_ = 0, begin_ = 0, end_ = 0;
   size_t word_begin_ = 0;  // start of the last word
   size_t marks_ = 0;       // bytes of consecutive punctuation
@@ -354,8 +358,8 @@ class Splitter {
 }  // namespace
 
 Sentences split_sentences(std::string_view text, std::span<const Stretch> stretches,
-                          float tokens_max) {
-  Splitter splitter(text, tokens_max);
+                          float tokens_max, Numbers numbers) {
+  Splitter splitter(text, tokens_max, numbers);
   for (const Stretch& stretch : stretches) splitter.read(stretch);
   return splitter.take();
 }

@@ -15,8 +15,7 @@ struct Sentence {
 };
 
 /// Terms are words in lower case and, for scripts without spaces between words, pairs of
-/// neighbouring characters. All numbers are one term, because lines that differ only in numbers
-/// have the same content. A 64-bit hash identifies a term.
+/// neighbouring characters. A 64-bit hash identifies a term.
 struct Sentences {
   std::vector<Sentence> sentences;  // in the order of the source
   std::vector<uint32_t> terms;      // values below `vocabulary`, in the order of the source
@@ -28,6 +27,10 @@ struct Sentences {
                                     sentence.terms_end - sentence.terms_begin);
   }
 };
+
+/// kAlike: all numbers are one term, because lines that differ only in numbers have the same
+/// content. kDistinct: each number is a term, as somebody needs who looks for one of them.
+enum class Numbers : uint8_t { kAlike, kDistinct };
 
 /// A part of the source that is read. No sentence spans two of them.
 struct Stretch {
@@ -42,6 +45,6 @@ struct Stretch {
 /// that no input, not even white space, makes a sentence longer than 32 * tokens_max + 80 bytes.
 /// The stretches must be in order, within the text, and end below 4 GiB.
 Sentences split_sentences(std::string_view text, std::span<const Stretch> stretches,
-                          float tokens_max);
+                          float tokens_max, Numbers numbers = Numbers::kAlike);
 
 }  // namespace signalbox::compress

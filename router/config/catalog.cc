@@ -255,9 +255,8 @@ constexpr Section kMcp{kMcpKeys};
 
 constexpr Key kPreferenceModelKeys[] = {
     boolean(FIELD(PreferenceModel, use_contrastive),
-            "Compare requests with the examples. Default: true.")
-        .not_built("without it, signals of type preference never match")
-        .unless("true yes on"),
+            "Compare requests with the examples (default), or let the model of "
+            "`global.model_catalog.external` with the role `preference` judge."),
     string(FIELD(PreferenceModel, embedding_model), "Model that compares.")
         .not_built("the router's own embedding model compares"),
     object(FIELD(PreferenceModel, prototype_scoring), kPrototypeScoring, kFromExamples),
@@ -359,29 +358,40 @@ constexpr Section kModules{kModulesKeys};
 
 using ExternalEndpoint = ExternalModel::Endpoint;
 
+constexpr std::string_view kOwnPrompt =
+    "the router writes the prompt, and the server applies its model's template";
+
 constexpr Key kExternalEndpointKeys[] = {
     string(FIELD(ExternalEndpoint, name), "Name of the endpoint."),
     string(FIELD(ExternalEndpoint, address), "Host."),
-    integer(FIELD(ExternalEndpoint, port), 0, 65535, "Port."),
-    word(FIELD(ExternalEndpoint, protocol), "http https", "Protocol."),
-    boolean(FIELD(ExternalEndpoint, use_chat_template), "Put the text into the template."),
-    string(FIELD(ExternalEndpoint, prompt_template), "Template of the prompt."),
+    integer(FIELD(ExternalEndpoint, port), 0, 65535, "Port. 0: that of the protocol."),
+    word(FIELD(ExternalEndpoint, protocol), "http https", "Protocol. Default: `http`."),
+    boolean(FIELD(ExternalEndpoint, use_chat_template), "Put the text into the template.")
+        .no_effect(kOwnPrompt)
+        .unless("true yes on"),
+    string(FIELD(ExternalEndpoint, prompt_template), "Template of the prompt.")
+        .no_effect(kOwnPrompt),
 };
 constexpr Section kExternalEndpoint{kExternalEndpointKeys};
 
 constexpr Key kExternalModelKeys[] = {
     string(FIELD(ExternalModel, name), "Name for signals."),
-    string(FIELD(ExternalModel, llm_provider), "API dialect."),
+    string(FIELD(ExternalModel, llm_provider), "API of the server: OpenAI's chat completions.")
+        .no_effect("the server is called by OpenAI's chat completions")
+        .unless("openai vllm"),
     string(FIELD(ExternalModel, model_role),
-           "`guardrail`, `classification`, `preference` and others."),
+           "`preference` judges preferences; others are for people."),
     object(FIELD(ExternalModel, llm_endpoint), kExternalEndpoint, "The server."),
     string(FIELD(ExternalModel, llm_model_name), "Name of the model."),
-    count(FIELD(ExternalModel, llm_timeout_seconds), "Time limit of a call, in seconds."),
-    string(FIELD(ExternalModel, parser_type), "How to read a reply."),
+    count(FIELD(ExternalModel, llm_timeout_seconds),
+          "Time limit of a call, in seconds. 0: 5 seconds."),
+    string(FIELD(ExternalModel, parser_type), "How to read a reply.")
+        .no_effect("a reply is a label, or a JSON object with one")
+        .unless("json auto simple"),
     share(FIELD(ExternalModel, threshold), "Least score."),
-    string(FIELD(ExternalModel, access_key), "API key."),
-    count(FIELD(ExternalModel, max_tokens), "Greatest length of a reply, in tokens."),
-    positive(FIELD(ExternalModel, temperature), "Temperature of a call."),
+    string(FIELD(ExternalModel, access_key), "API key, sent as a bearer token."),
+    count(FIELD(ExternalModel, max_tokens), "Greatest length of a reply, in tokens. 0: 64."),
+    positive(FIELD(ExternalModel, temperature), "Temperature of a call. Default: 0."),
 };
 constexpr Section kExternalModel{kExternalModelKeys};
 
@@ -424,8 +434,8 @@ constexpr Key kCatalogKeys[] = {
         "on it; the router's own head for the same task in its place (default), and the error "
         "if there is none; or none. --missing-models overrides it. Signalbox only."),
     object(FIELD(Config, modules), kModules, "Settings of each task."),
-    list(FIELD_AS("external", Config, external_models), kExternalModel, "Models on other servers.")
-        .not_built("these servers are not called"),
+    list(FIELD_AS("external", Config, external_models), kExternalModel,
+         "Language models on servers that judge requests."),
     named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
 };
 

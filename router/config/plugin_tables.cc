@@ -1,5 +1,6 @@
 // The settings of each plugin of a decision.
 
+#include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -115,39 +116,80 @@ constexpr Key kRequestControlsKeys[] = {
     string(FIELD(RequestControls, header), "Name of the header."),
     texts(FIELD(RequestControls, allowed), "Values that clients may send."),
     count(FIELD(RequestControls, max_ttl_seconds), "Greatest `ttl` of a client, in seconds."),
-    count(FIELD(RequestControls, max_target_tokens), "Greatest `target` of a client, in tokens.")
-        .not_built("the plugin context_compression would use it"),
+    count(FIELD(RequestControls, max_target_tokens), "Greatest `target` of a client, in tokens."),
 };
 constexpr Section kRequestControls{kRequestControlsKeys};
 
 using Compression = ContextCompressionPlugin;
 
+void read_budget(Reader& reader, const yaml::Node& node, std::optional<uint32_t>& out) {
+  if (node.kind == yaml::Kind::kScalar && ascii::iequals(node.scalar, "auto")) return;
+  int64_t tokens = 0;
+  if (read_integer(reader, node, "`auto` or a number of tokens", 1, 1'000'000'000, tokens))
+    out = static_cast<uint32_t>(tokens);
+}
+
+constexpr Key budget(At<std::optional<uint32_t>> at, std::string_view why) {
+  return key_of(at, Kind::kAnything, why).read_by<read_budget>();
+}
+
 constexpr Key kBudgetKeys[] = {
-    text(FIELD(Compression::Budget, trigger_tokens),
-         "Length from which a request is compressed, in tokens, or `auto`."),
-    text(FIELD(Compression::Budget, target_tokens), "Length to reach, in tokens, or `auto`."),
-    text(FIELD(Compression::Budget, reserve_output_tokens),
-         "Tokens to reserve for the reply, or `auto`."),
+    budget(FIELD(Compression::Budget, trigger_tokens),
+           "Shorter requests are kept, in tokens. `auto`: none."),
+    budget(FIELD(Compression::Budget, target_tokens),
+           "Length of a request to reach, in tokens. `auto`: each long result is shortened."),
+    budget(FIELD(Compression::Budget, reserve_output_tokens),
+           "Tokens of the model's context window to leave for the reply. `auto`: the client's "
+           "`max_tokens`."),
 };
 constexpr Section kBudget{kBudgetKeys};
 
-constexpr Key kTargetKeys[] = {
-    word(FIELD(Compression::Target, mode), "extractive preserve", "Shorten the text, or keep it."),
-    count(FIELD(Compression::Target, min_tokens), "Shorter texts are kept, in tokens."),
-    count(FIELD(Compression::Target, target_tokens), "Length of a shortened text, in tokens."),
+constexpr std::string_view kTargetModes = "extractive preserve recoverable";
+
+void check_target(Reader& reader, const yaml::Node& node, Compression::Target& target) {
+  if (target.min_tokens == 0 || target.target_tokens < target.min_tokens) return;
+  reader.at_key("target_tokens", [&] {
+    reader.error(node.line, fmt::format("expected less than min_tokens ({}), found {}",
+                                        target.min_tokens, target.target_tokens));
+  });
+}
+
+constexpr Key kMinTokensKey =
+    count(FIELD(Compression::Target, min_tokens), "Shorter texts are kept, in tokens.");
+constexpr Key kTargetTokensKey =
+    count(FIELD(Compression::Target, target_tokens), "Length of a shortened text, in tokens.");
+
+constexpr Key kToolOutputsKeys[] = {
+    word(FIELD(Compression::Target, mode), kTargetModes,
+         "Shorten results of earlier turns (default), or keep them.")
+        .not_built("the results are kept whole")
+        .unless("extractive preserve"),
+    kMinTokensKey,
+    kTargetTokensKey,
 };
-constexpr Section kTarget{kTargetKeys};
+constexpr Section kToolOutputs{kToolOutputsKeys, checked<check_target>};
+
+constexpr Key kOtherTargetKeys[] = {
+    word(FIELD(Compression::Target, mode), kTargetModes, "Shorten the text, or keep it.")
+        .not_built("the text is kept whole")
+        .unless("preserve"),
+    kMinTokensKey,
+    kTargetTokensKey,
+};
+constexpr Section kOtherTarget{kOtherTargetKeys};
 
 constexpr Key kTargetsKeys[] = {
-    object(FIELD(Compression::Targets, tool_outputs), kTarget, "Replies of tools."),
-    object(FIELD(Compression::Targets, history), kTarget, "Earlier turns."),
-    object(FIELD(Compression::Targets, rag), kTarget, "Documents that were added."),
-    object(FIELD(Compression::Targets, memory), kTarget, "Memories that were added."),
+    object(FIELD(Compression::Targets, tool_outputs), kToolOutputs, "Results of tools."),
+    object(FIELD(Compression::Targets, history), kOtherTarget, "Other messages of earlier turns."),
+    object(FIELD(Compression::Targets, rag), kOtherTarget, "Documents that were added."),
+    object(FIELD(Compression::Targets, memory), kOtherTarget, "Memories that were added."),
 };
 constexpr Section kTargets{kTargetsKeys};
 
 constexpr Key kScoringKeys[] = {
-    word(FIELD(Compression::Scoring, method), "bm25 embedding", "How to rank sentences."),
+    word(FIELD(Compression::Scoring, method), "bm25 embedding hybrid", "How to rank passages.")
+        .not_built("BM25 ranks the passages")
+        .unless("bm25"),
     string(FIELD(Compression::Scoring, embedding_model_ref), "Model, for `embedding`."),
 };
 constexpr Section kScoring{kScoringKeys};
@@ -165,14 +207,16 @@ constexpr Section kRecovery{kRecoveryKeys};
 
 constexpr Key kContextCompressionKeys[] = {
     enabled<Compression>(kLeavesRequest),
-    string(FIELD(Compression, mode), "`auto` and others."),
-    object(FIELD(Compression, budget), kBudget, "Lengths in tokens."),
+    word(FIELD(Compression, mode), "auto always",
+         "`always`: shorten results of any length above their target, in requests of any length."),
+    object(FIELD(Compression, budget), kBudget, "Lengths of a request."),
     object(FIELD(Compression, targets), kTargets, "Parts of the request to shorten."),
-    object(FIELD(Compression, scoring), kScoring, "How to choose the sentences to keep."),
-    object(FIELD(Compression, recovery), kRecovery, "Access to the omitted text."),
+    object(FIELD(Compression, scoring), kScoring, "How to choose the passages to keep."),
+    object(FIELD(Compression, recovery), kRecovery, "Access to the omitted text.")
+        .not_built("the model cannot request the omitted text"),
     object(FIELD(Compression, request_controls), kRequestControls, "Control by clients."),
     word(FIELD(Compression, failure_mode), "fail_open fail_closed",
-         "If it fails: send the request unchanged, or refuse it."),
+         "If the request stays longer than its target: send it, or refuse it."),
 };
 constexpr Section kContextCompression{kContextCompressionKeys};
 
@@ -493,8 +537,7 @@ constinit const Variant kPluginForms[15] = {
     {"fast_response", object(FIELD(Plugins, fast_response), kFastResponse, "")},
     {"response_cache response-cache semantic_cache semantic-cache",
      object(FIELD(Plugins, response_cache), kResponseCache, "")},
-    {"context_compression", object(FIELD(Plugins, context_compression), kContextCompression, "")
-                                .not_built("requests go on without it")},
+    {"context_compression", object(FIELD(Plugins, context_compression), kContextCompression, "")},
     {"tools", object(FIELD(Plugins, tools), kTools, "")},
     {"tool_selection", object(FIELD(Plugins, tool_selection), kToolSelection, "")},
     {"hallucination", object(FIELD(Plugins, hallucination), kHallucination, "")},

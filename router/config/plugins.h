@@ -82,13 +82,13 @@ struct ResponseCachePlugin {
 };
 
 struct ContextCompressionPlugin {
-  struct Budget {  // each a number of tokens, or "auto"
-    std::string trigger_tokens = "auto";
-    std::string target_tokens = "auto";
-    std::string reserve_output_tokens = "auto";
+  struct Budget {  // nullopt: "auto"
+    std::optional<uint32_t> trigger_tokens;
+    std::optional<uint32_t> target_tokens;
+    std::optional<uint32_t> reserve_output_tokens;
   };
   struct Target {
-    std::string mode;  // extractive or preserve
+    std::string mode;  // extractive, preserve or recoverable; "": the default of the target
     uint32_t min_tokens = 0;
     uint32_t target_tokens = 0;
   };

@@ -171,6 +171,9 @@ struct Routing {
 
 /// The name of the routing at the top of the file, for entrypoints.
 inline constexpr std::string_view kDefaultRecipe = "default";
+/// The name of a recipe that the router adds begins so: the routing at the top with only the
+/// decisions of one algorithm.
+inline constexpr std::string_view kDirectRecipe = "default:";
 
 /// A further routing, which an entrypoint selects by its model names.
 struct Recipe {

@@ -462,7 +462,7 @@ constexpr Key kClassifierKeys[] = {
     signal_name<ClassifierSignal>(),
     signal_description<ClassifierSignal>(),
     choice(FIELD(ClassifierSignal, type), kClassifierTypes,
-           "A model that the router runs, or a prompt to a language model, which is not built.")
+           "A model that the router runs, or a language model on a server.")
         .required(),
     text(FIELD(ClassifierSignal, model_path), "Model directory, for type `local`."),
     boolean(FIELD(ClassifierSignal, use_cpu), "Run the model on the processor.")
@@ -470,7 +470,8 @@ constexpr Key kClassifierKeys[] = {
         .unless("true yes on"),
     text(FIELD(ClassifierSignal, model), "One of `global.model_catalog.external`, for type `llm`."),
     string(FIELD(ClassifierSignal, instructions), "How to choose a label, for type `llm`."),
-    texts(FIELD(ClassifierSignal, labels), "Classes. Default: all classes of the model."),
+    texts(FIELD(ClassifierSignal, labels),
+          "Classes. Default: all classes of the model; for type `llm`, those of conditions."),
 };
 constexpr Section kClassifier{kClassifierKeys, checked<check_classifier>};
 

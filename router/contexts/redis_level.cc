@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "router/contexts/record.h"
 #include "router/contexts/zstd.h"
-#include "router/stores/breaker.h"
+#include "router/upstream/breaker.h"
 
 namespace signalbox::contexts {
 namespace {
@@ -277,7 +277,7 @@ class RedisLevel final : public SharedLevel {
   const std::string names_, pins_, log_;
   const std::string last_byte_;  // the index of the last byte of a head
   const std::string origin_ = new_origin();
-  stores::Breaker breaker_;
+  upstream::Breaker breaker_;
   std::mutex mutex_;
   std::string refusal_;  // the last error reply that was logged
 };

@@ -10,6 +10,7 @@
 #include "engine/discover.h"
 #include "engine/model_path.h"
 #include "engine/served_model.h"
+#include "router/models/judges.h"
 #include "router/models/remote_embedder.h"
 #include "router/models/shaped_embedder.h"
 #include "router/models/stand_ins.h"
@@ -221,6 +222,22 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
   return fail_in(
       fmt::format("{}: global.model_catalog.embeddings.semantic.endpoint", config.source),
       std::move(opened).error());
+}
+
+// Nothing is called before the first request.
+Result<void> open_judges(const config::Config& config, Models& models) {
+  for (const config::Routing* routing : config::routings_of(config)) {
+    for (Judge& judge : judges_of(config, *routing)) {
+      if (!judge.why.empty()) {
+        models.notices.push_back(fmt::format("{}: {}: {}; no condition on it matches",
+                                             config.source, judge.asker, judge.why));
+        continue;
+      }
+      SIGNALBOX_TRY(models.classifiers[judge.key],
+                    open_remote_classifier(*judge.server, std::move(judge.question)));
+    }
+  }
+  return {};
 }
 
 engine::Precision precision_of(config::ModelDtype dtype) {
@@ -435,6 +452,7 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
                       need.key, need.directory, directory));
     }
   }
+  SIGNALBOX_TRY_VOID(open_judges(config, models));
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;
   return models;

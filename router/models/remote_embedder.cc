@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -26,7 +25,6 @@ constexpr uint32_t kRetriesMax = 5;
 constexpr size_t kReplyBytesMax = size_t{64} << 20;
 constexpr size_t kReplyDepthMax = 16;
 constexpr size_t kDimensionMax = 1 << 16;
-constexpr size_t kIdleMax = 8;
 // The server truncates longer texts or refuses them; signals cut their texts to this many tokens.
 constexpr int32_t kTokensMax = 8192;
 
@@ -77,15 +75,15 @@ class RemoteEmbedder final : public engine::TextEmbedder {
  public:
   RemoteEmbedder(config::BackendRef to, std::string target, std::optional<std::string> key,
                  const config::EmbeddingEndpoint& endpoint)
-      : to_(std::move(to)),
+      : name_(to.name),
         target_(std::move(target)),
-        key_(std::move(key)),
         model_(endpoint.model),
         dimensions_(endpoint.dimensions),
         attempts_(1 + std::min(endpoint.max_retries, kRetriesMax)),
         limit_(endpoint.timeout_seconds == 0 ? kDefaultLimit
                                              : milliseconds{1000} * endpoint.timeout_seconds),
-        dim_(static_cast<int32_t>(endpoint.dimensions)) {}
+        dim_(static_cast<int32_t>(endpoint.dimensions)),
+        posters_(std::move(to), limit_, std::move(key)) {}
 
   // Asks the server for the width of its vectors.
   Result<void> learn_dim() {
@@ -93,7 +91,7 @@ class RemoteEmbedder final : public engine::TextEmbedder {
     const std::string_view word = "width";
     SIGNALBOX_TRY(std::string body, ask({&word, 1}, limit_));
     auto vectors = read_vectors(std::move(body), 1);
-    if (!vectors) return fail_in(to_.name, std::move(vectors).error());
+    if (!vectors) return fail_in(name_, std::move(vectors).error());
     dim_ = static_cast<int32_t>(vectors->front().size());
     return {};
   }
@@ -109,10 +107,10 @@ class RemoteEmbedder final : public engine::TextEmbedder {
     if (texts.empty()) return {};
     const auto left = patience.deadline - Clock::now();
     const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
-    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "{}: no time is left", to_.name);
+    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "{}: no time is left", name_);
     SIGNALBOX_TRY(std::string body, ask(texts, limit));
     if (auto read = read_embeddings_reply(std::move(body), texts.size(), out); !read)
-      return fail_in(to_.name, std::move(read).error());
+      return fail_in(name_, std::move(read).error());
     return {};
   }
 
@@ -130,46 +128,30 @@ class RemoteEmbedder final : public engine::TextEmbedder {
   Result<std::string> ask(std::span<const std::string_view> texts, milliseconds limit) const {
     const std::string body = request(texts);
     const auto until = Clock::now() + limit;
-    Result<std::string> out = fail(Code::kUpstream, "{}: no attempt was made", to_.name);
+    Result<std::string> out = fail(Code::kUpstream, "{}: no attempt was made", name_);
     for (uint32_t attempt = 0; attempt < attempts_; ++attempt) {
       const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
       if (left <= milliseconds{0}) break;
-      auto poster = take_idle();
-      auto reply = poster->ask(target_, "application/json", body, left, kReplyBytesMax);
+      auto reply = posters_.ask(target_, "application/json", body, left, kReplyBytesMax);
       if (!reply) {
         out = tl::unexpected<Error>(std::move(reply).error());  // the message names the server
         continue;
       }
-      keep(std::move(poster));
       if (reply->status == 200) return std::move(reply->body);
-      out = fail(Code::kUpstream, "{}: it returned status {}", to_.name, reply->status);
+      out = fail(Code::kUpstream, "{}: it returned status {}", name_, reply->status);
       if (reply->status < 500 && reply->status != 429) break;
     }
     return out;
   }
 
-  std::unique_ptr<upstream::Poster> take_idle() const {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return std::make_unique<upstream::Poster>(to_, limit_, key_);
-    auto out = std::move(idle_.back());
-    idle_.pop_back();
-    return out;
-  }
-  void keep(std::unique_ptr<upstream::Poster> poster) const {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
-  }
-
-  const config::BackendRef to_;
+  const std::string name_;
   const std::string target_;
-  const std::optional<std::string> key_;
   const std::string model_;
   const uint32_t dimensions_;  // that the server is asked for; 0: its own
   const uint32_t attempts_;
   const milliseconds limit_;
   int32_t dim_;
-  mutable std::mutex mutex_;  // guards idle_
-  mutable std::vector<std::unique_ptr<upstream::Poster>> idle_;
+  mutable upstream::PosterPool posters_;
 };
 
 }  // namespace

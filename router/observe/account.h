@@ -106,6 +106,11 @@ struct Account {
   std::vector<std::string> pii_types;
   bool pii = false;  // personal data caused the refusal
 
+  // The plugin context_compression: "whole", "shortened", "over_target", "not_run"; "":
+  // unused.
+  std::string_view compression;
+  uint64_t compression_saved = 0;  // estimated tokens
+
   // The client that spends. Never logged.
   std::string key, user, groups;
 

@@ -45,6 +45,8 @@ class Metrics {
   Family<Counter> decision_matches;
   Family<Histogram> decision_confidence;
   Family<Counter> pii_violations, jailbreaks;
+  // The plugin context_compression.
+  Family<Counter> compressions, compression_saved;
   // Reply checks.
   Family<Counter> guarded;
   Family<Histogram> guard_latency;

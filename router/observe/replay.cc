@@ -106,6 +106,10 @@ std::string account_json(const Account& a) {
     if (a.cost > 0) out.member("cost", a.cost);
   }
   write_calls(out, a);
+  if (!a.compression.empty()) {
+    out.member("context_compression", a.compression);
+    out.member("context_tokens_saved", static_cast<int64_t>(a.compression_saved));
+  }
   if (!a.grounding.empty()) out.member("hallucination", a.grounding);
   if (!a.response_jailbreak.empty()) out.member("response_jailbreak", a.response_jailbreak);
   if (a.guard_s > 0) out.member("guard_ms", a.guard_s * 1000);

@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include "base/counted.h"
+
 namespace signalbox::routing {
 namespace {
 
@@ -129,6 +131,10 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   if (!plan.guarded.pii_types.empty())
     headers.push_back({"x-vsr-pii-types", header_value(plan.guarded.pii_types)});
   add("x-vsr-tools-fallback", plan.tools.fallback);
+  if (plan.context.outcome != plugins::ContextOutcome::kWhole)
+    add("x-vsr-context-compression", plugins::name_of(plan.context.outcome));
+  if (plan.context.results > 0)
+    add("x-vsr-context-tokens-saved", fmt::format("{}", plan.context.saved()));
   if (!debug) return headers;
   if (!plan.tools.strategy.empty()) {
     add("x-vsr-tools-strategy", plan.tools.strategy);
@@ -152,6 +158,21 @@ std::vector<Header> error_headers() {
 
 namespace {
 
+std::string context_words(const plugins::ContextReport& report) {
+  std::string out;
+  if (report.results > 0) {
+    out = fmt::format("\n{} of tools shortened: about {} tokens instead of {}",
+                      counted(report.results, "result"), report.tokens_after, report.tokens_before);
+  }
+  if (report.outcome == plugins::ContextOutcome::kOverTarget)
+    out +=
+        fmt::format("\nContext compression: the request has about {} tokens, and its target is {}",
+                    report.tokens_after, report.target);
+  if (report.outcome == plugins::ContextOutcome::kNotRun)
+    out += "\nContext compression: there was no time for it";
+  return out;
+}
+
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
   if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
@@ -161,7 +182,7 @@ std::string model_words(const Plan& plan) {
     out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
   if (plan.reasoning == false) out += ", reasoning off";
   if (plan.injected_system_prompt) out += ", system prompt added";
-  return out;
+  return out + context_words(plan.context);
 }
 
 }  // namespace

@@ -169,10 +169,14 @@ struct Evaluation::State {
   }
 
   Result<void> run_model_signals(bool all) {
-    auto cheaper = run_model_signals(signals::Needs::kEmbedder, all);
-    auto costlier = run_model_signals(signals::Needs::kClassifier, all);
-    const bool overloaded = !costlier && costlier.error().code == Code::kOverloaded;
-    return cheaper || overloaded ? costlier : cheaper;
+    Result<void> first;
+    for (const auto needs :
+         {signals::Needs::kEmbedder, signals::Needs::kClassifier, signals::Needs::kServer}) {
+      auto done = run_model_signals(needs, all);
+      const bool overloaded = !done && done.error().code == Code::kOverloaded;
+      if (first || overloaded) first = std::move(done);
+    }
+    return first;
   }
 
   bool should_run(size_t index, signals::Needs needs, bool all) {

@@ -11,6 +11,7 @@
 #include "router/config/config.h"
 #include "router/learning/choice.h"
 #include "router/looper/voice.h"
+#include "router/plugins/context_compression/context_compression.h"
 #include "router/plugins/tools/report.h"
 #include "router/routing/selection/selection.h"
 #include "router/safety/pii/mask.h"
@@ -83,6 +84,7 @@ struct Plan {
   const config::Decision* loop = nullptr;
   std::vector<looper::Voice> voices;  // the models that it may call, in the decision's order
   plugins::Report tools;              // the selection of tools
+  plugins::ContextReport context;     // the results of tools that were shortened
   bool bypassed = false;              // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;       // in the order of the configuration's keys, projections last
   std::string body;                   // the client's bytes with the edits spliced in

@@ -18,7 +18,8 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
                  const decision::NumberOf& number_of)
     : config_(config), routing_(routing), difficulty_(routing, number_of) {
   for (const config::Recipe& recipe : config.recipes) {
-    if (&recipe.routing == &routing) needs_decision_ = recipe.name.starts_with(kDirectRecipe);
+    if (&recipe.routing == &routing)
+      needs_decision_ = recipe.name.starts_with(config::kDirectRecipe);
   }
   for (const config::Model& model : config.providers.models) {
     config::ModelRef ref;
@@ -237,7 +238,7 @@ void Planner::mark_needed(const PlanTarget& target, std::span<const decision::Va
 
 bool Planner::needs_models(const PlanTarget& target, const request::ChatRequest& request) const {
   const plugins::ToolSelector* tools = tool_selector_of(target, request);
-  return looks_for_pii(target) || masks_pii(target) || embeds(target) ||
+  return looks_for_pii(target) || masks_pii(target) || embeds(target) || compresses(target) ||
          (tools != nullptr && tools->compares());
 }
 
@@ -249,6 +250,7 @@ Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
     auto masked = mask(*target.decision->pii_mask, inputs, results);
     if (done) done = std::move(masked);
   }
+  if (compresses(target)) compress(target, inputs, results);
   const plugins::ToolSelector* tools = tool_selector_of(target, inputs.request());
   if (tools != nullptr && tools->compares()) {
     auto compared = tools->compare(inputs, results.tools);

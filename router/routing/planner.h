@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "router/models/models.h"
+#include "router/plugins/context_compression/context_compression.h"
 #include "router/plugins/pii/pii_mask.h"
 #include "router/plugins/reasoning/difficulty.h"
 #include "router/plugins/tools/tool_selection.h"
@@ -20,10 +21,6 @@
 #include "router/signals/pii_finder.h"
 
 namespace signalbox::routing {
-
-/// The name of a recipe that Router adds begins so: the routing at the top with only the decisions
-/// of one algorithm.
-inline constexpr std::string_view kDirectRecipe = "default:";
 
 /// The target of a plan: a decision, a model that the client named, or neither, which means the
 /// default model.
@@ -43,6 +40,8 @@ struct ModelResults {
   plugins::ToolSimilarities tools;     // to the user's text; not ready: not compared
   // The request with personal data masked; nullopt: not masked
   std::optional<plugins::Masked> masked;
+  // What can be left out of the request as it is masked, in both of its forms; nullopt: not found
+  std::optional<plugins::CompressedContext> context, native_context;
 };
 
 /// The name of a candidate's model at its server, which may be an adapter.
@@ -78,7 +77,7 @@ class Planner {
   /// Sets needed[number] for each unknown signal that could change the plan.
   void mark_needed(const PlanTarget& target, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
-  /// True if prepare() would run models.
+  /// True if prepare() would run models, or would read long texts.
   bool needs_models(const PlanTarget& target, const request::ChatRequest& request) const;
   /// Runs the models, which takes milliseconds. If a result is missing because of an error, plan()
   /// assumes the worst.
@@ -115,6 +114,11 @@ class Planner {
   bool looks_for_pii(const PlanTarget& target) const;
   static bool masks_pii(const PlanTarget& target);
   static bool checks_grounding(const PlanTarget& target);
+  static bool strips_tools(const PlanTarget& target);
+  static bool compresses(const PlanTarget& target);
+  void compress(const PlanTarget& target, const signals::Inputs& inputs,
+                ModelResults& results) const;
+  static Result<void> check_context(const PlanInputs& inputs, Plan& plan);
   bool embeds(const PlanTarget& target) const;
   const plugins::ToolSelector* tool_selector_of(const PlanTarget& target,
                                                 const request::ChatRequest& request) const;

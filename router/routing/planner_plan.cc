@@ -58,9 +58,10 @@ bool stays_native(request::Api api, const Plan& plan) {
          plan.jailbreak == nullptr && plan.response_cache == nullptr;
 }
 
-bool strips_tools(const config::Decision* decision) {
-  return decision != nullptr && decision->tools && plugins::removes_tools(*decision->tools) &&
-         decision->tools->strip_tool_history;
+/// Adds what context_compression leaves out.
+void add_edits(const std::optional<plugins::CompressedContext>& context,
+               std::vector<splice::Edit>& edits) {
+  if (context) edits.insert(edits.end(), context->edits.begin(), context->edits.end());
 }
 
 /// The effort that the client requests; "" if there is none.
@@ -246,6 +247,7 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
     plugins::add_system_prompt(*decision->system_prompt, native, body, edits);
   if (plan.reasoning)
     plugins::set_reasoning(native.api, *plan.reasoning, plan.reasoning_effort, body, edits);
+  add_edits(inputs.results.native_context, edits);
   body.finish(edits);
   return splice::apply(native.document.source(), std::move(edits));
 }
@@ -285,6 +287,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
                            effort.empty() ? config_.providers.default_reasoning_effort : effort,
                            body, edits);
   }
+  add_edits(inputs.results.context, edits);
   body.finish(edits);
   return splice::apply(document.source(), std::move(edits));
 }
@@ -385,9 +388,10 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     plugins::count(plan.tools);
   }
   set_reply_checks(inputs, plan);
-  const bool strips = strips_tools(decision);
+  const bool strips = strips_tools(inputs.target);
   const bool is_loop = plan.loop != nullptr || !one.empty();
   plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
+  SIGNALBOX_TRY_VOID(check_context(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));

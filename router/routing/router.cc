@@ -16,7 +16,7 @@ void add_direct_names(config::Config& config) {
   const config::Looper& looper = config.looper;
   const auto add = [&config](const std::vector<std::string>& names, std::string_view algorithm) {
     config::Recipe recipe;
-    recipe.name = fmt::format("{}{}", kDirectRecipe, algorithm);
+    recipe.name = fmt::format("{}{}", config::kDirectRecipe, algorithm);
     recipe.routing = config.routing;
     std::erase_if(recipe.routing.decisions, [algorithm](const config::Decision& decision) {
       return decision.algorithm.type != algorithm;

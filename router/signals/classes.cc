@@ -33,7 +33,7 @@ class ClassSignals : public SignalType {
   }
 
   std::string_view type() const override { return task_.type; }
-  Needs needs() const override { return Needs::kClassifier; }
+  Needs needs() const override { return task_.calls_server ? Needs::kServer : Needs::kClassifier; }
   size_t size() const override { return task_.signals.size(); }
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }

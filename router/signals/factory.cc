@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "router/models/judges.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/embedding.h"
 #include "router/signals/keyword.h"
@@ -117,14 +118,33 @@ class Factory {
     const config::PreferenceModel& model = config_.modules.classifier.preference;
     return add(routing_.preferences, [&]() -> SignalTypeResult {
       const auto names = names_of(routing_.preferences);
-      if (!model.use_contrastive)
-        return unavailable_signals("preference", names,
-                                   "preferences by a language model are not supported");
+      if (const auto judge = models::preference_judge(config_, routing_)) {
+        ClassTask task{.type = "preference", .signals = {}};
+        for (const std::string& name : names) add_class(task, name);
+        return judged(std::move(task), *judge);
+      }
       if (models_.embedder == nullptr)
         return unavailable_signals("preference", names, std::string(kNoEmbedder));
       return preference_signals(routing_.preferences, scaled(model.prototype_scoring),
                                 *models_.embedder);
     });
+  }
+
+  // Signals that a language model on a server decides.
+  std::unique_ptr<const SignalType> judged(ClassTask task, const models::Judge& judge) const {
+    task.calls_server = true;
+    ModelChoice choice{.why = judge.why};
+    if (choice.why.empty()) {
+      task.threshold = judge.server->threshold;
+      const auto found = models_.classifiers.find(judge.key);
+      if (found == models_.classifiers.end()) {
+        choice.why = "its server is not called here";
+      } else {
+        choice.model = found->second.get();
+        choice.labels = choice.model->heads()[0].labels;
+      }
+    }
+    return class_signals(std::move(task), std::move(choice));
   }
 
   // Margins between two similarities (complexity, jailbreak patterns) are not scaled.
@@ -322,9 +342,9 @@ class Factory {
   Result<void> classifiers() {
     for (const config::ClassifierSignal& signal : routing_.classifiers) {
       ClassTask task{.type = "classifier", .signals = {}, .threshold = 0};
+      const bool is_judged = signal.type == config::ClassifierSignal::Type::kLlm;
       ModelChoice choice;
-      choice.why = "classifiers that prompt a language model are not supported";
-      if (signal.type == config::ClassifierSignal::Type::kLocal) {
+      if (!is_judged) {
         SIGNALBOX_TRY(choice,
                       choose_classifier(signal.model_path, engine::HeadKind::kSequence, ""));
       }
@@ -336,7 +356,9 @@ class Factory {
       };
       add_labels(signal.labels.empty() ? choice.labels : signal.labels);
       add_labels(models::find_condition_labels(routing_, signal.name));
-      types_.push_back(class_signals(std::move(task), std::move(choice)));
+      types_.push_back(is_judged
+                           ? judged(std::move(task), models::judge_of(config_, routing_, signal))
+                           : class_signals(std::move(task), std::move(choice)));
     }
     return {};
   }

@@ -33,8 +33,9 @@ inline constexpr std::string_view kNotReadWhole =
     "the request is too long to be examined completely";
 
 /// The input that a type needs: only the request, or also a model. The order is that of cost and of
-/// evaluation: microseconds, one pass of a small network, passes of larger networks.
-enum class Needs : uint8_t { kRequest, kEmbedder, kClassifier };
+/// evaluation: microseconds, one pass of a small network, passes of larger networks, calls of a
+/// server.
+enum class Needs : uint8_t { kRequest, kEmbedder, kClassifier, kServer };
 
 /// Labels of a type's numbers in explanations. Empty: explanations leave the number out.
 struct Wording {

@@ -83,8 +83,8 @@ SignalTypeResult complexity_signals(const std::vector<config::ComplexitySignal>&
 SignalTypeResult reask_signals(const std::vector<config::ReaskSignal>& signals, double exponent);
 
 /// The preference with the nearest examples (or description, if it has no examples) matches from
-/// its threshold (0.5) up, if it is at least margin_threshold ahead of the next. Upstream can also
-/// query a language model, which is not supported here.
+/// its threshold (0.5) up, if it is at least margin_threshold ahead of the next. Preferences that a
+/// language model judges are class_signals().
 SignalTypeResult preference_signals(const std::vector<config::PreferenceSignal>& signals,
                                     const config::PrototypeScoring& scoring,
                                     const engine::TextEmbedder& embedder);
@@ -127,6 +127,7 @@ struct ClassTask {
   double threshold = 0.5;     // least probability of the best class
   std::string fallback = {};  // the signal that matches if no class reaches the threshold
   bool needs_answer = false;  // only a conversation that contains a model's answer is classified
+  bool calls_server = false;  // the classifier is a language model on a server
 };
 
 /// Score: the highest probability of the signal's classes for the user's last message. The signal

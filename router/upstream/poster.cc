@@ -13,6 +13,7 @@
 namespace signalbox::upstream {
 namespace {
 
+constexpr size_t kIdleMax = 8;
 constexpr size_t kReplyBytesMax = 1 << 20;  // of a reply that the caller discards
 
 http::Task<Result<PostReply>> exchange(const Backend& backend, const Call& call, size_t bytes_max) {
@@ -75,6 +76,30 @@ Result<PostReply> Poster::ask(std::string_view target, std::string_view type, st
   if (!outcome) interrupt.raise(Code::kDeadline);
   while (!outcome) impl_->loop.run_one();
   return *std::move(outcome);
+}
+
+PosterPool::PosterPool(config::BackendRef to, std::chrono::milliseconds limit,
+                       std::optional<std::string> api_key)
+    : to_(std::move(to)), limit_(limit), api_key_(std::move(api_key)) {}
+
+std::unique_ptr<Poster> PosterPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Poster>(to_, limit_, api_key_);
+  auto out = std::move(idle_.back());
+  idle_.pop_back();
+  return out;
+}
+
+// A poster whose exchange failed is not kept.
+Result<PostReply> PosterPool::ask(std::string_view target, std::string_view type,
+                                  std::string_view body, std::chrono::milliseconds limit,
+                                  size_t bytes_max) {
+  auto poster = take();
+  auto reply = poster->ask(target, type, body, limit, bytes_max);
+  if (!reply) return reply;
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
+  return reply;
 }
 
 }  // namespace signalbox::upstream

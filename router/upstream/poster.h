@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "router/config/config.h"
@@ -38,6 +40,26 @@ class Poster {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+/// Posters to one server for many threads: each post takes one that is idle. Thread-safe.
+class PosterPool {
+ public:
+  PosterPool(config::BackendRef to, std::chrono::milliseconds limit,
+             std::optional<std::string> api_key = std::nullopt);
+
+  /// See Poster::ask().
+  Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
+                        std::chrono::milliseconds limit, size_t bytes_max);
+
+ private:
+  std::unique_ptr<Poster> take();
+
+  const config::BackendRef to_;
+  const std::chrono::milliseconds limit_;
+  const std::optional<std::string> api_key_;
+  std::mutex mutex_;  // guards idle_
+  std::vector<std::unique_ptr<Poster>> idle_;
 };
 
 }  // namespace signalbox::upstream

@@ -15,7 +15,7 @@ namespace signalbox::decision {
 using NumberOf = std::function<uint32_t(const config::Rule& leaf)>;
 
 /// Returns the cost class of a number's evidence: 0 the request itself, 1 similarity, 2 a
-/// classifier.
+/// classifier, 3 a language model on a server.
 using StageOf = std::function<uint32_t(uint32_t number)>;
 
 /// Bounds on the stage of a node's match, if it matches.

@@ -82,7 +82,7 @@ TEST(RemoteStore, leaves_a_server_alone_that_fails_and_finds_it_again) {
   shared.down = true;
   ASSERT_TRUE(store.put(entry("b", {0, 1}), now()));
   EXPECT_TRUE(has(store, "b")) << "it waits to be written";
-  for (int i = 0; i < stores::Breaker::kFailuresMax; ++i) EXPECT_FALSE(store.find("a", now()));
+  for (int i = 0; i < upstream::Breaker::kFailuresMax; ++i) EXPECT_FALSE(store.find("a", now()));
   const int before = shared.asked;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(store.find("a", now()).error().code, Code::kIo);
   EXPECT_LE(shared.asked, before + 1);

@@ -300,7 +300,7 @@ routing:
       plugins:
         - {type: router_replay, configuration: {enabled: false}}
         - {type: tools, configuration: {mode: passthrough}}
-        - {type: context_compression, configuration: {enabled: true}}
+        - {type: context_compression, configuration: {recovery: {enabled: true}, targets: {history: {mode: extractive}}}}
 global:
   stores: {response_cache: {enabled: false}}
   services: {management_api: {auth: {mode: disabled}}}
@@ -309,8 +309,11 @@ zebra: 1
   EXPECT_EQ(
       notices_of(text),
       "f.yaml:5: routing.signals: unknown key \"keyword\"; did you mean \"keywords\"?\n"
-      "f.yaml:17: routing.decisions[2].plugins[2]: context_compression is not supported: requests "
-      "go on without it (docs/upstream.md)\n"
+      "f.yaml:17: routing.decisions[2].plugins[2].configuration.targets.history.mode: has no "
+      "effect: "
+      "the text is kept whole (docs/upstream.md)\n"
+      "f.yaml:17: routing.decisions[2].plugins[2].configuration.recovery: has no effect: the model "
+      "cannot request the omitted text (docs/upstream.md)\n"
       "f.yaml:21: unknown key \"zebra\" (known: version, listeners, providers, global, "
       "routing, entrypoints, "
       "recipes, setup)\n");

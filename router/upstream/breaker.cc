@@ -1,10 +1,10 @@
 // Counts failures in a row and remembers the time of the next attempt.
 
-#include "router/stores/breaker.h"
+#include "router/upstream/breaker.h"
 
 #include <algorithm>
 
-namespace signalbox::stores {
+namespace signalbox::upstream {
 
 bool Breaker::allows(TimePoint now) {
   const std::lock_guard lock(mutex_);
@@ -22,4 +22,4 @@ bool Breaker::tell(bool success, TimePoint now) {
   return before != (failures_ < kFailuresMax);
 }
 
-}  // namespace signalbox::stores
+}  // namespace signalbox::upstream

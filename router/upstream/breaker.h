@@ -5,7 +5,7 @@
 #include <chrono>
 #include <mutex>
 
-namespace signalbox::stores {
+namespace signalbox::upstream {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
@@ -28,4 +28,4 @@ class Breaker {
   TimePoint retry_at_ = {};
 };
 
-}  // namespace signalbox::stores
+}  // namespace signalbox::upstream

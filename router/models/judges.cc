@@ -1,0 +1,99 @@
+// The configuration is only read here; nothing is opened.
+
+#include "router/models/judges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "router/models/models.h"
+
+namespace signalbox::models {
+namespace {
+
+// Recipes may have signals of the same name. Those that the router adds have the signals at the
+// top.
+std::string recipe_prefix(const config::Config& config, const config::Routing& routing) {
+  for (const config::Recipe& recipe : config.recipes) {
+    if (&recipe.routing == &routing && !recipe.name.starts_with(config::kDirectRecipe))
+      return recipe.name + ":";
+  }
+  return "";
+}
+
+void find_server(const config::Config& config, const auto& is_it, Judge& out) {
+  const auto found = std::ranges::find_if(config.external_models, is_it);
+  if (found != config.external_models.end()) out.server = &*found;
+}
+
+void set_reason(std::string missing, Judge& out) {
+  if (out.server == nullptr) {
+    out.why = std::move(missing);
+  } else if (out.server->llm_endpoint.address.empty()) {
+    out.why = fmt::format("global.model_catalog.external \"{}\" has no llm_endpoint.address",
+                          out.server->name);
+  } else if (out.question.labels.size() < 2) {
+    out.why = "it needs at least two labels";
+  }
+}
+
+}  // namespace
+
+Judge judge_of(const config::Config& config, const config::Routing& routing,
+               const config::ClassifierSignal& signal) {
+  Judge out;
+  out.key = fmt::format("{}{}/{}", recipe_prefix(config, routing), signal.model, signal.name);
+  out.asker = fmt::format("classifier signal \"{}\"", signal.name);
+  out.question.instructions = signal.instructions;
+  const auto add = [&](const std::string& label) {
+    auto& labels = out.question.labels;
+    if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
+  };
+  for (const std::string& label : signal.labels) add(label);
+  for (const std::string& label : find_condition_labels(routing, signal.name)) add(label);
+  find_server(
+      config, [&](const auto& each) { return each.name == signal.model; }, out);
+  set_reason(fmt::format("there is no model \"{}\" in global.model_catalog.external", signal.model),
+             out);
+  return out;
+}
+
+std::optional<Judge> preference_judge(const config::Config& config,
+                                      const config::Routing& routing) {
+  if (routing.preferences.empty() || config.modules.classifier.preference.use_contrastive)
+    return std::nullopt;
+  Judge out;
+  out.asker = "preference signals";
+  out.question.instructions = fmt::format(
+      "The text is a user's request. The label is the preference that it shows; {} if it shows "
+      "none of the others.",
+      kNoPreference);
+  for (const config::PreferenceSignal& signal : routing.preferences) {
+    out.question.labels.push_back(signal.name);
+    std::string meaning = signal.description;
+    if (!signal.examples.empty())
+      meaning += fmt::format("{}for example \"{}\"", meaning.empty() ? "" : " ",
+                             fmt::join(signal.examples, "\", \""));
+    out.question.meanings.push_back(std::move(meaning));
+  }
+  out.question.labels.emplace_back(kNoPreference);
+  find_server(
+      config, [](const auto& each) { return ascii::iequals(each.model_role, "preference"); }, out);
+  set_reason("no model of global.model_catalog.external has model_role: preference", out);
+  out.key = fmt::format("{}{}/preference", recipe_prefix(config, routing),
+                        out.server == nullptr ? "" : out.server->name);
+  return out;
+}
+
+std::vector<Judge> judges_of(const config::Config& config, const config::Routing& routing) {
+  std::vector<Judge> out;
+  for (const config::ClassifierSignal& signal : routing.classifiers) {
+    if (signal.type == config::ClassifierSignal::Type::kLlm)
+      out.push_back(judge_of(config, routing, signal));
+  }
+  if (auto judge = preference_judge(config, routing)) out.push_back(*std::move(judge));
+  return out;
+}
+
+}  // namespace signalbox::models

@@ -1,0 +1,33 @@
+#pragma once
+// The signals of a routing that a language model on a server decides.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "router/config/config.h"
+#include "router/models/remote_classifier.h"
+
+namespace signalbox::models {
+
+/// A question and the server that answers it.
+struct Judge {
+  std::string key;    // in Models::classifiers
+  std::string asker;  // such as: classifier signal "risk"
+  const config::ExternalModel* server = nullptr;
+  RemoteQuestion question = {};
+  std::string why = {};  // the reason why nobody answers; "" if there is a server
+};
+
+/// The label of a text to which no preference applies.
+inline constexpr std::string_view kNoPreference = "none";
+
+/// Returns the judge of a signal of type `llm`.
+Judge judge_of(const config::Config& config, const config::Routing& routing,
+               const config::ClassifierSignal& signal);
+/// Returns the judge of the preferences; nullopt if there are none, or the embedder compares them.
+std::optional<Judge> preference_judge(const config::Config& config, const config::Routing& routing);
+/// Returns all judges of the routing.
+std::vector<Judge> judges_of(const config::Config& config, const config::Routing& routing);
+
+}  // namespace signalbox::models

@@ -1,0 +1,42 @@
+#pragma once
+// A classifier that is a language model on a server: it gets a text as data with a question about
+// it, and must answer with one of the labels.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "router/config/catalog.h"
+
+namespace signalbox::models {
+
+/// The question about a text.
+struct RemoteQuestion {
+  std::string instructions;           // how to choose a label; may be empty
+  std::vector<std::string> labels;    // at least two
+  std::vector<std::string> meanings;  // (labels), each may be empty; or none at all
+};
+
+/// Returns a model with one sequence head over the labels. It calls POST /v1/chat/completions of
+/// the server for each text and keeps the last 4,096 answers by text. Calls block; they end at the
+/// server's time limit or at the caller's deadline. After three failures in a row it fails at once
+/// for a second, then tries one call. Errors of a text: kUpstream, kDeadline; kTooLarge for more
+/// than eight windows of 32 KB. Errors contain neither the text nor the reply. Error here: kInvalid
+/// for a server without an address.
+Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
+    const config::ExternalModel& server, RemoteQuestion question);
+
+/// Returns the body of a call.
+std::string remote_question_body(const config::ExternalModel& server,
+                                 const RemoteQuestion& question, std::string_view text);
+
+/// Reads the body of a reply to scores, (labels). The content must be a label, in any case, with
+/// white space, quotes or a full stop around it; or a JSON object {"label", "confidence": 0 to 1?}.
+/// The confidence is 1 if the server states none; the other labels share the rest. Error:
+/// kUpstream.
+Result<std::vector<float>> read_remote_label(std::string body, std::span<const std::string> labels);
+
+}  // namespace signalbox::models
