@@ -21,6 +21,10 @@ if(SIGNALBOX_SANITIZE)
   # With sanitizers, g++ 12 reports false uses of uninitialised values in the inserted instructions.
   target_compile_options(signalbox_flags INTERFACE ${sanitize} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(signalbox_flags INTERFACE ${sanitize})
+  # g++ and clang have different ways to detect it.
+  if(SIGNALBOX_SANITIZE MATCHES "thread")
+    target_compile_definitions(signalbox_flags INTERFACE SIGNALBOX_THREAD_SANITIZER)
+  endif()
   # Takes a fifth of the time of the system's linker for programs of 200 MB.
   find_program(LLD ld.lld)
   if(LLD)

@@ -40,7 +40,7 @@ void Workers::for_each(int32_t count, const std::function<void(int32_t i, int32_
 
 void run_together(std::span<const std::function<void()>> steps) {
   if (steps.empty()) return;
-#if defined(__SANITIZE_THREAD__)
+#ifdef SIGNALBOX_THREAD_SANITIZER
   // The thread sanitizer does not understand how oneTBB passes tasks between threads. Plain threads
   // let it check the data that the steps share.
   std::vector<std::jthread> others;

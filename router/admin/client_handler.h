@@ -1,5 +1,5 @@
 #pragma once
-// What the router's own models answer to clients, with errors in OpenAI's format.
+// Replies of the router's own models to clients, with errors in OpenAI's format.
 
 #include "router/admin/classifiers.h"
 

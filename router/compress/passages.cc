@@ -20,7 +20,7 @@ constexpr float kLength = 0.75f;     // b of BM25
 // 8,500 tokens).
 constexpr float kNear = 0.85f;
 
-// What answers a question is often near what shares its words: the rows below a header.
+// The answer to a question is often near the text that shares its words: the rows below a header.
 std::vector<float> with_neighbours(const std::vector<float>& scores) {
   std::vector<float> near = scores;
   for (size_t i = 1; i < near.size(); ++i) near[i] = std::max(near[i], kNear * near[i - 1]);

@@ -143,8 +143,11 @@ Result<Store::Content> Store::page_in(const Context& context, uint64_t number, b
       ++stats_.misses;
       return not_found(context.key);
     }
-    // The context was or is being dropped, or it was in no other level and is gone.
-    if (found == entries_.end() || (is_missing && (is_changing || !is_below))) {
+    // The context was or is being dropped, or it was in no other level and is gone. The level below
+    // may also have given it up to the shared level during the read, where another router dropped
+    // it.
+    const bool was_below = is_below && found != entries_.end() && found->second.is_below;
+    if (found == entries_.end() || (is_missing && (is_changing || !was_below))) {
       ++stats_.misses;
       if (found != entries_.end() && !is_changing) erase(found);
       return not_found(context.key);

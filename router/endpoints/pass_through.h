@@ -19,7 +19,7 @@ struct OwnModels {
   std::map<std::string_view, admin::ClientHandler> handlers;  // by path
 };
 
-/// What `own` refers to must outlive the routes.
+/// The objects that `own` refers to must outlive the routes.
 std::vector<http::Route> pass_through_routes(const gateway::GatewayContext& context,
                                              const OwnModels& own);
 

@@ -1,5 +1,6 @@
 #pragma once
-// What the router reads in a request that passes as it is: the model's name, and the texts.
+// The parts that the router reads in a request that passes as it is: the model's name, and the
+// texts.
 
 #include <optional>
 #include <string>

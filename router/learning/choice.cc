@@ -68,7 +68,7 @@ std::optional<size_t> current_of(std::span<const Option> options, const Situatio
   return std::nullopt;
 }
 
-/// What protection does with the proposal. Precondition: protection is on, or the decision keeps
+/// Applies protection to the proposal. Precondition: protection is on, or the decision keeps
 /// its model.
 Report::Step protect(std::span<const Option> options, size_t proposal, std::string_view decision,
                      const Situation& situation, const Rules& rules, Report& report) {

@@ -22,7 +22,7 @@ struct Option {
   std::optional<double> score;  // the algorithm's, about 0 to 1; nullopt: it has none
 };
 
-/// What learning did with a choice, and why.
+/// The effect of learning on a choice, and its reason.
 struct Report {
   /// The words of the vLLM Semantic Router if it has them. "": the method is switched off.
   struct Step {

@@ -1,5 +1,5 @@
 #pragma once
-// Which model answers which conversation: a bounded table in memory. Its keys are digests, so that
+// The model of each conversation: a bounded table in memory. Its keys are digests, so that
 // no identifier of a client is kept.
 
 #include <chrono>

@@ -8,7 +8,7 @@ namespace signalbox::learning {
 namespace {
 
 constexpr double kPriorGood = 2, kPrior = 4;
-/// What a model loses if all verdicts were that it is more than was needed.
+/// The loss of a model whose verdicts all were that it is more than was needed.
 constexpr double kOverprovisionedMost = 0.03;
 
 }  // namespace

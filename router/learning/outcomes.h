@@ -1,5 +1,5 @@
 #pragma once
-// What was reported about answers, as a score for each model of a decision.
+// Reported outcomes of answers, as a score for each model of a decision.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What the configuration lets learning do for one decision.
+// The rules of the configuration about learning for one decision.
 
 #include <chrono>
 #include <string>

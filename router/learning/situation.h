@@ -1,5 +1,5 @@
 #pragma once
-// Which conversation a request continues, and whether results of tools came back with it.
+// The conversation that a request continues, and whether it brings results of tools.
 
 #include <cstddef>
 #include <functional>
@@ -14,13 +14,13 @@
 
 namespace signalbox::learning {
 
-/// What the process has learnt.
+/// The state that the process has learnt.
 struct Memory {
   Conversations conversations;
   Outcomes outcomes;
 };
 
-/// What identifies the conversation.
+/// The identity of the conversation.
 enum class Source : uint8_t { kNone, kConversationHeader, kSessionHeader, kFirstMessages };
 /// "none", "conversation_header", "session_header", "first_messages".
 std::string_view name_of(Source source);

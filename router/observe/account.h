@@ -55,7 +55,8 @@ struct Tokens {
   uint64_t reasoning = 0;  // of the completion
 };
 
-/// What a method of learning did with the choice of the model, and why. All texts are static.
+/// The effect of a method of learning on the choice of the model, and its reason. All texts are
+/// static.
 struct LearningStep {
   std::string_view method, action, reason;
 };

@@ -37,7 +37,7 @@ class Replay {
   std::optional<std::string> find_json(std::string_view id);
   size_t size();
 
-  /// Who answered a request.
+  /// The recipe, the decision and the model that a request was answered by.
   struct Answered {
     std::string recipe, decision, model;
   };

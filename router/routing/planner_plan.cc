@@ -325,7 +325,7 @@ Result<void> Planner::begin(const PlanInputs& inputs, Plan& plan) const {
     return {};
   }
   if (!decision->missing_plugins.empty()) {
-    return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which is not built yet",
+    return fail(Code::kUnsupported, "decision \"{}\" needs the plugin {}, which this router lacks",
                 decision->name, decision->missing_plugins.front());
   }
   return {};

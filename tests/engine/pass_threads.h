@@ -6,7 +6,7 @@
 
 namespace signalbox::engine {
 
-#if defined(__SANITIZE_THREAD__)
+#ifdef SIGNALBOX_THREAD_SANITIZER
 inline constexpr int32_t kPassThreads = 1;
 #else
 inline constexpr int32_t kPassThreads = 2;

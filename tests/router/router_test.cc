@@ -185,7 +185,7 @@ TEST_F(RouterTest, a_decision_with_a_missing_plugin_refuses_the_request) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().code, Code::kUnsupported);
   EXPECT_EQ(plan.error().message,
-            "decision \"blocked\" needs the plugin rag, which is not built yet");
+            "decision \"blocked\" needs the plugin rag, which this router lacks");
 }
 
 TEST_F(RouterTest, a_failing_model_is_reported_and_the_rest_stands) {

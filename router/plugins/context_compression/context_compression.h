@@ -24,7 +24,8 @@ enum class ContextOutcome : uint8_t {
 /// "whole", "shortened", "over_target", "not_run"; "" for kUnused.
 std::string_view name_of(ContextOutcome outcome);
 
-/// What the plugin did to a request, without its content. Tokens are estimated: four bytes are one.
+/// The effect of the plugin on a request, without its content. Tokens are estimated: four bytes are
+/// one.
 struct ContextReport {
   ContextOutcome outcome = ContextOutcome::kUnused;
   uint32_t results = 0;  // that were shortened

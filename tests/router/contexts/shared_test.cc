@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "router/contexts/pager.h"
 #include "tests/router/contexts/shared_site.h"
@@ -284,6 +286,52 @@ TEST(SharedStore, a_start_takes_what_others_have_dropped_off_the_disk_and_shares
   EXPECT_EQ(text_of(a.get(again, kNow + 30)), said("again"));
   EXPECT_TRUE(a.find(kept)->shared);
   EXPECT_EQ(folder.files().size(), 2U);
+}
+
+/// A level in memory that calls `before_get` before the next read.
+class WatchedLevel final : public Level {
+ public:
+  explicit WatchedLevel(std::function<void()>& before_get) : before_get_(before_get) {}
+  std::string_view name() const override { return level_->name(); }
+  bool is_durable() const override { return level_->is_durable(); }
+  Result<void> put(const Context& context, std::string_view content) override {
+    return level_->put(context, content);
+  }
+  Result<std::string> get(const Context& context) override {
+    if (const auto once = std::exchange(before_get_, nullptr)) once();
+    return level_->get(context);
+  }
+  Result<void> drop(const Key& key) override { return level_->drop(key); }
+  Result<void> pin(const Key& key, bool pinned) override { return level_->pin(key, pinned); }
+  Recovered recover() override { return level_->recover(); }
+  uint64_t bytes() const override { return level_->bytes(); }
+
+ private:
+  const std::unique_ptr<Level> level_ = packed_level();
+  std::function<void()>& before_get_;
+};
+
+TEST(SharedStore, one_that_is_given_up_and_dropped_during_a_read_is_not_damaged) {
+  Limits limits;
+  limits.idle_s = 10;
+  limits.local_idle_s = 100;
+  SharedMemory server;
+  std::function<void()> before_get;
+  Store a(limits, std::make_unique<WatchedLevel>(before_get), kNow,
+          std::make_unique<SharedDouble>(server));
+  Store b(limits, packed_level(), kNow, std::make_unique<SharedDouble>(server));
+  ASSERT_TRUE(a.follow(kNoWait, kNow));
+  ASSERT_TRUE(b.follow(kNoWait, kNow));
+  const Key key = put(a, said("x", 1000));
+  a.page(kNow + 10);
+  ASSERT_EQ(a.stats().below, 1U);
+  before_get = [&] {
+    a.page(kNow + 200);
+    EXPECT_EQ(a.stats().below, 0U);
+    EXPECT_TRUE(b.drop(key));
+  };
+  EXPECT_EQ(a.get(key, kNow + 10).error().code, Code::kNotFound);
+  EXPECT_EQ(a.stats().damaged, 0U);
 }
 
 /// A disk on which every read fails while `error` is set.

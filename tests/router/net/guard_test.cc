@@ -144,7 +144,7 @@ double ms_since(Clock::time_point then) {
 
 TEST(Guard, tells_of_a_made_up_number_while_upstream_is_silent) {
   std::promise<void> told;
-  Clock::time_point said;
+  std::atomic<Clock::time_point> said;
   Upstream upstream([&](Wire& wire, int) {
     const std::string received = wire.read_request();
     EXPECT_EQ(received.find("ccept-"), std::string::npos) << received;
