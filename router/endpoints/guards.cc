@@ -77,10 +77,11 @@ http::Task<std::optional<routing::Plan>> pass_guards(RequestScope& scope, const 
                                                      const config::Model& model) {
   const bool restricts = selection::restricts(model);
   if (restricts && (!endpoint.is_measured() || reading.is_unreadable)) {
-    const Error unread{Code::kInvalid,
-                       fmt::format("model: {} has a pii_policy: its servers get only requests "
-                                   "that the router reads: no files, images, token ids or counts",
-                                   json::quote_briefly(model.name))};
+    const Error unread{
+        Code::kInvalid,
+        fmt::format("model: {} has a pii_policy: its servers get only requests "
+                    "that the router reads: no files, images, token ids, queries or counts",
+                    json::quote_briefly(model.name))};
     co_await gateway::send_error(scope, unread);
     co_return std::nullopt;
   }

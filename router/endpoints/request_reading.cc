@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/ascii.h"
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "router/endpoints/multipart.h"
@@ -30,24 +31,37 @@ std::string& place_of(std::string_view name, RequestReading& out) {
   return is_one_of(kTexts, name) ? out.texts : out.others;
 }
 
+// Text that begins like a picture is still read, because nothing shows that it is none.
 void add_text(std::string_view text, std::string& to, RequestReading& out) {
-  if (text.starts_with("data:")) {
-    out.is_unreadable = true;
-    return;
-  }
+  if (text.starts_with("data:")) out.is_unreadable = true;
   to.append(text).append("\n");
 }
 
+// Numbers and names of members can be personal data, too.
 void add_texts(const json::Value& value, std::string& to, RequestReading& out) {
   if (value.is_string()) return add_text(value.text(), to, out);
+  if (value.is_number()) return add_text(value.raw(), to, out);
   for (const json::Value item : value.items()) {
     if (item.is_number()) out.is_unreadable = true;  // a token's id
     add_texts(item, to, out);
   }
   for (const json::Member member : value.members()) {
     if (is_one_of(kPictures, member.key)) out.is_unreadable = true;
+    add_text(member.key, to, out);
     add_texts(member.value, to, out);
   }
+}
+
+// Some servers ignore case, white space, NUL and the brackets of a list in a name. Such a name of
+// the model or of a text would be read there and not here.
+Result<void> check_name(std::string_view name) {
+  std::string plain;
+  for (const char c : ascii::lower_case(name)) {
+    if (ascii::is_alnum(c) || c == '_') plain += c;
+  }
+  if (plain == name || (plain != kModelField && !is_one_of(kTexts, plain))) return {};
+  return fail(Code::kInvalid, "{}: expected {}: some servers take one for the other",
+              json::quote_briefly(name), json::quote(plain));
 }
 
 Result<RequestReading> read_json(std::string body) {
@@ -64,8 +78,11 @@ Result<RequestReading> read_json(std::string body) {
     out.end = model->end();
   }
   for (const json::Member member : root.members()) {
+    SIGNALBOX_TRY_VOID(check_name(member.key));
     if (is_one_of(kPictures, member.key)) out.is_unreadable = true;
-    if (member.key != kModelField) add_texts(member.value, place_of(member.key, out), out);
+    if (member.key == kModelField) continue;
+    add_text(member.key, out.others, out);
+    add_texts(member.value, place_of(member.key, out), out);
   }
   return out;
 }
@@ -75,6 +92,7 @@ Result<RequestReading> read_fields(std::string_view body, std::string_view conte
   RequestReading out;
   out.is_form = true;
   for (const FormField& field : fields) {
+    SIGNALBOX_TRY_VOID(check_name(field.name));
     if (field.name == kModelField) {
       if (out.model) return fail(Code::kInvalid, "model: there are two");
       if (field.is_file || field.value.size() > kNameBytesMax)
@@ -83,8 +101,11 @@ Result<RequestReading> read_fields(std::string_view body, std::string_view conte
       out.begin = static_cast<size_t>(field.value.data() - body.data());
       out.end = out.begin + field.value.size();
     } else if (field.is_file) {
+      if (is_one_of(kTexts, field.name))
+        return fail(Code::kInvalid, "{}: expected a field with a text, not a file", field.name);
       out.is_unreadable = true;
     } else {
+      add_text(field.name, out.others, out);
       add_text(field.value, place_of(field.name, out), out);
     }
   }
@@ -97,8 +118,10 @@ Result<RequestReading> read_body(const http::Request& request) {
   if (request.headers.count("content-type") > 1)
     return fail(Code::kInvalid, "Content-Type: there are two");
   const std::string_view type = request.headers.find("content-type").value_or("");
-  if (is_multipart(type)) return read_fields(request.body, type);
-  return read_json(request.body);
+  Result<RequestReading> out =
+      is_multipart(type) ? read_fields(request.body, type) : read_json(request.body);
+  if (out && request.target.find('?') != std::string::npos) out->is_unreadable = true;
+  return out;
 }
 
 std::string with_model(std::string_view body, const RequestReading& reading,

@@ -15,11 +15,12 @@ struct RequestReading {
   size_t begin = 0, end = 0;         // the name in the body, with its quotes if that is JSON
   bool is_form = false;              // a form and not JSON
   std::string texts;                 // what a model works on, one text a line
-  std::string others;                // the other strings, such as `user`
-  bool is_unreadable = false;        // it has parts that are no text: files, images, token ids
+  std::string others;                // the other strings and numbers, and names of members
+  bool is_unreadable = false;        // it has more: files, images, token ids, a query
 };
 
-/// Errors: kInvalid for a body that is neither a JSON object nor a form, or that names two models.
+/// Errors: kInvalid for a body that is neither a JSON object nor a form, that names two models, or
+/// that servers may read in another way.
 Result<RequestReading> read_body(const http::Request& request);
 
 /// The request's body with another name of the model.

@@ -19,7 +19,7 @@ constexpr Endpoint kEndpoints[] = {
     {"POST", "/v1/moderations"},
     {.method = "POST", .path = "/v1/images/generations", .generates = true},
     {.method = "POST", .path = "/v1/images/edits", .generates = true},
-    {"POST", "/v1/images/variations"},
+    {.method = "POST", .path = "/v1/images/variations", .generates = true},
     {.method = "POST", .path = "/v1/audio/speech", .generates = true},
     {.method = "POST", .path = "/v1/audio/transcriptions", .generates = true},
     {.method = "POST", .path = "/v1/audio/translations", .generates = true},

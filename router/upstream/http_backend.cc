@@ -35,7 +35,8 @@ std::string HttpBackend::head_of(const Call& call) const {
   head.append(call.method).append(" ").append(outgoing_.target(call)).append(" HTTP/1.1\r\n");
   add("Host", address_);
   outgoing_.each(call, add);
-  if (call.method != "GET") add("Content-Length", std::to_string(call.body.size()));
+  if (call.method != "GET" || !call.body.empty())
+    add("Content-Length", std::to_string(call.body.size()));
   head.append("\r\n");
   return head;
 }

@@ -385,6 +385,20 @@ test("HEAD of a file has no body", async () => {
   assert.equal(reply.body.length, 0);
 });
 
+test("the body of a GET never reaches the server", async () => {
+  const inner = "DELETE /v1/files/victim HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+  for (const method of ["GET", "HEAD"]) {
+    for (const path of ["/v1/files", "/v1/files/file-1", "/v1/files/file-1/content", "/v1/batches"]) {
+      const before = server.requests.length;
+      await send(daemon.url, method, path, { "content-length": inner.length }, inner);
+      // A server that took the body for a request would have got it before this one.
+      assert.equal((await send(daemon.url, "GET", "/v1/files")).status, 200);
+      const methods = server.requests.slice(before).map((each) => `${each.method} ${each.body.length}`);
+      assert.deepEqual(methods, ["GET 0", "GET 0"], `${method} ${path}`);
+    }
+  }
+});
+
 test("guards read what something is made from, and only that", async () => {
   const before = server.requests.length;
   const image = await postJson("/v1/images/generations", { model: "painter", prompt: `draw ${kAccount}` });
@@ -393,6 +407,9 @@ test("guards read what something is made from, and only that", async () => {
   assert.match(JSON.parse(image.body).error.message, /No accounts/);
   assert.equal((await postJson("/v1/audio/speech", { model: "voice", input: kAccount, voice: "alloy" })).status, 403);
   assert.equal((await postForm(`${field("prompt", kAccount)}${field("model", "voice")}--B--\r\n`)).status, 403);
+  const disguised = { model: "painter", prompt: `data: draw ${kAccount}` };
+  assert.equal((await postJson("/v1/images/generations", disguised)).status, 403);
+  assert.equal((await postJson("/v1/images/generations", { model: "painter", prompt: "a cat", Prompt: kAccount })).status, 400);
   assert.equal(server.requests.length, before);
   assert.equal((await postJson("/v1/embeddings", { model: "embedder", input: kAccount })).status, 200);
 });
@@ -407,6 +424,9 @@ test("a model with a pii_policy gets only what was read", async () => {
   assert.equal(ids.status, 400);
   assert.match(JSON.parse(ids.body).error.message, /pii_policy/);
   assert.equal((await postForm(`${part('form-data; name="file"; filename="a"', "v")}${field("model", "private")}--B--\r\n`)).status, 400);
+  for (const input of [4111111111111111, { card: 4111111111111111 }, { "ada@b.example": 1 }])
+    assert.equal((await postJson("/v1/embeddings", { model: "private", input })).status, 403, JSON.stringify(input));
+  assert.equal((await postJson("/v1/embeddings?user=ada", { model: "private", input: "a" })).status, 400);
   assert.equal(server.requests.length, before);
 });
 

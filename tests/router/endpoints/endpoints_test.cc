@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json_writer.h"
 #include "router/endpoints/multipart.h"
 #include "router/endpoints/request_reading.h"
 #include "router/endpoints/table.h"
@@ -55,9 +56,48 @@ TEST(RequestReading, finds_the_texts_that_a_model_reads) {
       posted("application/json",
              R"({"model":"m","input":["a",{"text":"b"}],"n":1,"voice":"c","prompt":"d"})"));
   ASSERT_TRUE(reading);
-  EXPECT_EQ(reading->texts, "a\nb\nd\n");
-  EXPECT_EQ(reading->others, "c\n");
+  EXPECT_EQ(reading->texts, "a\ntext\nb\nd\n");
+  EXPECT_EQ(reading->others, "input\nn\n1\nvoice\nc\nprompt\n");
   EXPECT_FALSE(reading->is_unreadable);
+}
+
+TEST(RequestReading, reads_numbers_and_names_of_members) {
+  const auto reading =
+      read_body(posted("application/json", R"({"input":{"ada@b.example":4111111111111111}})"));
+  ASSERT_TRUE(reading);
+  EXPECT_NE(reading->texts.find("ada@b.example\n"), std::string::npos) << reading->texts;
+  EXPECT_NE(reading->texts.find("4111111111111111\n"), std::string::npos) << reading->texts;
+}
+
+TEST(RequestReading, reads_a_text_that_begins_like_a_picture) {
+  const auto reading = read_body(posted("application/json", R"({"prompt":"data: hello"})"));
+  ASSERT_TRUE(reading);
+  EXPECT_EQ(reading->texts, "data: hello\n");
+  EXPECT_TRUE(reading->is_unreadable);
+}
+
+TEST(RequestReading, does_not_read_a_query) {
+  http::Request request = posted("application/json", R"({"model":"m","input":"a"})");
+  request.target = "/v1/embeddings?user=ada";
+  EXPECT_TRUE(read_body(request)->is_unreadable);
+}
+
+TEST(RequestReading, refuses_names_that_a_server_may_take_for_others) {
+  for (const char* name : {"Model", "PROMPT", "model ", "model[]", "prompt[]", " input"}) {
+    const auto reading = read_body(
+        posted("application/json", R"({"model":"m","prompt":"p",)" + json::quote(name) + ":1}"));
+    ASSERT_FALSE(reading) << name;
+    EXPECT_TRUE(reading.error().message.starts_with(json::quote(name))) << reading.error().message;
+  }
+  EXPECT_TRUE(read_body(posted("application/json", R"({"model":"m","image[]":"i","n":1})")));
+}
+
+TEST(RequestReading, refuses_a_text_that_is_a_file) {
+  const auto reading = read_body(posted("multipart/form-data; boundary=B",
+                                        "--B\r\nContent-Disposition: form-data; name=\"prompt\"; "
+                                        "filename=\"a\"\r\n\r\nx\r\n--B--\r\n"));
+  ASSERT_FALSE(reading);
+  EXPECT_EQ(reading.error().message, "prompt: expected a field with a text, not a file");
 }
 
 TEST(RequestReading, reports_what_is_no_text) {
