@@ -58,7 +58,7 @@ OrFailure<std::string> one_of(const json::Value& root, std::string_view key, con
 OrFailure<std::string> optional_text(const json::Value& root, std::string_view key,
                                      size_t bytes_max) {
   const auto found = root.find(key);
-  if (!found) return std::string();
+  if (!found || found->is_null()) return std::string();
   if (!found->is_string() || found->text().size() > bytes_max) {
     return refused(400, kInvalid,
                    fmt::format("{}: expected a text of at most {} bytes", key, bytes_max));
@@ -76,7 +76,7 @@ OrFailure<Outcome> read_outcome(const json::Value& root) {
   SIGNALBOX_OR_FAIL(const std::string verdict, one_of(root, "verdict", learning::kVerdicts));
   out.verdict = *learning::verdict_of(verdict);
   out.target = kTargets.front();
-  if (root.find("target")) {
+  if (const auto target = root.find("target"); target && !target->is_null()) {
     SIGNALBOX_OR_FAIL(out.target, one_of(root, "target", kTargets));
   }
   SIGNALBOX_OR_FAIL(out.target_ref, optional_text(root, "target_ref", kReasonBytesMax));

@@ -372,7 +372,18 @@ constexpr Key kExternalEndpointKeys[] = {
     string(FIELD(ExternalEndpoint, prompt_template), "Template of the prompt.")
         .no_effect(kOwnPrompt),
 };
-constexpr Section kExternalEndpoint{kExternalEndpointKeys};
+
+void check_external_endpoint(Reader& reader, const yaml::Node& node, ExternalEndpoint& endpoint) {
+  if (endpoint.address.empty() || is_host_alone(endpoint.address)) return;
+  reader.at_key("address", [&] {
+    reader.error(node.find("address")->line,
+                 fmt::format("expected a host without a scheme, a port or brackets, found \"{}\"; "
+                             "the keys port and protocol set the others",
+                             endpoint.address));
+  });
+}
+
+constexpr Section kExternalEndpoint{kExternalEndpointKeys, checked<check_external_endpoint>};
 
 constexpr Key kExternalModelKeys[] = {
     string(FIELD(ExternalModel, name), "Name for signals."),
@@ -382,7 +393,7 @@ constexpr Key kExternalModelKeys[] = {
     string(FIELD(ExternalModel, model_role),
            "`preference` judges preferences; others are for people."),
     object(FIELD(ExternalModel, llm_endpoint), kExternalEndpoint, "The server."),
-    string(FIELD(ExternalModel, llm_model_name), "Name of the model."),
+    text(FIELD(ExternalModel, llm_model_name), "Name of the model.").required(),
     count(FIELD(ExternalModel, llm_timeout_seconds),
           "Time limit of a call, in seconds. 0: 5 seconds."),
     string(FIELD(ExternalModel, parser_type), "How to read a reply.")
@@ -393,7 +404,15 @@ constexpr Key kExternalModelKeys[] = {
     count(FIELD(ExternalModel, max_tokens), "Greatest length of a reply, in tokens. 0: 64."),
     positive(FIELD(ExternalModel, temperature), "Temperature of a call. Default: 0."),
 };
-constexpr Section kExternalModel{kExternalModelKeys};
+
+void check_external_model(Reader& reader, const yaml::Node& node, ExternalModel& model) {
+  if (is_header_value(model.access_key)) return;
+  reader.at_key("access_key", [&] {
+    reader.error(node.find("access_key")->line, "expected one line without control characters");
+  });
+}
+
+constexpr Section kExternalModel{kExternalModelKeys, checked<check_external_model>};
 
 constexpr Key kKbSourceKeys[] = {
     text(FIELD(KnowledgeBase::Source, path), "Folder of the knowledge base.").required(),

@@ -112,6 +112,10 @@ std::string written(std::string_view host, uint16_t port) {
   return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+bool is_host_alone(std::string_view text) {
+  return is_host(text) || is_ipv6(text);
+}
+
 bool is_own_header(std::string_view name) {
   return std::any_of(kOwnHeaders.begin(), kOwnHeaders.end(),
                      [&](std::string_view own) { return ascii::iequals(own, name); });

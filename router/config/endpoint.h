@@ -25,6 +25,9 @@ Result<Endpoint> parse_base_url(std::string_view text);
 /// Writes "host:port" or "[IPv6]:port".
 std::string written(std::string_view host, uint16_t port);
 
+/// True for a name or an address of a host; IPv6 without its brackets.
+bool is_host_alone(std::string_view text);
+
 /// True for a token of RFC 9110.
 bool is_header_name(std::string_view name);
 /// True for a header that the router sets itself in the requests that it sends; any case.

@@ -16,6 +16,9 @@ namespace signalbox::config {
 /// A longer file is refused. Unit: bytes.
 inline constexpr size_t kFileBytesMax = size_t{16} << 20;
 
+/// The answer of a judge of preferences if none of them applies; no preference may have its name.
+inline constexpr std::string_view kNoPreference = "none";
+
 struct Loaded {
   Config config;
   /// One line each: "config.yaml:34: global.stores.memory: has no effect: nothing is remembered

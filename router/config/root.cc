@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/config/load.h"
 #include "router/config/sections.h"
 
@@ -115,6 +116,31 @@ void check_files_model(Reader& reader, const yaml::Node& root, const Config& con
   });
 }
 
+// A judge of preferences has an answer for the case that none of them applies.
+void check_preferences(Reader& reader, const yaml::Node& node, const std::string& path) {
+  const yaml::Node* routing = node.find("routing");
+  const yaml::Node* signals = routing == nullptr ? nullptr : routing->find("signals");
+  const yaml::Node* preferences = signals == nullptr ? nullptr : signals->find("preferences");
+  if (preferences == nullptr) return;
+  for (size_t i = 0; i < preferences->items.size(); ++i) {
+    const yaml::Node* name = preferences->items[i].find("name");
+    if (name == nullptr || !ascii::iequals(name->scalar, kNoPreference)) continue;
+    reader.at_key(fmt::format("{}routing.signals.preferences[{}].name", path, i), [&] {
+      reader.error(name->line, fmt::format("\"{}\" is the judge's answer if no preference applies; "
+                                           "expected another name",
+                                           name->scalar));
+    });
+  }
+}
+
+void check_judged_preferences(Reader& reader, const yaml::Node& node, const Config& config) {
+  if (config.modules.classifier.preference.use_contrastive) return;
+  check_preferences(reader, node, "");
+  const yaml::Node* recipes = node.find("recipes");
+  for (size_t i = 0; recipes != nullptr && i < recipes->items.size(); ++i)
+    check_preferences(reader, recipes->items[i], fmt::format("recipes[{}].", i));
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
@@ -123,6 +149,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_answers(reader, node, config);
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
+  check_judged_preferences(reader, node, config);
   note_foreign_thresholds(node, config);
   bind_listeners(node, config);
 }

@@ -370,7 +370,7 @@ constexpr Key kPreferenceKeys[] = {
     string(FIELD(PreferenceSignal, description), "The preference, as text for models."),
     texts(FIELD(PreferenceSignal, examples), "Requests that show the preference."),
     number(FIELD(PreferenceSignal, threshold), -1, 1,
-           "Least similarity that matches. 0: the default."),
+           "Least similarity, or confidence of a judge, that matches. 0: the default."),
 };
 constexpr Section kPreference{kPreferenceKeys};
 

@@ -81,6 +81,8 @@ size_t Outcomes::reset() {
   const std::lock_guard lock(mutex_);
   const size_t count = tallies_.size();
   tallies_.clear();
+  claimed_.clear();
+  keys_.clear();
   return count;
 }
 

@@ -63,7 +63,7 @@ class Outcomes {
   };
   /// By decision and model.
   std::vector<Line> lines() const;
-  /// Forgets all verdicts, but no key. Returns how many models had some.
+  /// Forgets all verdicts and keys. Returns how many models had some.
   size_t reset();
 
  private:

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "router/config/load.h"
 #include "router/models/models.h"
 
 namespace signalbox::models {
@@ -68,7 +69,7 @@ std::optional<Judge> preference_judge(const config::Config& config,
   out.question.instructions = fmt::format(
       "The text is a user's request. The label is the preference that it shows; {} if it shows "
       "none of the others.",
-      kNoPreference);
+      config::kNoPreference);
   for (const config::PreferenceSignal& signal : routing.preferences) {
     out.question.labels.push_back(signal.name);
     std::string meaning = signal.description;
@@ -77,7 +78,7 @@ std::optional<Judge> preference_judge(const config::Config& config,
                              fmt::join(signal.examples, "\", \""));
     out.question.meanings.push_back(std::move(meaning));
   }
-  out.question.labels.emplace_back(kNoPreference);
+  out.question.labels.emplace_back(config::kNoPreference);
   find_server(
       config, [](const auto& each) { return ascii::iequals(each.model_role, "preference"); }, out);
   set_reason("no model of global.model_catalog.external has model_role: preference", out);

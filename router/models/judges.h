@@ -19,9 +19,6 @@ struct Judge {
   std::string why = {};  // the reason why nobody answers; "" if there is a server
 };
 
-/// The label of a text to which no preference applies.
-inline constexpr std::string_view kNoPreference = "none";
-
 /// Returns the judge of a signal of type `llm`.
 Judge judge_of(const config::Config& config, const config::Routing& routing,
                const config::ClassifierSignal& signal);

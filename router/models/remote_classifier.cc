@@ -34,11 +34,34 @@ constexpr size_t kWindowsAtOnceMax = 8;
 constexpr size_t kBytesOfToken = 128;
 constexpr int32_t kTokensOfWindow = 256;
 
-std::string_view trimmed_label(std::string_view text) {
-  constexpr std::string_view kAround = " \t\r\n\"'`.*";
-  const size_t begin = text.find_first_not_of(kAround);
+std::string_view trimmed(std::string_view text, std::string_view around) {
+  const size_t begin = text.find_first_not_of(around);
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kAround) - begin + 1);
+  return text.substr(begin, text.find_last_not_of(around) - begin + 1);
+}
+
+std::string_view trimmed_label(std::string_view text) {
+  return trimmed(text, " \t\r\n\"'`.*");
+}
+
+/// The answer behind the model's thoughts and without the fence around it.
+std::string_view bare_answer(std::string_view text) {
+  constexpr std::string_view kThoughtsEnd = "</think>", kFence = "```", kLanguage = "json";
+  if (const size_t end = text.rfind(kThoughtsEnd); end != std::string_view::npos)
+    text.remove_prefix(end + kThoughtsEnd.size());
+  text = trimmed(text, " \t\r\n");
+  if (text.size() < 2 * kFence.size() || !text.starts_with(kFence) || !text.ends_with(kFence))
+    return text;
+  text = text.substr(kFence.size(), text.size() - 2 * kFence.size());
+  if (text.starts_with(kLanguage) && text.find_first_of("\r\n") == kLanguage.size())
+    text.remove_prefix(kLanguage.size());
+  return text;
+}
+
+/// A request that the server does not accept shows that the server works. Another text may fare
+/// better.
+bool is_refusal(int status) {
+  return status == 400 || status == 413 || status == 422;
 }
 
 Result<std::vector<float>> scores_of(std::string_view label, double confidence,
@@ -46,8 +69,8 @@ Result<std::vector<float>> scores_of(std::string_view label, double confidence,
   const auto found = std::ranges::find_if(
       labels, [&](const std::string& each) { return ascii::iequals(trimmed_label(each), label); });
   if (found == labels.end()) return fail(Code::kUpstream, "the reply is none of the labels");
-  const auto rest = static_cast<float>((1 - confidence) / static_cast<double>(labels.size() - 1));
-  std::vector<float> out(labels.size(), rest);
+  // The others get no share of the rest: the judge has not chosen them.
+  std::vector<float> out(labels.size(), 0);
   out[static_cast<size_t>(found - labels.begin())] = static_cast<float>(confidence);
   return out;
 }
@@ -168,20 +191,21 @@ class RemoteClassifier final : public engine::TextModel {
     if (!breaker_.allows(Clock::now()))
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
-    auto scores = call(text, limit);
-    breaker_.tell(scores.has_value(), Clock::now());
+    const auto reply =
+        posters_.ask("/v1/chat/completions", "application/json",
+                     remote_question_body(server_, question_, text), limit, kAnswerBytesMax);
+    // Clients write the texts. An invalid answer to one must not stop the calls for the others.
+    breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
+    auto scores = read(reply);
     if (!scores) return fail_in(name_, std::move(scores).error());
     recent_.keep(digest, *scores);
     return scores;
   }
 
-  Result<std::vector<float>> call(std::string_view text, milliseconds limit) const {
-    SIGNALBOX_TRY(
-        upstream::PostReply reply,
-        posters_.ask("/v1/chat/completions", "application/json",
-                     remote_question_body(server_, question_, text), limit, kAnswerBytesMax));
-    if (reply.status != 200) return fail(Code::kUpstream, "it returned status {}", reply.status);
-    return read_remote_label(std::move(reply.body), question_.labels);
+  Result<std::vector<float>> read(const Result<upstream::PostReply>& reply) const {
+    if (!reply) return tl::unexpected<Error>(reply.error());
+    if (reply->status != 200) return fail(Code::kUpstream, "it returned status {}", reply->status);
+    return read_remote_label(reply->body, question_.labels);
   }
 
   const config::ExternalModel server_;
@@ -235,7 +259,7 @@ Result<std::vector<float>> read_remote_label(std::string body,
   const auto message = (*choices->items().begin()).find("message");
   const auto content = message ? message->find("content") : std::nullopt;
   if (!content || !content->is_string()) return wrong();
-  const std::string_view text = content->text();
+  const std::string_view text = bare_answer(content->text());
   const auto object = text.find('{') == std::string_view::npos
                           ? Result<json::Document>(fail(Code::kInvalid, ""))
                           : json::Document::parse(std::string(text), {.bytes = kAnswerBytesMax});

@@ -22,10 +22,10 @@ struct RemoteQuestion {
 
 /// Returns a model with one sequence head over the labels. It calls POST /v1/chat/completions of
 /// the server for each text and keeps the last 4,096 answers by text. Calls block; they end at the
-/// server's time limit or at the caller's deadline. After three failures in a row it fails at once
-/// for a second, then tries one call. Errors of a text: kUpstream, kDeadline; kTooLarge for more
-/// than eight windows of 32 KB. Errors contain neither the text nor the reply. Error here: kInvalid
-/// for a server without an address.
+/// server's time limit or at the caller's deadline. After three failures of the server in a row
+/// it fails at once for a second, then tries one call; an invalid answer is none of the server.
+/// Errors of a text: kUpstream, kDeadline; kTooLarge for more than eight windows of 32 KB. Errors
+/// contain neither the text nor the reply. Error here: kInvalid for a server without an address.
 Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
     const config::ExternalModel& server, RemoteQuestion question);
 
@@ -35,8 +35,8 @@ std::string remote_question_body(const config::ExternalModel& server,
 
 /// Reads the body of a reply to scores, (labels). The content must be a label, in any case, with
 /// white space, quotes or a full stop around it; or a JSON object {"label", "confidence": 0 to 1?}.
-/// The confidence is 1 if the server states none; the other labels share the rest. Error:
-/// kUpstream.
+/// Either may stand in a fence (```json) and behind thoughts that end with </think>. The confidence
+/// is 1 if the server states none; the other labels have 0. Error: kUpstream.
 Result<std::vector<float>> read_remote_label(std::string body, std::span<const std::string> labels);
 
 }  // namespace signalbox::models

@@ -33,10 +33,12 @@ Planner::Candidates Planner::voice(const PlanTarget& target, std::string_view na
 }
 
 // The model that must get the results of the tools that it has called; null if there is none. A
-// model that the client names is its own choice.
+// model that the client names is its own choice. A spent budget comes first: a loop of tools would
+// go on at the price that the budget forbids.
 const learning::Answerer* Planner::tool_caller(const PlanInputs& inputs) const {
   const learning::Situation* situation = inputs.conditions.learning;
-  if (situation == nullptr || inputs.target.bypassed || !inputs.conditions.voice.empty())
+  if (situation == nullptr || inputs.target.bypassed || inputs.conditions.cheapest ||
+      !inputs.conditions.voice.empty())
     return nullptr;
   return learning::tool_caller(*situation,
                                learning::rules_of(config_.router.learning, inputs.target.decision));

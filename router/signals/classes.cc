@@ -38,8 +38,10 @@ class ClassSignals : public SignalType {
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }
   std::string_view stand_in() const override { return classifier_.stand_in; }
-  std::optional<double> threshold(size_t) const override {
-    return task_.threshold > 0 ? std::optional(task_.threshold) : std::nullopt;
+  std::optional<double> threshold(size_t signal) const override {
+    const double own = task_.signals[signal].threshold;
+    const double least = own > 0 ? own : task_.threshold;
+    return least > 0 ? std::optional(least) : std::nullopt;
   }
   bool is_moot(const request::ChatRequest& request) const override {
     const std::string_view text = request.user_text();
@@ -62,11 +64,13 @@ class ClassSignals : public SignalType {
     if (scores.empty()) return {};
     const auto best =
         static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-    const bool sure = scores[best] >= task_.threshold;
     for (uint32_t i = 0; i < task_.signals.size(); ++i) {
       const std::vector<size_t>& classes = classes_[i];
       for (const size_t c : classes) out[i].score = std::max<double>(out[i].score, scores[c]);
       const bool is_best = std::find(classes.begin(), classes.end(), best) != classes.end();
+      // Without a score there is no best class. A score of 0.9 reaches 0.9, rounded alike.
+      const auto least = static_cast<float>(threshold(i).value_or(0));
+      const bool sure = scores[best] > 0 && scores[best] >= least;
       out[i].matched = sure ? is_best : task_.signals[i].name == task_.fallback;
       if (!out[i].matched) continue;
       out[i].confidence = std::clamp<double>(out[i].score, 0.0, 1.0);

@@ -120,7 +120,8 @@ class Factory {
       const auto names = names_of(routing_.preferences);
       if (const auto judge = models::preference_judge(config_, routing_)) {
         ClassTask task{.type = "preference", .signals = {}};
-        for (const std::string& name : names) add_class(task, name);
+        for (const config::PreferenceSignal& signal : routing_.preferences)
+          task.signals.push_back({signal.name, {signal.name}, signal.threshold});
         return judged(std::move(task), *judge);
       }
       if (models_.embedder == nullptr)

@@ -121,6 +121,7 @@ struct ClassTask {
   struct Signal {
     std::string name;
     std::vector<std::string> classes;  // compared without case; "-" and "_" equal a space
+    double threshold = 0;              // 0: that of the task
   };
   std::string type;
   std::vector<Signal> signals;

@@ -16,6 +16,7 @@ const server = (name, role, port) => `
           llm_model_name: judge-1
           llm_timeout_seconds: 1
           access_key: secret-of-the-judge
+          threshold: 0.5
           max_tokens: 16`;
 
 before(async () => {
@@ -39,7 +40,7 @@ routing:
       - {name: lost, type: llm, model: nobody, labels: [YES, NO]}
     preferences:
       - {name: terse, description: "Users who want short answers.", examples: [keep it short]}
-      - {name: chatty, description: "Users who want a talk."}
+      - {name: chatty, description: "Users who want a talk.", threshold: 0.9}
   decisions:
     - {name: greeting, priority: 9, rules: {type: keyword, name: hello}, modelRefs: [{model: plain}]}
     - {name: risky, priority: 8, rules: {type: classifier, name: risk, label: RISKY}, modelRefs: [{model: careful}]}
@@ -118,7 +119,33 @@ test("an answer that is none of the labels is no answer", async () => {
     assert.deepEqual(await decide(`Erase disk ${text}.`), { decision: null, degraded: "error" });
   }
   judgeSays("RISKY");
-  assert.equal((await decide("Erase disk three.")).decision, "risky"); // a success after two failures
+  assert.equal((await decide("Erase disk three.")).decision, "risky");
+});
+
+test("texts that get no valid answer do not switch the judge off for others", async () => {
+  judgeSays("I cannot help with that.");
+  for (let i = 0; i < 4; ++i) assert.equal((await decide(`Provoke an essay, ${i}.`)).degraded, "error");
+  assert.equal(calls, 4);
+  judge.answer = () => ({ status: 400, body: { error: { message: "too long" } } });
+  for (let i = 0; i < 4; ++i) assert.equal((await decide(`Exceed the context, ${i}.`)).degraded, "error");
+  judgeSays("RISKY");
+  assert.equal((await decide("Erase disk four.")).decision, "risky");
+});
+
+test("a confidence below the threshold selects nothing, and no other label", async () => {
+  const matched = async (text, risk, taste) => {
+    judgeSays(risk, taste);
+    const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, { method: "POST", body: JSON.stringify({ text, all: true }) });
+    const { signals } = await answer.json();
+    return Object.entries({ ...signals.classifier, ...signals.preference }).filter(([, each]) => each.matched).map(([name]) => name);
+  };
+  const sure = (label, confidence) => JSON.stringify({ label, confidence });
+  assert.deepEqual(await matched("Weigh it.", sure("RISKY", 0.2), sure("none", 0)), []);
+  assert.deepEqual(await matched("Weigh it again.", sure("RISKY", 0.5), sure("none", 1)), ["risk:RISKY"]);
+  // A preference's own threshold takes the place of the model's.
+  assert.deepEqual(await matched("Weigh tastes.", sure("SAFE", 0), sure("terse", 0.8)), ["terse"]);
+  assert.deepEqual(await matched("Weigh talks.", sure("SAFE", 0), sure("chatty", 0.8)), []);
+  assert.deepEqual(await matched("Weigh more talks.", sure("SAFE", 0), sure("chatty", 0.9)), ["chatty"]);
 });
 
 test("preferences are judged with their descriptions", async () => {
@@ -170,5 +197,5 @@ test("a slow judge ends at its time limit", async () => {
 });
 
 test("the log has the failures, and no text or answer", () => {
-  assert.ok(!/Erase|Delete|unclear|HARMLESS|I think|secret-of-the-judge/.test(daemon.log), daemon.log);
+  assert.ok(!/Erase|Delete|unclear|HARMLESS|I think|I cannot|Provoke|too long|secret-of-the-judge/.test(daemon.log), daemon.log);
 });

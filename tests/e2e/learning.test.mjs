@@ -304,7 +304,7 @@ test("outcomes move the choice within bounds, once for each key, until they are 
   const replay = first.headers.get("x-vsr-replay-id");
   const done = await report(replay, "underpowered", "k-1");
   assert.deepEqual([done.status, done.success, done.updated, done.recorded], [200, true, 1, true]);
-  const again = await report(replay, "underpowered", "k-1");
+  const again = await report(replay, "underpowered", "k-1", { target: null, target_ref: null, reason: null, score: null });
   assert.deepEqual([again.status, again.updated, again.duplicate], [200, 0, true]);
   const other = await report(replay, "good_fit", "k-1");
   assert.deepEqual([other.status, other.error.code], [409, "IDEMPOTENCY_CONFLICT"]);
@@ -330,7 +330,9 @@ test("outcomes move the choice within bounds, once for each key, until they are 
   assert.deepEqual(await outcomes("DELETE"), { reset: 1 });
   assert.deepEqual((await outcomes()).models, []);
   assert.equal((await ask("judged")).model, "small");
-  assert.equal((await report(replay, "underpowered", "k-1")).duplicate, true, "a repetition stays one");
+  const anew = await report(replay, "good_fit", "k-1");
+  assert.deepEqual([anew.status, anew.updated, anew.duplicate], [200, 1, undefined], "its key is forgotten, too");
+  await outcomes("DELETE");
 });
 
 test("a reload keeps conversations and outcomes", async () => {
@@ -357,7 +359,7 @@ test("a decision that only observes keeps its choice and reports another", async
 
 test("outcomes about something else than the model are only recorded", async () => {
   const replay = (await ask("judged")).headers.get("x-vsr-replay-id");
-  const done = await report(replay, "failed", "p-1", { target: "policy", reason: "too strict", score: 0.5 });
+  const done = await report(replay, "failed", "p-1", { target: "policy", target_ref: null, reason: "too strict", score: 0.5 });
   assert.deepEqual([done.status, done.updated, done.recorded], [200, 0, true]);
   assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged"), undefined);
 });

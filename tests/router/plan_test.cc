@@ -114,6 +114,7 @@ std::vector<double> numbers_of(const json::Value& row, std::string_view key) {
 RuntimeConditions runtime_conditions(const json::Value& row) {
   RuntimeConditions out;
   if (const auto draw = row.find("draw")) out.draw = *draw->number();
+  out.cheapest = row.find("cheapest").has_value();
   const auto figures = row.find("figures");
   if (!figures) return out;
   out.figures = [all = *figures](std::string_view model) {

@@ -55,6 +55,10 @@ TEST(Outcomes, a_key_counts_once_and_the_oldest_keys_are_forgotten) {
   for (size_t i = 0; i < Outcomes::kKeysMax; ++i) outcomes.claim(std::to_string(i), "a");
   EXPECT_EQ(outcomes.claim("k", "b"), Outcomes::Added::kNew);
   EXPECT_EQ(outcomes.claim("1", "a"), Outcomes::Added::kRepeated);
+  outcomes.reset();
+  EXPECT_EQ(outcomes.claim("1", "b"), Outcomes::Added::kNew) << "a reset forgets the keys, too";
+  for (size_t i = 2; i <= Outcomes::kKeysMax; ++i) outcomes.claim(std::to_string(i), "a");
+  EXPECT_EQ(outcomes.claim("1", "b"), Outcomes::Added::kRepeated) << "all the room is free again";
 }
 
 TEST(Outcomes, belong_to_a_model_of_a_decision_and_can_be_reset) {

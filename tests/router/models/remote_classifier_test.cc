@@ -115,7 +115,7 @@ global:
   model_catalog:
     embeddings: {semantic: {minilm_model_path: nowhere}}
     modules: {classifier: {preference: {use_contrastive: false}}}
-    external: [{name: guard, llm_endpoint: {address: 127.0.0.1, port: 1}}]
+    external: [{name: guard, llm_model_name: m, llm_endpoint: {address: 127.0.0.1, port: 1}}]
 )",
                               "f.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
