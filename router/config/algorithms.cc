@@ -518,7 +518,8 @@ constexpr Key kLearningStoreKeys[] = {
         .not_built(kInMemory)
         .unless("memory"),
     integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
-            "How long a conversation is kept without a request, in seconds. Default: 86400."),
+            "Time for which a conversation is kept after its last request, in seconds. Default: "
+            "86400."),
     count(FIELD(LearningStore, timeout_ms), "Time limit of the store, in milliseconds.")
         .not_built(kInMemory),
     object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`.").not_built(kInMemory),

@@ -39,7 +39,7 @@ class Conversations {
 
   explicit Conversations(size_t count_max = kCountMax) : count_max_(count_max) {}
 
-  /// How long a conversation is kept without a request.
+  /// The time for which a conversation is kept after its last request.
   void set_lifetime(std::chrono::seconds lifetime);
 
   std::optional<Conversation> find(const std::string& key, TimePoint now);

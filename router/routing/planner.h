@@ -40,7 +40,7 @@ struct ModelResults {
   plugins::ToolSimilarities tools;     // to the user's text; not ready: not compared
   // The request with personal data masked; nullopt: not masked
   std::optional<plugins::Masked> masked;
-  // What can be left out of the request as it is masked, in both of its forms; nullopt: not found
+  // The effect of context_compression on both forms of the request; nullopt: it did not run
   std::optional<plugins::CompressedContext> context, native_context;
 };
 
