@@ -21,6 +21,11 @@ if(SIGNALBOX_SANITIZE)
   # With sanitizers, g++ 12 reports false uses of uninitialised values in the inserted instructions.
   target_compile_options(signalbox_flags INTERFACE ${sanitize} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(signalbox_flags INTERFACE ${sanitize})
+  # Without relocations, a program of 170 MB starts in two thirds of the processor time, and tests start it often.
+  if(NOT SIGNALBOX_SHARED_ROOMS)
+    target_compile_options(signalbox_flags INTERFACE -fno-pie)
+    target_link_options(signalbox_flags INTERFACE -no-pie)
+  endif()
   # g++ and clang have different ways to detect it.
   if(SIGNALBOX_SANITIZE MATCHES "thread")
     target_compile_definitions(signalbox_flags INTERFACE SIGNALBOX_THREAD_SANITIZER)
@@ -103,19 +108,23 @@ endfunction()
 add_custom_target(optimised_tests)
 function(runs_optimised test)
   set_property(TEST ${test} APPEND PROPERTY LABELS optimised)
-  if(TARGET ${test})
-    add_dependencies(optimised_tests ${test})
-  endif()
 endfunction()
 
-# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [OPTIMISED] [COMPUTES] [LONG] SOURCES a_test.cc ... LINKS room
-# ...): one GoogleTest binary and one ctest entry. THREADS: the tests (or those matching the filter) start threads. The
+# ctest counts in halves of a processor: `ctest --parallel 4` keeps two processors busy. A test that computes takes two
+# halves, one that mostly waits takes one.
+function(takes_processor test)
+  set_tests_properties(${test} PROPERTIES PROCESSORS 2)
+endfunction()
+
+# signalbox_test(name [THREADS [filter]] [SANITIZED filter] [OPTIMISED] [COMPUTES] [LONG] [WAITS] [SHARDS n] SOURCES
+# a_test.cc ... LINKS room ...): one GoogleTest binary and one ctest entry. THREADS: the tests (or those matching the filter) start threads. The
 # thread sanitizer's preset contains only these. SANITIZED: the tests that run under a sanitizer; the others only measure
 # figures or time on code that those tests cover too. OPTIMISED, implied by SANITIZED and COMPUTES: see optimised_tests.
 # COMPUTES: compiled like a library, because the tests would otherwise take long. LONG: ctest starts it first, so that no
-# processor idles at the end.
+# processor idles at the end. WAITS: it mostly waits for other processes, so two of them may share a processor (see
+# takes_processor). SHARDS: as many ctest entries, each with a part of the tests.
 function(signalbox_test name)
-  cmake_parse_arguments(arg "COMPUTES;LONG;OPTIMISED" "SANITIZED" "SOURCES;LINKS;THREADS" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES;LONG;OPTIMISED;WAITS" "SANITIZED;SHARDS" "SOURCES;LINKS;THREADS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
   spare_coroutines(${name} ${arg_SOURCES})
@@ -139,13 +148,30 @@ function(signalbox_test name)
   elseif(SIGNALBOX_SANITIZE AND arg_SANITIZED)
     set(filter ${arg_SANITIZED})
   endif()
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter}
-    --gtest_output=json:${CMAKE_BINARY_DIR}/results/${name}.json)
-  if(arg_LONG)
-    set_tests_properties(${name} PROPERTIES COST 100)
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
   endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    set(entry ${name})
+    if(arg_SHARDS GREATER 1)
+      string(APPEND entry "_${shard}_of_${arg_SHARDS}")
+    endif()
+    add_test(NAME ${entry} COMMAND ${name} --gtest_brief=1 --gtest_filter=${filter}
+      --gtest_output=json:${CMAKE_BINARY_DIR}/results/${entry}.json)
+    math(EXPR index "${shard} - 1")
+    set_tests_properties(${entry} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${index}")
+    if(NOT arg_WAITS)
+      takes_processor(${entry})
+    endif()
+    if(arg_LONG)
+      set_tests_properties(${entry} PROPERTIES COST 100)
+    endif()
+    if(arg_OPTIMISED OR arg_COMPUTES OR arg_SANITIZED)
+      runs_optimised(${entry})
+    endif()
+  endforeach()
   if(arg_OPTIMISED OR arg_COMPUTES OR arg_SANITIZED)
-    runs_optimised(${name})
+    add_dependencies(optimised_tests ${name})
   endif()
 endfunction()
 
@@ -159,7 +185,7 @@ endfunction()
 
 # signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): under the fuzz preset a libFuzzer target. Its ctest
 # entry runs it for SIGNALBOX_FUZZ_SECONDS starting from the corpus. New inputs stay in the build tree and are used
-# again in the next run. Under every other preset a program that replays the corpus, run by ctest.
+# again in the next run. Under every other preset ctest replays the corpus with the program of signalbox_fuzz_replay.
 set(SIGNALBOX_FUZZ_SECONDS 2 CACHE STRING "How long ctest runs each fuzz target")
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})
@@ -172,14 +198,36 @@ function(signalbox_fuzz name)
     add_test(NAME ${name} COMMAND ${name} -max_total_time=${SIGNALBOX_FUZZ_SECONDS} -timeout=10
       -verbosity=0 -print_final_stats=1 -artifact_prefix=${found}/ ${found} ${arg_CORPUS})
     set_tests_properties(${name} PROPERTIES LABELS fuzz)
-  else()
-    add_executable(${name} ${arg_SOURCE})
-    target_link_libraries(${name} PRIVATE fuzz_replay)
-    if(SIGNALBOX_THREADS_ONLY)
-      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
-    else()
-      add_test(NAME ${name}_corpus COMMAND ${name} ${arg_CORPUS})
-    endif()
+    target_link_libraries(${name} PRIVATE ${arg_LINKS} signalbox_flags)
+    target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  elseif(NOT SIGNALBOX_THREADS_ONLY)
+    set_property(GLOBAL APPEND PROPERTY replayed_names ${name})
+    file(RELATIVE_PATH source ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SOURCE})
+    set_property(GLOBAL APPEND PROPERTY replayed_sources ${source})
+    set_property(GLOBAL APPEND PROPERTY replayed_links ${arg_LINKS})
+    add_test(NAME ${name}_corpus COMMAND fuzz_replay ${name} ${arg_CORPUS})
   endif()
-  target_link_libraries(${name} PRIVATE ${arg_LINKS} signalbox_flags)
+endfunction()
+
+# signalbox_fuzz_replay(main.cc): the program that replays the corpora of all targets. Its one generated file
+# includes their sources, so that each header is compiled, and each room linked, once instead of once per target.
+function(signalbox_fuzz_replay source)
+  get_property(names GLOBAL PROPERTY replayed_names)
+  get_property(sources GLOBAL PROPERTY replayed_sources)
+  get_property(links GLOBAL PROPERTY replayed_links)
+  list(REMOVE_DUPLICATES links)
+  set(code "")
+  foreach(name included IN ZIP_LISTS names sources)
+    string(APPEND code "#define LLVMFuzzerTestOneInput ${name}\n#include \"${included}\"\n#undef LLVMFuzzerTestOneInput\n")
+  endforeach()
+  string(APPEND code "#define FUZZ_TARGETS \\\n  {")
+  foreach(name ${names})
+    string(APPEND code "{\"${name}\", ${name}}, ")
+  endforeach()
+  string(APPEND code "}\n#include \"${source}\"\n")
+  file(CONFIGURE OUTPUT fuzz_replay.cc CONTENT "${code}" @ONLY)
+  add_executable(fuzz_replay ${CMAKE_CURRENT_BINARY_DIR}/fuzz_replay.cc)
+  target_link_libraries(fuzz_replay PRIVATE ${links} signalbox_flags)
+  target_compile_definitions(fuzz_replay PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  precompiled(fuzz_replay precompiled_std)
 endfunction()
