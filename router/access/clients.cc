@@ -13,6 +13,7 @@
 #include "base/ascii.h"
 #include "base/log.h"
 #include "router/access/access.h"
+#include "router/tokens/token.h"
 
 namespace signalbox::access {
 namespace {
@@ -112,9 +113,14 @@ Clients::Clients(const config::Config& config)
   }
 }
 
-Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config) {
+Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
+                                                 tokens::KeySources& sources) {
   auto out = std::unique_ptr<Clients>(new Clients(config));
   SIGNALBOX_TRY_VOID(out->read());
+  if (!config.access.tokens.empty()) {
+    SIGNALBOX_TRY(out->verifier_,
+                  tokens::Verifier::create(config.access.tokens, config.source, sources));
+  }
   if (!out->file_.empty()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
   return out;
 }
@@ -181,6 +187,14 @@ bool Clients::is_trusted(std::string_view address) const {
   return std::ranges::any_of(proxies_, [&](const auto& each) { return each.contains(address); });
 }
 
+std::optional<Denial> Clients::verify(std::string_view token, http::Request& request) const {
+  tokens::Verdict verdict = verifier_->verify(token, seconds_now());
+  request.key = std::move(verdict.owner);
+  if (request.key != nullptr) return std::nullopt;
+  return Denial{verdict.refusal.status, verdict.refusal.reason, std::move(verdict.refusal.message),
+                true, std::move(verdict.awaited)};
+}
+
 // Sets request.key, or returns why there is none.
 std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request) const {
   const std::shared_ptr<const KeyRing> keys = ring();
@@ -188,9 +202,11 @@ std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& req
       bearer_token(fields.values[kAuthorization].value_or("")),
       fields.values[kXApiKey].value_or(""), fields.values[kApiKey].value_or("")};
   bool has_any = false;
+  std::string_view token;
   for (const std::string_view secret : sent) {
     if (secret.empty()) continue;
     has_any = true;
+    if (verifier_ != nullptr && tokens::looks_like_token(secret)) token = secret;
     KeyRing::Key key = keys->find(secret);
     if (key == nullptr) continue;
     const auto end = config::parse_time(key->expires);
@@ -199,9 +215,13 @@ std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& req
     request.key = std::move(key);
     return std::nullopt;
   }
+  if (!token.empty()) return verify(token, request);
   if (has_any) return Denial{401, "unknown_key", "the key is not valid here"};
   return Denial{401, "missing_key",
-                "a key is required: send it as Authorization: Bearer KEY, or as x-api-key"};
+                fmt::format("a key{} is required: send it as Authorization: Bearer {}, or as "
+                            "x-api-key",
+                            verifier_ == nullptr ? "" : " or a token",
+                            verifier_ == nullptr ? "KEY" : "TOKEN")};
 }
 
 size_t Clients::field_of(std::string_view name) const {
@@ -233,9 +253,11 @@ std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy)
   if (access_.requires_key()) {
     if (auto denied = find_key(fields, request)) return denied;
   }
-  const bool trusts = !fields.has_identity() || from_proxy || is_trusted(request.peer);
+  const bool has_token = request.key != nullptr && request.key->is_token;
+  const bool trusts =
+      !fields.has_identity() || (!has_token && (from_proxy || is_trusted(request.peer)));
   if (trusts && !access_.requires_key()) return std::nullopt;
-  if (!trusts && !warned_.exchange(true)) {
+  if (!trusts && !has_token && !warned_.exchange(true)) {
     log::warn("access",
               "a request has identity headers, and its sender is not in "
               "global.access.trusted_proxies; they do not count");

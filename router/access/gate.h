@@ -16,7 +16,8 @@ struct GateShared {
 };
 
 /// Passes requests of known clients to `next`, and answers others in the shape of their API: 400,
-/// 401, or 429 to an address that has sent too many wrong keys. A valid key always passes.
+/// 401, 503 while a token cannot be verified, or 429 to an address that has sent too many wrong
+/// keys. A valid key always passes. A token waits, without a thread, for the keys of its issuer.
 /// `from_proxy`: see Clients::identify(). `clients` outlives the handler.
 http::Handler gate(const Clients& clients, const GateShared& shared, bool from_proxy,
                    http::Handler next);

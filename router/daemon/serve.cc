@@ -116,6 +116,7 @@ struct Daemon::Impl {
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
   mutable limits::RateLimiter failures;      // requests with wrong keys, by address
   access::GateShared gates{metrics, failures};
+  mutable tokens::KeySources token_keys;
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
@@ -164,7 +165,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
-  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config()));
+  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
                                                        std::move(clients));
   SIGNALBOX_TRY(state->guards,
@@ -404,6 +405,7 @@ Daemon::~Daemon() {
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
   if (impl_->envoy) impl_->envoy->stop();
+  impl_->token_keys.stop();
   impl_->cache.flights().close();
   impl_->cache.save();
   impl_->controller.reset();
