@@ -34,8 +34,9 @@ Owner owner_of(Identity identity, const config::TokenIssuer& issuer) {
 /// Why there is no key for the token, and if waiting helps.
 Verdict without_key(const std::shared_ptr<KeySource>& source, const KeySource::Snapshot& state,
                     const config::TokenIssuer& issuer, const Token& token) {
-  const bool waits = source->refresh();
-  if (state.keys == nullptr || waits || !state.trouble.empty()) {
+  const bool is_new = state.keys == nullptr || (token.key_id && !state.keys->has(*token.key_id));
+  const bool waits = is_new && source->refresh();
+  if (state.keys == nullptr || waits || (is_new && !state.trouble.empty())) {
     const std::string why = state.trouble.empty() ? "they are being read" : state.trouble;
     Verdict out = refused("keys_unavailable",
                           fmt::format("the token cannot be verified now, because the keys of its "

@@ -244,12 +244,17 @@ test("tokens count for requests from Envoy", async () => {
 });
 
 test("a new key counts at once, and unknown ones cause one reading", async () => {
-  const before = issuer.fetches;
-  issuer.add();
-  assert.equal((await listed(issuer.token())).status, 200, "the request waits for the new key");
-  assert.equal(issuer.fetches, before + 1);
-  for (let i = 0; i < 5; ++i) await assertRefused(issuer.token({}, { header: { kid: `unknown-${i}` } }), /key "unknown-\d" is not one/);
-  assert.equal(issuer.fetches, before + 1);
+  const own = await Issuer.start();
+  const one = await Daemon.start(configuration(login("", own)));
+  assert.equal((await listed(own.token(), one)).status, 200);
+  const before = own.fetches;
+  own.add();
+  assert.equal((await listed(own.token(), one)).status, 200, "the request waits for the new key");
+  assert.equal(own.fetches, before + 1);
+  for (let i = 0; i < 5; ++i) await assertRefused(own.token({}, { header: { kid: `unknown-${i}` } }), /key "unknown-\d" is not one/, one);
+  assert.equal(own.fetches, before + 1);
+  await one.stop();
+  await own.down();
 });
 
 test("a key that the issuer withdraws is refused, also for tokens that have passed", async () => {

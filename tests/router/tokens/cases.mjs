@@ -45,7 +45,7 @@ refused("no audience", issuer.token({ aud: [] }), "wrong_audience", "audience no
 refused("another issuer", issuer.token({ iss: "https://issuer.example/" }), "unknown_issuer", "issuer");
 refused("no issuer", issuer.token({ iss: undefined }), "unknown_issuer", "issuer");
 refused("an unknown key", issuer.token({}, { header: { kid: "RS256-9" } }), "keys_unavailable", "are being read", 503);
-refused("a key of another type", issuer.token({}, { header: { kid: "ES256-2" } }), "keys_unavailable", "", 503);
+refused("a key of another type", issuer.token({}, { header: { kid: "ES256-2" } }), "unknown_signing_key", 'key "ES256-2" is not one of the issuer "login" for RS256');
 refused("the published secret", issuer.token({}, { algorithm: "HS256", secret: "x", kid: "secret" }), "invalid_token", '"HS256" is not accepted');
 refused("none", issuer.token({}, { algorithm: "none" }), "invalid_token", '"none" is not accepted');
 refused("no algorithm", tokenOf({ alg: "none" }, issuer.claims()).replace(/^[^.]*/, "e30"), "invalid_token", '"" is not accepted');
