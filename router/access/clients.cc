@@ -101,8 +101,9 @@ struct Clients::Fields {
   bool has_identity() const { return values[kUser] || values[kGroups] || other_identity; }
 };
 
-Clients::Clients(const config::Config& config)
-    : access_(config.access),
+Clients::Clients(const config::Config& config, audit::Log& audit)
+    : audit_(audit),
+      access_(config.access),
       identity_(config.authz.identity),
       file_(keys_file_of(config.access, config.source)) {
   const std::vector<std::string> local{"127.0.0.0/8", "::1"}, nobody;
@@ -114,8 +115,8 @@ Clients::Clients(const config::Config& config)
 }
 
 Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
-                                                 tokens::KeySources& sources) {
-  auto out = std::unique_ptr<Clients>(new Clients(config));
+                                                 tokens::KeySources& sources, audit::Log& audit) {
+  auto out = std::unique_ptr<Clients>(new Clients(config, audit));
   SIGNALBOX_TRY_VOID(out->read());
   if (!config.access.tokens.empty()) {
     SIGNALBOX_TRY(out->verifier_,
@@ -136,15 +137,38 @@ Clients::~Clients() {
 
 Result<void> Clients::read() {
   const std::lock_guard reading(reading_);
-  std::vector<config::ClientKey> keys = access_.keys;
+  std::vector<config::ClientKey> keys = access_.keys, in_file;
   if (!file_.empty()) {
-    SIGNALBOX_TRY(std::vector<config::ClientKey> more, read_keys(file_));
-    for (config::ClientKey& key : more) keys.push_back(std::move(key));
+    SIGNALBOX_TRY(in_file, read_keys(file_));
+    keys.insert(keys.end(), in_file.begin(), in_file.end());
   }
   SIGNALBOX_TRY(auto ring, KeyRing::create(std::move(keys)));
+  note_changes(in_file);
   const std::lock_guard lock(mutex_);
   ring_ = std::move(ring);
   return {};
+}
+
+// Commands change the file, too, so the entries follow from its content.
+void Clients::note_changes(const std::vector<config::ClientKey>& keys) {
+  std::map<std::string, std::string> now;
+  for (const config::ClientKey& key : keys) now[key.name] = config::keys_text({key});
+  const bool is_first = ring() == nullptr;
+  const auto note = [&](std::string_view event, std::string_view name) {
+    if (!is_first) audit_.add(std::move(audit::Entry(event).text("key", name)));
+  };
+  for (const auto& [name, text] : now) {
+    const auto before = in_file_.find(name);
+    if (before == in_file_.end()) {
+      note("key_added", name);
+    } else if (before->second != text) {
+      note("key_changed", name);
+    }
+  }
+  for (const auto& [name, text] : in_file_) {
+    if (!now.contains(name)) note("key_removed", name);
+  }
+  in_file_ = std::move(now);
 }
 
 void Clients::watch() {

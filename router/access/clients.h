@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "router/access/key_file.h"
+#include "router/audit/log.h"
 #include "router/config/config.h"
 #include "router/http/message.h"
 #include "router/tokens/verifier.h"
@@ -57,7 +59,7 @@ class Clients {
   /// wrong is reported and changes nothing. Errors: those of read_keys(), of KeyRing::create() and
   /// of tokens::Verifier::create().
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,
-                                                 tokens::KeySources& sources);
+                                                 tokens::KeySources& sources, audit::Log& audit);
   ~Clients();
 
   /// Finds out who sends the request, writes that into it (`key` and the identity headers), and
@@ -76,7 +78,7 @@ class Clients {
 
  private:
   struct Fields;
-  explicit Clients(const config::Config& config);
+  Clients(const config::Config& config, audit::Log& audit);
   Result<void> read();
   void watch();
   std::shared_ptr<const KeyRing> ring() const;
@@ -85,6 +87,9 @@ class Clients {
   std::optional<Denial> find_key(const Fields& fields, http::Request& request) const;
   std::optional<Denial> verify(std::string_view token, http::Request& request) const;
 
+  void note_changes(const std::vector<config::ClientKey>& keys);
+
+  audit::Log& audit_;
   const config::ClientAccess access_;
   const config::Authz::Identity identity_;
   const std::filesystem::path file_;
@@ -92,8 +97,9 @@ class Clients {
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{false};           // that identity headers do not count
 
-  std::mutex reading_;
-  mutable std::mutex mutex_;  // guards the rest
+  std::mutex reading_;                          // also guards the next
+  std::map<std::string, std::string> in_file_;  // the keys of the file by name, as it writes them
+  mutable std::mutex mutex_;                    // guards the rest
   std::shared_ptr<const KeyRing> ring_;
   bool stopping_ = false;
   std::condition_variable wake_;

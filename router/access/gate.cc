@@ -89,7 +89,15 @@ struct Gate {
 
   http::Task<> refuse(http::Exchange exchange, Denial denial) const;
   http::Task<> wait(http::Exchange exchange, Denial denial) const;
+  http::Task<> remove(http::Exchange exchange) const;
 };
+
+/// What a request deletes here: "context", "response"; "": nothing.
+std::string_view deleted_by(const http::Request& request) {
+  if (request.method != "DELETE") return {};
+  if (request.path().starts_with("/v1/contexts/")) return "context";
+  return request.path().starts_with("/v1/responses/") ? "response" : "";
+}
 
 http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   const http::Request& request = exchange.request;
@@ -111,6 +119,10 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   if (denial.status == kUnauthorized) fields.add("WWW-Authenticate", challenge_of(denial));
   fields.add("Content-Type", "application/json");
   shared.metrics.denied.with({std::string(denial.reason)}).add();
+  shared.audit.add_refusal(std::move(audit::Entry("refused")
+                                         .text("reason", denial.reason)
+                                         .number("status", denial.status)
+                                         .text("from", request.peer)));
   const std::string body = body_of(request, denial);
   co_await exchange.reply.send(denial.status, fields, body);
 }
@@ -131,6 +143,21 @@ http::Task<> Gate::wait(http::Exchange exchange, Denial denial) const {
   co_await refuse(exchange, *std::move(found));
 }
 
+// The handler may free what it reads from the request, so the entry is made before.
+http::Task<> Gate::remove(http::Exchange exchange) const {
+  const http::Request& request = exchange.request;
+  audit::Entry entry("deleted");
+  entry.text("what", deleted_by(request)).text("path", request.path()).text("from", request.peer);
+  if (request.key != nullptr)
+    entry.text("key", request.key->name).text("user", request.key->user_or_name());
+  co_await next(exchange);
+  if (exchange.reply.status() / 100 == 2) shared.audit.add(std::move(entry));
+}
+
+http::Task<> removed(std::shared_ptr<const Gate> at, http::Exchange exchange) {
+  co_await at->remove(exchange);
+}
+
 // The coroutine's frame keeps the gate alive.
 http::Task<> refused(std::shared_ptr<const Gate> at, http::Exchange exchange, Denial denial) {
   if (denial.awaited != nullptr) {
@@ -148,7 +175,13 @@ http::Handler gate(const Clients& clients, const GateShared& shared, bool from_p
   auto made = std::make_shared<const Gate>(Gate{clients, shared, from_proxy, std::move(next)});
   return [made](http::Exchange exchange) {
     auto denial = made->clients.identify(exchange.request, made->from_proxy);
-    return denial ? refused(made, exchange, *std::move(denial)) : made->next(exchange);
+    if (denial) return refused(made, exchange, *std::move(denial));
+    if (!made->shared.audit.is_open() || deleted_by(exchange.request).empty())
+      return made->next(exchange);
+    if (!made->shared.audit.refuses_changes()) return removed(made, exchange);
+    return refused(made, exchange,
+                   Denial{503, "audit_unavailable",
+                          "the audit log cannot be written, so nothing may be deleted"});
   };
 }
 

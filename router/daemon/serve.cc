@@ -115,7 +115,8 @@ struct Daemon::Impl {
   mutable limits::RateLimiter limiter;       // the users' rate limits
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
   mutable limits::RateLimiter failures;      // requests with wrong keys, by address
-  access::GateShared gates{metrics, failures};
+  mutable audit::Log audit;
+  access::GateShared gates{metrics, failures, audit};
   mutable tokens::KeySources token_keys;
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
   const dialects::AnthropicDialect messages_dialect{};
@@ -165,14 +166,14 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
-  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys));
+  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, audit));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
-                                                       std::move(clients));
+                                                       std::move(clients), audit);
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
   state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay,
-                                                        ledger_of(state->config()));
+                                                        ledger_of(state->config()), &audit);
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
         &state->guards->notices(), &state->observer->notices()}) {
@@ -371,6 +372,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
       std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
+  SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));

@@ -10,6 +10,7 @@
 #include "base/ascii.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/json_writer.h"
 #include "base/log.h"
 #include "router/config/endpoint.h"
 
@@ -62,10 +63,11 @@ Result<std::string> read_discovery(std::string_view text, std::string_view issue
     return value && value->is_string() ? std::string(value->text()) : std::string();
   };
   if (member("issuer") != issuer)
-    return fail(Code::kInvalid, "the discovery document is one of the issuer \"{}\", not of \"{}\"",
-                member("issuer").substr(0, 200), issuer);
+    return fail(Code::kInvalid, "the discovery document is one of the issuer {}, not of \"{}\"",
+                json::quote_briefly(member("issuer")), issuer);
   std::string out = member("jwks_uri");
-  if (!config::is_safe_url(out))
+  const bool is_downgrade = issuer.starts_with("https://") && !out.starts_with("https://");
+  if (is_downgrade || !config::is_safe_url(out))
     return fail(Code::kInvalid,
                 "the discovery document has no jwks_uri with https://, or with http:// on this "
                 "machine");

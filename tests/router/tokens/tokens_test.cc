@@ -205,6 +205,7 @@ TEST(Discovery, names_the_keys_of_this_issuer_only) {
   for (const char* wrong : {R"({"issuer":"https://b.example","jwks_uri":"https://k.example/k"})",
                             R"({"issuer":"https://a.example","jwks_uri":"http://k.example/k"})",
                             R"({"issuer":"https://a.example","jwks_uri":"file:///etc/passwd"})",
+                            R"({"issuer":"https://a.example","jwks_uri":"http://127.0.0.1/k"})",
                             R"({"issuer":"https://a.example"})", "[]", ""})
     EXPECT_FALSE(read(wrong)) << wrong;
 }
