@@ -199,10 +199,10 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
-  state->handler =
-      access::refuse_pages(access::Origins(state->config().http.allowed_origins), error_body(),
-                           access::gate(*state->clients, gates, false,
-                                        http::make_routes(std::move(routes), error_body())));
+  state->handler = access::refuse_pages(
+      access::Origins(state->config().http.allowed_origins), error_body(), audit,
+      access::gate(*state->clients, gates, false,
+                   http::make_routes(std::move(routes), error_body())));
   return state;
 }
 
@@ -283,7 +283,13 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   const auto admits = [this, initial_hosts = access::Hosts(initial)](const http::Request& request) {
     const auto host = request.headers.find("host");
     const auto state = current.get();
-    return state ? state->hosts.admit(host) : initial_hosts.admit(host);
+    const bool is_known = state ? state->hosts.admit(host) : initial_hosts.admit(host);
+    if (!is_known)
+      audit.add_refusal(std::move(audit::Entry("refused")
+                                      .text("reason", "foreign_host")
+                                      .number("status", 403)
+                                      .text("from", request.peer)));
+    return is_known;
   };
   return access::only_for(admits,
                           http::make_routes(std::move(routes), access::management_error_body));

@@ -111,12 +111,17 @@ Reloader::FileSnapshot Reloader::read_snapshot() const {
   return {true, *std::move(text)};
 }
 
+// Notes a change before it is made, if the configuration requires that.
+Result<void> Reloader::announce() const {
+  const auto noted = current_.get()->audit.announce(
+      std::move(audit::Entry("configuration_begins").text("file", file_.string())));
+  return noted ? noted : fail_in(file_.string(), noted.error());
+}
+
 void Reloader::handle_change(const FileSnapshot& snapshot) {
   tried_ = snapshot;
   if (!snapshot.readable) return refuse(snapshot.text);
-  const auto noted = current_.get()->audit.announce(
-      std::move(audit::Entry("configuration_begins").text("file", file_.string())));
-  if (!noted) return refuse(fmt::format("{}: {}", file_.string(), noted.error().message));
+  if (const auto noted = announce(); !noted) return refuse(noted.error().message);
   auto state = prepare(snapshot.text);
   if (!state) return refuse(state.error().message);
   serve(*std::move(state));
@@ -188,7 +193,8 @@ Result<void> Reloader::lay_over(Overlay overlay) {
     refuse(tried_.text);
     return fail(Code::kIo, "{}", tried_.text);
   }
-  auto state = prepare(tried_.text);
+  auto noted = announce();
+  auto state = noted ? prepare(tried_.text) : tl::unexpected<Error>(std::move(noted).error());
   if (!state) {
     refuse(state.error().message);
     return tl::unexpected<Error>(std::move(state).error());

@@ -148,6 +148,8 @@ test("refusals are noted with their reason and without texts", async () => {
   await noted({ event: "refused", who: "role viewer", method: "DELETE", path: "/api/v1/keys/bob", status: 403 });
   assert.equal((await manage("GET", "/api/v1/keys", undefined, "wrong")).status, 401);
   await noted({ event: "refused", who: "unknown token", path: "/api/v1/keys", status: 401 });
+  assert.equal((await fetch(`${daemon.url}/v1/models`, { headers: { origin: "https://elsewhere.example" } })).status, 403);
+  await noted({ event: "refused", reason: "foreign_page", status: 403 });
   const text = await readFile(logFile(), "utf8");
   for (const hidden of [secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
 });
