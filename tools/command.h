@@ -18,6 +18,7 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
+extern const Command kAuditCommand;
 extern const Command kBenchCommand;
 extern const Command kCheckAnswerCommand;
 extern const Command kClassifyCommand;

@@ -18,10 +18,10 @@ namespace signalbox::tools {
 namespace {
 
 const std::initializer_list<const Command*> kCommands = {
-    &kBenchCommand,  &kCheckAnswerCommand, &kClassifyCommand, &kConfigCommand, &kConvertCommand,
-    &kEmbedCommand,  &kEvalCommand,        &kFitCommand,      &kKbCommand,     &kKeysCommand,
-    &kModelsCommand, &kReportCommand,      &kRerankCommand,   &kRouteCommand,  &kRunCommand,
-    &kServeCommand,  &kTagCommand,         &kTokenizeCommand,
+    &kAuditCommand,   &kBenchCommand,  &kCheckAnswerCommand, &kClassifyCommand, &kConfigCommand,
+    &kConvertCommand, &kEmbedCommand,  &kEvalCommand,        &kFitCommand,      &kKbCommand,
+    &kKeysCommand,    &kModelsCommand, &kReportCommand,      &kRerankCommand,   &kRouteCommand,
+    &kRunCommand,     &kServeCommand,  &kTagCommand,         &kTokenizeCommand,
 };
 
 int help() {

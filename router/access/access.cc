@@ -112,7 +112,7 @@ Access::Access(const config::ManagementApi& management)
           "the role \"{}\" of the token in {} is not in auth.roles, so the token has no permission",
           token.role, token.env));
     } else {
-      tokens_.push_back({sha256_hex(value), role->second});
+      tokens_.push_back({sha256_hex(value), role->second, token.role});
     }
   }
   if (tokens_.empty()) note("there is no token, so every request is refused");
@@ -139,6 +139,12 @@ Access::Verdict Access::check(std::string_view permission, const Credentials& ca
   if (token == nullptr) return Verdict::kUnknown;
   if (permission == kAnyone) return Verdict::kGranted;
   return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
+}
+
+std::string Access::actor(const Credentials& caller) const {
+  if (!asks_for_tokens_) return "anybody";
+  const Token* token = find(caller.authorization);
+  return token == nullptr ? "unknown token" : "role " + token->role;
 }
 
 std::vector<std::string_view> Access::granted(const Credentials& caller) const {

@@ -59,6 +59,10 @@ class Access {
   /// comes from a page of another site or port in a browser on this machine.
   Verdict check(std::string_view permission, const Credentials& caller) const;
 
+  /// Who the caller is, for the audit log: "role operator", "unknown token", or "anybody" if no
+  /// tokens are required.
+  std::string actor(const Credentials& caller) const;
+
   bool asks_for_tokens() const { return asks_for_tokens_; }
   /// Returns all permissions of the caller, among those that routes require.
   std::vector<std::string_view> granted(const Credentials& caller) const;
@@ -73,6 +77,7 @@ class Access {
   struct Token {
     std::string digest;  // SHA-256, so that every comparison has the same length
     std::vector<std::string> permissions;
+    std::string role;
   };
   const Token* find(std::optional<std::string_view> authorization) const;
 

@@ -13,6 +13,7 @@
 #include "base/ascii.h"
 #include "base/log.h"
 #include "router/access/access.h"
+#include "router/tokens/token.h"
 
 namespace signalbox::access {
 namespace {
@@ -100,8 +101,9 @@ struct Clients::Fields {
   bool has_identity() const { return values[kUser] || values[kGroups] || other_identity; }
 };
 
-Clients::Clients(const config::Config& config)
-    : access_(config.access),
+Clients::Clients(const config::Config& config, audit::Log& audit)
+    : audit_(audit),
+      access_(config.access),
       identity_(config.authz.identity),
       file_(keys_file_of(config.access, config.source)) {
   const std::vector<std::string> local{"127.0.0.0/8", "::1"}, nobody;
@@ -112,9 +114,14 @@ Clients::Clients(const config::Config& config)
   }
 }
 
-Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config) {
-  auto out = std::unique_ptr<Clients>(new Clients(config));
+Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
+                                                 tokens::KeySources& sources, audit::Log& audit) {
+  auto out = std::unique_ptr<Clients>(new Clients(config, audit));
   SIGNALBOX_TRY_VOID(out->read());
+  if (!config.access.tokens.empty()) {
+    SIGNALBOX_TRY(out->verifier_,
+                  tokens::Verifier::create(config.access.tokens, config.source, sources));
+  }
   if (!out->file_.empty()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
   return out;
 }
@@ -130,15 +137,38 @@ Clients::~Clients() {
 
 Result<void> Clients::read() {
   const std::lock_guard reading(reading_);
-  std::vector<config::ClientKey> keys = access_.keys;
+  std::vector<config::ClientKey> keys = access_.keys, in_file;
   if (!file_.empty()) {
-    SIGNALBOX_TRY(std::vector<config::ClientKey> more, read_keys(file_));
-    for (config::ClientKey& key : more) keys.push_back(std::move(key));
+    SIGNALBOX_TRY(in_file, read_keys(file_));
+    keys.insert(keys.end(), in_file.begin(), in_file.end());
   }
   SIGNALBOX_TRY(auto ring, KeyRing::create(std::move(keys)));
+  note_changes(in_file);
   const std::lock_guard lock(mutex_);
   ring_ = std::move(ring);
   return {};
+}
+
+// Commands change the file, too, so the entries follow from its content.
+void Clients::note_changes(const std::vector<config::ClientKey>& keys) {
+  std::map<std::string, std::string> now;
+  for (const config::ClientKey& key : keys) now[key.name] = config::keys_text({key});
+  const bool is_first = ring() == nullptr;
+  const auto note = [&](std::string_view event, std::string_view name) {
+    if (!is_first) audit_.add(std::move(audit::Entry(event).text("key", name)));
+  };
+  for (const auto& [name, text] : now) {
+    const auto before = in_file_.find(name);
+    if (before == in_file_.end()) {
+      note("key_added", name);
+    } else if (before->second != text) {
+      note("key_changed", name);
+    }
+  }
+  for (const auto& [name, text] : in_file_) {
+    if (!now.contains(name)) note("key_removed", name);
+  }
+  in_file_ = std::move(now);
 }
 
 void Clients::watch() {
@@ -181,6 +211,14 @@ bool Clients::is_trusted(std::string_view address) const {
   return std::ranges::any_of(proxies_, [&](const auto& each) { return each.contains(address); });
 }
 
+std::optional<Denial> Clients::verify(std::string_view token, http::Request& request) const {
+  tokens::Verdict verdict = verifier_->verify(token, seconds_now());
+  request.key = std::move(verdict.owner);
+  if (request.key != nullptr) return std::nullopt;
+  return Denial{verdict.refusal.status, verdict.refusal.reason, std::move(verdict.refusal.message),
+                true, std::move(verdict.awaited)};
+}
+
 // Sets request.key, or returns why there is none.
 std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request) const {
   const std::shared_ptr<const KeyRing> keys = ring();
@@ -188,9 +226,11 @@ std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& req
       bearer_token(fields.values[kAuthorization].value_or("")),
       fields.values[kXApiKey].value_or(""), fields.values[kApiKey].value_or("")};
   bool has_any = false;
+  std::string_view token;
   for (const std::string_view secret : sent) {
     if (secret.empty()) continue;
     has_any = true;
+    if (verifier_ != nullptr && tokens::looks_like_token(secret)) token = secret;
     KeyRing::Key key = keys->find(secret);
     if (key == nullptr) continue;
     const auto end = config::parse_time(key->expires);
@@ -199,9 +239,13 @@ std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& req
     request.key = std::move(key);
     return std::nullopt;
   }
+  if (!token.empty()) return verify(token, request);
   if (has_any) return Denial{401, "unknown_key", "the key is not valid here"};
   return Denial{401, "missing_key",
-                "a key is required: send it as Authorization: Bearer KEY, or as x-api-key"};
+                fmt::format("a key{} is required: send it as Authorization: Bearer {}, or as "
+                            "x-api-key",
+                            verifier_ == nullptr ? "" : " or a token",
+                            verifier_ == nullptr ? "KEY" : "TOKEN")};
 }
 
 size_t Clients::field_of(std::string_view name) const {
@@ -233,9 +277,11 @@ std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy)
   if (access_.requires_key()) {
     if (auto denied = find_key(fields, request)) return denied;
   }
-  const bool trusts = !fields.has_identity() || from_proxy || is_trusted(request.peer);
+  const bool has_token = request.key != nullptr && request.key->is_token;
+  const bool trusts =
+      !fields.has_identity() || (!has_token && (from_proxy || is_trusted(request.peer)));
   if (trusts && !access_.requires_key()) return std::nullopt;
-  if (!trusts && !warned_.exchange(true)) {
+  if (!trusts && !has_token && !warned_.exchange(true)) {
     log::warn("access",
               "a request has identity headers, and its sender is not in "
               "global.access.trusted_proxies; they do not count");

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,8 +15,10 @@
 #include <vector>
 
 #include "router/access/key_file.h"
+#include "router/audit/log.h"
 #include "router/config/config.h"
 #include "router/http/message.h"
+#include "router/tokens/verifier.h"
 
 namespace signalbox::access {
 
@@ -44,19 +47,25 @@ struct Denial {
   int status = 401;
   std::string_view reason;  // label in the metrics, static: "missing_key"
   std::string message;
+  bool of_token = false;  // the reason lies in a token
+  /// The keys that the token needs are being read; identify again when they are. Null: refuse.
+  std::shared_ptr<tokens::KeySource> awaited = nullptr;
 };
 
 /// One for each configuration. Thread-safe.
 class Clients {
  public:
   /// Reads the keys file and, on a thread of its own, follows its changes. A changed file that is
-  /// wrong is reported and changes nothing. Errors: those of read_keys() and of KeyRing::create().
-  static Result<std::unique_ptr<Clients>> create(const config::Config& config);
+  /// wrong is reported and changes nothing. Errors: those of read_keys(), of KeyRing::create() and
+  /// of tokens::Verifier::create().
+  static Result<std::unique_ptr<Clients>> create(const config::Config& config,
+                                                 tokens::KeySources& sources, audit::Log& audit);
   ~Clients();
 
   /// Finds out who sends the request, writes that into it (`key` and the identity headers), and
-  /// removes what must not go further: keys, and identity headers of a sender that is not trusted.
-  /// `from_proxy`: the sender is trusted, whatever its address is.
+  /// removes what must not go further: keys, tokens, and identity headers of a sender that is not
+  /// trusted or has a token, which names its user itself. `from_proxy`: the sender is trusted,
+  /// whatever its address is. A denied request is unchanged.
   std::optional<Denial> identify(http::Request& request, bool from_proxy) const;
 
   bool requires_key() const { return access_.requires_key(); }
@@ -69,22 +78,28 @@ class Clients {
 
  private:
   struct Fields;
-  explicit Clients(const config::Config& config);
+  Clients(const config::Config& config, audit::Log& audit);
   Result<void> read();
   void watch();
   std::shared_ptr<const KeyRing> ring() const;
   bool is_trusted(std::string_view address) const;
   size_t field_of(std::string_view name) const;
   std::optional<Denial> find_key(const Fields& fields, http::Request& request) const;
+  std::optional<Denial> verify(std::string_view token, http::Request& request) const;
 
+  void note_changes(const std::vector<config::ClientKey>& keys);
+
+  audit::Log& audit_;
   const config::ClientAccess access_;
   const config::Authz::Identity identity_;
   const std::filesystem::path file_;
   std::vector<config::Network> proxies_;
-  mutable std::atomic<bool> warned_{false};  // that identity headers do not count
+  std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
+  mutable std::atomic<bool> warned_{false};           // that identity headers do not count
 
-  std::mutex reading_;
-  mutable std::mutex mutex_;  // guards the rest
+  std::mutex reading_;                          // also guards the next
+  std::map<std::string, std::string> in_file_;  // the keys of the file by name, as it writes them
+  mutable std::mutex mutex_;                    // guards the rest
   std::shared_ptr<const KeyRing> ring_;
   bool stopping_ = false;
   std::condition_variable wake_;

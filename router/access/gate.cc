@@ -3,7 +3,9 @@
 
 #include "router/access/gate.h"
 
+#include <boost/asio/post.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -38,12 +40,44 @@ bool is_for_anthropic(const http::Request& request) {
   return request.path().starts_with(kMessages) || request.headers.find("anthropic-version");
 }
 
+constexpr int kUnauthorized = 401, kUnavailable = 503;
+
 std::string body_of(const http::Request& request, const Denial& denial) {
-  constexpr int kUnauthorized = 401;
-  const std::string_view code = denial.status == kUnauthorized ? "invalid_api_key" : denial.reason;
+  std::string_view code = denial.reason;
+  if (denial.status == kUnauthorized) code = denial.of_token ? "invalid_token" : "invalid_api_key";
   std::string body = http::error_body(denial.status, denial.message, code);
   if (!is_for_anthropic(request)) return body;
   return dialects::AnthropicDialect().refusal(denial.status, body);
+}
+
+/// The challenge of RFC 6750, which allows neither quotes nor backslashes in a description.
+std::string challenge_of(const Denial& denial) {
+  if (!denial.of_token) return "Bearer";
+  std::string description = denial.message;
+  for (char& c : description) {
+    if (c == '"') c = '\'';
+    if (c < 0x20 || c > 0x7E || c == '\\') c = '?';
+  }
+  return fmt::format(R"(Bearer error="invalid_token", error_description="{}")", description);
+}
+
+void wake(http::Timer& timer) {
+  timer.expires_at(http::Clock::time_point::min());
+}
+
+/// Waits until the keys have been read, the patience has passed, or the request is interrupted.
+http::Task<> wait_for(tokens::KeySource& keys, http::Interrupt& interrupt) {
+  constexpr std::chrono::seconds kPatience{6};  // a request for keys takes at most five
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  // Shared with the thread that reads the keys.
+  auto timer = std::make_shared<http::Timer>(executor, kPatience);
+  std::function<void()> wake_here = [timer, executor] {
+    http::asio::post(executor, [timer] { wake(*timer); });
+  };
+  if (!keys.wait(std::move(wake_here))) co_return;
+  std::function<void()> give_up = [timer] { wake(*timer); };
+  const http::Interrupt::Scope scope(interrupt, std::move(give_up));
+  co_await timer->async_wait(http::kAwait);
 }
 
 struct Gate {
@@ -54,7 +88,16 @@ struct Gate {
   const config::RateLimit limit = failure_limit();
 
   http::Task<> refuse(http::Exchange exchange, Denial denial) const;
+  http::Task<> wait(http::Exchange exchange, Denial denial) const;
+  http::Task<> remove(http::Exchange exchange) const;
 };
+
+/// What a request deletes here: "context", "response"; "": nothing.
+std::string_view deleted_by(const http::Request& request) {
+  if (request.method != "DELETE") return {};
+  if (request.path().starts_with("/v1/contexts/")) return "context";
+  return request.path().starts_with("/v1/responses/") ? "response" : "";
+}
 
 http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   const http::Request& request = exchange.request;
@@ -62,22 +105,66 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   const std::string id = observe::request_id(request.headers.find("x-request-id"));
   fields.add("x-request-id", id);
   if (is_for_anthropic(request)) fields.add("request-id", id);
-  const auto limited = shared.failures.admit(
-      limit, {.user = network_of(request.peer), .groups = {}}, std::chrono::steady_clock::now());
+  std::optional<limits::RateRefusal> limited;
+  if (denial.status == kUnavailable) {  // the sender has done nothing wrong
+    fields.add("Retry-After", "5");
+  } else {
+    limited = shared.failures.admit(limit, {.user = network_of(request.peer), .groups = {}},
+                                    std::chrono::steady_clock::now());
+  }
   if (limited) {
     fields.add("Retry-After", std::to_string(limited->retry.count()));
     denial = {429, "too_many_failures", "too many requests with a wrong key; try again later"};
   }
-  if (denial.status == 401) fields.add("WWW-Authenticate", "Bearer");
+  if (denial.status == kUnauthorized) fields.add("WWW-Authenticate", challenge_of(denial));
   fields.add("Content-Type", "application/json");
   shared.metrics.denied.with({std::string(denial.reason)}).add();
+  shared.audit.add_refusal(std::move(audit::Entry("refused")
+                                         .text("reason", denial.reason)
+                                         .number("status", denial.status)
+                                         .text("from", request.peer)));
   const std::string body = body_of(request, denial);
   co_await exchange.reply.send(denial.status, fields, body);
 }
 
+// The first wait may have been for a reading that had begun before the issuer published the key.
+http::Task<> Gate::wait(http::Exchange exchange, Denial denial) const {
+  constexpr int kWaitsMax = 2;
+  std::optional<Denial> found = std::move(denial);
+  for (int i = 0; i < kWaitsMax && found && found->awaited != nullptr; ++i) {
+    co_await wait_for(*found->awaited, exchange.interrupt);
+    if (exchange.interrupt.raised()) co_return;
+    found = clients.identify(exchange.request, from_proxy);
+  }
+  if (!found) {
+    co_await next(exchange);
+    co_return;
+  }
+  co_await refuse(exchange, *std::move(found));
+}
+
+// The handler may free what it reads from the request, so the entry is made before.
+http::Task<> Gate::remove(http::Exchange exchange) const {
+  const http::Request& request = exchange.request;
+  audit::Entry entry("deleted");
+  entry.text("what", deleted_by(request)).text("path", request.path()).text("from", request.peer);
+  if (request.key != nullptr)
+    entry.text("key", request.key->name).text("user", request.key->user_or_name());
+  co_await next(exchange);
+  if (exchange.reply.status() / 100 == 2) shared.audit.add(std::move(entry));
+}
+
+http::Task<> removed(std::shared_ptr<const Gate> at, http::Exchange exchange) {
+  co_await at->remove(exchange);
+}
+
 // The coroutine's frame keeps the gate alive.
 http::Task<> refused(std::shared_ptr<const Gate> at, http::Exchange exchange, Denial denial) {
-  co_await at->refuse(exchange, std::move(denial));
+  if (denial.awaited != nullptr) {
+    co_await at->wait(exchange, std::move(denial));
+  } else {
+    co_await at->refuse(exchange, std::move(denial));
+  }
 }
 
 }  // namespace
@@ -88,7 +175,13 @@ http::Handler gate(const Clients& clients, const GateShared& shared, bool from_p
   auto made = std::make_shared<const Gate>(Gate{clients, shared, from_proxy, std::move(next)});
   return [made](http::Exchange exchange) {
     auto denial = made->clients.identify(exchange.request, made->from_proxy);
-    return denial ? refused(made, exchange, *std::move(denial)) : made->next(exchange);
+    if (denial) return refused(made, exchange, *std::move(denial));
+    if (!made->shared.audit.is_open() || deleted_by(exchange.request).empty())
+      return made->next(exchange);
+    if (!made->shared.audit.refuses_changes()) return removed(made, exchange);
+    return refused(made, exchange,
+                   Denial{503, "audit_unavailable",
+                          "the audit log cannot be written, so nothing may be deleted"});
   };
 }
 

@@ -109,17 +109,24 @@ std::optional<http::Refusal> Origins::refuse(const http::Request& request) const
   return http::Refusal{415, "expected Content-Type: application/json from a web page"};
 }
 
-http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, http::Handler next) {
+http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, audit::Log& audit,
+                           http::Handler next) {
   struct Guarded {
     Origins origins;
     http::ErrorBody error_body;
+    audit::Log& audit;
     http::Handler next;
   };
   // All copies of the std::function share it.
   auto guarded = std::make_shared<const Guarded>(
-      Guarded{std::move(origins), std::move(error_body), std::move(next)});
+      Guarded{std::move(origins), std::move(error_body), audit, std::move(next)});
   return [guarded](http::Exchange exchange) {
     auto refusal = guarded->origins.refuse(exchange.request);
+    if (refusal && refusal->status == 403)
+      guarded->audit.add_refusal(std::move(audit::Entry("refused")
+                                               .text("reason", "foreign_page")
+                                               .number("status", refusal->status)
+                                               .text("from", exchange.request.peer)));
     return refusal ? send(exchange, *std::move(refusal), guarded->error_body)
                    : guarded->next(exchange);
   };

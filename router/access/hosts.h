@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "router/audit/log.h"
 #include "router/config/config.h"
 #include "router/http/server.h"
 
@@ -49,8 +50,10 @@ class Origins {
   std::vector<std::string> allowed_;
 };
 
-/// Passes requests to `next` unless they are refused.
-http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, http::Handler next);
+/// Passes requests to `next` unless they are refused, which the audit log notes. `audit` outlives
+/// the handler.
+http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, audit::Log& audit,
+                           http::Handler next);
 
 /// Decides whether a request may be handled at all.
 using Admits = std::function<bool(const http::Request& request)>;

@@ -68,7 +68,7 @@ AdminReply add_key(const http::Request& request, const ServingState& state) {
   log::info("access", "the key \"{}\" was added", key->name);
   json::Writer out;
   out.begin_object().member("name", key->name).member("key", made.secret);
-  return {201, out.end_object().take()};
+  return {.status = 201, .body = out.end_object().take(), .subject = key->name};
 }
 
 AdminReply revoke_key(const http::Request& request, const ServingState& state) {
@@ -77,7 +77,9 @@ AdminReply revoke_key(const http::Request& request, const ServingState& state) {
     return AdminReply::of(access::failure_of(done.error()));
   log::info("access", "the key \"{}\" was revoked", name);
   json::Writer out;
-  return {200, out.begin_object().member("revoked", name).end_object().take()};
+  return {.status = 200,
+          .body = out.begin_object().member("revoked", name).end_object().take(),
+          .subject = name};
 }
 
 }  // namespace

@@ -43,6 +43,22 @@ std::optional<access::Failure> refusal(const access::Access& access, std::string
   return access::Failure{500, "INTERNAL_ERROR", "no verdict"};
 }
 
+/// True for a request that changes the router, and not only asks it.
+bool is_change(std::string_view permission, const http::Request& request) {
+  if (request.method == "GET" || request.path().ends_with("/validate")) return false;
+  if (request.method != "POST") return true;
+  return permission == access::kConfigWrite || permission == access::kKeysWrite;
+}
+
+audit::Entry entry_of(std::string_view event, const http::Request& request,
+                      const serving::ServingState& state, const AdminReply& reply) {
+  audit::Entry out(event);
+  out.text("who", state.access.actor(access::credentials_of(request))).text("from", request.peer);
+  out.text("method", request.method).text("path", request.target).text("what", reply.subject);
+  if (!reply.body.empty()) out.number("status", reply.status);
+  return out;
+}
+
 /// Returns why the caller is refused, or nullopt if it is not.
 std::optional<access::Failure> refusal(const serving::ServingState* state,
                                        std::string_view permission, const http::Request& request) {
@@ -60,18 +76,38 @@ class ManagementHandler {
   http::Task<> operator()(http::Exchange exchange) const {
     const auto state = current_.get();
     AdminReply reply;
+    const bool changes = is_change(permission_, exchange.request);
     if (auto refused = refusal(state.get(), permission_, exchange.request)) {
       reply = AdminReply::of(*refused);
+      if (state != nullptr)
+        state->audit.add_refusal(entry_of("refused", exchange.request, *state, reply));
     } else {
-      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state); };
+      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state, changes); };
       const bool ran = co_await pool_.run(std::move(run));
       if (!ran) reply = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
+      if (changes) note_change(exchange.request, *state, reply);
     }
     co_await send(exchange, reply);
   }
 
  private:
-  AdminReply run_handler(const http::Request& request, const serving::ServingState& state) const {
+  void note_change(const http::Request& request, const serving::ServingState& before,
+                   const AdminReply& reply) const {
+    audit::Entry entry = entry_of("change", request, before, reply);
+    if (permission_ == access::kConfigWrite)
+      entry.text("before", before.hash).text("after", current_.get()->hash);
+    before.audit.add(std::move(entry));
+  }
+
+  AdminReply run_handler(const http::Request& request, const serving::ServingState& state,
+                         bool changes) const {
+    if (changes) {
+      const auto noted = state.audit.announce(entry_of("change_begins", request, state, {}));
+      if (!noted)
+        return AdminReply::of(
+            {503, "AUDIT_UNAVAILABLE",
+             fmt::format("{}; until then nothing may be changed", noted.error().message)});
+    }
     try {
       return handler_(request, state);
     } catch (const std::exception& e) {

@@ -18,7 +18,8 @@ struct AdminReply {
   int status = 200;
   std::string body;
   std::string content_type = "application/json";
-  std::string etag = {};  // with its quotes; "": none
+  std::string etag = {};     // with its quotes; "": none
+  std::string subject = {};  // the name of what was changed, for the audit log
 
   static AdminReply of(const access::Failure& failure) {
     return {failure.status, access::failure_body(failure)};
@@ -30,8 +31,9 @@ struct AdminReply {
 using AdminHandler =
     std::function<AdminReply(const http::Request& request, const serving::ServingState& state)>;
 
-/// A route that requires a permission. It replies with 401, 403, 503 while there is no state yet,
-/// 429 if the pool is full, or the handler's reply. `current` and `pool` must outlive it.
+/// A route that requires a permission. It replies with 401, 403, 503 while there is no state yet or
+/// if changes are refused because the audit log cannot be written, 429 if the pool is full, or the
+/// handler's reply. Changes and refusals go to the audit log. `current` and `pool` must outlive it.
 http::Route management_route(std::string method, std::string path, std::string_view permission,
                              const serving::CurrentState& current, http::ThreadPool& pool,
                              AdminHandler handler);

@@ -17,6 +17,8 @@
 namespace signalbox::config {
 namespace {
 
+using namespace std::chrono_literals;
+
 void check_identity(Reader& reader, const yaml::Node& node, Authz::Identity& identity) {
   const auto check = [&](std::string_view key, const std::string& name) {
     if (is_header_name(name)) return;
@@ -123,14 +125,15 @@ bool is_hash(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+bool is_plain(const std::string& text) {
+  return is_header_value(text) && text.find(',') == std::string::npos;
+}
+
 void check_key(Reader& reader, const yaml::Node& node, ClientKey& key) {
   const auto check = [&](std::string_view name, bool is_good, std::string_view wanted) {
     const yaml::Node* value = node.find(name);
     if (is_good || value == nullptr) return;
     reader.at_key(name, [&] { reader.expected(*value, wanted); });
-  };
-  const auto is_plain = [](const std::string& text) {
-    return is_header_value(text) && text.find(',') == std::string::npos;
   };
   check("name", is_plain(key.name), "a name without commas and control characters");
   check("hash", is_hash(key.hash),
@@ -140,6 +143,17 @@ void check_key(Reader& reader, const yaml::Node& node, ClientKey& key) {
         "names without commas and control characters");
   check("expires", key.expires.empty() || parse_time(key.expires).has_value(),
         "a date, 2027-01-31, or a time in UTC, 2027-01-31T12:00:00Z");
+}
+
+void check_model_names(Reader& reader, const yaml::Node& node, std::vector<std::string>& names) {
+  const Providers& providers = reader.config.providers;
+  if (providers.models.empty()) return;
+  std::vector<std::string_view> known;
+  for (const Model& each : providers.models) known.push_back(each.name);
+  for (const std::string& name : names) {
+    if (providers.find(name) != nullptr) continue;
+    reader.error(node.line, fmt::format("unknown model \"{}\"{}", name, suggestion(name, known)));
+  }
 }
 
 constexpr Key kKeyLimitKeys[] = {
@@ -171,6 +185,97 @@ constexpr Key kKeysFileKeys[] = {
     named(FIELD(ClientAccess, keys), kClientKey, "The keys.").required(),
 };
 constexpr Section kKeysFile{kKeysFileKeys};
+
+// --- tokens ---
+
+constexpr Key kTokenGroupKeys[] = {
+    text(FIELD(TokenGroup, name), "Name of the group in the token; `*` is everybody.").required(),
+    texts(FIELD(TokenGroup, models), "Models that the group may use. Default: all.")
+        .then<check_model_names>(),
+    texts(
+        FIELD(TokenGroup, recipes),
+        "Recipes that the group may use; `default` is the routing at the top of the file. Default: "
+        "all."),
+    list(FIELD(TokenGroup, limits), kKeyLimit, "Limits of each user."),
+};
+constexpr Section kTokenGroup{kTokenGroupKeys};
+
+void check_issuer(Reader& reader, const yaml::Node& node, TokenIssuer& issuer) {
+  const auto check = [&](std::string_view name, bool is_good, std::string_view wanted) {
+    const yaml::Node* value = node.find(name);
+    if (is_good || value == nullptr) return;
+    reader.at_key(name, [&] { reader.expected(*value, wanted); });
+  };
+  check("name", is_plain(issuer.name), "a name without commas and control characters");
+  check("prefix", is_plain(issuer.prefix), "a text without commas and control characters");
+  check("audiences", !issuer.audiences.empty(), "at least one audience");
+  check("user_claim", !issuer.user_claim.empty(), "the name of a claim");
+  check("algorithms",
+        std::all_of(issuer.algorithms.begin(), issuer.algorithms.end(),
+                    [](const std::string& name) {
+                      return std::ranges::find(kTokenAlgorithms, name) != kTokenAlgorithms.end();
+                    }),
+        "names among RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 and EdDSA");
+  constexpr std::string_view kUrl =
+      "a URL with https://, or with http:// on this machine, because who changes the keys on their "
+      "way can make tokens";
+  if (!issuer.jwks_uri.empty()) {
+    check("jwks_uri", is_safe_url(issuer.jwks_uri), kUrl);
+    check("jwks_file", issuer.jwks_file.empty(), "no file beside jwks_uri");
+  } else if (issuer.jwks_file.empty()) {
+    check("issuer", is_safe_url(issuer.issuer), kUrl);
+  }
+}
+
+constexpr Key kTokenIssuerKeys[] = {
+    text(FIELD(TokenIssuer, name), "Name of the issuer in logs and reports.").required(),
+    text(FIELD(TokenIssuer, issuer), "The claim `iss` of its tokens, to the letter.").required(),
+    texts(FIELD(TokenIssuer, audiences),
+          "A token must have one of them in its claim `aud`, to the letter.")
+        .required(),
+    string(FIELD(TokenIssuer, jwks_uri),
+           "Address of the issuer's keys. Default: the one in "
+           "`ISSUER/.well-known/openid-configuration`."),
+    string(FIELD(TokenIssuer, jwks_file),
+           "File with the keys instead, relative to this file. Changes count within a second."),
+    string(FIELD(TokenIssuer, tls_ca_path),
+           "PEM file of authorities for the issuer's certificate. Default: the system's."),
+    texts(FIELD(TokenIssuer, algorithms),
+          "Algorithms that are accepted: RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, "
+          "EdDSA. Default: all of these."),
+    string(FIELD(TokenIssuer, user_claim),
+           "Claim with the user; dots lead into objects. Default: `sub`."),
+    string(FIELD(TokenIssuer, groups_claim),
+           "Claim with the groups, a text or a list; dots lead into objects. Default: `groups`."),
+    string(FIELD(TokenIssuer, prefix),
+           "Put before the names of its users and groups. Several issuers need different ones."),
+    duration(FIELD(TokenIssuer, keys_age_max), 1s, 720h,
+             "How long keys are used while the issuer cannot be reached; requests then get 503. "
+             "Default: `24h`."),
+    named(FIELD(TokenIssuer, groups), kTokenGroup,
+          "What its tokens may do; the first group of the list that a token has decides, and a "
+          "token without any of them gets 403. Default: every token may do everything."),
+};
+constexpr Section kTokenIssuer{kTokenIssuerKeys, checked<check_issuer>};
+
+// Two issuers could otherwise name the same user, who would read the other's stored responses.
+void check_issuers(Reader& reader, const yaml::Node& node, std::vector<TokenIssuer>& issuers) {
+  for (size_t i = 1; i < issuers.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      const bool same_issuer = issuers[i].issuer == issuers[j].issuer;
+      if (!same_issuer && issuers[i].prefix != issuers[j].prefix) continue;
+      reader.at_index(i, [&] {
+        reader.error(
+            node.items[i].line,
+            fmt::format("\"{}\" and \"{}\" have the same {}", issuers[j].name, issuers[i].name,
+                        same_issuer ? "issuer"
+                                    : "prefix: their users of the same name would be one; "
+                                      "set `prefix`"));
+      });
+      break;
+    }
+  }
+}
 
 void check_access(Reader& reader, const yaml::Node& node, ClientAccess& access) {
   if (!access.trusted_proxies) return;
@@ -229,11 +334,14 @@ void read_proxies(Reader& reader, const yaml::Node& node,
 
 constexpr Key kAccessKeys[] = {
     named(FIELD(ClientAccess, keys), kClientKey,
-          "Keys of clients. If the file has `keys` or `keys_file`, requests without a "
-          "valid key get 401."),
+          "Keys of clients. If the file has `keys`, `keys_file` or `tokens`, requests without a "
+          "valid key or token get 401."),
     string(FIELD(ClientAccess, keys_file),
            "File of further keys, relative to this file. `signalbox keys` and the management API "
            "change it; changes count at once."),
+    named(FIELD(ClientAccess, tokens), kTokenIssuer,
+          "Issuers of bearer tokens (JWT) that clients may send instead of a key.")
+        .then<check_issuers>(),
     key_of(FIELD(ClientAccess, trusted_proxies), Kind::kTexts,
            "Addresses and networks of proxies whose identity headers count. Default: this machine, "
            "or nobody if requests need a key.")
@@ -340,6 +448,16 @@ bool Network::contains(std::string_view text) const {
     if (((bytes[at] ^ address->bytes[at]) >> (7 - bit % 8) & 1) != 0) return false;
   }
   return true;
+}
+
+bool is_safe_url(std::string_view url) {
+  const auto endpoint = parse_base_url(url.substr(0, url.find('?')));
+  if (!endpoint || !is_header_value(url)) return false;
+  if (endpoint->tls || endpoint->host == "localhost") return true;
+  constexpr std::string_view kLocal[] = {"127.0.0.0/8", "::1"};
+  return std::any_of(std::begin(kLocal), std::end(kLocal), [&](std::string_view each) {
+    return parse_network(each)->contains(endpoint->host);
+  });
 }
 
 std::string_view identity_of(std::string_view field) {

@@ -3,6 +3,7 @@
 // client from the headers of `global.services.authz.identity`.
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,18 +25,51 @@ struct ClientKey {
   std::vector<std::string> recipes;  // that it may use; empty: all
   std::string expires;               // "2027-01-31" or "2027-01-31T12:00:00Z"; "": never
   std::vector<RateLimit::Rule> limits;
+  bool is_token = false;  // made from a verified token; its name is "ISSUER/USER"
 
   const std::string& user_or_name() const { return user.empty() ? name : user; }
 };
 
+/// The signature algorithms of tokens, by their names in RFC 7518 and RFC 8037.
+inline constexpr auto kTokenAlgorithms = std::to_array<std::string_view>(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"});
+
+/// What the tokens of a group may do.
+struct TokenGroup {
+  std::string name;                  // "*": everybody
+  std::vector<std::string> models;   // empty: all
+  std::vector<std::string> recipes;  // empty: all
+  std::vector<RateLimit::Rule> limits;
+};
+
+/// An issuer of bearer tokens (JWT) that clients may send instead of a key.
+struct TokenIssuer {
+  std::string name;
+  std::string issuer;
+  std::vector<std::string> audiences;
+  std::string jwks_uri;   // "" without a file: the issuer's discovery document has it
+  std::string jwks_file;  // relative to the configuration file
+  std::string tls_ca_path;
+  std::vector<std::string> algorithms;  // empty: all of kTokenAlgorithms
+  std::string user_claim = "sub";
+  std::string groups_claim = "groups";
+  std::string prefix;  // of users and groups
+  std::chrono::milliseconds keys_age_max = std::chrono::hours(24);
+  std::vector<TokenGroup> groups;  // the first that a token has decides; empty: tokens may do all
+};
+
+/// True for an address from which keys may be read: https, or http on this machine.
+bool is_safe_url(std::string_view url);
+
 struct ClientAccess {
   std::vector<ClientKey> keys;
   std::string keys_file;
+  std::vector<TokenIssuer> tokens;
   /// Addresses ("10.0.0.1", "10.0.0.0/8") whose identity headers count. Nullopt: this machine's, or
   /// none if requests need a key.
   std::optional<std::vector<std::string>> trusted_proxies;
 
-  bool requires_key() const { return !keys.empty() || !keys_file.empty(); }
+  bool requires_key() const { return !keys.empty() || !keys_file.empty() || !tokens.empty(); }
 };
 
 /// Reads a file of keys, {"keys": [...]}, in the form of `global.access.keys`. Errors: kInvalid,

@@ -42,6 +42,7 @@ struct Config {
   ClassificationApi api;
   ResponseApi response_api;
   Observability observability;
+  Audit audit;
   Authz authz;
   RateLimit ratelimit;
   StartupStatus startup_status;

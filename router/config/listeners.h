@@ -93,4 +93,13 @@ struct ManagementApi {
   Auth auth;
 };
 
+/// The audit log: who changed what, and who was refused.
+struct Audit {
+  enum class Unwritable : uint8_t { kReport, kRefuseChanges };
+  std::string file;  // relative to the configuration file; "": none
+  uint64_t bytes_max = uint64_t{64} << 20;
+  uint32_t files_max = 100;
+  Unwritable unwritable = Unwritable::kReport;
+};
+
 }  // namespace signalbox::config

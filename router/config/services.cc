@@ -340,6 +340,24 @@ constexpr Key kReplayKeys[] = {
 };
 constexpr Section kReplay{kReplayKeys};
 
+constexpr Choice kUnwritable[] = {{"report", Audit::Unwritable::kReport},
+                                  {"refuse_changes", Audit::Unwritable::kRefuseChanges}};
+
+constexpr Key kAuditKeys[] = {
+    text(
+        FIELD(Audit, file),
+        "File of the log, relative to this file: a JSON object a line, each with the digest of the "
+        "one before.")
+        .required(),
+    bytes(FIELD(Audit, bytes_max), int64_t{64} << 10, int64_t{1} << 40,
+          "Size at which the file gets a number and a new one begins. Default: `64MiB`."),
+    integer(FIELD(Audit, files_max), 1, 100'000, "Numbered files that are kept. Default: 100."),
+    choice(FIELD(Audit, unwritable), kUnwritable,
+           "What happens while the file cannot be written: `report` logs it, `refuse_changes` also "
+           "refuses changes. Default: `report`."),
+};
+constexpr Section kAudit{kAuditKeys};
+
 constexpr Key kServicesKeys[] = {
     object(FIELD(Config, http), kHttp, "Limits of the HTTP server and of the router's models."),
     object(FIELD(Config, ext_proc), kExtProc, "Envoy's external processing."),
@@ -349,6 +367,7 @@ constexpr Key kServicesKeys[] = {
     object(FIELD(Config, api), kClassificationApi, "Classification."),
     object(FIELD(Config, response_api), kResponseApi, "/v1/responses."),
     object(FIELD(Config, observability), kObservability, "Traces and metrics."),
+    object(FIELD(Config, audit), kAudit, "The audit log: who changed what, and who was refused."),
     object(FIELD(Config, authz), kAuthz, "Identities of clients."),
     object(FIELD(Config, ratelimit), kRateLimit, "Rate limits."),
     object(FIELD(Config, startup_status), kStartupStatus, "Start of upstream's components.")

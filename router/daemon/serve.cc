@@ -115,7 +115,9 @@ struct Daemon::Impl {
   mutable limits::RateLimiter limiter;       // the users' rate limits
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
   mutable limits::RateLimiter failures;      // requests with wrong keys, by address
-  access::GateShared gates{metrics, failures};
+  mutable audit::Log audit;
+  access::GateShared gates{metrics, failures, audit};
+  mutable tokens::KeySources token_keys;
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
@@ -164,14 +166,14 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
-  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config()));
+  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, audit));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
-                                                       std::move(clients));
+                                                       std::move(clients), audit);
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
   state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay,
-                                                        ledger_of(state->config()));
+                                                        ledger_of(state->config()), &audit);
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
         &state->guards->notices(), &state->observer->notices()}) {
@@ -197,10 +199,10 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
-  state->handler =
-      access::refuse_pages(access::Origins(state->config().http.allowed_origins), error_body(),
-                           access::gate(*state->clients, gates, false,
-                                        http::make_routes(std::move(routes), error_body())));
+  state->handler = access::refuse_pages(
+      access::Origins(state->config().http.allowed_origins), error_body(), audit,
+      access::gate(*state->clients, gates, false,
+                   http::make_routes(std::move(routes), error_body())));
   return state;
 }
 
@@ -281,7 +283,13 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   const auto admits = [this, initial_hosts = access::Hosts(initial)](const http::Request& request) {
     const auto host = request.headers.find("host");
     const auto state = current.get();
-    return state ? state->hosts.admit(host) : initial_hosts.admit(host);
+    const bool is_known = state ? state->hosts.admit(host) : initial_hosts.admit(host);
+    if (!is_known)
+      audit.add_refusal(std::move(audit::Entry("refused")
+                                      .text("reason", "foreign_host")
+                                      .number("status", 403)
+                                      .text("from", request.peer)));
+    return is_known;
   };
   return access::only_for(admits,
                           http::make_routes(std::move(routes), access::management_error_body));
@@ -370,6 +378,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
       std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
+  SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
@@ -404,6 +413,7 @@ Daemon::~Daemon() {
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
   if (impl_->envoy) impl_->envoy->stop();
+  impl_->token_keys.stop();
   impl_->cache.flights().close();
   impl_->cache.save();
   impl_->controller.reset();

@@ -212,7 +212,7 @@ class PassThrough {
     static const dialects::AnthropicDialect anthropic;
     const gateway::ClientApi api(endpoint->path,
                                  endpoint->is_of_anthropic() ? &anthropic : nullptr);
-    gateway::RequestRecord record(context_.observer, exchange.request.headers, exchange.reply,
+    gateway::RequestRecord record(context_.observer, exchange.request, exchange.reply,
                                   endpoint->path);
     RequestScope scope{context_, api, exchange, record};
     co_await handle(scope, *endpoint);

@@ -27,10 +27,11 @@ std::optional<std::string> find_forbidden(const RequestScope& scope, std::string
     return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
   };
   const config::ClientKey& key = *scope.key();
+  const std::string_view kind = key.is_token ? "token" : "key";
   if (!recipe.empty() && !may(key.recipes, recipe))
-    return fmt::format("the key \"{}\" may not use the recipe \"{}\"", key.name, recipe);
+    return fmt::format("the {} \"{}\" may not use the recipe \"{}\"", kind, key.name, recipe);
   if (recipe.empty() && !may(key.models, model)) {
-    return fmt::format("the key \"{}\" may not use the model {}", key.name,
+    return fmt::format("the {} \"{}\" may not use the model {}", kind, key.name,
                        json::quote_briefly(model));
   }
   return std::nullopt;

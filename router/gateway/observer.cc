@@ -89,11 +89,12 @@ bool records_nothing(const config::Config& config) {
 }  // namespace
 
 Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
-                   observe::Replay& replay, spending::Ledger* ledger)
+                   observe::Replay& replay, spending::Ledger* ledger, audit::Log* audit)
     : config_(router.config()),
       metrics_(metrics),
       replay_(replay),
       ledger_(ledger),
+      audit_(audit),
       meters_(metrics, vocabulary_of(router)),
       default_model_(config_.providers.find(config_.providers.default_model)) {
   plan_exporter(config_.observability.tracing);
@@ -178,6 +179,22 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
       static_cast<size_t>(asked == 0 ? kCaptureBytesMax : std::min(asked, kCaptureBytesMax));
   return Capture{plugin->capture_request_body ? bytes : 0,
                  plugin->capture_response_body ? bytes : 0};
+}
+
+void Observer::note_refusal(const observe::Account& account, const http::Request& request) const {
+  constexpr std::string_view kRefusals[] = {
+      "forbidden",         "missing_identity", "budget_exceeded", "rate_limited",
+      "pii_policy_denied", "jailbreak_block",  "response_blocked"};
+  if (audit_ == nullptr || !audit_->is_open() ||
+      std::ranges::find(kRefusals, account.error) == std::end(kRefusals))
+    return;
+  audit::Entry entry("refused");
+  entry.text("reason", account.error).number("status", account.status);
+  entry.text("decision", account.decision).text("request", account.id);
+  if (request.key != nullptr) entry.text("key", request.key->name);
+  const auto user = request.headers.find(config_.authz.identity.user_id_header);
+  entry.text("user", config::identity_of(user.value_or(""))).text("from", request.peer);
+  audit_->add_refusal(std::move(entry));
 }
 
 void Observer::publish(observe::Account account, bool sampled) const {

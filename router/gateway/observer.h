@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "router/audit/log.h"
+#include "router/http/message.h"
 #include "router/observe/exporter.h"
 #include "router/observe/meters.h"
 #include "router/observe/replay.h"
@@ -23,9 +25,9 @@ class Observer {
   };
 
   /// All arguments outlive it. Before start() nothing is sent and no limit of `replay` changes.
-  /// `ledger` is null if the configuration does not count spending.
+  /// `ledger` is null if the configuration does not count spending; `audit` may be null.
   Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay,
-           spending::Ledger* ledger = nullptr);
+           spending::Ledger* ledger = nullptr, audit::Log* audit = nullptr);
   ~Observer();
   /// Called once when the configuration begins to serve, before its first request.
   void start();
@@ -45,6 +47,8 @@ class Observer {
 
   /// Publishes a finished request. `sampled` is the result of samples().
   void publish(observe::Account account, bool sampled) const;
+  /// Notes in the audit log that the request was refused, if it was.
+  void note_refusal(const observe::Account& account, const http::Request& request) const;
 
   /// Notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
@@ -56,6 +60,7 @@ class Observer {
   observe::Metrics& metrics_;
   observe::Replay& replay_;
   spending::Ledger* const ledger_;
+  audit::Log* const audit_;
   const observe::Meters meters_;
   const config::Model* const default_model_;
   double share_ = 0;              // of all traces that are exported

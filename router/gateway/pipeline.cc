@@ -20,7 +20,7 @@
 namespace signalbox::gateway {
 
 http::Task<> Pipeline::operator()(http::Exchange exchange) const {
-  RequestRecord record(context_.observer, exchange.request.headers, exchange.reply, api_.path());
+  RequestRecord record(context_.observer, exchange.request, exchange.reply, api_.path());
   RequestScope scope{context_, api_, exchange, record};
 
   // --- read ---

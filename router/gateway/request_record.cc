@@ -69,9 +69,10 @@ void append_cut(std::string& out, std::string_view bytes, size_t size_max, bool&
 
 }  // namespace
 
-RequestRecord::RequestRecord(const Observer& observer, const http::Headers& headers,
+RequestRecord::RequestRecord(const Observer& observer, const http::Request& request,
                              const http::Reply& reply, std::string_view path)
-    : observer_(observer), reply_(reply) {
+    : observer_(observer), request_(request), reply_(reply) {
+  const http::Headers& headers = request.headers;
   account_.trace =
       observe::trace_context(headers.find("traceparent"), headers.count("traceparent"));
   sampled_ = observer.samples(account_.trace);
@@ -90,6 +91,7 @@ RequestRecord::~RequestRecord() {
   account_.status = reply_.status();
   set_error();
   set_spending();
+  observer_.note_refusal(account_, request_);
   observer_.publish(std::move(account_), sampled_);
 }
 

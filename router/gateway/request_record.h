@@ -20,7 +20,7 @@ namespace signalbox::gateway {
 class RequestRecord {
  public:
   /// `path` names the API and is static.
-  RequestRecord(const Observer& observer, const http::Headers& headers, const http::Reply& reply,
+  RequestRecord(const Observer& observer, const http::Request& request, const http::Reply& reply,
                 std::string_view path);
   ~RequestRecord();
   RequestRecord(const RequestRecord&) = delete;
@@ -98,6 +98,7 @@ class RequestRecord {
   double cost_on_default(const observe::Tokens& tokens) const;
 
   const Observer& observer_;
+  const http::Request& request_;
   const http::Reply& reply_;
   observe::Account account_;
   bool sampled_ = false;

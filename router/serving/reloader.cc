@@ -111,15 +111,27 @@ Reloader::FileSnapshot Reloader::read_snapshot() const {
   return {true, *std::move(text)};
 }
 
+// Notes a change before it is made, if the configuration requires that.
+Result<void> Reloader::announce() const {
+  const auto noted = current_.get()->audit.announce(
+      std::move(audit::Entry("configuration_begins").text("file", file_.string())));
+  return noted ? noted : fail_in(file_.string(), noted.error());
+}
+
 void Reloader::handle_change(const FileSnapshot& snapshot) {
   tried_ = snapshot;
   if (!snapshot.readable) return refuse(snapshot.text);
+  if (const auto noted = announce(); !noted) return refuse(noted.error().message);
   auto state = prepare(snapshot.text);
   if (!state) return refuse(state.error().message);
   serve(*std::move(state));
 }
 
 void Reloader::refuse(const std::string& why) {
+  const auto serving = current_.get();
+  serving->audit.add(std::move(audit::Entry("configuration_rejected")
+                                   .text("file", file_.string())
+                                   .text("active", serving->hash)));
   for_each_line(why, [](std::string_view line) { log::error("config", "{}", line); });
   log::error("config", "{}: rejected; generation {} stays active", file_.string(),
              current_.get()->generation);
@@ -155,6 +167,11 @@ Result<std::unique_ptr<ServingState>> Reloader::prepare(const std::string& text)
 }
 
 std::shared_ptr<const ServingState> Reloader::serve(std::unique_ptr<ServingState> state) {
+  state->audit.add(std::move(audit::Entry("configuration")
+                                 .text("file", file_.string())
+                                 .number("generation", static_cast<int64_t>(state->generation))
+                                 .text("before", current_.get()->hash)
+                                 .text("after", state->hash)));
   for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
   log::info("config", "{}: generation {} is active: {}, {}, {}", file_.string(), state->generation,
             counted(state->config().providers.models.size(), "model"),
@@ -176,7 +193,8 @@ Result<void> Reloader::lay_over(Overlay overlay) {
     refuse(tried_.text);
     return fail(Code::kIo, "{}", tried_.text);
   }
-  auto state = prepare(tried_.text);
+  auto noted = announce();
+  auto state = noted ? prepare(tried_.text) : tl::unexpected<Error>(std::move(noted).error());
   if (!state) {
     refuse(state.error().message);
     return tl::unexpected<Error>(std::move(state).error());

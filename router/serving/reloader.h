@@ -98,6 +98,7 @@ class Reloader {
   };
 
   void watch();
+  Result<void> announce() const;
   FileSnapshot read_snapshot() const;
   void handle_change(const FileSnapshot& snapshot);
   Result<std::unique_ptr<ServingState>> prepare(const std::string& text) const;

@@ -130,6 +130,15 @@ void keep_metrics(const config::Observability::Metrics& running,
   keys.keep("port", running.port, next.port);
 }
 
+void keep_audit(const config::Audit& running, config::Audit& next, SettingKeeper keys) {
+  keys.keep("file", running.file, next.file);
+  keys.keep("bytes_max", running.bytes_max, next.bytes_max);
+  keys.keep("files_max", running.files_max, next.files_max);
+  if (running.unwritable == next.unwritable) return;
+  keys.lines.push_back("global.services.audit.unwritable: a change requires a restart");
+  next.unwritable = running.unwritable;
+}
+
 void keep_spending(const config::Config& running, config::Config& next, SettingKeeper keys) {
   if (running.spending.has_value() != next.spending.has_value()) {
     keys.lines.push_back("global.spending: to begin or to end counting requires a restart");
@@ -166,6 +175,7 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
                services.in("observability.metrics"));
   keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
   keep_spending(running, next, all.in("global.spending"));
+  keep_audit(running.audit, next.audit, services.in("audit"));
   return lines;
 }
 

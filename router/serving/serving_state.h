@@ -11,6 +11,7 @@
 #include "router/access/access.h"
 #include "router/access/clients.h"
 #include "router/access/hosts.h"
+#include "router/audit/log.h"
 #include "router/gateway/observer.h"
 #include "router/http/server.h"
 #include "router/replies/reply_guards.h"
@@ -22,10 +23,11 @@ namespace signalbox::serving {
 
 /// Immutable once it serves. A request keeps the state that it began with until its last byte.
 struct ServingState {
-  /// `fleet` must outlive it.
+  /// `fleet` and `log` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
-               upstream::Fleet& fleet, std::unique_ptr<access::Clients> known)
-      : clients(std::move(known)),
+               upstream::Fleet& fleet, std::unique_ptr<access::Clients> known, audit::Log& log)
+      : audit(log),
+        clients(std::move(known)),
         router(std::move(made)),
         text(std::move(from)),
         hash(sha256_hex(text)),
@@ -37,6 +39,7 @@ struct ServingState {
 
   const config::Config& config() const { return router->config(); }
 
+  audit::Log& audit;
   const std::unique_ptr<access::Clients> clients;  // of the data listeners
   const std::unique_ptr<const routing::Router> router;
   const std::string text;  // of the configuration file; "": no file

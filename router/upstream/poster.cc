@@ -3,6 +3,7 @@
 #include "router/upstream/poster.h"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
 
@@ -16,13 +17,15 @@ namespace {
 constexpr size_t kIdleMax = 8;
 constexpr size_t kReplyBytesMax = 1 << 20;  // of a reply that the caller discards
 
-http::Task<Result<PostReply>> exchange(const Backend& backend, const Call& call, size_t bytes_max) {
+http::Task<Result<PostReply>> call_whole(const Backend& backend, const Call& call,
+                                         size_t bytes_max) {
   auto reply = co_await backend.call(call);
   if (!reply) co_return tl::unexpected<Error>(std::move(reply).error());
-  const int status = (*reply)->head().status;
+  PostReply out{(*reply)->head().status, {}, (*reply)->head().headers};
   auto body = co_await read_whole(**reply, bytes_max);
   if (!body) co_return tl::unexpected<Error>(std::move(body).error());
-  co_return PostReply{status, *std::move(body)};
+  out.body = *std::move(body);
+  co_return std::move(out);
 }
 
 }  // namespace
@@ -32,6 +35,8 @@ struct Poster::Impl {
   std::chrono::milliseconds limit;
   std::string name;
   HttpBackend backend;
+  http::Interrupt* interrupt = nullptr;  // of the exchange in progress
+  bool is_cancelled = false;
 
   Impl(const config::BackendRef& to, const config::HttpLimits& limits,
        std::chrono::milliseconds within, std::optional<std::string> api_key)
@@ -55,18 +60,41 @@ Result<void> Poster::post(std::string_view target, std::string_view type, std::s
 
 Result<PostReply> Poster::ask(std::string_view target, std::string_view type, std::string_view body,
                               std::chrono::milliseconds limit, size_t bytes_max) {
-  const auto until = http::Clock::now() + limit;
   http::Headers headers;
   headers.add("Content-Type", type);
+  return exchange("POST", target, headers, body, limit, bytes_max);
+}
+
+Result<PostReply> Poster::get(std::string_view target, std::chrono::milliseconds limit,
+                              size_t bytes_max) {
+  http::Headers headers;
+  headers.add("Accept", "application/json");
+  return exchange("GET", target, headers, {}, limit, bytes_max);
+}
+
+void Poster::cancel() {
+  http::asio::post(impl_->loop, [impl = impl_.get()] {
+    impl->is_cancelled = true;
+    if (impl->interrupt != nullptr) impl->interrupt->raise(Code::kCancelled);
+  });
+}
+
+Result<PostReply> Poster::exchange(std::string_view method, std::string_view target,
+                                   const http::Headers& headers, std::string_view body,
+                                   std::chrono::milliseconds limit, size_t bytes_max) {
+  const auto until = http::Clock::now() + limit;
   const http::Headers none;
   http::Interrupt interrupt;
-  const Call call{target, headers, none, impl_->name, body, interrupt};
+  Call call{target, headers, none, impl_->name, body, interrupt};
+  call.method = method;
   std::optional<Result<PostReply>> outcome;
   auto ended = [&outcome](std::exception_ptr failure, Result<PostReply> result) {
     if (failure) result = fail(Code::kInternal, "the exchange failed");
     outcome = std::move(result);
   };
-  http::asio::co_spawn(impl_->loop, exchange(impl_->backend, call, bytes_max), ended);
+  impl_->interrupt = &interrupt;
+  if (impl_->is_cancelled) interrupt.raise(Code::kCancelled);
+  http::asio::co_spawn(impl_->loop, call_whole(impl_->backend, call, bytes_max), ended);
   impl_->loop.restart();
   // Do not run until all work is done: kept connections are watched for as long as they are kept.
   // Do not use a Deadline either: for a short limit it would expire far too late.
@@ -75,6 +103,7 @@ Result<PostReply> Poster::ask(std::string_view target, std::string_view type, st
   }
   if (!outcome) interrupt.raise(Code::kDeadline);
   while (!outcome) impl_->loop.run_one();
+  impl_->interrupt = nullptr;
   return *std::move(outcome);
 }
 

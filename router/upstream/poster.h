@@ -1,6 +1,6 @@
 #pragma once
-// Sends POSTs from a thread that may block, over the same backend and kept connections as the data
-// plane.
+// Sends requests from a thread that may block, over the same backend and kept connections as the
+// data plane.
 
 #include <chrono>
 #include <memory>
@@ -12,15 +12,17 @@
 
 #include "base/error.h"
 #include "router/config/config.h"
+#include "router/http/headers.h"
 
 namespace signalbox::upstream {
 
 struct PostReply {
   int status = 0;
   std::string body;
+  http::Headers headers;
 };
 
-/// Not thread-safe: one thread at a time.
+/// Not thread-safe, except for cancel(): one thread at a time.
 class Poster {
  public:
   /// `limit` bounds a whole exchange. The name of `to` is the request ID, and `api_key` is sent in
@@ -36,8 +38,16 @@ class Poster {
   /// `bytes_max` is kUpstream.
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
                         std::chrono::milliseconds limit, size_t bytes_max);
+  /// The same with a GET.
+  Result<PostReply> get(std::string_view target, std::chrono::milliseconds limit, size_t bytes_max);
+
+  /// Ends the request in progress and refuses later ones with kCancelled. Any thread may call it.
+  void cancel();
 
  private:
+  Result<PostReply> exchange(std::string_view method, std::string_view target,
+                             const http::Headers& headers, std::string_view body,
+                             std::chrono::milliseconds limit, size_t bytes_max);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

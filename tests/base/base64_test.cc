@@ -30,6 +30,15 @@ TEST(Base64, every_byte_comes_back) {
   }
 }
 
+TEST(Base64, reads_the_alphabet_for_urls) {
+  EXPECT_EQ(decode_url("-__-").value(), "\xFB\xFF\xFE");
+  EXPECT_EQ(decode_url("").value(), "");
+  EXPECT_EQ(decode_url("Zg").value(), "f");
+  EXPECT_EQ(decode_url("Zm8").value(), "fo");
+  for (const char* text : {"Z", "Zg==", "Zg=", "Zh", "Zm9", "+//+", "Zm 9", "Zm9vZ", "Zg\n"})
+    EXPECT_FALSE(decode_url(text)) << text;
+}
+
 TEST(Base64, refuses_what_is_not_the_one_text_of_its_bytes) {
   for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zg==Zg==", "Zh==",
                            "Zm9=", "Zm 9", "Zm9v\n", "Zm-_", "Zg=a"}) {

@@ -29,8 +29,18 @@ http::Request request_of(std::initializer_list<std::pair<const char*, const char
   return out;
 }
 
+audit::Log& no_audit() {
+  static audit::Log log;
+  return log;
+}
+
+tokens::KeySources& sources() {
+  static tokens::KeySources all;
+  return all;
+}
+
 std::unique_ptr<Clients> clients_of(config::Config config) {
-  auto out = Clients::create(config);
+  auto out = Clients::create(config, sources(), no_audit());
   EXPECT_TRUE(out) << (out ? "" : out.error().message);
   return out ? *std::move(out) : nullptr;
 }
@@ -131,10 +141,12 @@ TEST(Keys, have_enough_entropy_to_differ) {
 TEST(Clients, two_keys_of_one_name_or_hash_are_refused) {
   config::Config config = with_key(key_of("a", "s"));
   config.access.keys.push_back(key_of("a", "t"));
-  EXPECT_NE(Clients::create(config).error().message.find("two keys have the name"),
-            std::string::npos);
+  EXPECT_NE(
+      Clients::create(config, sources(), no_audit()).error().message.find("two keys have the name"),
+      std::string::npos);
   config.access.keys[1] = key_of("b", "s");
-  EXPECT_NE(Clients::create(config).error().message.find("same hash"), std::string::npos);
+  EXPECT_NE(Clients::create(config, sources(), no_audit()).error().message.find("same hash"),
+            std::string::npos);
 }
 
 TEST(Clients, the_key_names_the_user_and_goes_no_further) {

@@ -1,0 +1,195 @@
+// The lock is on a file of its own, because the log itself is renamed.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/log.h"
+#include "router/audit/log.h"
+
+namespace signalbox::audit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kTailBytes = 4 * kLineBytesMax;
+constexpr int kNumberDigits = 6;
+
+tl::unexpected<Error> io_error(const fs::path& path) {
+  return fail(Code::kIo, "{}: {}", path.string(), std::strerror(errno));
+}
+
+int open_own(const fs::path& path, int flags) {
+  return open(path.c_str(), flags | O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+}
+
+/// The last bytes of a file.
+Result<std::string> tail_of(int fd, uint64_t size, const fs::path& path) {
+  std::string out(std::min<uint64_t>(size, kTailBytes), '\0');
+  const ssize_t got = pread(fd, out.data(), out.size(), static_cast<off_t>(size - out.size()));
+  if (got != static_cast<ssize_t>(out.size())) return io_error(path);
+  return out;
+}
+
+/// The end of the chain in a file that ends with a line break; a file without lines has none.
+Result<Link> last_link(std::string_view tail, const fs::path& path) {
+  if (tail.empty()) return Link{};
+  tail.remove_suffix(1);
+  const size_t before = tail.rfind('\n');
+  const std::string_view line = before == std::string_view::npos ? tail : tail.substr(before + 1);
+  const auto read = read_line(line);
+  if (!read)
+    return fail(Code::kInvalid, "{}: the last line is no entry: {}; move the file away",
+                path.string(), read.error().message);
+  return link_of(line, read->number);
+}
+
+}  // namespace
+
+AuditFile::~AuditFile() {
+  close();
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void AuditFile::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Result<void> AuditFile::lock() {
+  if (lock_ >= 0) return {};
+  const fs::path path = path_.parent_path() / fmt::format(".{}.lock", path_.filename().string());
+  lock_ = open_own(path, 0);
+  if (lock_ < 0) return io_error(path);
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return {};
+  ::close(std::exchange(lock_, -1));
+  return fail(Code::kOverloaded, "{}: another process writes it; give each its own file",
+              path_.string());
+}
+
+std::vector<std::pair<uint64_t, fs::path>> AuditFile::predecessors() const {
+  std::vector<std::pair<uint64_t, fs::path>> out;
+  const std::string prefix = path_.filename().string() + ".";
+  std::error_code ignored;
+  const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  for (const auto& each : fs::directory_iterator(folder, ignored)) {
+    const std::string name = each.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view digits = std::string_view(name).substr(prefix.size());
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc() && end == digits.data() + digits.size() && !digits.empty())
+      out.emplace_back(number, each.path());
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// Sets size_ and end_ from what the file holds.
+Result<size_t> AuditFile::recover() {
+  struct stat found {};
+  if (fstat(fd_, &found) != 0) return io_error(path_);
+  if (!S_ISREG(found.st_mode)) return fail(Code::kInvalid, "{}: is no file", path_.string());
+  size_ = static_cast<uint64_t>(found.st_size);
+  SIGNALBOX_TRY(std::string tail, tail_of(fd_, size_, path_));
+  const size_t end = tail.rfind('\n');
+  const size_t torn = tail.size() - (end == std::string::npos ? 0 : end + 1);
+  if (torn > kLineBytesMax)
+    return fail(Code::kInvalid, "{}: the last line is no entry: it is too long; move the file away",
+                path_.string());
+  if (torn > 0) {
+    size_ -= torn;
+    tail.resize(tail.size() - torn);
+    if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return io_error(path_);
+  }
+  SIGNALBOX_TRY(Link link, last_link(tail, path_));
+  const auto before = predecessors();
+  if (link.number == 0 && end_.number == 0 && !before.empty()) {
+    const fs::path& newest = before.back().second;
+    const int fd = ::open(newest.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &found) != 0) return io_error(newest);
+    const auto last = tail_of(fd, static_cast<uint64_t>(found.st_size), newest);
+    ::close(fd);
+    if (!last) return tl::unexpected<Error>(last.error());
+    SIGNALBOX_TRY(link, last_link(*last, newest));
+  }
+  // A file that was replaced while the process runs does not change where the chain ends.
+  if (end_.number == 0) end_ = std::move(link);
+  return torn;
+}
+
+Result<size_t> AuditFile::open() {
+  std::error_code failed;
+  if (path_.has_parent_path()) fs::create_directories(path_.parent_path(), failed);
+  if (failed) return fail(Code::kIo, "{}: {}", path_.parent_path().string(), failed.message());
+  SIGNALBOX_TRY_VOID(lock());
+  close();
+  fd_ = open_own(path_, O_APPEND | O_NONBLOCK);
+  if (fd_ < 0) return io_error(path_);
+  auto torn = recover();
+  if (!torn) close();
+  return torn;
+}
+
+bool AuditFile::is_gone() const {
+  struct stat here {
+  }, there{};
+  return fd_ < 0 || fstat(fd_, &here) != 0 || stat(path_.c_str(), &there) != 0 ||
+         here.st_ino != there.st_ino || here.st_dev != there.st_dev;
+}
+
+// The new file is made first: if that fails, the old one goes on.
+Result<void> AuditFile::rotate() {
+  if (fsync(fd_) != 0) return io_error(path_);
+  auto before = predecessors();
+  const uint64_t number = before.empty() ? 1 : before.back().first + 1;
+  const fs::path name = fmt::format("{}.{:0{}}", path_.string(), number, kNumberDigits);
+  if (rename(path_.c_str(), name.c_str()) != 0) return io_error(name);
+  const int next = open_own(path_, O_APPEND | O_EXCL);
+  if (next < 0) {
+    const auto error = io_error(path_);
+    rename(name.c_str(), path_.c_str());
+    return error;
+  }
+  close();
+  fd_ = next;
+  size_ = 0;
+  log::info("audit", "{}: entry {} is the last; its digest is {}", name.string(), end_.number,
+            end_.digest);
+  before.emplace_back(number, name);
+  for (size_t i = 0; i + files_max_ < before.size(); ++i) unlink(before[i].second.c_str());
+  return {};
+}
+
+Result<void> AuditFile::append(const Entry& entry, std::string_view time) {
+  const std::string line = line_of(entry, end_, time);
+  if (size_ > 0 && size_ + line.size() + 1 > bytes_max_) SIGNALBOX_TRY_VOID(rotate());
+  // What an earlier failure may have left behind goes first.
+  if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return io_error(path_);
+  const std::string bytes = line + '\n';
+  ssize_t written = 0;
+  do written = ::write(fd_, bytes.data(), bytes.size());
+  while (written < 0 && errno == EINTR);
+  if (written != static_cast<ssize_t>(bytes.size())) {
+    if (written >= 0) errno = ENOSPC;
+    const auto error = io_error(path_);
+    // The next call cuts again if this one fails.
+    static_cast<void>(ftruncate(fd_, static_cast<off_t>(size_)) == 0);
+    return error;
+  }
+  size_ += bytes.size();
+  end_ = link_of(line, end_.number + 1);
+  return {};
+}
+
+Result<void> AuditFile::sync() {
+  if (fd_ >= 0 && fdatasync(fd_) != 0) return io_error(path_);
+  return {};
+}
+
+}  // namespace signalbox::audit

@@ -1,0 +1,73 @@
+#pragma once
+// Verifies the tokens of the issuers that a configuration names.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "router/config/access.h"
+#include "router/tokens/claims.h"
+#include "router/tokens/key_source.h"
+
+namespace signalbox::tokens {
+
+/// The token's owner in the form of a key: what it may use, its user and its groups.
+using Owner = std::shared_ptr<const config::ClientKey>;
+
+struct Verdict {
+  Owner owner;      // null: refused
+  Refusal refusal;  // if it is
+  /// The keys that the token needs are being read: wait() and verify again. Null: no waiting helps.
+  std::shared_ptr<KeySource> awaited = nullptr;
+};
+
+/// Tokens that were verified, by their digests, for as long as they and the issuer's keys stay
+/// valid. Full, it forgets the older half. Thread-safe.
+class Remembered {
+ public:
+  struct Entry {
+    Owner owner;
+    int64_t until = 0;  // seconds since 1970
+    size_t issuer = 0;
+    uint64_t generation = 0;  // of the issuer's keys
+  };
+  explicit Remembered(size_t entries_max) : half_(entries_max / 2) {}
+  std::optional<Entry> find(const std::string& digest);
+  void add(const std::string& digest, Entry entry);
+
+ private:
+  const size_t half_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Entry> young_, old_;
+};
+
+/// One for each configuration. Thread-safe.
+class Verifier {
+ public:
+  /// `remembered_max`: tokens that are remembered. Errors: those of files of keys.
+  static Result<std::unique_ptr<Verifier>> create(const std::vector<config::TokenIssuer>& issuers,
+                                                  const std::filesystem::path& config_file,
+                                                  KeySources& sources,
+                                                  size_t remembered_max = 16'384);
+
+  /// Never blocks. `now` is in seconds since 1970.
+  Verdict verify(std::string_view token, int64_t now) const;
+
+ private:
+  struct Issuer {
+    config::TokenIssuer settings;
+    std::shared_ptr<KeySource> source;  // shared with the verifiers of other configurations
+  };
+  explicit Verifier(size_t remembered_max) : remembered_(remembered_max) {}
+  Verdict verify_new(std::string_view token, int64_t now, const std::string& digest) const;
+
+  std::vector<Issuer> issuers_;
+  mutable Remembered remembered_;
+};
+
+}  // namespace signalbox::tokens

@@ -1,0 +1,295 @@
+// Tests the audit log: the chain over files, what the verifier finds, and a process that is killed
+// or whose disk is full.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "base/file.h"
+#include "router/audit/log.h"
+#include "router/audit/verify.h"
+#include "tests/router/small_disk.h"
+#include "tests/router/temporary_directory.h"
+
+namespace signalbox::audit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kTime = "2027-01-15T08:00:00.000Z";
+
+std::string text_of(const fs::path& file) {
+  return read_file(file, size_t{1} << 26).value();
+}
+
+std::vector<std::string> lines_of(const fs::path& file) {
+  std::vector<std::string> out;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+void put(const fs::path& file, const std::vector<std::string>& lines) {
+  std::ofstream out(file);
+  for (const std::string& line : lines) out << line << '\n';
+}
+
+/// Writes entries 1 to `count` to a new file.
+void fill(const fs::path& path, size_t count, uint64_t bytes_max = 1 << 20,
+          uint32_t files_max = 100) {
+  AuditFile file(path, bytes_max, files_max);
+  ASSERT_TRUE(file.open());
+  for (size_t i = 1; i <= count; ++i) {
+    Entry entry("change");
+    entry.text("key", fmt::format("ann \"{}\"", i)).number("status", 200);
+    ASSERT_TRUE(file.append(entry, kTime));
+  }
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> out;
+  for (const auto& each : fs::directory_iterator(folder)) {
+    if (each.path().extension() != ".lock") out.push_back(each.path());
+  }
+  return out;
+}
+
+std::string why(const std::vector<fs::path>& files) {
+  const auto verified = verify(files);
+  return verified ? "" : verified.error().message;
+}
+
+TEST(AuditChain, holds_over_many_entries) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "deep" / "audit.jsonl";
+  fill(path, 3);
+  const auto lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], R"({"entry":1,"time":"2027-01-15T08:00:00.000Z","previous":")" +
+                          std::string(64, '0') +
+                          R"(","event":"change","key":"ann \"1\"","status":200})");
+  const auto verified = verify({path});
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->first, 1U);
+  EXPECT_EQ(verified->last.number, 3U);
+  EXPECT_EQ(verified->last.digest, link_of(lines[2], 3).digest);
+  struct stat found {};
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
+}
+
+TEST(AuditChain, shows_every_kind_of_change) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  fill(path, 5);
+  const auto good = lines_of(path);
+  const auto after = [&](auto change) {
+    auto lines = good;
+    change(lines);
+    put(path, lines);
+    return why({path});
+  };
+  EXPECT_EQ(after([](auto&) {}), "");
+  const auto has = [&](const std::string& message, std::string_view part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(after([](auto& lines) { lines[2].replace(lines[2].find("200"), 3, "201"); }),
+      "audit.jsonl:3: this line or the next one was changed: entry 4 does not continue entry 3");
+  has(after([](auto& lines) { lines.erase(lines.begin() + 2); }),
+      "audit.jsonl:3: entry 4 follows entry 2");
+  has(after([](auto& lines) { lines.insert(lines.begin() + 2, lines[1]); }),
+      "audit.jsonl:3: entry 2 follows entry 2");
+  has(after([](auto& lines) { std::swap(lines[1], lines[2]); }),
+      "audit.jsonl:2: entry 3 follows entry 1");
+  has(after([](auto& lines) { lines[3] = "{}"; }), "audit.jsonl:4: expected an entry");
+  has(after([](auto& lines) { lines[3] = ""; }), "audit.jsonl:4: ");
+  has(after([](auto& lines) { lines[0].replace(lines[0].find("0000000"), 1, "1"); }),
+      "audit.jsonl:1: the first entry continues another one");
+  has(after([](auto& lines) { lines[1] += std::string(kLineBytesMax, ' '); }),
+      "audit.jsonl:2: a line of");
+  has(why({folder.path() / "nowhere"}), "cannot be read");
+}
+
+TEST(AuditChain, goes_on_over_files_in_any_order) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  fill(path, 60, 2000);
+  auto files = files_in(folder.path());
+  EXPECT_GT(files.size(), 5U);
+  for (const fs::path& file : files) EXPECT_LE(fs::file_size(file), 2000U);
+  const auto verified = verify(files);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->last.number, 60U);
+  std::erase(files, folder.path() / "audit.jsonl.000003");
+  EXPECT_NE(why(files).find("entries are missing or moved"), std::string::npos) << why(files);
+  std::erase(files, folder.path() / "audit.jsonl.000001");
+  std::erase(files, folder.path() / "audit.jsonl.000002");
+  const auto rest = verify(files);
+  ASSERT_TRUE(rest) << rest.error().message;
+  EXPECT_GT(rest->first, 1U);
+}
+
+TEST(AuditFile, keeps_a_number_of_files) {
+  const test::TemporaryDirectory folder;
+  fill(folder.path() / "audit.jsonl", 100, 2000, 3);
+  const auto files = files_in(folder.path());
+  EXPECT_EQ(files.size(), 4U);
+  EXPECT_EQ(why(files), "");
+}
+
+TEST(AuditFile, goes_on_where_another_process_ended) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  for (int i = 0; i < 4; ++i) fill(path, 10, 2000);
+  const auto verified = verify(files_in(folder.path()));
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->last.number, 40U);
+  // A process may have been killed between the two steps of a rotation.
+  fs::rename(path, folder.path() / "audit.jsonl.000099");
+  fill(path, 1);
+  EXPECT_EQ(verify(files_in(folder.path())).value().last.number, 41U);
+}
+
+TEST(AuditFile, cuts_off_a_torn_line_at_every_byte) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  fill(path, 3);
+  const std::string all = text_of(path);
+  const size_t whole = all.rfind('\n', all.size() - 2) + 1;
+  for (size_t size = whole; size < all.size(); ++size) {
+    std::ofstream(path, std::ios::binary) << all.substr(0, size);
+    EXPECT_EQ(verify({path}).value().torn_bytes, size - whole);
+    AuditFile file(path, 1 << 20, 1);
+    EXPECT_EQ(file.open().value(), size - whole);
+    EXPECT_EQ(file.end().number, 2U);
+    ASSERT_TRUE(file.append(Entry("next"), kTime));
+    const auto verified = verify({path});
+    ASSERT_TRUE(verified) << verified.error().message;
+    EXPECT_EQ(verified->last.number, 3U);
+  }
+}
+
+TEST(AuditFile, refuses_what_is_no_log) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  const auto trouble = [&] {
+    AuditFile file(path, 1 << 20, 1);
+    const auto opened = file.open();
+    return opened ? std::string() : opened.error().message;
+  };
+  std::ofstream(path) << "Dear diary,\n";
+  EXPECT_NE(trouble().find("the last line is no entry"), std::string::npos) << trouble();
+  EXPECT_EQ(text_of(path), "Dear diary,\n");
+  std::ofstream(path) << std::string(3 * kLineBytesMax, 'x');
+  EXPECT_NE(trouble().find("too long"), std::string::npos) << trouble();
+  fs::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_NE(trouble(), "");
+  fs::remove(path);
+  ASSERT_EQ(symlink("/dev/null", path.c_str()), 0);
+  EXPECT_NE(trouble(), "");
+  fs::remove(path);
+  AuditFile first(path, 1 << 20, 1);
+  ASSERT_TRUE(first.open());
+  EXPECT_NE(trouble().find("another process writes it"), std::string::npos);
+}
+
+config::Audit settings(config::Audit::Unwritable unwritable = config::Audit::Unwritable::kReport) {
+  config::Audit out;
+  out.file = "audit.jsonl";
+  out.unwritable = unwritable;
+  return out;
+}
+
+TEST(AuditLog, writes_what_many_threads_add) {
+  const test::TemporaryDirectory folder;
+  {
+    Log log;
+    ASSERT_TRUE(log.open(settings(), folder.path() / "config.yaml"));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i)
+      threads.emplace_back([&] {
+        for (int k = 0; k < 200; ++k) log.add(Entry("change"));
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  const auto verified = verify({folder.path() / "audit.jsonl"});
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->last.number, 801U) << "the first one is the start";
+}
+
+TEST(AuditLog, counts_refusals_beyond_a_thousand_a_second) {
+  const test::TemporaryDirectory folder;
+  {
+    Log log;
+    ASSERT_TRUE(log.open(settings(), folder.path() / "config.yaml"));
+    for (int i = 0; i < 50'000; ++i) log.add_refusal(Entry("refused"));
+  }
+  const std::string text = text_of(folder.path() / "audit.jsonl");
+  EXPECT_NE(text.find("refusals_omitted"), std::string::npos);
+  EXPECT_LT(lines_of(folder.path() / "audit.jsonl").size(), 30'000U);
+  EXPECT_EQ(why({folder.path() / "audit.jsonl"}), "");
+}
+
+TEST(AuditLog, does_nothing_without_a_file) {
+  Log log;
+  ASSERT_TRUE(log.open(config::Audit{}, "config.yaml"));
+  log.add(Entry("change"));
+  EXPECT_TRUE(log.announce(Entry("change")));
+  EXPECT_FALSE(log.is_open());
+}
+
+TEST(AuditLog, refuses_changes_while_its_disk_is_full_and_goes_on_afterwards) {
+  const test::TemporaryDirectory folder;
+  std::thread([&] {
+    const test::SmallDisk disk(folder.path(), 1);
+    if (!disk.missing().empty()) GTEST_SKIP() << disk.missing();
+    Log log;
+    ASSERT_TRUE(log.open(settings(config::Audit::Unwritable::kRefuseChanges),
+                         folder.path() / "config.yaml"));
+    ASSERT_TRUE(log.announce(Entry("change_begins")));
+    EXPECT_FALSE(log.refuses_changes());
+    const fs::path ballast = folder.path() / "ballast";
+    {
+      std::ofstream file(ballast);
+      file << std::string(size_t{2} << 20, 'x');
+    }
+    Result<void> done;
+    while (done) done = log.announce(Entry("change_begins").text("path", std::string(200, 'p')));
+    EXPECT_NE(done.error().message.find("No space left"), std::string::npos)
+        << done.error().message;
+    EXPECT_TRUE(log.refuses_changes());
+    EXPECT_EQ(why({folder.path() / "audit.jsonl"}), "") << "no half line stays";
+    fs::remove(ballast);
+    while (!log.announce(Entry("change_begins"))) std::this_thread::yield();
+    EXPECT_FALSE(log.refuses_changes());
+    EXPECT_EQ(why({folder.path() / "audit.jsonl"}), "");
+  }).join();
+}
+
+TEST(AuditLog, notes_that_its_file_was_replaced) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  Log log;
+  ASSERT_TRUE(
+      log.open(settings(config::Audit::Unwritable::kRefuseChanges), folder.path() / "config.yaml"));
+  ASSERT_TRUE(log.announce(Entry("change_begins")));
+  fs::rename(path, folder.path() / "moved");
+  ASSERT_TRUE(log.announce(Entry("change_begins")));
+  const auto lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[0].find("file_replaced"), std::string::npos);
+  EXPECT_EQ(why({path, folder.path() / "moved"}), "");
+  put(path, {});
+  fs::remove(path);
+  put(path, {lines_of(folder.path() / "moved")[0]});  // an older state
+  ASSERT_TRUE(log.announce(Entry("change_begins")));
+  EXPECT_NE(why({path}).find("entries are missing"), std::string::npos) << why({path});
+}
+
+}  // namespace
+}  // namespace signalbox::audit
