@@ -69,4 +69,7 @@ bool follows_kubernetes(const Config& config);
 /// The routing at the top of the file, then those of its recipes.
 std::vector<const Routing*> routings_of(const Config& config);
 
+/// The plugins of all decisions that send shadows.
+std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config);
+
 }  // namespace signalbox::config

@@ -46,6 +46,12 @@ class Observer {
   /// Publishes a finished request. `sampled` is the result of samples().
   void publish(observe::Account account, bool sampled) const;
 
+  /// Publishes a finished shadow, whose account has nothing else. `sampled` is that of its request.
+  void publish_shadow(observe::Account account, bool sampled) const;
+  /// Counts a shadow that was not sent.
+  void shadow_left_out(const std::string& decision, const std::string& model,
+                       std::string_view why) const;
+
   /// Notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 

@@ -17,7 +17,13 @@ struct Judge {
   const config::ExternalModel* server = nullptr;
   RemoteQuestion question = {};
   std::string why = {};  // the reason why nobody answers; "" if there is a server
+  std::string without = "no condition on it matches";  // what follows if nobody answers
 };
+
+/// The labels by which a judge compares two answers; a third one is neither.
+inline constexpr std::string_view kShadowAgrees = "agree", kShadowContradicts = "contradict";
+/// The key of the judge of shadows on a server.
+std::string shadow_judge_key(std::string_view server);
 
 /// Returns the judge of a signal of type `llm`.
 Judge judge_of(const config::Config& config, const config::Routing& routing,

@@ -159,6 +159,12 @@ bool has_semantic_cache(const config::Decision& decision) {
   return cache && cache->enabled && cache->mode != config::ResponseCachePlugin::Mode::kExact;
 }
 
+// Such a decision compares answers, which a judge may do instead.
+bool compares_shadows(const config::Decision& decision) {
+  const auto& plugin = decision.shadow_dispatch;
+  return plugin && plugin->is_on() && plugin->comparison.judge.empty();
+}
+
 // Returns whether a decision depends on similarities of meaning.
 bool depends_on_embedder(const config::Config& config, const config::Routing& routing) {
   const auto& decisions = routing.decisions;
@@ -229,10 +235,11 @@ Result<void> open_judges(const config::Config& config, Models& models) {
   for (const config::Routing* routing : config::routings_of(config)) {
     for (Judge& judge : judges_of(config, *routing)) {
       if (!judge.why.empty()) {
-        models.notices.push_back(fmt::format("{}: {}: {}; no condition on it matches",
-                                             config.source, judge.asker, judge.why));
+        models.notices.push_back(
+            fmt::format("{}: {}: {}; {}", config.source, judge.asker, judge.why, judge.without));
         continue;
       }
+      if (models.classifiers.contains(judge.key)) continue;  // several decisions share it
       SIGNALBOX_TRY(models.classifiers[judge.key],
                     open_remote_classifier(*judge.server, std::move(judge.question)));
     }
@@ -289,6 +296,7 @@ bool needs_embedder(const config::Routing& r) {
   return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), has_semantic_cache) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
          !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
 }
@@ -340,6 +348,8 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     add("hallucination", "hallucination", true, false);
     if (plugin->use_nli || detector.enable_nli_filtering) add("nli", "hallucination", true, false);
   }
+  if (std::any_of(decisions.begin(), decisions.end(), compares_shadows))
+    add("nli", "shadow_dispatch", true, false);
   for (const config::Decision& decision : decisions) {
     const auto& plugin = decision.response_jailbreak;
     if (!plugin || !plugin->enabled) continue;

@@ -11,6 +11,7 @@
 #include "router/access/access.h"
 #include "router/access/clients.h"
 #include "router/access/hosts.h"
+#include "router/gateway/gateway_context.h"
 #include "router/gateway/observer.h"
 #include "router/http/server.h"
 #include "router/replies/reply_guards.h"
@@ -21,7 +22,7 @@
 namespace signalbox::serving {
 
 /// Immutable once it serves. A request keeps the state that it began with until its last byte.
-struct ServingState {
+struct ServingState : std::enable_shared_from_this<ServingState> {
   /// `fleet` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
                upstream::Fleet& fleet, std::unique_ptr<access::Clients> known)
@@ -48,6 +49,7 @@ struct ServingState {
   const models::ModelShelf shelf;             // models that no signal needs
   std::unique_ptr<const replies::ReplyGuards> guards;
   std::unique_ptr<gateway::Observer> observer;  // of this state's requests
+  std::unique_ptr<gateway::ShadowUse> shadows;  // null: no decision sends shadows
   http::Handler handler;                        // of the data plane
   std::vector<std::string> notices;             // for the operator, one line each
   std::vector<std::string> unchanged;           // settings that require a restart, one line each
