@@ -47,6 +47,7 @@ Judge judge_of(const config::Config& config, const config::Routing& routing,
   out.key = fmt::format("{}{}/{}", recipe_prefix(config, routing), signal.model, signal.name);
   out.asker = fmt::format("classifier signal \"{}\"", signal.name);
   out.question.instructions = signal.instructions;
+  out.is_classifier = signal.type == config::ClassifierSignal::Type::kHttp;
   const auto add = [&](const std::string& label) {
     auto& labels = out.question.labels;
     if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
@@ -118,7 +119,7 @@ std::optional<Judge> shadow_judge(const config::Config& config, const config::De
 std::vector<Judge> judges_of(const config::Config& config, const config::Routing& routing) {
   std::vector<Judge> out;
   for (const config::ClassifierSignal& signal : routing.classifiers) {
-    if (signal.type == config::ClassifierSignal::Type::kLlm)
+    if (signal.type != config::ClassifierSignal::Type::kLocal)
       out.push_back(judge_of(config, routing, signal));
   }
   if (auto judge = preference_judge(config, routing)) out.push_back(*std::move(judge));

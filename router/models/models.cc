@@ -12,6 +12,7 @@
 #include "engine/served_model.h"
 #include "router/models/judges.h"
 #include "router/models/remote_embedder.h"
+#include "router/models/remote_guard.h"
 #include "router/models/shaped_embedder.h"
 #include "router/models/stand_ins.h"
 #include "router/routing/selection/factory.h"
@@ -125,6 +126,10 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
     return directory_of_module(config, module, model, default_ref);
   };
   if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
+  const auto* server = type == "pii"         ? config::pii_server(config)
+                       : type == "jailbreak" ? config::guard_server(config)
+                                             : nullptr;
+  if (server != nullptr) return {remote_guard_name(*server), "global.model_catalog.external"};
   if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
   if (type == "jailbreak") {
     return discovered(by("prompt_guard", m.prompt_guard, "prompt_guard"), type,
@@ -240,8 +245,11 @@ Result<void> open_judges(const config::Config& config, Models& models) {
         continue;
       }
       if (models.classifiers.contains(judge.key)) continue;  // several decisions share it
-      SIGNALBOX_TRY(models.classifiers[judge.key],
-                    open_remote_classifier(*judge.server, std::move(judge.question)));
+      auto opened = judge.is_classifier
+                        ? open_remote_labels(*judge.server, std::move(judge.question.labels))
+                        : open_remote_classifier(*judge.server, std::move(judge.question));
+      if (!opened) return tl::unexpected<Error>(std::move(opened).error());
+      models.classifiers[judge.key] = *std::move(opened);
     }
   }
   return {};
@@ -307,7 +315,8 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   const auto add = [&](std::string_view task, std::string_view signals, bool declared,
                        bool is_required) {
     ConfiguredDirectory place = classifier_of(config, task);
-    if (place.directory.empty() || !(declared || is_required)) return;
+    if (place.directory.empty() || is_remote_guard(place.directory)) return;
+    if (!declared && !is_required) return;
     out.push_back({std::move(place.directory),
                    std::move(place.key),
                    fmt::format("{} signals", signals),
@@ -463,6 +472,13 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
     }
   }
   SIGNALBOX_TRY_VOID(open_judges(config, models));
+  if (const config::ExternalModel* server = config::guard_server(config)) {
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name(*server)],
+                  open_remote_guard(*server, config.modules.prompt_guard));
+  }
+  if (const config::ExternalModel* server = config::pii_server(config)) {
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name(*server)], open_remote_spans(*server));
+  }
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;
   return models;
