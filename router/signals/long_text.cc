@@ -3,6 +3,8 @@
 #include "router/signals/long_text.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "router/text/windows.h"
 
@@ -91,13 +93,16 @@ std::vector<engine::Entity> keep_surest(std::vector<engine::Entity> spans) {
   std::ranges::stable_sort(spans, [](const engine::Entity& a, const engine::Entity& b) {
     return a.score != b.score ? a.score > b.score : a.begin < b.begin;
   });
-  std::vector<engine::Entity> out;  // in text order
-  for (engine::Entity& span : spans) {
-    const auto next = std::ranges::lower_bound(out, span.begin, {}, &engine::Entity::begin);
-    const bool hits_next = next != out.end() && next->begin < span.end;
-    const bool hits_last = next != out.begin() && std::prev(next)->end > span.begin;
-    if (!hits_next && !hits_last) out.insert(next, std::move(span));
+  std::map<uint32_t, const engine::Entity*> kept;  // by its first byte
+  for (const engine::Entity& span : spans) {
+    const auto next = kept.lower_bound(span.begin);
+    const bool hits_next = next != kept.end() && next->first < span.end;
+    const bool hits_last = next != kept.begin() && std::prev(next)->second->end > span.begin;
+    if (!hits_next && !hits_last) kept.emplace_hint(next, span.begin, &span);
   }
+  std::vector<engine::Entity> out;
+  out.reserve(kept.size());
+  for (const auto& [begin, span] : kept) out.push_back(*span);
   return out;
 }
 

@@ -21,24 +21,42 @@ std::string type_of(std::string_view label) {
   return ascii::upper_case(label.substr(tagged ? 2 : 0));
 }
 
-// Adds an entity for each encoded run that holds personal data. It covers the whole run, because no
-// part of it can be masked.
-void add_encoded(std::string_view text, std::vector<pii::PiiEntity>& found) {
+// Returns an entity for each encoded run that holds personal data, in text order. It covers the
+// whole run, because no part of it can be masked.
+std::vector<pii::PiiEntity> encoded_entities(std::string_view text) {
+  std::vector<pii::PiiEntity> out;
   for (const text::HiddenText& hidden : text::encoded_texts(text)) {
     const auto inside = pii::find_pii_by_rules(hidden.text);
     if (inside.empty()) continue;
-    std::erase_if(found, [&](const pii::PiiEntity& each) {
-      return each.begin >= hidden.begin && each.end <= hidden.end;
-    });
     pii::PiiEntity entity =
         *std::ranges::max_element(inside, {}, [](const auto& each) { return each.score; });
     entity.begin = hidden.begin;
     entity.end = hidden.end;
-    const auto at = std::ranges::lower_bound(found, entity.begin, {}, &pii::PiiEntity::begin);
-    const bool overlaps = (at != found.end() && at->begin < entity.end) ||
-                          (at != found.begin() && std::prev(at)->end > entity.begin);
-    if (!overlaps) found.insert(at, std::move(entity));
+    out.push_back(std::move(entity));
   }
+  std::ranges::stable_sort(out, {}, &pii::PiiEntity::begin);
+  return out;
+}
+
+// Adds encoded runs to the entities of a text, which are in text order. A run replaces the entities
+// inside it. It is left out if it overlaps another run or a part of an entity.
+std::vector<pii::PiiEntity> with_encoded(std::vector<pii::PiiEntity> found,
+                                         std::vector<pii::PiiEntity> runs) {
+  std::vector<pii::PiiEntity> out;
+  auto next = found.begin();
+  for (pii::PiiEntity& run : runs) {
+    for (; next != found.end() && next->end <= run.begin; ++next) out.push_back(std::move(*next));
+    const auto after = std::find_if(next, found.end(), [&](const pii::PiiEntity& each) {
+      return each.begin < run.begin || each.end > run.end;
+    });
+    const bool overlaps = (after != found.end() && after->begin < run.end) ||
+                          (!out.empty() && out.back().end > run.begin);
+    if (overlaps) continue;
+    next = after;
+    out.push_back(std::move(run));
+  }
+  std::move(next, found.end(), std::back_inserter(out));
+  return out;
 }
 
 // Returns the checked numbers that begin in one text and end in the next.
@@ -99,8 +117,8 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
     }
   }
   for (size_t i = 0; i < texts.size(); ++i) {
-    found.in.push_back(pii::find_pii(texts[i], std::move(by_model[i])));
-    add_encoded(texts[i], found.in.back());
+    found.in.push_back(
+        with_encoded(pii::find_pii(texts[i], std::move(by_model[i])), encoded_entities(texts[i])));
   }
   return found;
 }
