@@ -64,6 +64,12 @@ void write_decision(json::Writer& out, const config::Decision* decision) {
   out.end_array().end_object();
 }
 
+void write_shadow(json::Writer& out, const config::ShadowDispatchPlugin& plugin) {
+  out.key("shadow").begin_object().key("models").begin_array();
+  for (const auto& arm : plugin.arms) out.string(arm.model);
+  out.end_array().member("sample_rate", plugin.sample_rate).end_object();
+}
+
 void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
   out.key("plan").begin_object();
   if (!plan) {
@@ -80,6 +86,7 @@ void write_plan(json::Writer& out, const Result<routing::Plan>& plan) {
   routing::write_left_out(*plan, out);
   if (plan->learning) learning::write(*plan->learning, out);
   if (plan->reasoning) out.member("reasoning", *plan->reasoning);
+  if (plan->shadow != nullptr) write_shadow(out, *plan->shadow);
   out.key("headers").begin_object();
   for (const routing::Header& header : routing::response_headers(*plan, true))
     out.member(header.name, header.value);

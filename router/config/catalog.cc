@@ -166,6 +166,20 @@ void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) 
                     variant));
 }
 
+void check_guard_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  ClassifierModel guard;
+  guard.variant = variant;
+  if (variant.starts_with("http") && !guard.calls_server())
+    reader.error(node.line,
+                 fmt::format("expected http_classify or http_chat, found \"{}\"", variant));
+}
+
+void check_pii_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  const bool is_other = variant == kHttpChat || variant == kExternalHook;
+  if ((variant.starts_with("http") && variant != kHttpClassify) || is_other)
+    reader.error(node.line, fmt::format("expected http_classify, found \"{}\"", variant));
+}
+
 constexpr std::string_view kOwnKind =
     "config.json of the model directory selects the kind of model";
 constexpr std::string_view kClasses = "JSON file of the classes by number.";
@@ -206,7 +220,18 @@ constexpr Choice kGuardOnError[] = {{"allow", ClassifierModel::OnError::kAllow},
 constexpr Choice kOnUnread[] = {{"refuse", ClassifierModel::OnUnread::kRefuse},
                                 {"judge", ClassifierModel::OnUnread::kJudge}};
 
-constexpr auto kPromptGuardKeys = classifier_with({
+constexpr Key kGuardVariant =
+    string(
+        FIELD(ClassifierModel, variant),
+        "`http_classify`, `http_chat` or `external`: the model of "
+        "`global.model_catalog.external` with the role `guardrail` judges. Others name a kind of "
+        "model, which the model directory selects.")
+        .also("backend")
+        .then<check_guard_variant>();
+
+constexpr auto kOtherGuardKeys = classifier_with({
+    word(FIELD_AS("protocol", ClassifierModel, variant), "http_classify http_chat external",
+         "Another name of `variant` for a model on a server."),
     string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
     texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts."),
     choice(FIELD(ClassifierModel, on_error), kGuardOnError,
@@ -220,6 +245,12 @@ constexpr auto kPromptGuardKeys = classifier_with({
            "Result for a request with more windows: 413 at once (`refuse`, the default), or the "
            "verdict on its beginning, its end and evenly chosen windows between (`judge`)."),
 });
+
+constexpr auto with_variant(auto keys, const Key& variant) {
+  keys[7] = variant;
+  return keys;
+}
+constexpr auto kPromptGuardKeys = with_variant(kOtherGuardKeys, kGuardVariant);
 constexpr Section kPromptGuard{kPromptGuardKeys};
 
 constexpr auto kDomainClassifierKeys = classifier_with({
@@ -228,11 +259,20 @@ constexpr auto kDomainClassifierKeys = classifier_with({
 });
 constexpr Section kDomainClassifier{kDomainClassifierKeys};
 
-constexpr auto kPiiClassifierKeys = classifier_with({
+constexpr Key kPiiVariant =
+    string(
+        FIELD(ClassifierModel, variant),
+        "`http_classify`: the model of `global.model_catalog.external` with the role `pii` marks "
+        "personal data. Others name a kind of model, which the model directory selects.")
+        .also("backend")
+        .then<check_pii_variant>();
+
+constexpr auto kOtherPiiKeys = classifier_with({
     string(FIELD_AS("pii_mapping_path", ClassifierModel, mapping_path),
            "JSON file of the types by number. The file pii_type_mapping.json of the model "
            "directory is read, too."),
 });
+constexpr auto kPiiClassifierKeys = with_variant(kOtherPiiKeys, kPiiVariant);
 constexpr Section kPiiClassifier{kPiiClassifierKeys};
 
 constexpr auto kFeedbackKeys = classifier_with({
@@ -361,11 +401,21 @@ using ExternalEndpoint = ExternalModel::Endpoint;
 constexpr std::string_view kOwnPrompt =
     "the router writes the prompt, and the server applies its model's template";
 
+void check_guard_path(Reader& reader, const yaml::Node& node, std::string& path) {
+  if (path.empty() ||
+      (path.starts_with('/') && is_header_value(path) && path.find(' ') == std::string::npos))
+    return;
+  reader.error(node.line, fmt::format("expected a path that begins with /, found \"{}\"", path));
+}
+
 constexpr Key kExternalEndpointKeys[] = {
     string(FIELD(ExternalEndpoint, name), "Name of the endpoint."),
     string(FIELD(ExternalEndpoint, address), "Host."),
     integer(FIELD(ExternalEndpoint, port), 0, 65535, "Port. 0: that of the protocol."),
     word(FIELD(ExternalEndpoint, protocol), "http https", "Protocol. Default: `http`."),
+    string(FIELD(ExternalEndpoint, path),
+           "Path of a guard or classifier, instead of that of its API. Signalbox only.")
+        .then<check_guard_path>(),
     boolean(FIELD(ExternalEndpoint, use_chat_template), "Put the text into the template.")
         .no_effect(kOwnPrompt)
         .unless("true yes on"),
@@ -391,7 +441,8 @@ constexpr Key kExternalModelKeys[] = {
         .no_effect("the server is called by OpenAI's chat completions")
         .unless("openai vllm"),
     string(FIELD(ExternalModel, model_role),
-           "`preference` judges preferences; others are for people."),
+           "`preference` judges preferences, `guardrail` attempts to override instructions, `pii` "
+           "marks personal data; others are for people."),
     object(FIELD(ExternalModel, llm_endpoint), kExternalEndpoint, "The server."),
     text(FIELD(ExternalModel, llm_model_name), "Name of the model.").required(),
     count(FIELD(ExternalModel, llm_timeout_seconds),

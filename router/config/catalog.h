@@ -82,6 +82,7 @@ struct ExternalModel {
     std::string address;
     uint16_t port = 0;
     std::string protocol;
+    std::string path;  // "": that of the API
     bool use_chat_template = false;
     std::string prompt_template;
   };
@@ -121,6 +122,10 @@ struct KnowledgeBase {
 
 // --- modules ---
 
+/// Variants of prompt_guard that are a model on a server.
+inline constexpr std::string_view kHttpClassify = "http_classify", kHttpChat = "http_chat",
+                                  kExternalHook = "external";
+
 /// Settings of a classifier. Each module uses a part of them.
 struct ClassifierModel {
   enum class OnError { kAllow, kBlock };
@@ -133,6 +138,10 @@ struct ClassifierModel {
   bool use_modernbert = false;
   bool use_mmbert_32k = false;
   std::string variant;
+  /// Only prompt_guard and classifier.pii may be a model on a server.
+  bool calls_server() const {
+    return variant == kHttpClassify || variant == kHttpChat || variant == kExternalHook;
+  }
   std::string mapping_path;  // file of the classes by number
   std::string fallback_category;
   std::vector<std::string> positive_labels;

@@ -70,4 +70,12 @@ bool follows_kubernetes(const Config& config);
 /// The routing at the top of the file, then those of its recipes.
 std::vector<const Routing*> routings_of(const Config& config);
 
+/// The model on a server that prompt_guard or classifier.pii calls: the one that its model_id
+/// names, or the only one with the role `guardrail` or `pii`. Null if it calls none.
+const ExternalModel* guard_server(const Config& config);
+const ExternalModel* pii_server(const Config& config);
+
+/// The plugins of all decisions that send shadows.
+std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config);
+
 }  // namespace signalbox::config

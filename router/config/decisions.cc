@@ -369,6 +369,11 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   const yaml::Node* written = node.find("algorithm");
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   complete_algorithm(reader.config.router.model_selection, type != nullptr, out.algorithm);
+  if (!out.shadow_dispatch || !calls_several(out.algorithm, out.model_refs.size())) return;
+  reader.at_key("plugins", [&] {
+    reader.notice(node.find("plugins")->line,
+                  "shadow_dispatch has no effect: the algorithm calls several models itself");
+  });
 }
 
 constexpr Key kDecisionKeys[] = {

@@ -532,7 +532,7 @@ constinit const Section kToolFiltering{kToolFilteringKeys};
 constinit const Section kMemoryReflection{kMemoryReflectionKeys};
 constinit const Section kModalityDetection{kModalityDetectionKeys};
 
-constinit const Variant kPluginForms[15] = {
+constinit const Variant kPluginForms[16] = {
     {"system_prompt", object(FIELD(Plugins, system_prompt), kSystemPrompt, "")},
     {"fast_response", object(FIELD(Plugins, fast_response), kFastResponse, "")},
     {"response_cache response-cache semantic_cache semantic-cache",
@@ -544,6 +544,7 @@ constinit const Variant kPluginForms[15] = {
     {"response_jailbreak", object(FIELD(Plugins, response_jailbreak), kResponseJailbreak, "")},
     {"header_mutation", object(FIELD(Plugins, header_mutation), kHeaderMutation, "")},
     {"router_replay", object(FIELD(Plugins, router_replay), kRouterReplayPlugin, "")},
+    {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
     {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "").not_built(kRefused), true},
     {"rag", object(FIELD(Plugins, rag), kRag, "").not_built(kRefused), true},
     {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, "").not_built(kRefused), true},

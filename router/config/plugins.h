@@ -2,6 +2,7 @@
 // A decision's `plugins` as structs: changes to a request and its reply. A decision has at most one
 // plugin of a type. Their order in the file has no meaning; the router runs them in a fixed order.
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -197,6 +198,42 @@ struct RouterReplayPlugin {
   uint32_t max_tool_trace_steps = 0;
 };
 
+/// A share of the requests also goes to other models, whose answers no client gets.
+struct ShadowDispatchPlugin {
+  struct Arm {
+    std::string name;
+    std::string model;
+    std::string role;
+    std::chrono::milliseconds timeout{30'000};
+  };
+  /// Those of calls hold for all decisions together.
+  struct Limits {
+    uint32_t max_concurrent_shadow = 16;
+    uint32_t max_calls_per_minute = 60;  // 0: no limit
+    uint64_t max_request_bytes = 1 << 20;
+    uint64_t max_response_bytes = 64 << 10;  // of the text of an answer
+    uint32_t queue_depth = 0;
+  };
+  struct Comparison {
+    double similarity_threshold = 0.8;
+    std::string judge;  // a model of global.model_catalog.external; "": none
+  };
+  struct Capture {
+    bool request_body = false;
+    bool response_body = false;
+    std::string redaction;
+  };
+  bool is_on() const { return enabled && sample_rate > 0; }
+
+  bool enabled = true;
+  double sample_rate = 0.05;
+  bool skip_cached = true;
+  std::vector<Arm> arms;
+  Limits limits;
+  Comparison comparison;
+  Capture capture;
+};
+
 /// Selection of memories. `global.stores.memory` has it, too.
 struct MemoryReflection {
   bool enabled = false;
@@ -311,6 +348,7 @@ struct Plugins {
   std::optional<HallucinationPlugin> hallucination;
   std::optional<ResponseJailbreakPlugin> response_jailbreak;
   std::optional<RouterReplayPlugin> router_replay;
+  std::optional<ShadowDispatchPlugin> shadow_dispatch;
   std::optional<MemoryPlugin> memory;
   std::optional<RagPlugin> rag;
   std::optional<ImageGenPlugin> image_gen;

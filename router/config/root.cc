@@ -11,6 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::string_view kGuardRole = "guardrail", kPiiRole = "pii";
+
 void check_auto_names(Reader& reader, const yaml::Node& node, const Config& config) {
   for (size_t i = 0; i < config.providers.models.size(); ++i) {
     for (const std::string& name : config.auto_model_names) {
@@ -141,6 +143,29 @@ void check_judged_preferences(Reader& reader, const yaml::Node& node, const Conf
     check_preferences(reader, recipes->items[i], fmt::format("recipes[{}].", i));
 }
 
+void check_server(Reader& reader, const yaml::Node& root, const ClassifierModel& module,
+                  std::string_view path, std::string_view role, const ExternalModel* server) {
+  if (!module.enabled || !module.calls_server()) return;
+  if (server != nullptr && !server->llm_endpoint.address.empty()) return;
+  const yaml::Node* at = root.find("global");
+  std::string where = "global";
+  for (const std::string_view key : split_words(path)) {
+    at = at == nullptr ? at : at->find(key);
+    where.append(".").append(key);
+  }
+  reader.at_key(where, [&] {
+    const uint32_t line = at == nullptr ? root.line : at->line;
+    if (server != nullptr)
+      return reader.error(line, fmt::format("the model \"{}\" of global.model_catalog.external has "
+                                            "no llm_endpoint.address",
+                                            server->name));
+    reader.error(line, fmt::format("{} requires one model of global.model_catalog.external with "
+                                   "model_role: {}; if there are several, model_id names the one "
+                                   "to call",
+                                   module.variant, role));
+  });
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
@@ -150,6 +175,10 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
   check_judged_preferences(reader, node, config);
+  check_server(reader, node, config.modules.prompt_guard, "model_catalog modules prompt_guard",
+               kGuardRole, guard_server(config));
+  check_server(reader, node, config.modules.classifier.pii, "model_catalog modules classifier pii",
+               kPiiRole, pii_server(config));
   note_foreign_thresholds(node, config);
   bind_listeners(node, config);
 }
@@ -218,6 +247,32 @@ constexpr Key kRootKeys[] = {
 }  // namespace
 
 constinit const Section kRoot{kRootKeys, checked<check_file>};
+
+namespace {
+
+const ExternalModel* server_of(const Config& config, const ClassifierModel& module,
+                               std::string_view role) {
+  if (!module.enabled || !module.calls_server()) return nullptr;
+  const ExternalModel* out = nullptr;
+  size_t count = 0;
+  for (const ExternalModel& each : config.external_models) {
+    if (!module.model_id.empty() && each.name == module.model_id) return &each;
+    if (!ascii::iequals(each.model_role, role)) continue;
+    out = &each;
+    ++count;
+  }
+  return count == 1 ? out : nullptr;
+}
+
+}  // namespace
+
+const ExternalModel* guard_server(const Config& config) {
+  return server_of(config, config.modules.prompt_guard, kGuardRole);
+}
+
+const ExternalModel* pii_server(const Config& config) {
+  return server_of(config, config.modules.classifier.pii, kPiiRole);
+}
 
 // A store that is switched on explicitly should keep something.
 void check_answers(Reader& reader, const yaml::Node& node, const Config& config) {

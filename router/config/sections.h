@@ -64,7 +64,8 @@ extern const Section kAlgorithm;
 extern const Section kRouter;
 
 // plugins.cc
-extern const Variant kPluginForms[15];
+extern const Section kShadowDispatch;
+extern const Variant kPluginForms[16];
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out);
 
 // plugin_tables.cc

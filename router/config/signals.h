@@ -237,13 +237,13 @@ struct MetadataSignal {
 };
 
 struct ClassifierSignal {
-  enum class Type { kLocal, kLlm };
+  enum class Type { kLocal, kLlm, kHttp };
   std::string name;
   std::string description;
   Type type = Type::kLocal;
   std::string model_path;  // local
   bool use_cpu = true;
-  std::string model;  // llm: one of global.model_catalog.external
+  std::string model;  // llm, http_classify: one of global.model_catalog.external
   std::string instructions;
   std::vector<std::string> labels;
 };

@@ -84,6 +84,7 @@ struct Daemon::Impl {
                       http::Handler handler);
   Result<std::unique_ptr<serving::ServingState>> make_state(config::Config config,
                                                             std::string text) const;
+  Result<void> add_shadows(serving::ServingState& state) const;
   gateway::GatewayContext context_of(
       const serving::ServingState& state, const upstream::ModelCaller& caller,
       std::chrono::milliseconds follow_max = gateway::kFollowMax) const;
@@ -112,6 +113,7 @@ struct Daemon::Impl {
   mutable learning::Memory memory;           // conversations and outcomes
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
+  mutable shadow::Shadows shadows;           // of requests that have their answer
   mutable limits::RateLimiter limiter;       // the users' rate limits
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
   mutable limits::RateLimiter failures;      // requests with wrong keys, by address
@@ -172,6 +174,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
+  SIGNALBOX_TRY_VOID(add_shadows(*state));
   state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay,
                                                         ledger_of(state->config()), &audit);
   for (const auto* notices_of :
@@ -222,7 +225,31 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .guards = *state.guards,
           .follow_max = follow_max,
           .ledger = ledger_of(state.config()),
-          .learning = learning::is_used(state.config()) ? &memory : nullptr};
+          .learning = learning::is_used(state.config()) ? &memory : nullptr,
+          .shadows = caller.makes_several() ? state.shadows.get() : nullptr};
+}
+
+Result<void> Daemon::Impl::add_shadows(serving::ServingState& state) const {
+  if (config::shadows_of(state.config()).empty()) return {};
+  SIGNALBOX_TRY(auto comparer, shadow::Comparer::create(state.config(), state.router->models()));
+  const std::vector<std::string>& more = comparer->notices();
+  state.notices.insert(state.notices.end(), more.begin(), more.end());
+  if (!state.config().spending) {
+    state.notices.push_back(
+        fmt::format("{}: shadow_dispatch: `signalbox report` has no figures of shadows without "
+                    "global.spending; metrics have them",
+                    state.config().source));
+  }
+  if (state.config().ext_proc.enabled) {
+    state.notices.push_back(
+        fmt::format("{}: shadow_dispatch: requests that come from Envoy have no shadows, because "
+                    "Envoy calls the servers",
+                    state.config().source));
+  }
+  state.shadows = std::make_unique<gateway::ShadowUse>(
+      gateway::ShadowUse{shadows, std::move(comparer),
+                         [&state]() -> std::shared_ptr<const void> { return state.self.lock(); }});
+  return {};
 }
 
 // The routes of chats, in all APIs.
@@ -414,6 +441,7 @@ Daemon::~Daemon() {
   if (impl_->server) impl_->server->stop();
   if (impl_->envoy) impl_->envoy->stop();
   impl_->token_keys.stop();
+  impl_->shadows.stop();
   impl_->cache.flights().close();
   impl_->cache.save();
   impl_->controller.reset();
@@ -452,7 +480,11 @@ bool Daemon::drain() {
   std::future<bool> envoy;  // drains at the same time
   if (impl_->envoy)
     envoy = std::async(std::launch::async, [this, limit] { return impl_->envoy->drain(limit); });
+  const auto until = std::chrono::steady_clock::now() + limit;
   const bool drained = impl_->server->drain(limit);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      until - std::chrono::steady_clock::now());
+  impl_->shadows.drain(std::max(left, std::chrono::milliseconds(0)));
   return (!envoy.valid() || envoy.get()) && drained;
 }
 

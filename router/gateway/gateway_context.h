@@ -3,6 +3,8 @@
 // client speaks, and the request itself with its record.
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <string_view>
 
 #include "router/access/owner.h"
@@ -20,6 +22,7 @@
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "router/routing/selection/runtime_stats.h"
+#include "router/shadow/shadows.h"
 #include "router/spending/ledger.h"
 #include "router/upstream/model_caller.h"
 
@@ -27,6 +30,14 @@ namespace signalbox::gateway {
 
 /// How long a request waits at most for an equal one that is being answered.
 inline constexpr std::chrono::seconds kFollowMax{60};
+
+/// The shadows of one configuration.
+struct ShadowUse {
+  shadow::Shadows& all;
+  std::unique_ptr<const shadow::Comparer> comparer;
+  /// Keeps alive what the context of a request refers to.
+  std::function<std::shared_ptr<const void>()> hold;
+};
 
 /// The parts of the daemon that the requests of one configuration use. All outlive the requests.
 struct GatewayContext {
@@ -44,6 +55,7 @@ struct GatewayContext {
   std::chrono::milliseconds follow_max = kFollowMax;
   const spending::Ledger* ledger = nullptr;  // null: spending is not counted
   learning::Memory* learning = nullptr;      // null: nothing is learnt
+  const ShadowUse* shadows = nullptr;        // null: no decision sends shadows
 };
 
 /// The API of a route. Immutable.

@@ -75,6 +75,38 @@ void add_spending(const observe::Account& account, spending::Ledger& ledger) {
               .cost_on_largest = account.cost_on_largest});
 }
 
+/// A shadow without an answer is no pair: what the client's answer cost has nothing to compare
+/// with.
+void add_shadow_spending(const observe::Account& account, spending::Ledger& ledger) {
+  const observe::Shadow& shadow = *account.shadow;
+  spending::ShadowSpent spent;
+  if (!shadow.has_answer) {
+    spent.failed = 1;
+    spent.failed_cost = shadow.cost;
+  } else {
+    const observe::Tokens tokens = shadow.tokens.value_or(observe::Tokens{});
+    spent.pairs = 1;
+    spent.compared = shadow.agrees ? 1 : 0;
+    spent.agreed = shadow.agrees == true ? 1 : 0;
+    spent.contradicted = shadow.contradicts ? 1 : 0;
+    spent.measured = shadow.similarity ? 1 : 0;
+    spent.similarity = shadow.similarity.value_or(0);
+    spent.tokens = shadow.tokens_of_answer.prompt + shadow.tokens_of_answer.completion;
+    spent.shadow_tokens = tokens.prompt + tokens.completion;
+    spent.cost = shadow.cost_of_answer;
+    spent.shadow_cost = shadow.cost;
+    spent.seconds = shadow.seconds_of_answer;
+    spent.shadow_seconds = observe::seconds_between(shadow.began, shadow.ended);
+  }
+  ledger.add({.day = spending::day_of(account.at),
+              .decision = shadow.decision,
+              .model = shadow.answered_by,
+              .shadow = shadow.model,
+              .currency = shadow.currency_of_answer,
+              .shadow_currency = shadow.currency},
+             spent);
+}
+
 /// True if no request leaves a record that an outcome could refer to.
 bool records_nothing(const config::Config& config) {
   if (config.router_replay.enabled) return false;
@@ -204,6 +236,32 @@ void Observer::publish(observe::Account account, bool sampled) const {
       is_fault(account.error) || !account.detail.empty() ? log::Level::kWarn : log::Level::kInfo;
   if (log::enabled(level)) log::event(level, "request", observe::account_json(account));
   if (!account.replay_id.empty()) replay_.add(account);
+  if (sampled) exporter_->add(std::move(account));
+}
+
+void Observer::shadow_left_out(const std::string& decision, const std::string& model,
+                               std::string_view why) const {
+  metrics_.shadows.with({decision, model, std::string(why)}).add();
+}
+
+void Observer::publish_shadow(observe::Account account, bool sampled) const {
+  const observe::Shadow& shadow = *account.shadow;
+  metrics_.shadow_latency.with({shadow.model})
+      .observe(observe::seconds_between(shadow.began, shadow.ended));
+  if (shadow.similarity)
+    metrics_.shadow_similarity.with({shadow.decision, shadow.model}).observe(*shadow.similarity);
+  if (shadow.tokens) {
+    metrics_.shadow_tokens.with({shadow.model, "prompt"})
+        .add(static_cast<double>(shadow.tokens->prompt));
+    metrics_.shadow_tokens.with({shadow.model, "completion"})
+        .add(static_cast<double>(shadow.tokens->completion));
+  }
+  if (!shadow.currency.empty())
+    metrics_.shadow_cost.with({shadow.model, shadow.currency}).add(shadow.cost);
+  if (ledger_ != nullptr) add_shadow_spending(account, *ledger_);
+  if (!shadow.replay_id.empty()) replay_.add_shadow(shadow);
+  // Last, so that whoever sees the count finds the rest.
+  metrics_.shadows.with({shadow.decision, shadow.model, std::string(shadow.outcome)}).add();
   if (sampled) exporter_->add(std::move(account));
 }
 

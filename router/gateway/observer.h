@@ -50,6 +50,12 @@ class Observer {
   /// Notes in the audit log that the request was refused, if it was.
   void note_refusal(const observe::Account& account, const http::Request& request) const;
 
+  /// Publishes a finished shadow, whose account has nothing else. `sampled` is that of its request.
+  void publish_shadow(observe::Account account, bool sampled) const;
+  /// Counts a shadow that was not sent.
+  void shadow_left_out(const std::string& decision, const std::string& model,
+                       std::string_view why) const;
+
   /// Notices for the operator, one line each.
   const std::vector<std::string>& notices() const { return notices_; }
 

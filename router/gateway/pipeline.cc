@@ -20,6 +20,7 @@
 namespace signalbox::gateway {
 
 http::Task<> Pipeline::operator()(http::Exchange exchange) const {
+  RequestShadows shadows(context_);
   RequestRecord record(context_.observer, exchange.request, exchange.reply, api_.path());
   RequestScope scope{context_, api_, exchange, record};
 
@@ -87,17 +88,23 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   }
 
   // --- look up, send, relay: for one model after the other until one answers ---
-  Journey journey{scope, *request, std::move(evaluation), std::move(requester)};
-  if (plan->loop != nullptr) {
-    co_await call_several(journey, *plan);
-    charge(scope, journey.requester);
-    co_return;
-  }
+  Journey journey{scope, *request, std::move(evaluation), std::move(requester), shadows};
   for (std::optional<routing::Plan> next = *std::move(plan); next;) {
     const routing::Plan current = *std::move(next);
-    next = co_await try_model(journey, current);
+    next = co_await answer_by_plan(journey, current);
   }
   charge(scope, journey.requester);
+}
+
+// Returns the plan to follow instead if nothing is answered.
+http::Task<std::optional<routing::Plan>> Pipeline::answer_by_plan(Journey& journey,
+                                                                  const routing::Plan& plan) const {
+  if (plan.loop != nullptr) {
+    co_await call_several(journey, plan);
+    co_return std::nullopt;
+  }
+  std::optional<routing::Plan> next = co_await try_model(journey, plan);
+  co_return next;
 }
 
 // Adds to `headers` what the servers do not get.
@@ -143,13 +150,15 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const bool caches = server->is_chat && journey.attempts.failed.empty();
   CacheLookup cache(context_, caches ? plan.response_cache : nullptr, plan, scope.exchange.request,
                     server->target);
-  const ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
+  ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
+  if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
 
   // --- send ---
   const bool changes = !plan.masks.empty() || watched || server->to_client ||
-                       server->from_server != nullptr || plan.takes_usage;
+                       server->from_server != nullptr || plan.takes_usage ||
+                       inputs.shadows != nullptr;
   const bool reads = changes || cache.records() || context_.ledger != nullptr;
   const ServerCall call(scope, journey.request, plan, *server, headers, changes, reads);
   const InFlight in_flight(context_.stats, plan.model->name);
@@ -162,12 +171,15 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   if (outcome.answer && (*outcome.answer)->head().status < 400) remember(scope, plan);
 
   // --- relay ---
-  journey.evaluation.reset();  // a stream may take minutes
+  // A stream may take minutes.
+  if (inputs.shadows == nullptr) journey.evaluation.reset();
   if (journey.attempts.servers > 1)
     headers.add("x-vsr-attempts", std::to_string(journey.attempts.servers));
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   end_turn(scope);
+  if (inputs.shadows != nullptr)
+    co_await journey.shadows.plan(scope, journey.request, *journey.evaluation, plan);
   co_return std::nullopt;
 }
 

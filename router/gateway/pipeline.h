@@ -39,9 +39,12 @@ class Pipeline {
     const ParsedRequest& request;
     std::optional<routing::Evaluation> evaluation;  // until a reply begins
     limits::Requester requester;
+    RequestShadows& shadows;
     Attempts attempts = {};
   };
 
+  http::Task<std::optional<routing::Plan>> answer_by_plan(Journey& journey,
+                                                          const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,
                                                      const routing::Plan& plan) const;
   http::Task<> call_several(Journey& journey, const routing::Plan& plan) const;

@@ -68,6 +68,10 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
     return at_once(std::make_unique<MeteredReply>(std::move(reply), in.scope.context.stats,
                                                   in.plan.model->name, started, in.scope.record));
   });
+  if (in.shadows != nullptr) {
+    filters.push_back(
+        [in](ReplyPointer reply) { return at_once(in.shadows->copy(std::move(reply))); });
+  }
   add_our_filters(in, filters);
   if (in.plan.takes_usage) {
     filters.push_back(

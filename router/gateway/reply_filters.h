@@ -11,6 +11,7 @@
 #include "router/gateway/gateway_context.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/send.h"
+#include "router/gateway/shadows.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/plan.h"
 
@@ -31,12 +32,13 @@ struct ReplyFilterInputs {
   const ServerRequest& server;
   const std::optional<replies::WatchedReply>& watched;  // nullopt: the reply is not checked
   CacheLookup& cache;
-  http::Headers& headers;  // of the reply; filters add warnings to them
+  http::Headers& headers;             // of the reply; filters add warnings to them
+  RequestShadows* shadows = nullptr;  // null: the request has none
 };
 
-/// For a server's reply, in this order: translate it to a chat completion, measure it, store it in
-/// the cache, restore masked data, check it, translate it to the client's API, take out the usage
-/// that the client did not request.
+/// For a server's reply, in this order: translate it to a chat completion, measure it, copy it
+/// for shadows, store it in the cache, restore masked data, check it, translate it to the client's
+/// API, take out the usage that the client did not request.
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
                                               std::chrono::steady_clock::time_point started);
 

@@ -7,11 +7,13 @@
 
 #include "router/http/error_reply.h"
 #include "router/routing/decision_headers.h"
+#include "router/spending/prices.h"
 
 namespace signalbox::gateway {
 namespace {
 
 using observe::Degraded;
+using spending::cost_of;
 
 std::string_view reason_of(Code code) {
   switch (code) {
@@ -36,22 +38,6 @@ std::string_view reason_of(Code code) {
       break;
   }
   return "internal_error";
-}
-
-double cost_of(const config::Model& model, const observe::Tokens& tokens) {
-  if (!model.pricing) return 0;
-  const config::Pricing& price = *model.pricing;
-  const auto either = [](double own, double other) { return own > 0 ? own : other; };
-  const auto cached = static_cast<double>(std::min(tokens.cached, tokens.prompt));
-  const auto written =
-      std::min(static_cast<double>(tokens.written), static_cast<double>(tokens.prompt) - cached);
-  const auto reasoning = static_cast<double>(std::min(tokens.reasoning, tokens.completion));
-  return ((static_cast<double>(tokens.prompt) - cached - written) * price.prompt_per_1m +
-          cached * either(price.cached_input_per_1m, price.prompt_per_1m) +
-          written * either(price.cache_write_per_1m, price.prompt_per_1m) +
-          (static_cast<double>(tokens.completion) - reasoning) * price.completion_per_1m +
-          reasoning * either(price.reasoning_per_1m, price.completion_per_1m)) /
-         1e6;
 }
 
 std::optional<observe::Tokens> tokens_of(const replies::ReplyMeter::Times& times) {
@@ -291,8 +277,35 @@ void RequestRecord::add_up_calls() {
     account_.cost_on_default = cost_on_default(*answer->tokens);
 }
 
-std::string RequestRecord::traceparent() const {
-  return account_.trace.traceparent(account_.upstream_span, sampled_);
+std::string RequestRecord::traceparent(const std::array<uint8_t, 8>& span) const {
+  return account_.trace.traceparent(span, sampled_);
+}
+
+observe::Shadow RequestRecord::begin_shadow(const std::string& arm,
+                                            const config::Model& model) const {
+  observe::Shadow out;
+  out.arm = arm;
+  out.model = model.name;
+  out.decision = account_.decision;
+  out.answered_by = account_.model;
+  out.span = observe::new_span_id();
+  if (model.pricing) out.currency = model.pricing->currency;
+  out.tokens_of_answer = account_.tokens ? *account_.tokens : estimate();
+  out.cost_of_answer = cost_of(*model_, out.tokens_of_answer);
+  if (model_->pricing) out.currency_of_answer = model_->pricing->currency;
+  out.seconds_of_answer = observe::seconds_between(account_.sent, std::chrono::steady_clock::now());
+  out.replay_id = account_.replay_id;
+  return out;
+}
+
+observe::Account RequestRecord::shadow_account() const {
+  observe::Account out;
+  out.id = account_.id;
+  out.trace = account_.trace;
+  out.path = account_.path;
+  out.at = account_.at;
+  out.began = account_.began;
+  return out;
 }
 
 void RequestRecord::answers(size_t events) {

@@ -76,7 +76,9 @@ class RequestRecord {
   /// any. For a reply that streams, measured() ends the call.
   void looped(const config::Model& model, size_t call, bool streams, std::string_view used_up);
   /// The traceparent for the server. Precondition: sent() was called.
-  std::string traceparent() const;
+  std::string traceparent() const { return traceparent(account_.upstream_span); }
+  /// That of another call, by its span.
+  std::string traceparent(const std::array<uint8_t, 8>& span) const;
   /// True if the client's tracestate belongs to this trace.
   bool keeps_tracestate() const { return account_.trace.state_holds; }
   /// Records bytes of the reply as they come from the upstream.
@@ -85,6 +87,16 @@ class RequestRecord {
   void answers(size_t events);
   /// Records the result of checking the reply so far. A later call replaces it.
   void guarded(const replies::ReplyOutcome& outcome);
+  /// The beginning of a shadow's figures: its names, and what the client's answer has cost.
+  observe::Shadow begin_shadow(const std::string& arm, const config::Model& model) const;
+  /// The account of a shadow alone, without its figures.
+  observe::Account shadow_account() const;
+  bool is_sampled() const { return sampled_; }
+  /// How much of a reply the replay record contains.
+  size_t recorded_reply_bytes() const { return capture_.response_bytes; }
+  /// True if the client did not get a good answer.
+  bool has_failed() const { return withheld_ || !account_.error.empty() || reply_.broken(); }
+
   /// True if the client gets a refusal instead of the reply.
   bool withheld() const { return withheld_; }
   /// Records that the reply has arrived whole.

@@ -120,6 +120,13 @@ void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::H
   fields.add("x-vsr-upstream-protocol", to_anthropic ? kAnthropic : kOpenAi);
 }
 
+plugins::UpstreamHeaders headers_for_server(const RequestScope& scope, const routing::Plan& plan,
+                                            const ServerRequest& server) {
+  plugins::UpstreamHeaders out;
+  if (!change_headers(scope, plan, server, true, out)) out.client = scope.headers();
+  return out;
+}
+
 ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
                        const routing::Plan& plan, const ServerRequest& server,
                        const http::Headers& decided, bool needs_reply, bool reads_reply)

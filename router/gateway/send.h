@@ -34,6 +34,10 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
 /// Adds x-vsr-client-protocol and x-vsr-upstream-protocol unless both sides speak OpenAI's API.
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);
 
+/// The client's headers as the plan's servers get them, for a reply that is read here.
+plugins::UpstreamHeaders headers_for_server(const RequestScope& scope, const routing::Plan& plan,
+                                            const ServerRequest& server);
+
 /// One call to the servers of a plan's model. Lives until the reply is gone, because the call
 /// refers to its members. All arguments outlive it.
 class ServerCall {

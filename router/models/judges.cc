@@ -47,6 +47,7 @@ Judge judge_of(const config::Config& config, const config::Routing& routing,
   out.key = fmt::format("{}{}/{}", recipe_prefix(config, routing), signal.model, signal.name);
   out.asker = fmt::format("classifier signal \"{}\"", signal.name);
   out.question.instructions = signal.instructions;
+  out.is_classifier = signal.type == config::ClassifierSignal::Type::kHttp;
   const auto add = [&](const std::string& label) {
     auto& labels = out.question.labels;
     if (std::ranges::find(labels, label) == labels.end()) labels.push_back(label);
@@ -87,13 +88,44 @@ std::optional<Judge> preference_judge(const config::Config& config,
   return out;
 }
 
+std::string shadow_judge_key(std::string_view server) {
+  return fmt::format("{}/shadow", server);
+}
+
+namespace {
+
+std::optional<Judge> shadow_judge(const config::Config& config, const config::Decision& decision) {
+  const auto& plugin = decision.shadow_dispatch;
+  if (!plugin || !plugin->is_on() || plugin->comparison.judge.empty()) return std::nullopt;
+  Judge out;
+  out.key = shadow_judge_key(plugin->comparison.judge);
+  out.asker = fmt::format("shadow_dispatch of decision \"{}\"", decision.name);
+  out.without = "answers are not compared";
+  out.question.instructions = "The text is two answers to the same request.";
+  out.question.labels = {std::string(kShadowAgrees), std::string(kShadowContradicts), "differ"};
+  out.question.meanings = {"A user would be served equally well by both",
+                           "One states what the other denies",
+                           "Something important is in one of them only"};
+  find_server(
+      config, [&](const auto& each) { return each.name == plugin->comparison.judge; }, out);
+  set_reason(fmt::format("there is no model \"{}\" in global.model_catalog.external",
+                         plugin->comparison.judge),
+             out);
+  return out;
+}
+
+}  // namespace
+
 std::vector<Judge> judges_of(const config::Config& config, const config::Routing& routing) {
   std::vector<Judge> out;
   for (const config::ClassifierSignal& signal : routing.classifiers) {
-    if (signal.type == config::ClassifierSignal::Type::kLlm)
+    if (signal.type != config::ClassifierSignal::Type::kLocal)
       out.push_back(judge_of(config, routing, signal));
   }
   if (auto judge = preference_judge(config, routing)) out.push_back(*std::move(judge));
+  for (const config::Decision& decision : routing.decisions) {
+    if (auto judge = shadow_judge(config, decision)) out.push_back(*std::move(judge));
+  }
   return out;
 }
 

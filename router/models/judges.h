@@ -16,10 +16,17 @@ struct Judge {
   std::string asker;  // such as: classifier signal "risk"
   const config::ExternalModel* server = nullptr;
   RemoteQuestion question = {};
-  std::string why = {};  // the reason why nobody answers; "" if there is a server
+  std::string why = {};        // the reason why nobody answers; "" if there is a server
+  bool is_classifier = false;  // the server returns scores (http_classify) and gets no question
+  std::string without = "no condition on it matches";  // what follows if nobody answers
 };
 
-/// Returns the judge of a signal of type `llm`.
+/// The labels by which a judge compares two answers; a third one is neither.
+inline constexpr std::string_view kShadowAgrees = "agree", kShadowContradicts = "contradict";
+/// The key of the judge of shadows on a server.
+std::string shadow_judge_key(std::string_view server);
+
+/// Returns the judge of a signal of type `llm` or `http_classify`.
 Judge judge_of(const config::Config& config, const config::Routing& routing,
                const config::ClassifierSignal& signal);
 /// Returns the judge of the preferences; nullopt if there are none, or the embedder compares them.

@@ -12,6 +12,7 @@
 #include "engine/served_model.h"
 #include "router/models/judges.h"
 #include "router/models/remote_embedder.h"
+#include "router/models/remote_guard.h"
 #include "router/models/shaped_embedder.h"
 #include "router/models/stand_ins.h"
 #include "router/routing/selection/factory.h"
@@ -125,6 +126,10 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
     return directory_of_module(config, module, model, default_ref);
   };
   if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
+  const auto* server = type == "pii"         ? config::pii_server(config)
+                       : type == "jailbreak" ? config::guard_server(config)
+                                             : nullptr;
+  if (server != nullptr) return {remote_guard_name(*server), "global.model_catalog.external"};
   if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
   if (type == "jailbreak") {
     return discovered(by("prompt_guard", m.prompt_guard, "prompt_guard"), type,
@@ -157,6 +162,12 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
 bool has_semantic_cache(const config::Decision& decision) {
   const std::optional<config::ResponseCachePlugin>& cache = decision.response_cache;
   return cache && cache->enabled && cache->mode != config::ResponseCachePlugin::Mode::kExact;
+}
+
+// Such a decision compares answers, which a judge may do instead.
+bool compares_shadows(const config::Decision& decision) {
+  const auto& plugin = decision.shadow_dispatch;
+  return plugin && plugin->is_on() && plugin->comparison.judge.empty();
 }
 
 // Returns whether a decision depends on similarities of meaning.
@@ -229,12 +240,16 @@ Result<void> open_judges(const config::Config& config, Models& models) {
   for (const config::Routing* routing : config::routings_of(config)) {
     for (Judge& judge : judges_of(config, *routing)) {
       if (!judge.why.empty()) {
-        models.notices.push_back(fmt::format("{}: {}: {}; no condition on it matches",
-                                             config.source, judge.asker, judge.why));
+        models.notices.push_back(
+            fmt::format("{}: {}: {}; {}", config.source, judge.asker, judge.why, judge.without));
         continue;
       }
-      SIGNALBOX_TRY(models.classifiers[judge.key],
-                    open_remote_classifier(*judge.server, std::move(judge.question)));
+      if (models.classifiers.contains(judge.key)) continue;  // several decisions share it
+      auto opened = judge.is_classifier
+                        ? open_remote_labels(*judge.server, std::move(judge.question.labels))
+                        : open_remote_classifier(*judge.server, std::move(judge.question));
+      if (!opened) return tl::unexpected<Error>(std::move(opened).error());
+      models.classifiers[judge.key] = *std::move(opened);
     }
   }
   return {};
@@ -289,6 +304,7 @@ bool needs_embedder(const config::Routing& r) {
   return std::any_of(r.jailbreak.begin(), r.jailbreak.end(), is_contrastive) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), has_semantic_cache) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
          !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
 }
@@ -299,7 +315,8 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
   const auto add = [&](std::string_view task, std::string_view signals, bool declared,
                        bool is_required) {
     ConfiguredDirectory place = classifier_of(config, task);
-    if (place.directory.empty() || !(declared || is_required)) return;
+    if (place.directory.empty() || is_remote_guard(place.directory)) return;
+    if (!declared && !is_required) return;
     out.push_back({std::move(place.directory),
                    std::move(place.key),
                    fmt::format("{} signals", signals),
@@ -340,6 +357,8 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     add("hallucination", "hallucination", true, false);
     if (plugin->use_nli || detector.enable_nli_filtering) add("nli", "hallucination", true, false);
   }
+  if (std::any_of(decisions.begin(), decisions.end(), compares_shadows))
+    add("nli", "shadow_dispatch", true, false);
   for (const config::Decision& decision : decisions) {
     const auto& plugin = decision.response_jailbreak;
     if (!plugin || !plugin->enabled) continue;
@@ -453,6 +472,13 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
     }
   }
   SIGNALBOX_TRY_VOID(open_judges(config, models));
+  if (const config::ExternalModel* server = config::guard_server(config)) {
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name(*server)],
+                  open_remote_guard(*server, config.modules.prompt_guard));
+  }
+  if (const config::ExternalModel* server = config::pii_server(config)) {
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name(*server)], open_remote_spans(*server));
+  }
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;
   return models;

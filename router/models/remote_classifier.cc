@@ -1,4 +1,5 @@
-// The text stands between two lines that no text can contain, because they are made of its digest.
+// A judge gets the text between two lines that no text can contain, because they are made of its
+// digest.
 
 #include "router/models/remote_classifier.h"
 
@@ -28,11 +29,11 @@ constexpr milliseconds kLimitByDefault{5'000};
 constexpr uint32_t kReplyTokensByDefault = 64;
 constexpr size_t kAnswerBytesMax = 1 << 20;
 constexpr size_t kAnswersKept = 4096;
-constexpr size_t kWindowsAtOnceMax = 8;
-// The server counts its own tokens. Here a token stands for so many bytes that a window of
-// kWindowTokens is 32 KB: a model that reads a question should see it whole.
-constexpr size_t kBytesOfToken = 128;
+constexpr size_t kBytesAtOnceMax = 256 << 10;
+// The server counts its own tokens. Here a token stands for a fixed part of a window.
 constexpr int32_t kTokensOfWindow = 256;
+// A model that reads a question should see it whole.
+constexpr size_t kQuestionWindowBytes = 32 << 10;
 
 std::string_view trimmed(std::string_view text, std::string_view around) {
   const size_t begin = text.find_first_not_of(around);
@@ -78,17 +79,17 @@ Result<std::vector<float>> scores_of(std::string_view label, double confidence,
 /// The last answers by the digest of the text. Thread-safe.
 class RecentAnswers {
  public:
-  std::optional<std::vector<float>> find(const std::string& digest) {
+  std::optional<engine::Answer> find(const std::string& digest) {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find(digest);
     if (found == places_.end()) return std::nullopt;
     recent_.splice(recent_.begin(), recent_, found->second);
     return found->second->second;
   }
-  void keep(const std::string& digest, const std::vector<float>& scores) {
+  void keep(const std::string& digest, const engine::Answer& answer) {
     const std::lock_guard lock(mutex_);
     if (places_.contains(digest)) return;
-    recent_.emplace_front(digest, scores);
+    recent_.emplace_front(digest, answer);
     places_[digest] = recent_.begin();
     if (recent_.size() <= kAnswersKept) return;
     places_.erase(recent_.back().first);
@@ -96,7 +97,7 @@ class RecentAnswers {
   }
 
  private:
-  using Recent = std::list<std::pair<std::string, std::vector<float>>>;
+  using Recent = std::list<std::pair<std::string, engine::Answer>>;
   std::mutex mutex_;
   Recent recent_;  // the last one used is first
   std::map<std::string, Recent::iterator> places_;
@@ -109,16 +110,17 @@ tl::unexpected<Error> classifies_only() {
 class RemoteClassifier final : public engine::TextModel {
  public:
   RemoteClassifier(const config::BackendRef& to, const config::ExternalModel& server,
-                   RemoteQuestion question)
-      : server_(server),
-        question_(std::move(question)),
+                   RemoteProtocol protocol)
+      : protocol_(std::move(protocol)),
+        bytes_of_token_(protocol_.window_bytes / kTokensOfWindow),
         name_(to.name),
         limit_(server.llm_timeout_seconds == 0 ? kLimitByDefault
                                                : milliseconds{1000} * server.llm_timeout_seconds),
         posters_(to, limit_,
                  server.access_key.empty() ? std::nullopt : std::optional(server.access_key)) {
     head_.name = server.name;
-    head_.labels = question_.labels;
+    head_.kind = protocol_.kind;
+    head_.labels = protocol_.labels;
   }
 
   int32_t dim() const override { return 1; }
@@ -134,13 +136,13 @@ class RemoteClassifier final : public engine::TextModel {
   }
   Result<std::vector<engine::Answer>> answer_within(
       const engine::Patience& patience, std::span<const engine::Input> inputs) const override {
-    if (inputs.size() > kWindowsAtOnceMax)
+    if (inputs.size() * protocol_.window_bytes > kBytesAtOnceMax)
       return fail(Code::kTooLarge, "{}: the text is longer than {} KB", name_,
-                  kWindowsAtOnceMax * kBytesOfToken * kTokensOfWindow / 1024);
+                  kBytesAtOnceMax / 1024);
     std::vector<engine::Answer> out;
     for (const engine::Input& input : inputs) {
-      SIGNALBOX_TRY(std::vector<float> scores, scores_within(patience, input.text));
-      out.push_back({.scores = std::move(scores), .entities = {}});
+      SIGNALBOX_TRY(engine::Answer answer, answer_one(patience, input.text));
+      out.push_back(std::move(answer));
     }
     return out;
   }
@@ -159,15 +161,15 @@ class RemoteClassifier final : public engine::TextModel {
   Result<std::vector<int32_t>> encode(std::string_view) const override { return classifies_only(); }
   Result<int32_t> tokens(const engine::Input& input) const override {
     return static_cast<int32_t>(
-        std::min(input.text.size() / kBytesOfToken + 1, size_t{kTokensOfWindow}));
+        std::min(input.text.size() / bytes_of_token_ + 1, size_t{kTokensOfWindow}));
   }
   Result<bool> is_cut(const engine::Input&) const override { return false; }
   Result<std::vector<std::string_view>> windows(std::string_view text, int32_t tokens,
                                                 int32_t overlap) const override {
     std::vector<std::string_view> out;
     if (std::ranges::all_of(text, ascii::is_space)) return out;
-    const size_t size = kBytesOfToken * static_cast<size_t>(tokens);
-    const size_t step = size - kBytesOfToken * static_cast<size_t>(overlap);
+    const size_t size = bytes_of_token_ * static_cast<size_t>(tokens);
+    const size_t step = size - bytes_of_token_ * static_cast<size_t>(overlap);
     const auto character_begin = [text](size_t at) {
       while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80)
         --at;
@@ -181,8 +183,7 @@ class RemoteClassifier final : public engine::TextModel {
   }
 
  private:
-  Result<std::vector<float>> scores_within(const engine::Patience& patience,
-                                           std::string_view text) const {
+  Result<engine::Answer> answer_one(const engine::Patience& patience, std::string_view text) const {
     const std::string digest = sha256_hex(text);
     if (auto known = recent_.find(digest)) return *std::move(known);
     const auto left = patience.deadline - Clock::now();
@@ -191,25 +192,25 @@ class RemoteClassifier final : public engine::TextModel {
     if (!breaker_.allows(Clock::now()))
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
-    const auto reply =
-        posters_.ask("/v1/chat/completions", "application/json",
-                     remote_question_body(server_, question_, text), limit, kAnswerBytesMax);
+    const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(text),
+                                    limit, kAnswerBytesMax);
     // Clients write the texts. An invalid answer to one must not stop the calls for the others.
     breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
-    auto scores = read(reply);
-    if (!scores) return fail_in(name_, std::move(scores).error());
-    recent_.keep(digest, *scores);
-    return scores;
+    auto answer = read(reply, text);
+    if (!answer) return fail_in(name_, std::move(answer).error());
+    recent_.keep(digest, *answer);
+    return answer;
   }
 
-  Result<std::vector<float>> read(const Result<upstream::PostReply>& reply) const {
+  Result<engine::Answer> read(const Result<upstream::PostReply>& reply,
+                              std::string_view text) const {
     if (!reply) return tl::unexpected<Error>(reply.error());
     if (reply->status != 200) return fail(Code::kUpstream, "it returned status {}", reply->status);
-    return read_remote_label(reply->body, question_.labels);
+    return protocol_.read(reply->body, text);
   }
 
-  const config::ExternalModel server_;
-  const RemoteQuestion question_;
+  const RemoteProtocol protocol_;
+  const size_t bytes_of_token_;
   const std::string name_;
   const milliseconds limit_;
   engine::HeadInfo head_;
@@ -279,6 +280,23 @@ Result<std::vector<float>> read_remote_label(std::string body,
 
 Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
     const config::ExternalModel& server, RemoteQuestion question) {
+  RemoteProtocol protocol;
+  protocol.target = "/v1/chat/completions";
+  protocol.labels = question.labels;
+  protocol.window_bytes = kQuestionWindowBytes;
+  protocol.read = [labels = question.labels](std::string body,
+                                             std::string_view) -> Result<engine::Answer> {
+    SIGNALBOX_TRY(auto scores, read_remote_label(std::move(body), labels));
+    return engine::Answer{.scores = std::move(scores), .entities = {}};
+  };
+  protocol.ask = [server, question = std::move(question)](std::string_view text) {
+    return remote_question_body(server, question, text);
+  };
+  return open_remote(server, std::move(protocol));
+}
+
+Result<std::shared_ptr<const engine::TextModel>> open_remote(const config::ExternalModel& server,
+                                                             RemoteProtocol protocol) {
   const auto& at = server.llm_endpoint;
   if (at.address.empty())
     return fail(Code::kInvalid, "llm_endpoint.address: expected the host of a server");
@@ -287,7 +305,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
   to.host = at.address;
   to.port = at.port != 0 ? at.port : uint16_t{to.tls ? uint16_t{443} : uint16_t{80}};
   to.name = fmt::format("external model {}", config::written(to.host, to.port));
-  return std::make_shared<RemoteClassifier>(to, server, std::move(question));
+  return std::make_shared<RemoteClassifier>(to, server, std::move(protocol));
 }
 
 }  // namespace signalbox::models

@@ -2,6 +2,7 @@
 // A classifier that is a language model on a server: it gets a text as data with a question about
 // it, and must answer with one of the labels.
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,26 @@
 
 namespace signalbox::models {
 
+/// How a server is asked about a text, and how its reply is read.
+struct RemoteProtocol {
+  std::string target;               // path
+  std::vector<std::string> labels;  // of the head
+  engine::HeadKind kind = engine::HeadKind::kSequence;
+  size_t window_bytes = 0;  // the server reads so much of a text whole
+  std::function<std::string(std::string_view text)> ask;  // the body of a call
+  /// The answer of the head to a text. Errors: kUpstream, without parts of the text or the reply.
+  std::function<Result<engine::Answer>(std::string body, std::string_view text)> read;
+};
+
+/// Returns a model with one head over the labels. It calls POST on the server for each
+/// text and keeps the last 4,096 answers by text. Calls block; they end at the server's time limit
+/// or at the caller's deadline. After three failures of the server in a row it fails at once for a
+/// second, then tries one call; an invalid answer is none of the server. Errors of a text:
+/// kUpstream, kDeadline; kTooLarge for more than 256 KB. Errors contain neither the text nor the
+/// reply. Error here: kInvalid for a server without an address.
+Result<std::shared_ptr<const engine::TextModel>> open_remote(const config::ExternalModel& server,
+                                                             RemoteProtocol protocol);
+
 /// The question about a text.
 struct RemoteQuestion {
   std::string instructions;           // how to choose a label; may be empty
@@ -20,12 +41,8 @@ struct RemoteQuestion {
   std::vector<std::string> meanings;  // (labels), each may be empty; or none at all
 };
 
-/// Returns a model with one sequence head over the labels. It calls POST /v1/chat/completions of
-/// the server for each text and keeps the last 4,096 answers by text. Calls block; they end at the
-/// server's time limit or at the caller's deadline. After three failures of the server in a row
-/// it fails at once for a second, then tries one call; an invalid answer is none of the server.
-/// Errors of a text: kUpstream, kDeadline; kTooLarge for more than eight windows of 32 KB. Errors
-/// contain neither the text nor the reply. Error here: kInvalid for a server without an address.
+/// The same for a language model that chooses one of the labels. It calls /v1/chat/completions and
+/// reads windows of 32 KB.
 Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
     const config::ExternalModel& server, RemoteQuestion question);
 

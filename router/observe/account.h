@@ -78,6 +78,35 @@ enum class CacheUse : uint8_t { kNone, kHit, kNear, kMiss, kFailed };
 /// "none", "hit" (the same request), "near" (a request with the same meaning), "miss", "error".
 std::string_view name_of(CacheUse use);
 
+/// A shadow of a request: the call of another model whose answer the client does not get, and its
+/// comparison with the client's.
+struct Shadow {
+  std::string arm, model;  // whose answer this is
+  std::string decision;
+  std::string answered_by;  // the model whose answer the client got
+  std::array<uint8_t, 8> span{};
+  TimePoint began, ended;    // of the call
+  std::string_view outcome;  // static; see docs/shadow.md
+  std::string_view error;    // name of the error code; "": none
+  int status = 0;            // of the reply; 0: none came
+  std::optional<Tokens> tokens;
+  double cost = 0;
+  std::string currency;  // "": the model has no price
+  // The client's answer.
+  Tokens tokens_of_answer;
+  double cost_of_answer = 0;
+  std::string currency_of_answer;
+  double seconds_of_answer = 0;
+  // The comparison.
+  bool has_answer = false;  // an answer came that could be read
+  std::optional<double> similarity;
+  std::optional<bool> agrees;
+  bool contradicts = false;
+  // For the replay record, to which it is added.
+  std::string replay_id;  // "": the request is not recorded
+  std::string response;   // "": no texts are recorded
+};
+
 struct Account {
   std::string id;
   TraceContext trace;
@@ -144,6 +173,9 @@ struct Account {
   std::string replay_id;  // "": the request is not recorded
   std::string request_body, response_body;
   bool request_cut = false, response_cut = false;
+
+  // Set for an account of the shadow alone, in the trace of its request.
+  std::optional<Shadow> shadow;
 };
 
 }  // namespace signalbox::observe

@@ -35,6 +35,9 @@ class Metrics {
   Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
   // Algorithms that call several models.
   Family<Counter> loops, loop_calls;
+  // Shadows.
+  Family<Counter> shadows, shadow_tokens, shadow_cost;
+  Family<Histogram> shadow_latency, shadow_similarity;
   // Learning.
   Family<Counter> learning, outcomes;
   // Signals and decisions.

@@ -82,6 +82,22 @@ void write_calls(json::Writer& out, const Account& a) {
   out.end_array();
 }
 
+std::string shadow_json(const Shadow& s) {
+  json::Writer out;
+  out.begin_object().member("name", s.arm).member("model", s.model);
+  out.member("outcome", s.outcome).member("status", int32_t{s.status});
+  if (!s.error.empty()) out.member("error", s.error);
+  out.member("ms", rounded_ms(s.began, s.ended));
+  if (s.similarity) out.member("similarity", *s.similarity);
+  if (s.tokens) {
+    out.member("prompt_tokens", static_cast<int64_t>(s.tokens->prompt));
+    out.member("completion_tokens", static_cast<int64_t>(s.tokens->completion));
+    if (s.cost > 0) out.member("cost", s.cost);
+  }
+  if (!s.response.empty()) out.member("response", s.response);
+  return out.end_object().take();
+}
+
 std::string without_braces(std::string object) {
   return object.substr(1, object.size() - 2);
 }
@@ -118,7 +134,8 @@ std::string account_json(const Account& a) {
 
 size_t Replay::Record::bytes() const {
   return sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
-         members.size() + request_body.size() + response_body.size() + outcomes.size();
+         members.size() + request_body.size() + response_body.size() + outcomes.size() +
+         shadows.size();
 }
 
 void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
@@ -192,6 +209,7 @@ std::optional<std::string> Replay::find_json(std::string_view id) {
   add_body("request_body", found->request_body, found->request_cut);
   add_body("response_body", found->response_body, found->response_cut);
   if (!found->outcomes.empty()) out.append(",\"outcomes\":[").append(found->outcomes).append("]");
+  if (!found->shadows.empty()) out.append(",\"shadows\":[").append(found->shadows).append("]");
   return out + "}";
 }
 
@@ -218,6 +236,16 @@ bool Replay::add_outcome(std::string_view id, std::string_view json) {
   found->outcomes.append(found->outcomes.empty() ? "" : ",").append(json);
   bytes_ += found->bytes();
   return true;
+}
+
+void Replay::add_shadow(const Shadow& shadow) {
+  const std::string json = shadow_json(shadow);
+  const std::lock_guard lock(mutex_);
+  Record* found = find(shadow.replay_id);
+  if (found == nullptr) return;
+  bytes_ -= found->bytes();
+  found->shadows.append(found->shadows.empty() ? "" : ",").append(json);
+  bytes_ += found->bytes();
 }
 
 size_t Replay::size() {

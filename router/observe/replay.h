@@ -47,6 +47,9 @@ class Replay {
   /// Adds what was reported about the answer, as JSON. Returns false if there is no such record, or
   /// if it is full.
   bool add_outcome(std::string_view id, std::string_view json);
+  /// Adds a shadow to the record of its request, if that is still there. Shadows are few: the
+  /// configuration bounds them.
+  void add_shadow(const Shadow& shadow);
 
  private:
   struct Record {
@@ -57,6 +60,7 @@ class Replay {
     bool request_cut, response_cut;
     std::string outcomes;  // JSON without the enclosing brackets
     size_t outcome_count;
+    std::string shadows = {};  // JSON like outcomes
 
     size_t bytes() const;
   };

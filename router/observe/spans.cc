@@ -156,10 +156,32 @@ void add_upstream(const Account& a, Spans& spans) {
   upstream.error = a.error;
 }
 
+void add_shadow(const Account& a, const Shadow& shadow, Spans& spans) {
+  Span& span = spans.add("shadow.request", a.trace.span, shadow.began, shadow.ended);
+  span.id = shadow.span;
+  span.kind = Span::Kind::kClient;
+  span.attributes = {{"model.name", shadow.model},
+                     {"shadow.arm", shadow.arm},
+                     {"shadow.outcome", std::string(shadow.outcome)},
+                     {"http.status_code", int64_t{shadow.status}}};
+  if (shadow.similarity) span.attributes.emplace_back("shadow.similarity", *shadow.similarity);
+  if (shadow.tokens) {
+    span.attributes.emplace_back("model.prompt_tokens",
+                                 static_cast<int64_t>(shadow.tokens->prompt));
+    span.attributes.emplace_back("model.completion_tokens",
+                                 static_cast<int64_t>(shadow.tokens->completion));
+  }
+  span.error = shadow.error;
+}
+
 }  // namespace
 
 std::vector<Span> spans_of(const Account& account) {
   Spans spans(account);
+  if (account.shadow) {
+    add_shadow(account, *account.shadow, spans);
+    return spans.take();
+  }
   add_root(account, spans);
   add_signals(account, spans);
   add_decision(account, spans);

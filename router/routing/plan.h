@@ -77,6 +77,7 @@ struct Plan {
   // nullptr: keep the client's headers
   const config::HeaderMutationPlugin* header_mutation = nullptr;
   const config::ResponseCachePlugin* response_cache = nullptr;  // nullptr: no caching
+  const config::ShadowDispatchPlugin* shadow = nullptr;         // nullptr: no shadows
   std::optional<learning::Report> learning;                     // nullopt: it had no part
   std::vector<std::string> instead_of;                          // models that failed before
   std::vector<LeftOut> left_out;                                // in the order of the decision

@@ -378,6 +378,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
     if (config::keeps_answers(config_.response_cache, *decision))
       plan.response_cache = &*decision->response_cache;
+    const auto& shadow = decision->shadow_dispatch;
+    if (shadow && shadow->is_on() && plan.loop == nullptr) plan.shadow = &*shadow;
   }
   const request::ChatRequest& request = inputs.signal_inputs.request();
   const plugins::ToolSelector* selector = tool_selector_of(inputs.target, request);

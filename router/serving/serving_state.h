@@ -12,6 +12,7 @@
 #include "router/access/clients.h"
 #include "router/access/hosts.h"
 #include "router/audit/log.h"
+#include "router/gateway/gateway_context.h"
 #include "router/gateway/observer.h"
 #include "router/http/server.h"
 #include "router/replies/reply_guards.h"
@@ -51,9 +52,12 @@ struct ServingState {
   const models::ModelShelf shelf;             // models that no signal needs
   std::unique_ptr<const replies::ReplyGuards> guards;
   std::unique_ptr<gateway::Observer> observer;  // of this state's requests
+  std::unique_ptr<gateway::ShadowUse> shadows;  // null: no decision sends shadows
   http::Handler handler;                        // of the data plane
   std::vector<std::string> notices;             // for the operator, one line each
   std::vector<std::string> unchanged;           // settings that require a restart, one line each
+  /// The state itself while requests use it, for what outlives its request.
+  mutable std::weak_ptr<const ServingState> self;
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
 };

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "router/models/judges.h"
+#include "router/models/remote_guard.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/embedding.h"
 #include "router/signals/keyword.h"
@@ -343,7 +344,7 @@ class Factory {
   Result<void> classifiers() {
     for (const config::ClassifierSignal& signal : routing_.classifiers) {
       ClassTask task{.type = "classifier", .signals = {}, .threshold = 0};
-      const bool is_judged = signal.type == config::ClassifierSignal::Type::kLlm;
+      const bool is_judged = signal.type != config::ClassifierSignal::Type::kLocal;
       ModelChoice choice;
       if (!is_judged) {
         SIGNALBOX_TRY(choice,
@@ -376,6 +377,11 @@ class Factory {
 
 Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
                                 engine::HeadKind kind, const std::string& mapping) {
+  if (models::is_remote_guard(directory)) {
+    ModelChoice out{&model, 0, model.heads()[0].labels};
+    out.calls_server = true;
+    return out;
+  }
   SIGNALBOX_TRY(const engine::ModelPath path, engine::find_model(directory));
   auto head = engine::find_head(model, path.head, kind);
   if (!head) return fail_in(directory, std::move(head).error());

@@ -58,7 +58,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   std::string_view type() const override { return "jailbreak"; }
   Needs needs() const override {
     for (size_t i = 0; i < signals_.size(); ++i) {
-      if (classifies(i)) return Needs::kClassifier;
+      if (classifies(i)) return classifier_.calls_server ? Needs::kServer : Needs::kClassifier;
     }
     return Needs::kEmbedder;
   }

@@ -114,6 +114,7 @@ struct ModelChoice {
   std::vector<std::string> labels = {};
   std::string why = {};       // "" if there is a model
   std::string stand_in = {};  // the model's directory if it stands in for the configured one
+  bool calls_server = false;  // the model is on a server
 };
 
 /// Signals that stand for classes of one sequence classifier.

@@ -29,7 +29,45 @@ constexpr const char* kRead =
     "SELECT day, key, user, groups, model, decision, currency, requests, prompt, cached, written, "
     "completion, reasoning, cost, cost_on_largest FROM spending WHERE day BETWEEN ?1 AND ?2";
 
-// Both list the members in the order of the columns.
+// Files of earlier versions get the table when a router opens them, and stay readable for these
+// versions.
+constexpr const char* kMakeShadows =
+    "CREATE TABLE IF NOT EXISTS shadows (day INTEGER, decision TEXT, model TEXT, shadow TEXT, "
+    "currency TEXT, shadow_currency TEXT, failed INTEGER, pairs INTEGER, compared INTEGER, agreed "
+    "INTEGER, contradicted INTEGER, measured INTEGER, tokens INTEGER, shadow_tokens INTEGER, "
+    "similarity REAL, cost REAL, shadow_cost REAL, seconds REAL, shadow_seconds REAL, failed_cost "
+    "REAL, PRIMARY KEY "
+    "(day, decision, model, shadow, currency, shadow_currency)) WITHOUT ROWID";
+
+constexpr const char* kAddShadow =
+    "INSERT INTO shadows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, "
+    "?16, ?17, ?18, ?19, ?20) ON CONFLICT DO UPDATE SET failed = failed + ?7, pairs = pairs + ?8, "
+    "compared = compared + ?9, agreed = agreed + ?10, contradicted = contradicted + ?11, measured "
+    "= measured + ?12, tokens = tokens + ?13, shadow_tokens = shadow_tokens + ?14, similarity = "
+    "similarity + ?15, cost = cost + ?16, shadow_cost = shadow_cost + ?17, seconds = seconds + "
+    "?18, shadow_seconds = shadow_seconds + ?19, failed_cost = failed_cost + ?20";
+
+constexpr const char* kHasShadows =
+    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'shadows'";
+
+constexpr const char* kReadShadows = "SELECT * FROM shadows WHERE day BETWEEN ?1 AND ?2";
+
+// These list the members in the order of the columns.
+template <class Of>
+auto shadow_texts_of(Of& account) {
+  return std::array{&account.decision, &account.model, &account.shadow, &account.currency,
+                    &account.shadow_currency};
+}
+template <class Of>
+auto shadow_counts_of(Of& spent) {
+  return std::array{&spent.failed,       &spent.pairs,    &spent.compared, &spent.agreed,
+                    &spent.contradicted, &spent.measured, &spent.tokens,   &spent.shadow_tokens};
+}
+template <class Of>
+auto shadow_numbers_of(Of& spent) {
+  return std::array{&spent.similarity, &spent.cost,           &spent.shadow_cost,
+                    &spent.seconds,    &spent.shadow_seconds, &spent.failed_cost};
+}
 template <class Of>
 auto texts_of(Of& account) {
   return std::array{&account.key,   &account.user,     &account.groups,
@@ -41,32 +79,37 @@ auto counts_of(Of& spent) {
                     &spent.written,  &spent.completion, &spent.reasoning};
 }
 
-void bind(sqlite3_stmt* statement, const Account& account, const Spent& spent) {
-  int column = 0;
-  sqlite3_bind_int64(statement, ++column, account.day);
-  for (const std::string* text : texts_of(account))
-    sqlite3_bind_text(statement, ++column, text->data(), static_cast<int>(text->size()),
-                      SQLITE_STATIC);
-  for (const uint64_t* count : counts_of(spent))
-    sqlite3_bind_int64(statement, ++column, static_cast<int64_t>(*count));
-  sqlite3_bind_double(statement, ++column, spent.cost);
-  sqlite3_bind_double(statement, ++column, spent.cost_on_largest);
+template <class Of>
+auto numbers_of(Of& spent) {
+  return std::array{&spent.cost, &spent.cost_on_largest};
 }
 
-void read_row(sqlite3_stmt* row, Account& account, Spent& spent) {
+void bind_row(sqlite3_stmt* statement, Day day, const auto& texts, const auto& counts,
+              const auto& numbers) {
   int column = 0;
-  account.day = sqlite3_column_int64(row, column++);
-  for (std::string* text : texts_of(account)) {
+  sqlite3_bind_int64(statement, ++column, day);
+  for (const std::string* text : texts)
+    sqlite3_bind_text(statement, ++column, text->data(), static_cast<int>(text->size()),
+                      SQLITE_STATIC);
+  for (const uint64_t* count : counts)
+    sqlite3_bind_int64(statement, ++column, static_cast<int64_t>(*count));
+  for (const double* number : numbers) sqlite3_bind_double(statement, ++column, *number);
+}
+
+void read_row(sqlite3_stmt* row, Day& day, const auto& texts, const auto& counts,
+              const auto& numbers) {
+  int column = 0;
+  day = sqlite3_column_int64(row, column++);
+  for (std::string* text : texts) {
     const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
     *text = bytes == nullptr
                 ? std::string()
                 : std::string(bytes, static_cast<size_t>(sqlite3_column_bytes(row, column)));
     ++column;
   }
-  for (uint64_t* count : counts_of(spent))
+  for (uint64_t* count : counts)
     *count = static_cast<uint64_t>(sqlite3_column_int64(row, column++));
-  spent.cost = sqlite3_column_double(row, column++);
-  spent.cost_on_largest = sqlite3_column_double(row, column++);
+  for (double* number : numbers) *number = sqlite3_column_double(row, column++);
 }
 
 }  // namespace
@@ -116,13 +159,14 @@ Result<void> Database::set_up(bool reads_only) {
   if (version == 0 && !reads_only) {
     SIGNALBOX_TRY_VOID(run("BEGIN IMMEDIATE"));
     SIGNALBOX_TRY_VOID(run(kMake));
-    return run("COMMIT");
+    SIGNALBOX_TRY_VOID(run("COMMIT"));
+    version = kVersion;
   }
   if (version != kVersion) {
     return fail(Code::kCorrupt, "{}: expected version {} of the spending file, found {}",
                 file_.string(), kVersion, version);
   }
-  return {};
+  return reads_only ? Result<void>() : run(kMakeShadows);
 }
 
 Result<void> Database::run(const char* statement) {
@@ -140,8 +184,20 @@ Result<Database::Statement> Database::prepare(const char* statement) {
 
 Result<void> Database::add_rows(const Sums& sums) {
   SIGNALBOX_TRY(const Statement add, prepare(kAdd));
-  for (const auto& [account, spent] : sums) {
-    bind(add.get(), account, spent);
+  for (const auto& [account, spent] : sums.requests) {
+    bind_row(add.get(), account.day, texts_of(account), counts_of(spent), numbers_of(spent));
+    if (sqlite3_step(add.get()) != SQLITE_DONE) return failure();
+    sqlite3_reset(add.get());
+  }
+  return {};
+}
+
+Result<void> Database::add_shadows(const Sums& sums) {
+  if (sums.shadows.empty()) return {};
+  SIGNALBOX_TRY(const Statement add, prepare(kAddShadow));
+  for (const auto& [account, spent] : sums.shadows) {
+    bind_row(add.get(), account.day, shadow_texts_of(account), shadow_counts_of(spent),
+             shadow_numbers_of(spent));
     if (sqlite3_step(add.get()) != SQLITE_DONE) return failure();
     sqlite3_reset(add.get());
   }
@@ -151,6 +207,7 @@ Result<void> Database::add_rows(const Sums& sums) {
 Result<void> Database::add(const Sums& sums) {
   SIGNALBOX_TRY_VOID(run("BEGIN IMMEDIATE"));
   Result<void> done = add_rows(sums);
+  if (done) done = add_shadows(sums);
   if (done) done = run("COMMIT");
   if (!done) sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   return done;
@@ -164,7 +221,27 @@ Result<void> Database::each(Day first, Day last, const Visit& visit) {
   while ((status = sqlite3_step(rows.get())) == SQLITE_ROW) {
     Account account;
     Spent spent;
-    read_row(rows.get(), account, spent);
+    read_row(rows.get(), account.day, texts_of(account), counts_of(spent), numbers_of(spent));
+    visit(account, spent);
+  }
+  if (status != SQLITE_DONE) return failure();
+  return {};
+}
+
+Result<void> Database::each_shadow(Day first, Day last, const VisitShadow& visit) {
+  {
+    SIGNALBOX_TRY(const Statement has, prepare(kHasShadows));
+    if (sqlite3_step(has.get()) != SQLITE_ROW) return {};  // no router of this version has run
+  }
+  SIGNALBOX_TRY(const Statement rows, prepare(kReadShadows));
+  sqlite3_bind_int64(rows.get(), 1, first);
+  sqlite3_bind_int64(rows.get(), 2, last);
+  int status = 0;
+  while ((status = sqlite3_step(rows.get())) == SQLITE_ROW) {
+    ShadowAccount account;
+    ShadowSpent spent;
+    read_row(rows.get(), account.day, shadow_texts_of(account), shadow_counts_of(spent),
+             shadow_numbers_of(spent));
     visit(account, spent);
   }
   if (status != SQLITE_DONE) return failure();

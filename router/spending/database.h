@@ -14,7 +14,13 @@ struct sqlite3_stmt;
 
 namespace signalbox::spending {
 
-using Sums = std::map<Account, Spent>;
+struct Sums {
+  std::map<Account, Spent> requests;
+  std::map<ShadowAccount, ShadowSpent> shadows;
+
+  bool empty() const { return requests.empty() && shadows.empty(); }
+  size_t size() const { return requests.size() + shadows.size(); }
+};
 
 /// One connection, for one thread at a time. Every change is written to the disk before the call
 /// returns, and a process that is killed leaves the file whole.
@@ -31,6 +37,8 @@ class Database {
   /// Visits the sums of the days from `first` to `last`.
   using Visit = std::function<void(const Account& account, const Spent& spent)>;
   Result<void> each(Day first, Day last, const Visit& visit);
+  using VisitShadow = std::function<void(const ShadowAccount& account, const ShadowSpent& spent)>;
+  Result<void> each_shadow(Day first, Day last, const VisitShadow& visit);
 
  private:
   struct Close {
@@ -47,6 +55,7 @@ class Database {
   Result<Statement> prepare(const char* statement);
   Result<void> set_up(bool reads_only);
   Result<void> add_rows(const Sums& sums);
+  Result<void> add_shadows(const Sums& sums);
 
   std::filesystem::path file_;
   std::unique_ptr<sqlite3, Close> database_;

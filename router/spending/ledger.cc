@@ -98,11 +98,18 @@ void Ledger::count(const Account& account, double cost) {
 void Ledger::add(Account account, const Spent& spent) {
   const std::lock_guard lock(mutex_);
   if (!account.currency.empty()) count(account, spent.cost);
-  if (unwritten_.size() >= kRowsMax && unwritten_.find(account) == unwritten_.end()) {
+  auto& rows = unwritten_.requests;
+  if (rows.size() >= kRowsMax && rows.find(account) == rows.end()) {
     account.user = kOthers;
     account.groups.clear();
   }
-  unwritten_[std::move(account)] += spent;
+  rows[std::move(account)] += spent;
+}
+
+// The configuration bounds the names.
+void Ledger::add(const ShadowAccount& account, const ShadowSpent& spent) {
+  const std::lock_guard lock(mutex_);
+  unwritten_.shadows[account] += spent;
 }
 
 double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view currency,
@@ -120,14 +127,15 @@ Result<void> Ledger::flush() {
   Sums sums;
   {
     const std::lock_guard lock(mutex_);
-    sums.swap(unwritten_);
+    std::swap(sums, unwritten_);
   }
   if (sums.empty()) return {};
   Result<void> written = database_.add(sums);
   if (written) return {};
   const std::lock_guard lock(mutex_);
   ++failed_writes_;
-  for (auto& [account, spent] : sums) unwritten_[account] += spent;
+  for (auto& [account, spent] : sums.requests) unwritten_.requests[account] += spent;
+  for (auto& [account, spent] : sums.shadows) unwritten_.shadows[account] += spent;
   return written;
 }
 

@@ -39,6 +39,8 @@ class Ledger {
 
   /// Adds a request. The day of `account` is today, or a moment ago.
   void add(Account account, const Spent& spent);
+  /// Adds a shadow, which no budget counts.
+  void add(const ShadowAccount& account, const ShadowSpent& spent);
 
   /// The cost in this period of a key, a user or a group.
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,

@@ -62,6 +62,82 @@ void write_line(json::Writer& out, const ReportLine& line) {
   out.member("saved", rounded(line.spent.cost_on_largest - line.spent.cost));
 }
 
+double share(double part, uint64_t of) {
+  return of == 0 ? 0 : part / static_cast<double>(of);
+}
+
+bool is_comparable(const ShadowAccount& of) {
+  return !of.currency.empty() && of.currency == of.shadow_currency;
+}
+
+// Shares and means are left out if there is nothing to divide by.
+void write_shadow(json::Writer& out, const ShadowLine& line) {
+  const ShadowSpent& spent = line.spent;
+  const auto count = [&out](std::string_view name, uint64_t value) {
+    out.member(name, static_cast<int64_t>(value));
+  };
+  out.begin_object().member("decision", line.of.decision).member("model", line.of.model);
+  out.member("shadow", line.of.shadow);
+  count("pairs", spent.pairs);
+  count("failed", spent.failed);
+  count("compared", spent.compared);
+  count("agreed", spent.agreed);
+  count("contradicted", spent.contradicted);
+  if (spent.compared > 0) {
+    out.member("agreed_share", share(static_cast<double>(spent.agreed), spent.compared));
+    out.member("contradicted_share",
+               share(static_cast<double>(spent.contradicted), spent.compared));
+  }
+  if (spent.measured > 0) out.member("similarity", share(spent.similarity, spent.measured));
+  count("tokens", spent.tokens);
+  count("shadow_tokens", spent.shadow_tokens);
+  if (spent.pairs > 0) {
+    out.member("seconds", share(spent.seconds, spent.pairs));
+    out.member("shadow_seconds", share(spent.shadow_seconds, spent.pairs));
+  }
+  if (!line.of.currency.empty())
+    out.member("currency", line.of.currency).member("cost", rounded(spent.cost));
+  if (!line.of.shadow_currency.empty()) {
+    out.member("shadow_currency", line.of.shadow_currency);
+    out.member("shadow_cost", rounded(spent.shadow_cost));
+    out.member("failed_cost", rounded(spent.failed_cost));
+  }
+  if (is_comparable(line.of)) out.member("saved", rounded(spent.cost - spent.shadow_cost));
+  out.end_object();
+}
+
+std::string percent(uint64_t part, uint64_t of) {
+  if (of == 0) return "-";
+  return fmt::format("{:.1f} %", 100 * share(static_cast<double>(part), of));
+}
+
+std::string shadow_table(const std::vector<ShadowLine>& lines) {
+  size_t decision = sizeof("decision") - 1, model = sizeof("model") - 1, shadow = model + 1;
+  for (const ShadowLine& line : lines) {
+    decision = std::max(decision, line.of.decision.size());
+    model = std::max(model, line.of.model.size());
+    shadow = std::max(shadow, line.of.shadow.size());
+  }
+  std::string out = fmt::format(
+      "\n{:<{}}  {:<{}}  {:<{}}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10}  {:>12}  {:>12}  {:>12}\n",
+      "decision", decision, "model", model, "shadow", shadow, "pairs", "failed", "agree",
+      "contradict", "similarity", "cost", "shadow cost", "saved");
+  for (const auto& [of, spent] : lines) {
+    const std::string similarity =
+        spent.measured == 0 ? "-" : fmt::format("{:.3f}", share(spent.similarity, spent.measured));
+    out += fmt::format("{:<{}}  {:<{}}  {:<{}}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10}", of.decision,
+                       decision, of.model, model, of.shadow, shadow, spent.pairs, spent.failed,
+                       percent(spent.agreed, spent.compared),
+                       percent(spent.contradicted, spent.compared), similarity);
+    if (is_comparable(of)) {
+      out += fmt::format("  {:>12.4f}  {:>12.4f}  {:>12.4f}  {}", spent.cost, spent.shadow_cost,
+                         spent.cost - spent.shadow_cost, of.currency);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
 std::string row_of(std::string_view name, const ReportLine& line, size_t width) {
   const Spent& spent = line.spent;
   std::string out = fmt::format("{:<{}}  {:>9}  {:>12}  {:>12}  {:>12}", name, width,
@@ -105,7 +181,14 @@ Result<Report> sum_up(Database& database, GroupBy by, Day first, Day last) {
       lines[{std::move(name), account.currency}] += spent;
     totals[account.currency] += spent;
   }));
+  std::map<ShadowAccount, ShadowSpent> shadows;
+  SIGNALBOX_TRY_VOID(
+      database.each_shadow(first, last, [&](ShadowAccount account, const ShadowSpent& spent) {
+        account.day = 0;
+        shadows[std::move(account)] += spent;
+      }));
   Report out;
+  for (auto& [account, spent] : shadows) out.shadows.push_back({account, spent});
   out.by = kWords[static_cast<size_t>(by)];
   for (const auto& [of, spent] : lines) out.lines.push_back({of.first, of.second, spent});
   for (const auto& [currency, spent] : totals) out.totals.push_back({"", currency, spent});
@@ -126,6 +209,8 @@ std::string report_json(const Report& report) {
     write_line(out, line);
     out.end_object();
   }
+  out.end_array().key("shadows").begin_array();
+  for (const ShadowLine& line : report.shadows) write_shadow(out, line);
   return out.end_array().end_object().take();
 }
 
@@ -139,7 +224,7 @@ std::string report_text(const Report& report) {
   for (const ReportLine& line : report.lines)
     out += row_of(line.name.empty() ? kNone : std::string_view(line.name), line, width);
   for (const ReportLine& line : report.totals) out += row_of(kTotal, line, width);
-  return out;
+  return report.shadows.empty() ? out : out + shadow_table(report.shadows);
 }
 
 }  // namespace signalbox::spending

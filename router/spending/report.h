@@ -20,10 +20,17 @@ struct ReportLine {
   Spent spent;
 };
 
+/// What the pairs of one decision and two models show.
+struct ShadowLine {
+  ShadowAccount of;  // the day has no meaning
+  ShadowSpent spent;
+};
+
 struct Report {
   std::string by;
-  std::vector<ReportLine> lines;   // by name
-  std::vector<ReportLine> totals;  // one for each currency
+  std::vector<ReportLine> lines;    // by name
+  std::vector<ReportLine> totals;   // one for each currency
+  std::vector<ShadowLine> shadows;  // not a part of the totals
 };
 
 /// Sums up the days from `first` to `last`. Requests of a user with several groups count for each

@@ -45,6 +45,51 @@ struct Spent {
   }
 };
 
+/// The key of one sum of shadows: whose answers were compared on a day. A shadow is spending of its
+/// own kind: it is charged to no client and counts for no budget.
+struct ShadowAccount {
+  Day day = 0;
+  std::string decision;
+  std::string model, shadow;              // whose answer the client got, and whose it did not get
+  std::string currency, shadow_currency;  // "": the model has no price
+
+  auto operator<=>(const ShadowAccount&) const = default;
+};
+
+/// Pairs are shadows that were answered. Tokens, costs and times are those of pairs, so that both
+/// sides have answered the same requests.
+struct ShadowSpent {
+  uint64_t failed = 0;  // no answer came
+  uint64_t pairs = 0;
+  uint64_t compared = 0;  // of the pairs, and the next two of these
+  uint64_t agreed = 0;
+  uint64_t contradicted = 0;
+  uint64_t measured = 0;  // pairs with a similarity
+  double similarity = 0;  // sum of these
+  uint64_t tokens = 0, shadow_tokens = 0;
+  double cost = 0, shadow_cost = 0;
+  double seconds = 0, shadow_seconds = 0;
+  double failed_cost = 0;  // of answers that could not be read
+
+  ShadowSpent& operator+=(const ShadowSpent& more) {
+    failed += more.failed;
+    pairs += more.pairs;
+    compared += more.compared;
+    agreed += more.agreed;
+    contradicted += more.contradicted;
+    measured += more.measured;
+    similarity += more.similarity;
+    tokens += more.tokens;
+    shadow_tokens += more.shadow_tokens;
+    cost += more.cost;
+    shadow_cost += more.shadow_cost;
+    seconds += more.seconds;
+    shadow_seconds += more.shadow_seconds;
+    failed_cost += more.failed_cost;
+    return *this;
+  }
+};
+
 /// The groups in a field with commas between them.
 std::vector<std::string_view> groups_of(std::string_view field);
 

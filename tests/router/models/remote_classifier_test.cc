@@ -18,6 +18,7 @@
 #include "router/models/judges.h"
 #include "router/models/models.h"
 #include "router/models/remote_classifier.h"
+#include "router/models/remote_guard.h"
 
 namespace signalbox::models {
 namespace {
@@ -54,6 +55,40 @@ TEST(RemoteClassifier, reads_labels_as_the_cases_say) {
     EXPECT_EQ(scores->size(), i);
   }
   EXPECT_GT(cases, 0);
+}
+
+// "as" is the protocol; the labels are A and B, and the last score is that of the rest.
+TEST(RemoteGuard, reads_verdicts_as_the_cases_say) {
+  const std::vector<std::string> labels = {"A", "B"};
+  const auto read = [&labels](std::string_view protocol, std::string body) {
+    if (protocol == "scores") return read_label_scores(std::move(body), labels);
+    if (protocol == "hook") return read_hook_score(std::move(body), labels.size());
+    return read_verdict(std::move(body), labels, true);
+  };
+  std::ifstream in(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
+                   "tests/router/models/remote_verdicts.jsonl");
+  std::string line;
+  int cases = 0;
+  for (; std::getline(in, line); ++cases) {
+    const auto row = json::Document::parse(line);
+    ASSERT_TRUE(row) << line;
+    SCOPED_TRACE(row->root().find("name")->text());
+    const auto scores = read(row->root().find("as")->text(), body_of(row->root()));
+    if (const auto error = row->root().find("error")) {
+      ASSERT_FALSE(scores);
+      EXPECT_NE(scores.error().message.find(error->text()), std::string::npos)
+          << scores.error().message;
+      EXPECT_EQ(scores.error().message.find("hunter2"), std::string::npos);
+      continue;
+    }
+    ASSERT_TRUE(scores) << scores.error().message;
+    std::vector<float> expected;
+    for (const json::Value& score : row->root().find("scores")->items())
+      expected.push_back(static_cast<float>(*score.number()));
+    ASSERT_EQ(scores->size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR((*scores)[i], expected[i], 1e-6);
+  }
+  EXPECT_GT(cases, 20);
 }
 
 TEST(RemoteClassifier, quotes_the_text_between_lines_that_it_cannot_contain) {

@@ -1,0 +1,185 @@
+// A request is drawn before it is sent, because its reply must be copied from the first byte on. It
+// is planned for the other models after the last byte, so that no client waits for that.
+
+#include "router/gateway/shadows.h"
+
+#include <random>
+#include <utility>
+
+#include "router/gateway/relay.h"
+#include "router/looper/call_body.h"
+#include "router/plugins/server_family.h"
+
+namespace signalbox::gateway {
+namespace {
+
+constexpr std::string_view kOverLimit = "over_limit", kTooLarge = "too_large",
+                           kOtherApi = "other_api", kNotAllowed = "not_allowed",
+                           kSameModel = "same_model";
+
+bool is_drawn(double share) {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return share >= 1 || std::uniform_real_distribution<double>(0, 1)(random) < share;
+}
+
+}  // namespace
+
+/// Shared with the reply, which may be destroyed first.
+struct RequestShadows::Copy {
+  shadow::Reply reply;
+  size_t bytes_max = 0;
+  bool is_whole = false;
+  bool is_cut = false;  // it has more than bytes_max
+
+  void add(std::string_view bytes) {
+    is_cut = is_cut || bytes.size() > bytes_max - reply.bytes.size();
+    if (!is_cut) reply.bytes.append(bytes);
+  }
+};
+
+namespace {
+
+/// Passes every byte on and copies it.
+template <class Copy>
+class CopiedReply final : public upstream::UpstreamReply {
+ public:
+  CopiedReply(std::unique_ptr<upstream::UpstreamReply> reply, std::shared_ptr<Copy> copy)
+      : reply_(std::move(reply)), copy_(std::move(copy)) {}
+
+  const http::Response& head() const override { return reply_->head(); }
+  bool ready() const override { return reply_->ready(); }
+  http::Task<Result<upstream::Piece>> next() override {
+    Result<upstream::Piece> piece = co_await reply_->next();
+    if (piece) copy_->add(piece->bytes);
+    if (piece && piece->last) copy_->is_whole = true;
+    co_return piece;
+  }
+  void nudge() override { reply_->nudge(); }
+
+ private:
+  const std::unique_ptr<upstream::UpstreamReply> reply_;
+  const std::shared_ptr<Copy> copy_;
+};
+
+}  // namespace
+
+RequestShadows::~RequestShadows() {
+  if (!dispatch_.calls.empty()) context_.shadows->all.start(std::move(dispatch_));
+}
+
+void RequestShadows::leave_out(const routing::Plan& plan, std::string_view why) const {
+  for (const auto& arm : plan.shadow->arms)
+    context_.observer.shadow_left_out(plan.decision, arm.model, why);
+}
+
+bool RequestShadows::begin(const routing::Plan& plan, const ServerRequest& server) {
+  place_.reset();  // of a model that did not answer
+  if (context_.shadows == nullptr || plan.shadow == nullptr || !is_drawn(plan.shadow->sample_rate))
+    return false;
+  const config::ShadowDispatchPlugin& plugin = *plan.shadow;
+  std::string_view why;
+  if (!server.is_chat) {
+    why = kOtherApi;
+  } else if (plan.body.size() > plugin.limits.max_request_bytes) {
+    why = kTooLarge;
+  } else {
+    place_ = context_.shadows->all.admit(plugin);
+    if (place_ == nullptr) why = kOverLimit;
+  }
+  if (!why.empty()) leave_out(plan, why);
+  bytes_max_ = shadow::reply_bytes_max(plugin);
+  return place_ != nullptr;
+}
+
+std::unique_ptr<upstream::UpstreamReply> RequestShadows::copy(
+    std::unique_ptr<upstream::UpstreamReply> reply) {
+  const http::Response& head = reply->head();
+  if (place_ == nullptr || head.status != 200 || head.headers.find("content-encoding"))
+    return reply;
+  copy_ = std::make_shared<Copy>();
+  copy_->bytes_max = bytes_max_;
+  copy_->reply.is_stream = is_event_stream(head.headers);
+  return std::make_unique<CopiedReply<Copy>>(std::move(reply), copy_);
+}
+
+http::Task<> RequestShadows::plan(const RequestScope& scope, const ParsedRequest& request,
+                                  const routing::Evaluation& evaluation,
+                                  const routing::Plan& plan) {
+  if (place_ == nullptr || copy_ == nullptr || !copy_->is_whole || scope.record.has_failed())
+    co_return;
+  if (copy_->is_cut) {
+    leave_out(plan, kTooLarge);
+    co_return;
+  }
+  std::function<void()> work = [&] { plan_calls(scope, request, evaluation, plan); };
+  const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(work));
+  if (!ran) leave_out(plan, kOverLimit);
+}
+
+Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
+                                               const ParsedRequest& request,
+                                               const routing::Evaluation& evaluation,
+                                               const config::ShadowDispatchPlugin::Arm& arm) const {
+  routing::RuntimeConditions conditions;
+  conditions.voice = arm.model;
+  if (scope.key() != nullptr) conditions.allowed = scope.key()->models;
+  SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(conditions));
+  if (plan.path != routing::Plan::Path::kUpstream) return fail(Code::kInvalid, "{}", plan.message);
+  looper::Call whole;
+  whole.model = arm.model;
+  const std::string_view limit =
+      plugins::is_served_by(*plan.model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
+  SIGNALBOX_TRY(plan.body, looper::write_call(std::move(plan.body), whole, false, limit));
+  SIGNALBOX_TRY(ServerRequest server, make_server_request(scope, request, plan));
+  if (!server.is_chat) return fail(Code::kUnsupported, "the answer would be no chat completion");
+  shadow::Call out;
+  plugins::UpstreamHeaders headers = headers_for_server(scope, plan, server);
+  out.arm = &arm;
+  out.model = plan.model;
+  out.target = std::move(server.target);
+  out.body = server.body.empty() ? std::move(plan.body) : std::move(server.body);
+  out.request_id = scope.record.id();
+  out.headers = std::move(headers.client);
+  out.added = std::move(headers.added);
+  out.drops_tracestate = !scope.record.keeps_tracestate();
+  out.from_server = std::move(server.from_server);
+  return out;
+}
+
+void RequestShadows::plan_calls(const RequestScope& scope, const ParsedRequest& request,
+                                const routing::Evaluation& evaluation, const routing::Plan& plan) {
+  const config::ShadowDispatchPlugin& plugin = *plan.shadow;
+  for (const auto& arm : plugin.arms) {
+    const auto leave = [&](std::string_view why) {
+      context_.observer.shadow_left_out(plan.decision, arm.model, why);
+    };
+    if (arm.model == plan.model->name) {
+      leave(kSameModel);
+      continue;
+    }
+    Result<shadow::Call> call = plan_call(scope, request, evaluation, arm);
+    if (!call) {
+      leave(kNotAllowed);
+      continue;
+    }
+    call->figures = scope.record.begin_shadow(arm.name, *call->model);
+    call->traceparent = scope.record.traceparent(call->figures.span);
+    call->recorded_bytes = scope.record.recorded_reply_bytes();
+    dispatch_.calls.push_back(*std::move(call));
+  }
+  if (dispatch_.calls.empty()) return;
+  dispatch_.held = context_.shadows->hold();
+  dispatch_.place = std::move(place_);
+  dispatch_.plugin = &plugin;
+  dispatch_.servers = &context_.backends;
+  dispatch_.comparer = context_.shadows->comparer.get();
+  dispatch_.reply = std::move(copy_->reply);
+  dispatch_.publish = [&observer = context_.observer, account = scope.record.shadow_account(),
+                       sampled = scope.record.is_sampled()](observe::Shadow figures) {
+    observe::Account out = account;
+    out.shadow = std::move(figures);
+    observer.publish_shadow(std::move(out), sampled);
+  };
+}
+
+}  // namespace signalbox::gateway

@@ -1,0 +1,113 @@
+// A whole completion has a message where a stream has deltas, and the same reader takes both.
+
+#include "router/shadow/answer.h"
+
+#include <map>
+
+#include "base/json.h"
+#include "router/dialects/events.h"
+
+namespace signalbox::shadow {
+namespace {
+
+constexpr size_t kToolsMax = 128;
+
+class AnswerReader {
+ public:
+  explicit AnswerReader(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  Result<void> add(const json::Value& completion, std::string_view member) {
+    const auto choices = completion.find("choices");
+    if (!choices || !choices->is_array())
+      return fail(Code::kUpstream, "choices: expected an array");
+    for (const json::Value& choice : choices->items()) {
+      const auto index = choice.find("index");
+      if (index && index->integer().value_or(1) != 0) continue;
+      const auto message = choice.find(member);
+      if (!message || !message->is_object())
+        return fail(Code::kUpstream, "choices[0].{}: expected an object", member);
+      return add_message(*message);
+    }
+    return {};
+  }
+
+  Result<std::string> take() {
+    for (const auto& [index, call] : calls_) {
+      if (!text_.empty()) text_ += "\n";
+      text_ += fmt::format("{}({})", call.name, call.arguments);
+    }
+    if (text_.empty()) return fail(Code::kUpstream, "the answer is empty");
+    return std::move(text_);
+  }
+
+ private:
+  struct ToolCall {
+    std::string name, arguments;
+  };
+
+  Result<void> append(std::string& to, const std::optional<json::Value>& text) {
+    if (!text || !text->is_string()) return {};
+    bytes_ += text->text().size();
+    if (bytes_ > bytes_max_)
+      return fail(Code::kTooLarge, "the answer has more than {} bytes", bytes_max_);
+    to += text->text();
+    return {};
+  }
+
+  Result<void> add_message(const json::Value& message) {
+    for (const std::string_view member : {"content", "refusal"}) {
+      const auto content = message.find(member);
+      if (content && content->is_array()) {
+        for (const json::Value& part : content->items())
+          SIGNALBOX_TRY_VOID(append(text_, part.find("text")));
+      } else {
+        SIGNALBOX_TRY_VOID(append(text_, content));
+      }
+    }
+    const auto calls = message.find("tool_calls");
+    if (!calls) return {};
+    int64_t next = 0;
+    for (const json::Value& call : calls->items()) {
+      const auto index = call.find("index");
+      const int64_t at = index ? index->integer().value_or(next) : next;
+      next = at + 1;
+      const auto function = call.find("function");
+      if (!function) continue;
+      if (!calls_.contains(at) && calls_.size() == kToolsMax)
+        return fail(Code::kTooLarge, "the answer calls more than {} tools", kToolsMax);
+      SIGNALBOX_TRY_VOID(append(calls_[at].name, function->find("name")));
+      SIGNALBOX_TRY_VOID(append(calls_[at].arguments, function->find("arguments")));
+    }
+    return {};
+  }
+
+  const size_t bytes_max_;
+  size_t bytes_ = 0;
+  std::string text_;
+  std::map<int64_t, ToolCall> calls_;
+};
+
+}  // namespace
+
+Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max) {
+  AnswerReader reader(bytes_max);
+  const auto read = [&reader](std::string text, std::string_view member) -> Result<void> {
+    const auto document = json::Document::parse(std::move(text));
+    if (!document) return fail(Code::kUpstream, "the reply is not JSON");
+    return reader.add(document->root(), member);
+  };
+  if (!is_stream) {
+    SIGNALBOX_TRY_VOID(read(std::move(body), "message"));
+    return reader.take();
+  }
+  dialects::EventReader events;
+  const dialects::EventReader::Take take = [&read](std::string_view data) -> Result<void> {
+    if (data == "[DONE]") return {};
+    return read(std::string(data), "delta");
+  };
+  SIGNALBOX_TRY_VOID(events.push(body, take));
+  SIGNALBOX_TRY_VOID(events.finish(take));
+  return reader.take();
+}
+
+}  // namespace signalbox::shadow

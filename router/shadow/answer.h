@@ -1,0 +1,15 @@
+#pragma once
+// The answer in a chat completion, as one text that can be compared with another.
+
+#include <string>
+
+#include "base/error.h"
+
+namespace signalbox::shadow {
+
+/// Reads the first choice of a completion, or of the events of a stream: its content, then a line
+/// for each call of a tool ("NAME(ARGUMENTS)"). Thoughts are left out. Errors: kUpstream for a body
+/// that is none or that has no answer; kTooLarge for a text of more than `bytes_max`.
+Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max);
+
+}  // namespace signalbox::shadow

@@ -1,0 +1,27 @@
+// Feeds arbitrary bytes as the reply of a guard on a server, in each of its protocols. What is
+// accepted must be a score from 0 to 1 of each label and of the rest.
+
+#include <cstdint>
+#include <string>
+
+#include "router/models/remote_guard.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace signalbox;
+  const std::string labels[] = {"A", "B"};
+  const std::string body(reinterpret_cast<const char*>(data), size);
+  const auto check = [&](const Result<std::vector<float>>& scores) {
+    if (!scores) return SIGNALBOX_CHECK(!scores.error().message.empty());
+    SIGNALBOX_CHECK(scores->size() == std::size(labels) + 1);
+    for (const float score : *scores) SIGNALBOX_CHECK(score >= 0 && score <= 1);
+  };
+  check(models::read_label_scores(body, labels));
+  check(models::read_verdict(body, labels, true));
+  check(models::read_hook_score(body, std::size(labels)));
+  const std::string text = "\xC3\xA4 text of some length";
+  if (const auto spans = models::read_spans(body, text)) {
+    for (const auto& span : *spans)
+      SIGNALBOX_CHECK(span.begin < span.end && span.end <= text.size() && span.score <= 1);
+  }
+  return 0;
+}

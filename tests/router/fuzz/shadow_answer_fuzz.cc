@@ -1,0 +1,18 @@
+// Feeds arbitrary bytes as a reply, whole and as a stream. A text that is read is not empty and is
+// within its limit, apart from what stands around the calls of tools.
+
+#include <cstdint>
+#include <string>
+
+#include "router/shadow/answer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace signalbox;
+  constexpr size_t kBytesMax = 256, kAroundTools = 128 * 3;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const bool is_stream : {false, true}) {
+    const auto read = shadow::read_answer(text, is_stream, kBytesMax);
+    if (read) SIGNALBOX_CHECK(!read->empty() && read->size() <= kBytesMax + kAroundTools);
+  }
+  return 0;
+}
