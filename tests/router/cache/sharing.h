@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// The time limit of look-ups that must reach the server, however busy the machine is.
-inline constexpr milliseconds kPatient{5000};
+inline constexpr milliseconds kPatient{15'000};
 
 inline TimePoint now() {
   return TimePoint::clock::now();
@@ -35,7 +35,7 @@ inline Entry entry(std::string id, std::vector<float> vector, std::string reply 
 }
 
 inline bool comes_true(const std::function<bool()>& what) {
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     if (what()) return true;
     std::this_thread::sleep_for(milliseconds(20));
   }

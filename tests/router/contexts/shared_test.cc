@@ -183,7 +183,7 @@ TEST_P(EachShared, while_it_is_away_only_what_is_nowhere_else_is_missing) {
 /// Tries repeatedly, as the pager does, because an open breaker blocks for a second.
 template <class Condition>
 bool comes_true(const Condition& condition) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(milliseconds(20));
   }

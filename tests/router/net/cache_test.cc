@@ -76,7 +76,7 @@ TEST(Cache, counts_what_it_was_asked) {
   const Site site(server.script());
   for (int i = 0; i < 3; ++i) site.ask("exactly what is it?");
   std::string metrics;
-  for (int i = 0; i < 100 && metrics.find("status=\"hit\"} 2") == std::string::npos; ++i) {
+  for (int i = 0; i < 3000 && metrics.find("status=\"hit\"} 2") == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // counted after the reply was sent
     metrics = site.manage("GET", "/metrics").body;
   }
@@ -125,7 +125,7 @@ void expect_shared(const std::string& configuration) {
   const Site first(server.script(), configuration), second(server.script(), configuration);
   first.ask("What is the capital of France?");
   const auto becomes_hit = [&](std::string_view text) {
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 3000; ++i) {
       if (is_hit(second.ask(text, "x-vsr-cache-control: no-store\r\n"))) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

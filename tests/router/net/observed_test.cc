@@ -128,7 +128,7 @@ std::string scrape(const Daemon& daemon, std::string_view listener = "management
 bool counts(const Daemon& daemon, std::string_view line) {
   const std::string wanted = fmt::format("\n{}\n", line);
   std::string text;
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     text = scrape(daemon);
     if (text.find(wanted) != std::string::npos) return true;
     std::this_thread::sleep_for(milliseconds(10));
