@@ -43,7 +43,7 @@ class KeyRing {
   std::vector<Row> rows_;  // sorted by hash
 };
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 struct Denial {
   int status = 401;
   std::string_view reason;  // label in the metrics, static: "missing_key"
