@@ -45,8 +45,9 @@ int audit_command(int argc, char** argv) {
   options.add_options()("words", "verify and the files",
                         cxxopts::value<std::vector<std::string>>());
   options.parse_positional("words");
-  return with_options(options, argc, argv, {"words"}, [](const cxxopts::ParseResult& parsed) {
-    const auto words = parsed["words"].as<std::vector<std::string>>();
+  return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
+    std::vector<std::string> words;
+    if (parsed.count("words") > 0) words = parsed["words"].as<std::vector<std::string>>();
     if (words.size() >= 2 && words[0] == "verify")
       return verify_log({words.begin() + 1, words.end()});
     const std::string mistake = fmt::format(
