@@ -1,4 +1,5 @@
-// What a token costs: the whole verification of a new one by algorithm, and that of a known one.
+// Measures the cost of a token: the whole verification of a new one by algorithm, and that of a
+// known one.
 // usage: tokens_bench
 
 #include <benchmark/benchmark.h>

@@ -59,8 +59,8 @@ class Access {
   /// comes from a page of another site or port in a browser on this machine.
   Verdict check(std::string_view permission, const Credentials& caller) const;
 
-  /// Who the caller is, for the audit log: "role operator", "unknown token", or "anybody" if no
-  /// tokens are required.
+  /// Returns the caller's name in the audit log: "role operator", "unknown token", or "anybody" if
+  /// no tokens are required.
   std::string actor(const Credentials& caller) const;
 
   bool asks_for_tokens() const { return asks_for_tokens_; }

@@ -135,6 +135,15 @@ Clients::~Clients() {
   if (thread_.joinable()) thread_.join();
 }
 
+Result<std::shared_ptr<const KeyRing>> Clients::make_ring(
+    std::vector<config::ClientKey> keys) const {
+  for (const config::ClientKey& key : keys) {
+    if (auto done = check_key_name(key.name, access_.tokens); !done)
+      return tl::unexpected<Error>(done.error());
+  }
+  return KeyRing::create(std::move(keys));
+}
+
 Result<void> Clients::read() {
   const std::lock_guard reading(reading_);
   std::vector<config::ClientKey> keys = access_.keys, in_file;
@@ -142,7 +151,7 @@ Result<void> Clients::read() {
     SIGNALBOX_TRY(in_file, read_keys(file_));
     keys.insert(keys.end(), in_file.begin(), in_file.end());
   }
-  SIGNALBOX_TRY(auto ring, KeyRing::create(std::move(keys)));
+  SIGNALBOX_TRY(auto ring, make_ring(std::move(keys)));
   note_changes(in_file);
   const std::lock_guard lock(mutex_);
   ring_ = std::move(ring);
@@ -201,7 +210,7 @@ Result<void> Clients::change(const KeyChange& change) {
     SIGNALBOX_TRY_VOID(change(keys));
     std::vector<config::ClientKey> all = access_.keys;
     all.insert(all.end(), keys.begin(), keys.end());
-    SIGNALBOX_TRY(const auto ring, KeyRing::create(std::move(all)));
+    SIGNALBOX_TRY(const auto ring, make_ring(std::move(all)));
     return {};
   }));
   return read();
@@ -211,36 +220,34 @@ bool Clients::is_trusted(std::string_view address) const {
   return std::ranges::any_of(proxies_, [&](const auto& each) { return each.contains(address); });
 }
 
-std::optional<Denial> Clients::verify(std::string_view token, http::Request& request) const {
-  tokens::Verdict verdict = verifier_->verify(token, seconds_now());
+std::optional<Denial> Clients::verify(std::string_view token, http::Request& request,
+                                      const std::function<bool()>& may_verify) const {
+  tokens::Verdict verdict = verifier_->verify(token, seconds_now(), may_verify);
   request.key = std::move(verdict.owner);
   if (request.key != nullptr) return std::nullopt;
   return Denial{verdict.refusal.status, verdict.refusal.reason, std::move(verdict.refusal.message),
                 true, std::move(verdict.awaited)};
 }
 
-// Sets request.key, or returns why there is none.
-std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request) const {
-  const std::shared_ptr<const KeyRing> keys = ring();
-  const std::array<std::string_view, 3> sent = {
-      bearer_token(fields.values[kAuthorization].value_or("")),
-      fields.values[kXApiKey].value_or(""), fields.values[kApiKey].value_or("")};
-  bool has_any = false;
-  std::string_view token;
-  for (const std::string_view secret : sent) {
-    if (secret.empty()) continue;
-    has_any = true;
-    if (verifier_ != nullptr && tokens::looks_like_token(secret)) token = secret;
-    KeyRing::Key key = keys->find(secret);
-    if (key == nullptr) continue;
+// Sets request.key, or returns why there is none. Some clients send two credentials, a placeholder
+// and a real one. The first field with one counts, so that it cannot depend on the second who the
+// sender is.
+std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& request,
+                                        const std::function<bool()>& may_verify) const {
+  std::string_view secret = bearer_token(fields.values[kAuthorization].value_or(""));
+  for (const size_t field : {kXApiKey, kApiKey}) {
+    if (secret.empty()) secret = fields.values[field].value_or("");
+  }
+  if (KeyRing::Key key = secret.empty() ? nullptr : ring()->find(secret)) {
     const auto end = config::parse_time(key->expires);
     if (end && *end <= seconds_now())
       return Denial{401, "expired_key", fmt::format("the key \"{}\" has expired", key->name)};
     request.key = std::move(key);
     return std::nullopt;
   }
-  if (!token.empty()) return verify(token, request);
-  if (has_any) return Denial{401, "unknown_key", "the key is not valid here"};
+  if (verifier_ != nullptr && tokens::looks_like_token(secret))
+    return verify(secret, request, may_verify);
+  if (!secret.empty()) return Denial{401, "unknown_key", "the key is not valid here"};
   return Denial{401, "missing_key",
                 fmt::format("a key{} is required: send it as Authorization: Bearer {}, or as "
                             "x-api-key",
@@ -261,7 +268,8 @@ size_t Clients::field_of(std::string_view name) const {
   return is("x-goog-api-key") ? kGoogleKey : kFieldCount;
 }
 
-std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy) const {
+std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy,
+                                        const std::function<bool()>& may_verify) const {
   const http::Headers& sent = request.headers;
   Fields fields;
   for (size_t i = 0; i < sent.size(); ++i) {
@@ -275,7 +283,7 @@ std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy)
     fields.values[field] = sent[i].value;
   }
   if (access_.requires_key()) {
-    if (auto denied = find_key(fields, request)) return denied;
+    if (auto denied = find_key(fields, request, may_verify)) return denied;
   }
   const bool has_token = request.key != nullptr && request.key->is_token;
   const bool trusts =

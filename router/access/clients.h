@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,7 +43,7 @@ class KeyRing {
   std::vector<Row> rows_;  // sorted by hash
 };
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 struct Denial {
   int status = 401;
   std::string_view reason;  // label in the metrics, static: "missing_key"
@@ -57,7 +58,7 @@ class Clients {
  public:
   /// Reads the keys file and, on a thread of its own, follows its changes. A changed file that is
   /// wrong is reported and changes nothing. Errors: those of read_keys(), of KeyRing::create() and
-  /// of tokens::Verifier::create().
+  /// of tokens::Verifier::create(); kInvalid for a key with the name of a token.
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,
                                                  tokens::KeySources& sources, audit::Log& audit);
   ~Clients();
@@ -65,8 +66,9 @@ class Clients {
   /// Finds out who sends the request, writes that into it (`key` and the identity headers), and
   /// removes what must not go further: keys, tokens, and identity headers of a sender that is not
   /// trusted or has a token, which names its user itself. `from_proxy`: the sender is trusted,
-  /// whatever its address is. A denied request is unchanged.
-  std::optional<Denial> identify(http::Request& request, bool from_proxy) const;
+  /// whatever its address is. `may_verify`: see tokens::Verifier. A denied request is unchanged.
+  std::optional<Denial> identify(http::Request& request, bool from_proxy,
+                                 const std::function<bool()>& may_verify = {}) const;
 
   bool requires_key() const { return access_.requires_key(); }
   /// "": the configuration names none.
@@ -84,8 +86,11 @@ class Clients {
   std::shared_ptr<const KeyRing> ring() const;
   bool is_trusted(std::string_view address) const;
   size_t field_of(std::string_view name) const;
-  std::optional<Denial> find_key(const Fields& fields, http::Request& request) const;
-  std::optional<Denial> verify(std::string_view token, http::Request& request) const;
+  Result<std::shared_ptr<const KeyRing>> make_ring(std::vector<config::ClientKey> keys) const;
+  std::optional<Denial> find_key(const Fields& fields, http::Request& request,
+                                 const std::function<bool()>& may_verify) const;
+  std::optional<Denial> verify(std::string_view token, http::Request& request,
+                               const std::function<bool()>& may_verify) const;
 
   void note_changes(const std::vector<config::ClientKey>& keys);
 
@@ -97,7 +102,7 @@ class Clients {
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{false};           // that identity headers do not count
 
-  std::mutex reading_;                          // also guards the next
+  std::mutex reading_;                          // guards the reading of the file, and in_file_
   std::map<std::string, std::string> in_file_;  // the keys of the file by name, as it writes them
   mutable std::mutex mutex_;                    // guards the rest
   std::shared_ptr<const KeyRing> ring_;

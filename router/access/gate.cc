@@ -16,7 +16,7 @@
 namespace signalbox::access {
 namespace {
 
-constexpr uint64_t kFailuresAMinute = 60;
+constexpr uint64_t kFailuresAMinute = 60, kForgeriesAMinute = 60;
 constexpr std::string_view kMessages = "/v1/messages";
 
 config::RateLimit failure_limit() {
@@ -24,6 +24,17 @@ config::RateLimit failure_limit() {
   rule.name = "wrong keys";
   rule.requests_per_unit = kFailuresAMinute;
   return config::local_limit({rule});
+}
+
+/// Each wrong signature of a token is charged. Only they count here: an honest client with an old
+/// key or token has none, so it does not stop others with its address.
+config::RateLimit forgery_limit() {
+  config::RateLimit::Rule rule;
+  rule.name = "wrong signatures";
+  rule.tokens_per_unit = kForgeriesAMinute;
+  config::RateLimit out = config::local_limit({rule});
+  out.fail_open = true;
+  return out;
 }
 
 /// The addresses of one client: with IPv6, it has the whole network of 64 bits.
@@ -40,7 +51,7 @@ bool is_for_anthropic(const http::Request& request) {
   return request.path().starts_with(kMessages) || request.headers.find("anthropic-version");
 }
 
-constexpr int kUnauthorized = 401, kUnavailable = 503;
+constexpr int kUnauthorized = 401, kTooMany = 429, kUnavailable = 503;
 
 std::string body_of(const http::Request& request, const Denial& denial) {
   std::string_view code = denial.reason;
@@ -67,7 +78,7 @@ void wake(http::Timer& timer) {
 
 /// Waits until the keys have been read, the patience has passed, or the request is interrupted.
 http::Task<> wait_for(tokens::KeySource& keys, http::Interrupt& interrupt) {
-  constexpr std::chrono::seconds kPatience{6};  // a request for keys takes at most five
+  constexpr std::chrono::seconds kPatience{6};  // reading keys takes at most five
   const http::Executor executor = co_await http::asio::this_coro::executor;
   // Shared with the thread that reads the keys.
   auto timer = std::make_shared<http::Timer>(executor, kPatience);
@@ -85,14 +96,23 @@ struct Gate {
   const GateShared shared;
   const bool from_proxy;
   const http::Handler next;
-  const config::RateLimit limit = failure_limit();
+  const config::RateLimit limit = failure_limit(), forgeries = forgery_limit();
 
+  std::optional<Denial> identify(http::Request& request) const;
   http::Task<> refuse(http::Exchange exchange, Denial denial) const;
   http::Task<> wait(http::Exchange exchange, Denial denial) const;
   http::Task<> remove(http::Exchange exchange) const;
 };
 
-/// What a request deletes here: "context", "response"; "": nothing.
+/// Tokens that are remembered pass whatever came from their address.
+std::optional<Denial> Gate::identify(http::Request& request) const {
+  return clients.identify(request, from_proxy, [&] {
+    return !shared.failures.admit(forgeries, {.user = network_of(request.peer), .groups = {}},
+                                  std::chrono::steady_clock::now());
+  });
+}
+
+/// Returns the kind of what a request deletes here: "context", "response"; "": it deletes nothing.
 std::string_view deleted_by(const http::Request& request) {
   if (request.method != "DELETE") return {};
   if (request.path().starts_with("/v1/contexts/")) return "context";
@@ -106,15 +126,19 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   fields.add("x-request-id", id);
   if (is_for_anthropic(request)) fields.add("request-id", id);
   std::optional<limits::RateRefusal> limited;
+  const limits::Requester sender{.user = network_of(request.peer), .groups = {}};
+  const auto now = std::chrono::steady_clock::now();
+  if (denial.reason == tokens::kWrongSignature) shared.failures.charge(forgeries, sender, 1, now);
   if (denial.status == kUnavailable) {  // the sender has done nothing wrong
     fields.add("Retry-After", "5");
   } else {
-    limited = shared.failures.admit(limit, {.user = network_of(request.peer), .groups = {}},
-                                    std::chrono::steady_clock::now());
+    limited = shared.failures.admit(limit, sender, now);
   }
   if (limited) {
     fields.add("Retry-After", std::to_string(limited->retry.count()));
-    denial = {429, "too_many_failures", "too many requests with a wrong key; try again later"};
+    denial = {kTooMany, "too_many_failures", "too many requests with a wrong key; try again later"};
+  } else if (denial.status == kTooMany) {
+    fields.add("Retry-After", "1");
   }
   if (denial.status == kUnauthorized) fields.add("WWW-Authenticate", challenge_of(denial));
   fields.add("Content-Type", "application/json");
@@ -134,7 +158,7 @@ http::Task<> Gate::wait(http::Exchange exchange, Denial denial) const {
   for (int i = 0; i < kWaitsMax && found && found->awaited != nullptr; ++i) {
     co_await wait_for(*found->awaited, exchange.interrupt);
     if (exchange.interrupt.raised()) co_return;
-    found = clients.identify(exchange.request, from_proxy);
+    found = identify(exchange.request);
   }
   if (!found) {
     co_await next(exchange);
@@ -174,7 +198,7 @@ http::Handler gate(const Clients& clients, const GateShared& shared, bool from_p
   // Shared by the copies of the std::function and the replies in progress.
   auto made = std::make_shared<const Gate>(Gate{clients, shared, from_proxy, std::move(next)});
   return [made](http::Exchange exchange) {
-    auto denial = made->clients.identify(exchange.request, made->from_proxy);
+    auto denial = made->identify(exchange.request);
     if (denial) return refused(made, exchange, *std::move(denial));
     if (!made->shared.audit.is_open() || deleted_by(exchange.request).empty())
       return made->next(exchange);

@@ -81,6 +81,18 @@ Result<void> change_keys(const fs::path& file, const KeyChange& change) {
   return writer.commit();
 }
 
+Result<void> check_key_name(std::string_view name,
+                            const std::vector<config::TokenIssuer>& issuers) {
+  for (const config::TokenIssuer& issuer : issuers) {
+    if (!name.starts_with(issuer.name + "/")) continue;
+    return fail(Code::kInvalid,
+                "the key \"{}\" could be a token of the issuer \"{}\"; give it a name that does "
+                "not begin with \"{}/\"",
+                name, issuer.name, issuer.name);
+  }
+  return {};
+}
+
 KeyChange adding(const config::ClientKey& key) {
   return [key](std::vector<config::ClientKey>& keys) -> Result<void> {
     if (std::ranges::any_of(keys, named(key.name)))

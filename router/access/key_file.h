@@ -24,6 +24,10 @@ Result<std::vector<config::ClientKey>> read_keys(const std::filesystem::path& fi
 using KeyChange = std::function<Result<void>(std::vector<config::ClientKey>& keys)>;
 Result<void> change_keys(const std::filesystem::path& file, const KeyChange& change);
 
+/// Errors: kInvalid for a name that a token could have, "ISSUER/USER", because limits, budgets and
+/// reports go by names.
+Result<void> check_key_name(std::string_view name, const std::vector<config::TokenIssuer>& issuers);
+
 /// Changes that add or remove one key. Errors: kInvalid for a name that is taken; kNotFound.
 KeyChange adding(const config::ClientKey& key);
 KeyChange removing(std::string_view name);

@@ -206,7 +206,8 @@ void check_issuer(Reader& reader, const yaml::Node& node, TokenIssuer& issuer) {
     if (is_good || value == nullptr) return;
     reader.at_key(name, [&] { reader.expected(*value, wanted); });
   };
-  check("name", is_plain(issuer.name), "a name without commas and control characters");
+  check("name", is_plain(issuer.name) && issuer.name.find('/') == std::string::npos,
+        "a name without slashes, commas and control characters");
   check("prefix", is_plain(issuer.prefix), "a text without commas and control characters");
   check("audiences", !issuer.audiences.empty(), "at least one audience");
   check("user_claim", !issuer.user_claim.empty(), "the name of a claim");
@@ -247,30 +248,38 @@ constexpr Key kTokenIssuerKeys[] = {
            "Claim with the user; dots lead into objects. Default: `sub`."),
     string(FIELD(TokenIssuer, groups_claim),
            "Claim with the groups, a text or a list; dots lead into objects. Default: `groups`."),
-    string(FIELD(TokenIssuer, prefix),
-           "Put before the names of its users and groups. Several issuers need different ones."),
+    string(
+        FIELD(TokenIssuer, prefix),
+        "It is put before the names of its users and groups. With several issuers, no prefix may "
+        "begin with another one; none at all begins every prefix."),
     duration(FIELD(TokenIssuer, keys_age_max), 1s, 720h,
              "How long keys are used while the issuer cannot be reached; requests then get 503. "
              "Default: `24h`."),
     named(FIELD(TokenIssuer, groups), kTokenGroup,
-          "What its tokens may do; the first group of the list that a token has decides, and a "
+          "The rights of its tokens: the first group of the list that a token has decides, and a "
           "token without any of them gets 403. Default: every token may do everything."),
 };
 constexpr Section kTokenIssuer{kTokenIssuerKeys, checked<check_issuer>};
 
-// Two issuers could otherwise name the same user, who would read the other's stored responses.
+// Two issuers could otherwise name the same user, who would read the other's stored responses: with
+// the prefixes "" and "b-", the user "b-ann" of one is the user "ann" of the other.
 void check_issuers(Reader& reader, const yaml::Node& node, std::vector<TokenIssuer>& issuers) {
   for (size_t i = 1; i < issuers.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
-      const bool same_issuer = issuers[i].issuer == issuers[j].issuer;
-      if (!same_issuer && issuers[i].prefix != issuers[j].prefix) continue;
+      const TokenIssuer &a = issuers[j], &b = issuers[i];
+      const bool same_issuer = a.issuer == b.issuer;
+      if (!same_issuer && !a.prefix.starts_with(b.prefix) && !b.prefix.starts_with(a.prefix))
+        continue;
       reader.at_index(i, [&] {
         reader.error(
             node.items[i].line,
-            fmt::format("\"{}\" and \"{}\" have the same {}", issuers[j].name, issuers[i].name,
-                        same_issuer ? "issuer"
-                                    : "prefix: their users of the same name would be one; "
-                                      "set `prefix`"));
+            same_issuer
+                ? fmt::format("\"{}\" and \"{}\" have the same issuer", a.name, b.name)
+                : fmt::format(
+                      "one of the prefixes \"{}\" of \"{}\" and \"{}\" of \"{}\" begins with the "
+                      "other, "
+                      "so two users could have one name; set `prefix`, such as \"{}:\" and \"{}:\"",
+                      a.prefix, a.name, b.prefix, b.name, a.name, b.name));
       });
       break;
     }

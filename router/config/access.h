@@ -34,7 +34,7 @@ struct ClientKey {
 inline constexpr auto kTokenAlgorithms = std::to_array<std::string_view>(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"});
 
-/// What the tokens of a group may do.
+/// The rights of the tokens of a group.
 struct TokenGroup {
   std::string name;                  // "*": everybody
   std::vector<std::string> models;   // empty: all

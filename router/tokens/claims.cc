@@ -126,12 +126,13 @@ bool is_plain(std::string_view name) {
          config::is_header_value(name) && name.find(',') == std::string_view::npos;
 }
 
-tl::expected<std::string, Refusal> read_name(const json::Value& value, std::string_view claim) {
+/// `what` names the value in a refusal: "the token's sub".
+tl::expected<std::string, Refusal> read_name(const json::Value& value, std::string_view what) {
   if (!value.is_string() || !is_plain(value.text())) {
     return refuse(kInvalid,
-                  "the token's {} is not a name: it must be a text of at most {} bytes without "
+                  "{} is not a name: it must be a text of at most {} bytes without "
                   "commas, control characters and spaces around it",
-                  claim, kNameBytesMax);
+                  what, kNameBytesMax);
   }
   return std::string(value.text());
 }
@@ -143,13 +144,14 @@ tl::expected<std::vector<std::string>, Refusal> read_groups(const json::Value& c
   std::vector<std::string> out;
   if (!*value || (*value)->is_null()) return out;
   if (!(*value)->is_array()) {
-    auto name = read_name(**value, claim);
+    auto name = read_name(**value, "the token's " + claim);
     if (!name) return tl::unexpected<Refusal>(std::move(name).error());
     out.push_back(*std::move(name));
     return out;
   }
+  const std::string what = fmt::format("one of the token's groups ({})", claim);
   for (const json::Value& each : (*value)->items()) {
-    auto name = read_name(each, claim);
+    auto name = read_name(each, what);
     if (!name) return tl::unexpected<Refusal>(std::move(name).error());
     out.push_back(*std::move(name));
   }
@@ -179,7 +181,7 @@ tl::expected<Identity, Refusal> check_claims(const json::Value& claims,
   const auto user = claim_in(claims, issuer.user_claim);
   if (!user) return tl::unexpected<Refusal>(user.error());
   if (!*user) return refuse(kInvalid, "the token has no claim {} for the user", issuer.user_claim);
-  auto name = read_name(**user, issuer.user_claim);
+  auto name = read_name(**user, "the token's " + issuer.user_claim);
   if (!name) return tl::unexpected<Refusal>(std::move(name).error());
   auto groups = read_groups(claims, issuer.groups_claim);
   if (!groups) return tl::unexpected<Refusal>(std::move(groups).error());

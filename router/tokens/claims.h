@@ -1,5 +1,5 @@
 #pragma once
-// What a verified token claims, checked against the issuer's configuration (RFC 7519).
+// The claims of a verified token, checked against the issuer's configuration (RFC 7519).
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace signalbox::tokens {
 /// The difference of clocks that is allowed for times in tokens, in seconds.
 inline constexpr int64_t kLeeway = 60;
 
-/// Why a token is refused.
+/// The reason why a token is refused.
 struct Refusal {
   int status = 401;
   std::string_view reason;  // label in the metrics, static: "expired_token"

@@ -18,8 +18,8 @@ inline constexpr size_t kKeysMax = 100;
 class KeySet {
  public:
   /// Keys that cannot verify one of our algorithms are left out: secrets, keys for encryption,
-  /// other curves, short keys. Errors: kInvalid, kTooLarge; also if no key is left, with the
-  /// reasons.
+  /// other curves, short keys. No key may be left: so an issuer withdraws all. Errors: kInvalid,
+  /// kTooLarge.
   static Result<KeySet> parse(std::string_view text);
 
   /// Returns the key of that id for the algorithm. Without an id it returns the only key that fits.
@@ -28,6 +28,8 @@ class KeySet {
   /// True if a key has the id, for whatever algorithm.
   bool has(std::string_view id) const;
   size_t size() const { return rows_.size(); }
+  /// Returns the reasons of the first keys that were left out: "; key 1: kty is missing".
+  const std::string& left_out() const { return left_out_; }
 
  private:
   struct Row {
@@ -40,6 +42,7 @@ class KeySet {
     }
   };
   std::vector<Row> rows_;
+  std::string left_out_;
 };
 
 }  // namespace signalbox::tokens

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr std::string_view kDiscovery = "/.well-known/openid-configuration";
-constexpr milliseconds kFetchLimit = 5s;
+constexpr milliseconds kFetchLimit = 5s;  // for all requests of one reading
 constexpr milliseconds kRetryFirst = 1s, kRetryMax = 60s;
 constexpr milliseconds kFilePoll = 500ms;
 constexpr std::chrono::seconds kBetweenRequests = 30s;
@@ -76,8 +76,8 @@ Result<std::string> read_discovery(std::string_view text, std::string_view issue
 
 KeySource::KeySource(KeyOrigin origin) : origin_(std::move(origin)), retry_(kRetryFirst) {}
 
-Result<std::shared_ptr<KeySource>> KeySource::create(KeyOrigin origin) {
-  std::shared_ptr<KeySource> out(new KeySource(std::move(origin)));
+Result<std::unique_ptr<KeySource>> KeySource::create(KeyOrigin origin) {
+  std::unique_ptr<KeySource> out(new KeySource(std::move(origin)));
   if (!out->origin_.file.empty()) {
     SIGNALBOX_TRY(std::string text, read_file(out->origin_.file, kKeySetBytesMax));
     if (auto done = out->install(std::move(text)); !done)
@@ -144,13 +144,16 @@ Result<void> KeySource::install(std::string text) {
   const std::lock_guard lock(mutex_);
   read_at_ = Clock::now();
   if (text == text_) return {};
+  if (shared->size() == 0)
+    log::warn("access", "the issuer {} has no key that can verify signatures, so no token passes{}",
+              origin_.issuer, shared->left_out());
   keys_ = std::move(shared);
   text_ = std::move(text);
   ++generation_;
   return {};
 }
 
-Result<KeySource::Fetched> KeySource::fetch_url(const std::string& url) {
+Result<KeySource::Fetched> KeySource::fetch_url(const std::string& url, Clock::time_point until) {
   SIGNALBOX_TRY(const config::Endpoint endpoint,
                 config::parse_base_url(url.substr(0, url.find('?'))));
   config::BackendRef ref;
@@ -164,11 +167,12 @@ Result<KeySource::Fetched> KeySource::fetch_url(const std::string& url) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return fail(Code::kCancelled, "the router stops");
-    poster_ = std::move(made);
+    poster_.swap(made);  // the one before ends without the lock
   }
   const size_t slash = url.find('/', url.find("://") + 3);
   const std::string target = slash == std::string::npos ? "/" : url.substr(slash);
-  auto reply = poster.get(target, kFetchLimit, kKeySetBytesMax);
+  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+  auto reply = poster.get(target, std::max(left, 0ms), kKeySetBytesMax);
   if (!reply) return fail(reply.error().code, "{}: {}", url, reply.error().message);
   if (reply->status != 200)
     return fail(Code::kUpstream, "{}: it returned status {}, expected 200", url, reply->status);
@@ -181,12 +185,13 @@ Result<KeySource::Fetched> KeySource::fetch() {
     SIGNALBOX_TRY(std::string text, read_file(origin_.file, kKeySetBytesMax));
     return Fetched{std::move(text), {}};
   }
-  if (!origin_.jwks_uri.empty()) return fetch_url(origin_.jwks_uri);
+  const Clock::time_point until = Clock::now() + kFetchLimit;
+  if (!origin_.jwks_uri.empty()) return fetch_url(origin_.jwks_uri, until);
   std::string base = origin_.issuer;
   while (base.ends_with('/')) base.pop_back();
-  SIGNALBOX_TRY(const Fetched found, fetch_url(base.append(kDiscovery)));
+  SIGNALBOX_TRY(const Fetched found, fetch_url(base.append(kDiscovery), until));
   SIGNALBOX_TRY(const std::string uri, read_discovery(found.text, origin_.issuer));
-  return fetch_url(uri);
+  return fetch_url(uri, until);
 }
 
 // Reads the keys and returns the time to the next reading.
@@ -231,9 +236,14 @@ void KeySource::follow() {
     lock.unlock();
     const milliseconds next = read();
     lock.lock();
-    poster_.reset();
     is_reading_ = false;
     for (const auto& each : std::exchange(waiters_, {})) each();
+    // A name server that does not answer holds up the poster's end. Requests need the lock, so they
+    // must not wait for that.
+    auto used = std::move(poster_);
+    lock.unlock();
+    used.reset();
+    lock.lock();
     wake_.wait_for(lock, next, [this] { return stopping_ || is_requested_; });
   }
 }
@@ -245,8 +255,18 @@ Result<std::shared_ptr<KeySource>> KeySources::of(const KeyOrigin& origin) {
     if (auto source = each.lock(); source != nullptr && source->origin() == origin) return source;
   }
   SIGNALBOX_TRY(auto made, KeySource::create(origin));
-  sources_.push_back(made);
-  return made;
+  const std::shared_ptr<KeySource> out(
+      made.release(), [this](KeySource* source) { end(std::unique_ptr<KeySource>(source)); });
+  sources_.push_back(out);
+  return out;
+}
+
+// The last user may be an event loop, so another thread waits for the end of the source.
+void KeySources::end(std::unique_ptr<KeySource> source) {
+  const std::lock_guard lock(ending_);
+  std::erase_if(ends_,
+                [](const auto& each) { return each.wait_for(0s) == std::future_status::ready; });
+  ends_.push_back(std::async([source = std::move(source)]() mutable { source.reset(); }));
 }
 
 void KeySources::stop() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,7 +21,7 @@
 
 namespace signalbox::tokens {
 
-/// Where keys come from. Sources that are equal are shared.
+/// The place that keys come from. Sources with equal origins are shared.
 struct KeyOrigin {
   std::string issuer;
   std::string jwks_uri;        // "": found by discovery
@@ -45,7 +46,8 @@ class KeySource {
  public:
   /// Reads the keys at once on its thread. A file is read before this returns. Errors: those of a
   /// file that cannot be read.
-  static Result<std::shared_ptr<KeySource>> create(KeyOrigin origin);
+  static Result<std::unique_ptr<KeySource>> create(KeyOrigin origin);
+  /// It may wait for a name server that does not answer, like stop(). No lock is held meanwhile.
   ~KeySource();
 
   struct Snapshot {
@@ -69,6 +71,7 @@ class KeySource {
   const KeyOrigin& origin() const { return origin_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Fetched {
     std::string text;
     std::chrono::seconds lifetime;
@@ -77,11 +80,10 @@ class KeySource {
   void follow();
   std::chrono::milliseconds read();
   Result<Fetched> fetch();
-  Result<Fetched> fetch_url(const std::string& url);
+  Result<Fetched> fetch_url(const std::string& url, Clock::time_point until);
   bool is_fresh() const;
   Result<void> install(std::string text);
 
-  using Clock = std::chrono::steady_clock;
   const KeyOrigin origin_;
   std::chrono::milliseconds retry_;
 
@@ -102,7 +104,7 @@ class KeySource {
 };
 
 /// The sources of a process. They outlive reloads, so that a reload while an issuer is away loses
-/// no keys. Thread-safe.
+/// no keys. It outlives its sources, and its destructor waits for their ends. Thread-safe.
 class KeySources {
  public:
   /// Returns the source of that origin, a new one if nobody uses one. Errors: KeySource::create().
@@ -111,8 +113,12 @@ class KeySources {
   void stop();
 
  private:
+  void end(std::unique_ptr<KeySource> source);
+
   std::mutex mutex_;
   std::vector<std::weak_ptr<KeySource>> sources_;
+  std::mutex ending_;                    // guards the next
+  std::vector<std::future<void>> ends_;  // of sources that nobody uses
 };
 
 }  // namespace signalbox::tokens

@@ -59,7 +59,7 @@ Result<Token> parse_token(std::string_view text) {
                 kTokenBytesMax);
   const size_t first = text.find('.'), last = text.rfind('.');
   if (!looks_like_token(text))
-    return fail(Code::kInvalid, "the token has not three parts with dots between them");
+    return fail(Code::kInvalid, "the token does not have three parts with dots between them");
   SIGNALBOX_TRY(const json::Document header,
                 parse_part(text.substr(0, first), "the token's header"));
   const json::Value root = header.root();

@@ -31,28 +31,27 @@ Owner owner_of(Identity identity, const config::TokenIssuer& issuer) {
   return std::make_shared<const config::ClientKey>(std::move(out));
 }
 
-/// Why there is no key for the token, and if waiting helps.
+/// Returns the reason why there is no key for the token, and the keys to wait for. A client gets no
+/// details about the issuer's server, because nothing about the client is known; the log has them.
 Verdict without_key(const std::shared_ptr<KeySource>& source, const KeySource::Snapshot& state,
                     const config::TokenIssuer& issuer, const Token& token) {
-  const bool is_new = state.keys == nullptr || (token.key_id && !state.keys->has(*token.key_id));
+  const bool is_new = state.keys == nullptr ||
+                      (token.key_id ? !state.keys->has(*token.key_id) : state.keys->size() == 0);
   const bool waits = is_new && source->refresh();
   if (state.keys == nullptr || waits || (is_new && !state.trouble.empty())) {
-    const std::string why = state.trouble.empty() ? "they are being read" : state.trouble;
     Verdict out = refused("keys_unavailable",
-                          fmt::format("the token cannot be verified now, because the keys of its "
-                                      "issuer are not available: {}; try again later",
-                                      why),
+                          "the token cannot be verified now, because the keys of its issuer are "
+                          "not available; try again later",
                           503);
     if (waits) out.awaited = source;
     return out;
   }
   const std::string id = token.key_id ? json::quote_briefly(*token.key_id) : "no key";
   if (!token.key_id) {
-    return refused(
-        "unknown_signing_key",
-        fmt::format("the token names no key (kid), and the issuer \"{}\" has not exactly "
-                    "one for {}",
-                    issuer.name, name_of(token.algorithm)));
+    return refused("unknown_signing_key",
+                   fmt::format("the token names no key (kid), and the issuer \"{}\" does not have "
+                               "exactly one for {}",
+                               issuer.name, name_of(token.algorithm)));
   }
   return refused(
       "unknown_signing_key",
@@ -95,7 +94,8 @@ Result<std::unique_ptr<Verifier>> Verifier::create(const std::vector<config::Tok
   return out;
 }
 
-Verdict Verifier::verify(std::string_view token, int64_t now) const {
+Verdict Verifier::verify(std::string_view token, int64_t now,
+                         const std::function<bool()>& may_verify) const {
   if (token.size() > kTokenBytesMax) {
     return refused("token_too_large", fmt::format("the token has {} bytes, at most {} are read",
                                                   token.size(), kTokenBytesMax));
@@ -105,10 +105,11 @@ Verdict Verifier::verify(std::string_view token, int64_t now) const {
   if (known && now < known->until &&
       issuers_[known->issuer].source->generation() == known->generation)
     return {known->owner, {}};
-  return verify_new(token, now, digest);
+  return verify_new(token, now, digest, may_verify);
 }
 
-Verdict Verifier::verify_new(std::string_view text, int64_t now, const std::string& digest) const {
+Verdict Verifier::verify_new(std::string_view text, int64_t now, const std::string& digest,
+                             const std::function<bool()>& may_verify) const {
   const auto token = parse_token(text);
   if (!token) return refused("invalid_token", token.error().message);
   const json::Value claims = token->claims.root();
@@ -130,8 +131,13 @@ Verdict Verifier::verify_new(std::string_view text, int64_t now, const std::stri
   const PublicKey* key =
       state.keys == nullptr ? nullptr : state.keys->find(token->key_id, token->algorithm);
   if (key == nullptr) return without_key(issuer->source, state, settings, *token);
+  if (may_verify && !may_verify()) {
+    return refused("too_many_failures",
+                   "too many tokens with a wrong signature come from this address; try again later",
+                   429);
+  }
   if (!key->verifies(token->algorithm, token->signed_text, token->signature))
-    return refused("invalid_token", "the token's signature is not one of its issuer");
+    return refused(kWrongSignature, "the token's signature is not one of its issuer");
   auto identity = check_claims(claims, settings, now);
   if (!identity) return {nullptr, std::move(identity).error()};
   const int64_t until = identity->until;

@@ -2,6 +2,7 @@
 // Verifies the tokens of the issuers that a configuration names.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,8 @@
 #include "router/tokens/key_source.h"
 
 namespace signalbox::tokens {
+
+inline constexpr std::string_view kWrongSignature = "wrong_signature";  // a Refusal::reason
 
 /// The token's owner in the form of a key: what it may use, its user and its groups.
 using Owner = std::shared_ptr<const config::ClientKey>;
@@ -55,8 +58,10 @@ class Verifier {
                                                   KeySources& sources,
                                                   size_t remembered_max = 16'384);
 
-  /// Never blocks. `now` is in seconds since 1970.
-  Verdict verify(std::string_view token, int64_t now) const;
+  /// Never blocks. `now` is in seconds since 1970. `may_verify` is called before a signature is
+  /// verified, which costs time; if it returns false, the token is refused with 429. Empty: true.
+  Verdict verify(std::string_view token, int64_t now,
+                 const std::function<bool()>& may_verify = {}) const;
 
  private:
   struct Issuer {
@@ -64,7 +69,8 @@ class Verifier {
     std::shared_ptr<KeySource> source;  // shared with the verifiers of other configurations
   };
   explicit Verifier(size_t remembered_max) : remembered_(remembered_max) {}
-  Verdict verify_new(std::string_view token, int64_t now, const std::string& digest) const;
+  Verdict verify_new(std::string_view token, int64_t now, const std::string& digest,
+                     const std::function<bool()>& may_verify) const;
 
   std::vector<Issuer> issuers_;
   mutable Remembered remembered_;

@@ -55,6 +55,7 @@ Result<void> check_names(const config::Config& config, const config::ClientKey& 
     if (!is_known)
       return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
   }
+  SIGNALBOX_TRY_VOID(access::check_key_name(key.name, config.access.tokens));
   for (const config::ClientKey& other : config.access.keys) {
     if (other.name == key.name)
       return fail(Code::kInvalid, "the configuration has a key \"{}\"; choose another name",

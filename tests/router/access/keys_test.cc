@@ -166,6 +166,40 @@ TEST(Clients, the_key_names_the_user_and_goes_no_further) {
             "Accept: */*\r\nx-authz-user-id: a\r\nx-authz-user-groups: g,h\r\n");
 }
 
+TEST(Clients, the_first_of_two_credentials_counts) {
+  config::Config config = with_key(key_of("a", "s"));
+  config.access.keys.push_back(key_of("b", "t"));
+  const auto clients = clients_of(config);
+  const auto found = [&](http::Request request) {
+    const auto denial = clients->identify(request, false);
+    return denial ? std::string(denial->reason) : request.key->name;
+  };
+  EXPECT_EQ(found(request_of({{"api-key", "s"}, {"authorization", "Bearer t"}})), "b");
+  EXPECT_EQ(found(request_of({{"api-key", "s"}, {"x-api-key", "t"}})), "b");
+  EXPECT_EQ(found(request_of({{"authorization", "Basic bzpv"}, {"x-api-key", "t"}})), "b");
+  EXPECT_EQ(found(request_of({{"x-api-key", "s"}, {"authorization", "Bearer x"}})), "unknown_key");
+}
+
+TEST(Clients, no_key_has_the_name_of_a_token) {
+  const test::TemporaryDirectory folder;
+  config::Config config = with_key(key_of("login", "s"));
+  config.source = folder.path() / "config.yaml";
+  config.access.keys_file = "keys.json";
+  config.access.tokens.resize(1);
+  config.access.tokens[0].name = "login";
+  config.access.tokens[0].jwks_file = "jwks.json";
+  ASSERT_TRUE(write_file(folder.path() / "jwks.json", R"({"keys":[]})"));
+  const auto clients = clients_of(config);
+  const auto done = clients->change(adding(key_of("login/ann", "t")));
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message.find("could be a token of the issuer \"login\""),
+            std::string::npos)
+      << done.error().message;
+  EXPECT_TRUE(clients->change(adding(key_of("logins/ann", "t"))));
+  ASSERT_TRUE(write_file(folder.path() / "keys.json", config::keys_text({key_of("login/a", "t")})));
+  EXPECT_FALSE(Clients::create(config, sources(), no_audit()));
+}
+
 TEST(Clients, a_listed_proxy_names_the_user) {
   config::Config config = with_key(key_of("a", "s"));
   config.access.trusted_proxies = {"10.0.0.0/8"};

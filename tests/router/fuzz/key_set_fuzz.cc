@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SIGNALBOX_CHECK(keys.error().message.size() < 2000);
     return 0;
   }
-  SIGNALBOX_CHECK(keys->size() > 0 && keys->size() <= tokens::kKeysMax);
+  SIGNALBOX_CHECK(keys->size() <= tokens::kKeysMax && keys->left_out().size() < 2000);
   const std::string signature(64, '\1');
   for (const std::string_view name : config::kTokenAlgorithms) {
     const auto algorithm = *tokens::algorithm_of(name);

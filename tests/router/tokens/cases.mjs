@@ -44,7 +44,7 @@ refused("an audience in another case", issuer.token({ aud: "SIGNALBOX" }), "wron
 refused("no audience", issuer.token({ aud: [] }), "wrong_audience", "audience none");
 refused("another issuer", issuer.token({ iss: "https://issuer.example/" }), "unknown_issuer", "issuer");
 refused("no issuer", issuer.token({ iss: undefined }), "unknown_issuer", "issuer");
-refused("an unknown key", issuer.token({}, { header: { kid: "RS256-9" } }), "keys_unavailable", "are being read", 503);
+refused("an unknown key", issuer.token({}, { header: { kid: "RS256-9" } }), "keys_unavailable", "are not available; try", 503);
 refused("a key of another type", issuer.token({}, { header: { kid: "ES256-2" } }), "unknown_signing_key", 'key "ES256-2" is not one of the issuer "login" for RS256');
 refused("the published secret", issuer.token({}, { algorithm: "HS256", secret: "x", kid: "secret" }), "invalid_token", '"HS256" is not accepted');
 refused("none", issuer.token({}, { algorithm: "none" }), "invalid_token", '"none" is not accepted');
@@ -56,14 +56,14 @@ refused("a user with a line break", issuer.token({ sub: "a\nb" }), "invalid_toke
 refused("a user with spaces around", issuer.token({ sub: " ann" }), "invalid_token", "sub is not a name");
 refused("a user that is a number", issuer.token({ sub: 7 }), "invalid_token", "sub is not a name");
 refused("no user", issuer.token({ sub: undefined }), "invalid_token", "no claim sub");
-refused("a group with a comma", issuer.token(roles("cn=a,ou=b")), "invalid_token", "realm.roles is not a name");
-refused("groups that are no names", issuer.token(roles(7)), "invalid_token", "realm.roles is not a name");
+refused("a group with a comma", issuer.token(roles("cn=a,ou=b")), "invalid_token", "one of the token's groups (realm.roles) is not a name");
+refused("groups that are no names", issuer.token(roles(7)), "invalid_token", "one of the token's groups (realm.roles) is not a name");
 for (const [name, part] of [["header", 0], ["claims", 1], ["signature", 2]]) {
   const parts = issuer.token().split(".");
   parts[part] = parts[part].slice(0, -1);
   refused(`a shorter ${name}`, parts.join("."), "invalid_token", name === "signature" ? "" : `the token's ${name}`);
 }
-refused("a signature of nothing", issuer.token({}, { algorithm: "ES256" }).replace(/[^.]*$/, "A".repeat(86)), "invalid_token", "signature");
+refused("a signature of nothing", issuer.token({}, { algorithm: "ES256" }).replace(/[^.]*$/, "A".repeat(86)), "wrong_signature", "signature");
 refused("padding", `${issuer.token()}=`, "invalid_token", "signature");
 const twice = (name) => JSON.stringify(issuer.claims(roles("ops"))).replace("{", `{"${name}":"x",`);
 for (const name of ["aud", "iss", "sub", "exp"])
