@@ -245,9 +245,8 @@ Result<void> Daemon::Impl::add_shadows(serving::ServingState& state) const {
                     state.config().source));
   }
   state.shadows = std::make_unique<gateway::ShadowUse>(
-      gateway::ShadowUse{shadows, std::move(comparer), [&state]() -> std::shared_ptr<const void> {
-                           return std::as_const(state).shared_from_this();
-                         }});
+      gateway::ShadowUse{shadows, std::move(comparer),
+                         [&state]() -> std::shared_ptr<const void> { return state.self.lock(); }});
   return {};
 }
 

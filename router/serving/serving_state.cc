@@ -24,10 +24,13 @@ void CurrentState::set(std::unique_ptr<const ServingState> next) {
   next->observer->start();
   const auto retire = [retired = retired_](const ServingState* state) {
     std::unique_ptr<const ServingState> owned(state);
+    // This deleter keeps `retired`, and the state would keep this deleter.
+    owned->self.reset();
     const std::lock_guard lock(retired->mutex);
     retired->states.push_back(std::move(owned));
   };
   std::shared_ptr<const ServingState> held(next.release(), retire);
+  held->self = held;
   const std::lock_guard lock(mutex_);
   state_.swap(held);
 }

@@ -22,7 +22,7 @@
 namespace signalbox::serving {
 
 /// Immutable once it serves. A request keeps the state that it began with until its last byte.
-struct ServingState : std::enable_shared_from_this<ServingState> {
+struct ServingState {
   /// `fleet` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
                upstream::Fleet& fleet, std::unique_ptr<access::Clients> known)
@@ -53,6 +53,8 @@ struct ServingState : std::enable_shared_from_this<ServingState> {
   http::Handler handler;                        // of the data plane
   std::vector<std::string> notices;             // for the operator, one line each
   std::vector<std::string> unchanged;           // settings that require a restart, one line each
+  /// The state itself while requests use it, for what outlives its request.
+  mutable std::weak_ptr<const ServingState> self;
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();
 };
