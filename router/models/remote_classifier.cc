@@ -195,7 +195,9 @@ class RemoteClassifier final : public engine::TextModel {
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
     const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(text),
-                                    limit, kAnswerBytesMax);
+                                    limit, kAnswerBytesMax, patience.stop);
+    if (!reply && reply.error().code == Code::kCancelled)
+      return fail(Code::kCancelled, "{}: nobody waits for it", name_);
     // Clients write the texts. An invalid answer to one must not stop the calls for the others.
     breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
     auto answer = read(reply, text);

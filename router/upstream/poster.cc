@@ -3,6 +3,7 @@
 #include "router/upstream/poster.h"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
 
@@ -54,7 +55,8 @@ Result<void> Poster::post(std::string_view target, std::string_view type, std::s
 }
 
 Result<PostReply> Poster::ask(std::string_view target, std::string_view type, std::string_view body,
-                              std::chrono::milliseconds limit, size_t bytes_max) {
+                              std::chrono::milliseconds limit, size_t bytes_max,
+                              const std::stop_token& stop) {
   const auto until = http::Clock::now() + limit;
   http::Headers headers;
   headers.add("Content-Type", type);
@@ -67,13 +69,14 @@ Result<PostReply> Poster::ask(std::string_view target, std::string_view type, st
     outcome = std::move(result);
   };
   http::asio::co_spawn(impl_->loop, exchange(impl_->backend, call, bytes_max), ended);
+  const std::stop_callback wake(stop, [this] { http::asio::post(impl_->loop, [] {}); });
   impl_->loop.restart();
   // Do not run until all work is done: kept connections are watched for as long as they are kept.
   // Do not use a Deadline either: for a short limit it would expire far too late.
-  while (!outcome) {
+  while (!outcome && !stop.stop_requested()) {
     if (impl_->loop.run_one_until(until) == 0) break;
   }
-  if (!outcome) interrupt.raise(Code::kDeadline);
+  if (!outcome) interrupt.raise(stop.stop_requested() ? Code::kCancelled : Code::kDeadline);
   while (!outcome) impl_->loop.run_one();
   return *std::move(outcome);
 }
@@ -93,9 +96,9 @@ std::unique_ptr<Poster> PosterPool::take() {
 // A poster whose exchange failed is not kept.
 Result<PostReply> PosterPool::ask(std::string_view target, std::string_view type,
                                   std::string_view body, std::chrono::milliseconds limit,
-                                  size_t bytes_max) {
+                                  size_t bytes_max, const std::stop_token& stop) {
   auto poster = take();
-  auto reply = poster->ask(target, type, body, limit, bytes_max);
+  auto reply = poster->ask(target, type, body, limit, bytes_max, stop);
   if (!reply) return reply;
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));

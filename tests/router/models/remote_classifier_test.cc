@@ -200,6 +200,9 @@ global:
   loaded->config.recipes.push_back(direct);
   const config::Routing& routing = loaded->config.recipes.back().routing;
   EXPECT_EQ(judge_of(loaded->config, routing, routing.classifiers[0]).key, "guard/risk");
+  config::ClassifierSignal shadow = routing.classifiers[0];
+  shadow.name = "shadow";
+  EXPECT_NE(judge_of(loaded->config, routing, shadow).key, shadow_judge_key("guard"));
 }
 
 }  // namespace
