@@ -1,9 +1,11 @@
 // `global.model_catalog`: the models that classify requests, and what they are used for; and
 // `global.integrations`.
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
+#include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -157,8 +159,16 @@ constexpr Section kSystemModels{kSystemModelsKeys};
 
 // --- modules ---
 
+// Words for a server count in any case: a file that means one must not run a directory in silence.
+bool means_server(std::string& variant) {
+  std::string lower = ascii::lower_case(variant);
+  if (!lower.starts_with("http") && lower != kExternalHook) return false;
+  variant = std::move(lower);
+  return true;
+}
+
 void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
-  if (variant.starts_with("http"))
+  if (means_server(variant))
     reader.does_without(
         node.line,
         fmt::format("has no effect: {}: the router runs the model directory itself and calls no "
@@ -167,16 +177,16 @@ void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) 
 }
 
 void check_guard_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (!means_server(variant)) return;
   ClassifierModel guard;
   guard.variant = variant;
-  if (variant.starts_with("http") && !guard.calls_server())
+  if (!guard.calls_server())
     reader.error(node.line,
                  fmt::format("expected http_classify or http_chat, found \"{}\"", variant));
 }
 
 void check_pii_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
-  const bool is_other = variant == kHttpChat || variant == kExternalHook;
-  if ((variant.starts_with("http") && variant != kHttpClassify) || is_other)
+  if (means_server(variant) && variant != kHttpClassify)
     reader.error(node.line, fmt::format("expected http_classify, found \"{}\"", variant));
 }
 
@@ -233,7 +243,8 @@ constexpr auto kOtherGuardKeys = classifier_with({
     word(FIELD_AS("protocol", ClassifierModel, variant), "http_classify http_chat external",
          "Another name of `variant` for a model on a server."),
     string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
-    texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts."),
+    texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts.")
+        .then<refuse_twice<ascii::lower_case, std::string>>(),
     choice(FIELD(ClassifierModel, on_error), kGuardOnError,
            "Result for a request if the model fails: no attempt, or an attempt. Default: an "
            "attempt where a decision blocks."),
@@ -247,7 +258,7 @@ constexpr auto kOtherGuardKeys = classifier_with({
 });
 
 constexpr auto with_variant(auto keys, const Key& variant) {
-  keys[7] = variant;
+  *std::ranges::find(keys, variant.name, &Key::name) = variant;
   return keys;
 }
 constexpr auto kPromptGuardKeys = with_variant(kOtherGuardKeys, kGuardVariant);
@@ -505,7 +516,8 @@ constexpr Key kCatalogKeys[] = {
         "if there is none; or none. --missing-models overrides it. Signalbox only."),
     object(FIELD(Config, modules), kModules, "Settings of each task."),
     list(FIELD_AS("external", Config, external_models), kExternalModel,
-         "Language models on servers that judge requests."),
+         "Language models on servers that judge requests.")
+        .then<refuse_twice<&ExternalModel::name, ExternalModel>>(),
     named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
 };
 

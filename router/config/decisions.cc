@@ -369,11 +369,19 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   const yaml::Node* written = node.find("algorithm");
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   complete_algorithm(reader.config.router.model_selection, type != nullptr, out.algorithm);
-  if (!out.shadow_dispatch || !calls_several(out.algorithm, out.model_refs.size())) return;
-  reader.at_key("plugins", [&] {
-    reader.notice(node.find("plugins")->line,
-                  "shadow_dispatch has no effect: the algorithm calls several models itself");
-  });
+  if (!out.shadow_dispatch) return;
+  std::string why;
+  if (calls_several(out.algorithm, out.model_refs.size()))
+    why = "shadow_dispatch has no effect: the algorithm calls several models itself";
+  for (const auto& arm : out.shadow_dispatch->arms) {
+    if (out.model_refs.size() == 1 && out.model_refs[0].model == arm.model)
+      why = fmt::format(
+          "the arm \"{}\" of shadow_dispatch has no effect: the decision has no other "
+          "model",
+          arm.name);
+  }
+  if (why.empty()) return;
+  reader.at_key("plugins", [&] { reader.notice(node.find("plugins")->line, why); });
 }
 
 constexpr Key kDecisionKeys[] = {

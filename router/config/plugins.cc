@@ -57,11 +57,14 @@ void check_comparison(Reader& reader, const yaml::Node& node, Shadow::Comparison
   if (comparison.judge.empty()) return;
   const auto& models = reader.config.external_models;
   const auto is_it = [&](const ExternalModel& each) { return each.name == comparison.judge; };
-  if (std::any_of(models.begin(), models.end(), is_it)) return;
+  const auto found = std::find_if(models.begin(), models.end(), is_it);
+  if (found != models.end() && !found->llm_endpoint.address.empty()) return;
+  const std::string_view why = found == models.end()
+                                   ? "there is no model \"{}\" in global.model_catalog.external"
+                                   : "the model \"{}\" of global.model_catalog.external has no "
+                                     "llm_endpoint.address";
   reader.at_key("judge", [&] {
-    reader.error(
-        node.find("judge")->line,
-        fmt::format("there is no model \"{}\" in global.model_catalog.external", comparison.judge));
+    reader.error(node.find("judge")->line, fmt::format(fmt::runtime(why), comparison.judge));
   });
 }
 
@@ -82,7 +85,7 @@ constexpr Key kShadowCaptureKeys[] = {
     boolean(FIELD(Shadow::Capture, request_body), "Record the request.").no_effect(kReplayKeeps),
     boolean(FIELD(Shadow::Capture, response_body), "Record the answers.").no_effect(kReplayKeeps),
     word(FIELD(Shadow::Capture, redaction), "from_pii_signal none strict",
-         "What records leave out.")
+         "The texts that records do not contain.")
         .no_effect(kReplayKeeps),
 };
 constexpr Section kShadowCapture{kShadowCaptureKeys};
@@ -92,6 +95,7 @@ void check_arms(Reader& reader, const yaml::Node& node, std::vector<Shadow::Arm>
   if (arms.empty() || arms.size() > kArmsMax)
     reader.error(node.line,
                  fmt::format("expected 1 to {} models, found {}", kArmsMax, arms.size()));
+  refuse_twice<&Shadow::Arm::model>(reader, node, arms);
 }
 
 constexpr Key kShadowKeys[] = {
@@ -103,10 +107,10 @@ constexpr Key kShadowKeys[] = {
     list(FIELD(Shadow, arms), kShadowArm, "The models that answer as shadows, 1 to 4.")
         .required()
         .then<check_arms>(),
-    object(FIELD(Shadow, limits), kShadowLimits, "What shadows may take."),
+    object(FIELD(Shadow, limits), kShadowLimits, "Bounds on calls and texts."),
     object(FIELD(Shadow, comparison), kShadowComparison,
            "How two answers are compared. Signalbox only."),
-    object(FIELD(Shadow, capture), kShadowCapture, "What is recorded."),
+    object(FIELD(Shadow, capture), kShadowCapture, "Texts for records."),
 };
 
 const Variant* find_form(std::string_view type) {

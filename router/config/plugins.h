@@ -206,7 +206,7 @@ struct ShadowDispatchPlugin {
     std::string role;
     std::chrono::milliseconds timeout{30'000};
   };
-  /// Those of calls hold for all decisions together.
+  /// The limits of calls hold for all decisions together.
   struct Limits {
     uint32_t max_concurrent_shadow = 16;
     uint32_t max_calls_per_minute = 60;  // 0: no limit

@@ -146,7 +146,9 @@ void check_judged_preferences(Reader& reader, const yaml::Node& node, const Conf
 void check_server(Reader& reader, const yaml::Node& root, const ClassifierModel& module,
                   std::string_view path, std::string_view role, const ExternalModel* server) {
   if (!module.enabled || !module.calls_server()) return;
-  if (server != nullptr && !server->llm_endpoint.address.empty()) return;
+  const bool is_taken = server != nullptr && &module != &reader.config.modules.prompt_guard &&
+                        server == guard_server(reader.config);
+  if (server != nullptr && !server->llm_endpoint.address.empty() && !is_taken) return;
   const yaml::Node* at = root.find("global");
   std::string where = "global";
   for (const std::string_view key : split_words(path)) {
@@ -155,6 +157,10 @@ void check_server(Reader& reader, const yaml::Node& root, const ClassifierModel&
   }
   reader.at_key(where, [&] {
     const uint32_t line = at == nullptr ? root.line : at->line;
+    if (is_taken)
+      return reader.error(line, fmt::format("the model \"{}\" of global.model_catalog.external is "
+                                            "also that of prompt_guard; expected one of its own",
+                                            server->name));
     if (server != nullptr)
       return reader.error(line, fmt::format("the model \"{}\" of global.model_catalog.external has "
                                             "no llm_endpoint.address",

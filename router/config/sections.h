@@ -1,6 +1,9 @@
 #pragma once
 // The sections that more than one source file uses, by the file that contains their tables.
 
+#include <algorithm>
+#include <functional>
+
 #include "router/config/table.h"
 
 namespace signalbox::config {
@@ -72,6 +75,21 @@ void read_plugins(Reader& reader, const yaml::Node& node, Decision& out);
 extern const Section kToolFiltering;
 extern const Section kModalityDetection;
 extern const Section kMemoryReflection;
+
+/// Refuses an element of the list at the node if one before it has the same name, which
+/// `kName(element)` returns.
+template <auto kName, class T>
+void refuse_twice(Reader& reader, const yaml::Node& node, std::vector<T>& all) {
+  for (size_t i = 0; i < node.items.size() && i < all.size(); ++i) {
+    const std::string name = std::invoke(kName, all[i]);
+    const auto is_same = [&](const T& each) { return std::invoke(kName, each) == name; };
+    if (name.empty() ||
+        std::find_if(all.begin(), all.end(), is_same) == all.begin() + static_cast<ptrdiff_t>(i))
+      continue;
+    reader.at_index(
+        i, [&] { reader.error(node.items[i].line, fmt::format("\"{}\" is there twice", name)); });
+  }
+}
 
 /// A certificate needs its key, and a key its certificate.
 template <class Listening>

@@ -84,7 +84,7 @@ void add_shadow_spending(const observe::Account& account, spending::Ledger& ledg
     spent.failed = 1;
     spent.failed_cost = shadow.cost;
   } else {
-    const observe::Tokens tokens = shadow.tokens.value_or(observe::Tokens{});
+    const observe::Tokens tokens = shadow.tokens.value_or(shadow.estimated);
     spent.pairs = 1;
     spent.compared = shadow.agrees ? 1 : 0;
     spent.agreed = shadow.agrees == true ? 1 : 0;

@@ -92,8 +92,11 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   for (std::optional<routing::Plan> next = *std::move(plan); next;) {
     const routing::Plan current = *std::move(next);
     next = co_await answer_by_plan(journey, current);
+    if (next) continue;
+    charge(scope, journey.requester);
+    record.ended();
+    if (journey.evaluation) co_await shadows.plan(scope, *request, *journey.evaluation, current);
   }
-  charge(scope, journey.requester);
 }
 
 // Returns the plan to follow instead if nothing is answered.
@@ -178,8 +181,6 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   end_turn(scope);
-  if (inputs.shadows != nullptr)
-    co_await journey.shadows.plan(scope, journey.request, *journey.evaluation, plan);
   co_return std::nullopt;
 }
 

@@ -71,7 +71,7 @@ RequestRecord::RequestRecord(const Observer& observer, const http::Request& requ
 
 RequestRecord::~RequestRecord() {
   observer_.meters().ended();
-  account_.ended = std::chrono::steady_clock::now();
+  if (account_.ended == observe::TimePoint{}) ended();
   if (answer_streams_ && account_.calls[*answer_].status == 0)
     call_ended(*answer_, 0, reply_.broken() ? "cancelled" : "upstream", std::nullopt);
   account_.status = reply_.status();
@@ -293,7 +293,9 @@ observe::Shadow RequestRecord::begin_shadow(const std::string& arm,
   out.tokens_of_answer = account_.tokens ? *account_.tokens : estimate();
   out.cost_of_answer = cost_of(*model_, out.tokens_of_answer);
   if (model_->pricing) out.currency_of_answer = model_->pricing->currency;
-  out.seconds_of_answer = observe::seconds_between(account_.sent, std::chrono::steady_clock::now());
+  const bool is_measured = whole_at_ != observe::TimePoint{};
+  out.seconds_of_answer = observe::seconds_between(
+      account_.sent, is_measured ? whole_at_ : std::chrono::steady_clock::now());
   out.replay_id = account_.replay_id;
   return out;
 }
@@ -342,6 +344,7 @@ void RequestRecord::guarded(const replies::ReplyOutcome& outcome) {
 }
 
 void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
+  whole_at_ = std::chrono::steady_clock::now();
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
   if (answer_) {

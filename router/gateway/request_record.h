@@ -77,7 +77,7 @@ class RequestRecord {
   void looped(const config::Model& model, size_t call, bool streams, std::string_view used_up);
   /// The traceparent for the server. Precondition: sent() was called.
   std::string traceparent() const { return traceparent(account_.upstream_span); }
-  /// That of another call, by its span.
+  /// The traceparent of another call, by its span.
   std::string traceparent(const std::array<uint8_t, 8>& span) const;
   /// True if the client's tracestate belongs to this trace.
   bool keeps_tracestate() const { return account_.trace.state_holds; }
@@ -101,6 +101,8 @@ class RequestRecord {
   bool withheld() const { return withheld_; }
   /// Records that the reply has arrived whole.
   void measured(const replies::ReplyMeter::Times& times);
+  /// The client has its answer, and what follows takes none of the request's time.
+  void ended() { account_.ended = std::chrono::steady_clock::now(); }
 
  private:
   void set_error();
@@ -120,7 +122,8 @@ class RequestRecord {
   bool answered_ = false;         // a model has answered
   std::optional<size_t> answer_;  // of several calls, the one that the client gets
   bool answer_streams_ = false;
-  uint64_t estimated_ = 0;  // tokens of calls whose replies report none
+  observe::TimePoint whole_at_{};  // when the reply had arrived whole
+  uint64_t estimated_ = 0;         // tokens of calls whose replies report none
   uint64_t sent_bytes_ = 0, reply_bytes_ = 0, events_ = 0;
 };
 

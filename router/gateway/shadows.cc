@@ -3,9 +3,11 @@
 
 #include "router/gateway/shadows.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
+#include "base/ascii.h"
 #include "router/gateway/relay.h"
 #include "router/looper/call_body.h"
 #include "router/plugins/server_family.h"
@@ -16,6 +18,19 @@ namespace {
 constexpr std::string_view kOverLimit = "over_limit", kTooLarge = "too_large",
                            kOtherApi = "other_api", kNotAllowed = "not_allowed",
                            kSameModel = "same_model";
+
+// Neither the client nor a decision chose a shadow's server. It gets no credentials and no fields
+// that may be for another server only.
+http::Headers for_shadow(const http::Headers& headers) {
+  constexpr std::string_view kPassed[] = {"accept",     "content-type",      "user-agent",
+                                          "tracestate", "anthropic-version", "anthropic-beta"};
+  http::Headers out;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const auto is_it = [&](std::string_view name) { return ascii::iequals(name, headers[i].name); };
+    if (std::ranges::any_of(kPassed, is_it)) out.add(headers[i].name, headers[i].value);
+  }
+  return out;
+}
 
 bool is_drawn(double share) {
   thread_local std::minstd_rand random{std::random_device{}()};
@@ -73,9 +88,9 @@ void RequestShadows::leave_out(const routing::Plan& plan, std::string_view why) 
 }
 
 bool RequestShadows::begin(const routing::Plan& plan, const ServerRequest& server) {
-  place_.reset();  // of a model that did not answer
-  if (context_.shadows == nullptr || plan.shadow == nullptr || !is_drawn(plan.shadow->sample_rate))
-    return false;
+  if (context_.shadows == nullptr || plan.shadow == nullptr) return false;
+  if (!is_drawn_) is_drawn_ = is_drawn(plan.shadow->sample_rate);
+  if (!*is_drawn_) return false;
   const config::ShadowDispatchPlugin& plugin = *plan.shadow;
   std::string_view why;
   if (!server.is_chat) {
@@ -83,10 +98,15 @@ bool RequestShadows::begin(const routing::Plan& plan, const ServerRequest& serve
   } else if (plan.body.size() > plugin.limits.max_request_bytes) {
     why = kTooLarge;
   } else {
-    place_ = context_.shadows->all.admit(plugin);
+    // A model that did not answer has left its place.
+    if (place_ == nullptr) place_ = context_.shadows->all.admit(plugin);
     if (place_ == nullptr) why = kOverLimit;
   }
-  if (!why.empty()) leave_out(plan, why);
+  if (!why.empty()) {
+    place_.reset();
+    is_drawn_ = false;
+    leave_out(plan, why);
+  }
   bytes_max_ = shadow::reply_bytes_max(plugin);
   return place_ != nullptr;
 }
@@ -127,6 +147,7 @@ Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
   if (plan.path != routing::Plan::Path::kUpstream) return fail(Code::kInvalid, "{}", plan.message);
   looper::Call whole;
   whole.model = arm.model;
+  whole.is_stored = false;
   const std::string_view limit =
       plugins::is_served_by(*plan.model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
   SIGNALBOX_TRY(plan.body, looper::write_call(std::move(plan.body), whole, false, limit));
@@ -139,7 +160,7 @@ Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
   out.target = std::move(server.target);
   out.body = server.body.empty() ? std::move(plan.body) : std::move(server.body);
   out.request_id = scope.record.id();
-  out.headers = std::move(headers.client);
+  out.headers = for_shadow(headers.client);
   out.added = std::move(headers.added);
   out.drops_tracestate = !scope.record.keeps_tracestate();
   out.from_server = std::move(server.from_server);
@@ -174,6 +195,10 @@ void RequestShadows::plan_calls(const RequestScope& scope, const ParsedRequest& 
   dispatch_.servers = &context_.backends;
   dispatch_.comparer = context_.shadows->comparer.get();
   dispatch_.reply = std::move(copy_->reply);
+  dispatch_.leave_out = [&observer = context_.observer](const observe::Shadow& of,
+                                                        std::string_view why) {
+    observer.shadow_left_out(of.decision, of.model, why);
+  };
   dispatch_.publish = [&observer = context_.observer, account = scope.record.shadow_account(),
                        sampled = scope.record.is_sampled()](observe::Shadow figures) {
     observe::Account out = account;

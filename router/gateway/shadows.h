@@ -40,6 +40,7 @@ class RequestShadows {
                   const routing::Evaluation& evaluation, const routing::Plan& plan);
 
   const GatewayContext& context_;
+  std::optional<bool> is_drawn_;       // once, also if several models are tried
   std::shared_ptr<const void> place_;  // null: the request has no shadows
   size_t bytes_max_ = 0;               // of the reply
   std::shared_ptr<Copy> copy_;

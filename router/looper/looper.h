@@ -34,6 +34,7 @@ struct Call {
   bool keeps_system = true;  // with a prompt: the system messages stay in front of it
   bool offers_tools = true;
   bool wants_logprobs = false;
+  bool is_stored = true;  // as the request has it; false: the server must not keep the answer
   std::optional<double> temperature = {};
   uint32_t max_tokens = 0;  // of the reply; 0: as the request has it
   /// Whatever this call answers is the answer, so it may be streamed to the client.

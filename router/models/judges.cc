@@ -89,7 +89,7 @@ std::optional<Judge> preference_judge(const config::Config& config,
 }
 
 std::string shadow_judge_key(std::string_view server) {
-  return fmt::format("{}/shadow", server);
+  return fmt::format("shadow_dispatch: {}", server);  // no signal's key has this form
 }
 
 namespace {

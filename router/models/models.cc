@@ -129,7 +129,7 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
   const auto* server = type == "pii"         ? config::pii_server(config)
                        : type == "jailbreak" ? config::guard_server(config)
                                              : nullptr;
-  if (server != nullptr) return {remote_guard_name(*server), "global.model_catalog.external"};
+  if (server != nullptr) return {remote_guard_name(type, *server), "global.model_catalog.external"};
   if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
   if (type == "jailbreak") {
     return discovered(by("prompt_guard", m.prompt_guard, "prompt_guard"), type,
@@ -473,11 +473,12 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
   }
   SIGNALBOX_TRY_VOID(open_judges(config, models));
   if (const config::ExternalModel* server = config::guard_server(config)) {
-    SIGNALBOX_TRY(models.classifiers[remote_guard_name(*server)],
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name("jailbreak", *server)],
                   open_remote_guard(*server, config.modules.prompt_guard));
   }
   if (const config::ExternalModel* server = config::pii_server(config)) {
-    SIGNALBOX_TRY(models.classifiers[remote_guard_name(*server)], open_remote_spans(*server));
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name("pii", *server)],
+                  open_remote_spans(*server));
   }
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;

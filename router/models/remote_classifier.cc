@@ -136,7 +136,9 @@ class RemoteClassifier final : public engine::TextModel {
   }
   Result<std::vector<engine::Answer>> answer_within(
       const engine::Patience& patience, std::span<const engine::Input> inputs) const override {
-    if (inputs.size() * protocol_.window_bytes > kBytesAtOnceMax)
+    size_t bytes = 0;
+    for (const engine::Input& input : inputs) bytes += input.text.size();
+    if (bytes > kBytesAtOnceMax)
       return fail(Code::kTooLarge, "{}: the text is longer than {} KB", name_,
                   kBytesAtOnceMax / 1024);
     std::vector<engine::Answer> out;
@@ -193,7 +195,9 @@ class RemoteClassifier final : public engine::TextModel {
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
     const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(text),
-                                    limit, kAnswerBytesMax);
+                                    limit, kAnswerBytesMax, patience.stop);
+    if (!reply && reply.error().code == Code::kCancelled)
+      return fail(Code::kCancelled, "{}: nobody waits for it", name_);
     // Clients write the texts. An invalid answer to one must not stop the calls for the others.
     breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
     auto answer = read(reply, text);
@@ -206,7 +210,11 @@ class RemoteClassifier final : public engine::TextModel {
                               std::string_view text) const {
     if (!reply) return tl::unexpected<Error>(reply.error());
     if (reply->status != 200) return fail(Code::kUpstream, "it returned status {}", reply->status);
-    return protocol_.read(reply->body, text);
+    SIGNALBOX_TRY(engine::Answer out, protocol_.read(reply->body, text));
+    if (head_.kind == engine::HeadKind::kSequence && out.scores.size() != head_.labels.size())
+      return fail(Code::kUpstream, "the reply has {} scores for {} labels", out.scores.size(),
+                  head_.labels.size());
+    return out;
   }
 
   const RemoteProtocol protocol_;

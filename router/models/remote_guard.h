@@ -14,8 +14,9 @@
 
 namespace signalbox::models {
 
-/// The name in Models::classifiers of a guard on a server, where others have a directory.
-std::string remote_guard_name(const config::ExternalModel& server);
+/// The name in Models::classifiers of a server's guard for a task (`jailbreak`, `pii`), where
+/// others have a directory.
+std::string remote_guard_name(std::string_view task, const config::ExternalModel& server);
 bool is_remote_guard(std::string_view directory);
 
 /// Returns a model with one sequence head: the labels that mean an attack, and one for everything
@@ -34,23 +35,5 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
 /// the configuration knows. Another type is an error of the text.
 Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
     const config::ExternalModel& server);
-
-/// Reads a list of {"entity_group", "entity" or "label", "score", "start", "end"}, whose offsets
-/// are characters of `text`. An empty list means that nothing was found. Error: kUpstream.
-Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_view text);
-
-/// Each reads the body of a reply to scores, (labels + 1): those of the labels, and the rest.
-/// Errors: kUpstream.
-///
-/// A list of {"label", "score": 0 to 1}, also inside another list, with each of the labels once.
-/// Other labels count as the rest.
-Result<std::vector<float>> read_label_scores(std::string body, std::span<const std::string> labels);
-/// A chat completion whose first line is "safe", "unsafe" or "controversial", also behind
-/// "Safety:". A verdict other than safe counts for the first label. With `by_category` it counts
-/// for the label among the categories of the lines below, if there are any, and otherwise for none.
-Result<std::vector<float>> read_verdict(std::string body, std::span<const std::string> labels,
-                                        bool by_category);
-/// {"score": 0 to 1}, which counts for the first label.
-Result<std::vector<float>> read_hook_score(std::string body, size_t labels);
 
 }  // namespace signalbox::models

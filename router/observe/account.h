@@ -90,7 +90,8 @@ struct Shadow {
   std::string_view error;    // name of the error code; "": none
   int status = 0;            // of the reply; 0: none came
   std::optional<Tokens> tokens;
-  double cost = 0;
+  Tokens estimated;      // if the reply did not report its tokens
+  double cost = 0;       // of tokens that were reported or estimated
   std::string currency;  // "": the model has no price
   // The client's answer.
   Tokens tokens_of_answer;

@@ -246,6 +246,7 @@ void Replay::add_shadow(const Shadow& shadow) {
   bytes_ -= found->bytes();
   found->shadows.append(found->shadows.empty() ? "" : ",").append(json);
   bytes_ += found->bytes();
+  prune(std::chrono::system_clock::now());
 }
 
 size_t Replay::size() {

@@ -89,6 +89,12 @@ class AnswerReader {
 
 }  // namespace
 
+std::string_view beginning_of(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) --bytes;
+  return text.substr(0, bytes);
+}
+
 Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max) {
   AnswerReader reader(bytes_max);
   const auto read = [&reader](std::string text, std::string_view member) -> Result<void> {

@@ -2,6 +2,7 @@
 // The answer in a chat completion, as one text that can be compared with another.
 
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -11,5 +12,8 @@ namespace signalbox::shadow {
 /// for each call of a tool ("NAME(ARGUMENTS)"). Thoughts are left out. Errors: kUpstream for a body
 /// that is none or that has no answer; kTooLarge for a text of more than `bytes_max`.
 Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max);
+
+/// At most the first `bytes` of a text, without a part of a character.
+std::string_view beginning_of(std::string_view text, size_t bytes);
 
 }  // namespace signalbox::shadow

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "router/models/judges.h"
+#include "router/shadow/answer.h"
 #include "router/text/windows.h"
 
 namespace signalbox::shadow {
@@ -33,13 +34,6 @@ double cosine(const std::vector<double>& a, const std::vector<double>& b) {
   }
   const double length = std::sqrt(of_a) * std::sqrt(of_b);
   return length > 0 ? std::clamp(product / length, -1.0, 1.0) : 0;
-}
-
-std::string_view beginning(std::string_view text) {
-  if (text.size() <= kJudgedBytes) return text;
-  size_t end = kJudgedBytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
 }
 
 }  // namespace
@@ -85,7 +79,9 @@ Result<bool> Comparer::contradict(std::string_view answer, std::string_view shad
   size_t count = 0;
   for (const text::Sentence& sentence : read.sentences()) {
     if (sentence.code) continue;
-    if (++count > kSentencesMax || std::chrono::steady_clock::now() > patience.deadline) break;
+    if (++count > kSentencesMax || patience.stop.stop_requested() ||
+        std::chrono::steady_clock::now() > patience.deadline)
+      break;
     SIGNALBOX_TRY(const auto found, inference_->judge(premise, index, read, sentence));
     if (found && found->contradiction >= kContradiction && found->contradiction > found->entailment)
       return true;
@@ -97,7 +93,8 @@ Result<void> Comparer::judge(const engine::TextModel& model, std::string_view an
                              std::string_view shadow, const engine::Patience& patience,
                              Comparison& out) const {
   const std::string text =
-      fmt::format("First answer:\n{}\n\nSecond answer:\n{}", beginning(answer), beginning(shadow));
+      fmt::format("First answer:\n{}\n\nSecond answer:\n{}", beginning_of(answer, kJudgedBytes),
+                  beginning_of(shadow, kJudgedBytes));
   const engine::Input input{.text = text};
   SIGNALBOX_TRY(const auto answers, model.answer_within(patience, {&input, 1}));
   const std::vector<float>& scores = answers.front().scores;

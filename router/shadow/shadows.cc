@@ -1,4 +1,5 @@
-// The loop's thread only waits for servers; texts are read and compared on two threads beside it.
+// The loop's thread only waits for servers. Texts are read on one thread beside it and compared on
+// two others, because a judge on a server may let them wait.
 
 #include "router/shadow/shadows.h"
 
@@ -24,13 +25,14 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr uint32_t kThreads = 2;
+constexpr uint32_t kReaders = 1, kComparers = 2;
 constexpr uint32_t kQueueMax = 1U << 14;  // more than the limits of a configuration allow
 constexpr int kOk = 200;
 constexpr size_t kEnvelopeBytes = 64 << 10;  // of a completion around its text
 
 constexpr std::string_view kFailed = "failed", kTimeout = "timeout", kCancelled = "cancelled",
                            kTooLarge = "too_large", kNotCompared = "not_compared",
+                           kUnreadable = "unreadable", kBusy = "busy",
                            kContradicted = "contradicted", kAgreed = "agreed",
                            kDiffered = "differed";
 
@@ -53,7 +55,7 @@ std::string_view outcome_of(const Comparison& found) {
   return *found.agrees ? kAgreed : kDiffered;
 }
 
-/// The servers count the tokens; without a count there are none.
+/// The servers count the tokens.
 void read_tokens(std::string_view body, const config::Model& model, observe::Shadow& out) {
   const auto now = SteadyClock::now();
   replies::ReplyMeter meter(now, false);
@@ -65,6 +67,15 @@ void read_tokens(std::string_view body, const config::Model& model, observe::Sha
                       times.completion_tokens.value_or(0), times.written_tokens.value_or(0),
                       times.reasoning_tokens.value_or(0)};
   out.cost = spending::cost_of(model, *out.tokens);
+}
+
+/// The client's side is estimated as well if its server does not count.
+void estimate_tokens(const Call& call, size_t text_bytes, observe::Shadow& out) {
+  constexpr uint64_t kBytes = 4;  // of an English token, roughly
+  if (out.tokens) return;
+  out.estimated.prompt = call.body.size() / kBytes;
+  out.estimated.completion = text_bytes / kBytes;
+  out.cost = spending::cost_of(*call.model, out.estimated);
 }
 
 /// A call that has begun, and what it refers to.
@@ -86,7 +97,7 @@ size_t reply_bytes_max(const config::ShadowDispatchPlugin& plugin) {
 struct Shadows::Impl : std::enable_shared_from_this<Shadows::Impl> {
   http::asio::io_context loop{1};
   std::optional<http::asio::executor_work_guard<http::Executor>> work;
-  std::optional<http::ThreadPool> pool;
+  std::optional<http::ThreadPool> readers, comparers;
   std::thread thread;
   std::set<http::Interrupt*> interrupts;  // of the loop's thread
 
@@ -140,7 +151,8 @@ void Shadows::start(Dispatch dispatch) {
   const std::lock_guard lock(impl.mutex);
   if (impl.stopped) return;
   if (!impl.thread.joinable()) {
-    impl.pool.emplace(kThreads, kQueueMax, http::ThreadPool::Priority::kBackground);
+    impl.readers.emplace(kReaders, kQueueMax, http::ThreadPool::Priority::kBackground);
+    impl.comparers.emplace(kComparers, kQueueMax, http::ThreadPool::Priority::kBackground);
     impl.work.emplace(impl.loop.get_executor());
     impl.thread = std::thread([&impl] { impl.loop.run(); });
   }
@@ -163,15 +175,12 @@ http::Task<> Shadows::Impl::open(std::shared_ptr<Dispatch> dispatch) {
     answer = read_answer(std::move(reply.bytes), reply.is_stream,
                          dispatch->plugin->limits.max_response_bytes);
   };
-  co_await pool->run(std::move(read));
+  co_await readers->run(std::move(read));
   std::vector<Call> calls = std::move(dispatch->calls);
   if (!answer) {
-    for (Call& each : calls) {
-      each.figures.began = each.figures.ended = SteadyClock::now();
-      each.figures.outcome = answer.error().code == Code::kTooLarge ? kTooLarge : kNotCompared;
-      each.figures.error = code_name(answer.error().code);
-      dispatch->publish(std::move(each.figures));
-    }
+    const bool is_long = answer.error().code == Code::kTooLarge;
+    for (const Call& each : calls)
+      dispatch->leave_out(each.figures, is_long ? kTooLarge : kUnreadable);
     co_return;
   }
   const auto shared = std::make_shared<const std::string>(*std::move(answer));
@@ -209,12 +218,16 @@ http::Task<> Shadows::Impl::run(std::shared_ptr<Running> running) {
     running->text = *std::move(text);
     figures.has_answer = true;
     co_await compare(*running);
+  } else if (text.error().code == Code::kOverloaded && figures.status == 0) {
+    interrupts.erase(&running->interrupt);
+    running->dispatch->leave_out(figures, kBusy);
+    co_return;
   } else {
     figures.outcome = outcome_of(text.error());
     figures.error = code_name(text.error().code);
   }
   interrupts.erase(&running->interrupt);
-  if (of.recorded_bytes > 0) figures.response = running->text.substr(0, of.recorded_bytes);
+  if (of.recorded_bytes > 0) figures.response = beginning_of(running->text, of.recorded_bytes);
   running->dispatch->publish(std::move(figures));
 }
 
@@ -229,7 +242,8 @@ http::Task<Result<std::string>> Shadows::Impl::call(Running& running) {
                            .interrupt = running.interrupt,
                            .traceparent = of.traceparent,
                            .drops_tracestate = of.drops_tracestate,
-                           .needs_reply = true};
+                           .needs_reply = true,
+                           .gives_way = true};
   upstream::CallOutcome outcome = co_await running.dispatch->servers->call(*of.model, out);
   if (!outcome.answer) co_return tl::unexpected<Error>(std::move(outcome.answer).error());
   const std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
@@ -247,8 +261,9 @@ http::Task<Result<std::string>> Shadows::Impl::call(Running& running) {
     text = body ? read_answer(*std::move(body), false,
                               running.dispatch->plugin->limits.max_response_bytes)
                 : tl::unexpected<Error>(body.error());
+    if (text) estimate_tokens(of, text->size(), of.figures);
   };
-  co_await pool->run(std::move(read));
+  co_await readers->run(std::move(read));
   co_return text;
 }
 
@@ -262,7 +277,7 @@ http::Task<> Shadows::Impl::compare(Running& running) {
     found = dispatch.comparer->compare(dispatch.plugin->comparison, *running.answer, running.text,
                                        patience);
   };
-  co_await http::run_within(*pool, running.interrupt, given_up, std::move(run_models));
+  co_await http::run_within(*comparers, running.interrupt, given_up, std::move(run_models));
   observe::Shadow& figures = running.call.figures;
   figures.similarity = found.similarity;
   figures.agrees = found.agrees;
@@ -295,7 +310,8 @@ void Shadows::stop() {
   impl.work.reset();
   impl.loop.stop();
   impl.thread.join();
-  impl.pool.reset();
+  impl.readers.reset();
+  impl.comparers.reset();
 }
 
 }  // namespace signalbox::shadow

@@ -44,8 +44,10 @@ struct Dispatch {
   const Comparer* comparer = nullptr;
   Reply reply;
   std::vector<Call> calls;
-  /// Called for each call, on a thread of the shadows.
+  /// One of them is called for each call, on a thread of the shadows; leave_out() if the shadow was
+  /// not sent.
   std::function<void(observe::Shadow)> publish;
+  std::function<void(const observe::Shadow&, std::string_view why)> leave_out;
 };
 
 /// The greatest size of the bytes of the client's reply. The events of a stream have many times the

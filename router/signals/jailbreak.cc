@@ -163,6 +163,17 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
                 guard_.windows_max);
   }
 
+  // A server gets one window after the other, so that nothing is gained by reading ahead.
+  Result<std::span<const engine::Answer>> answers_of(std::span<const std::string_view> windows,
+                                                     size_t at, Inputs& inputs) const {
+    if (!classifier_.calls_server && at % kAhead == 0 && windows.size() > 1) {
+      const auto left = windows.subspan(at);
+      SIGNALBOX_TRY_VOID(
+          inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead))));
+    }
+    return inputs.answers(*classifier_.model, windows[at]);
+  }
+
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
                            Inputs& inputs) const {
     Reading out;
@@ -181,19 +192,14 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       return too_long();
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
-      if (w % kAhead == 0 && windows.pieces.size() > 1) {
-        const auto left = std::span<const std::string_view>(windows.pieces).subspan(w);
-        const Result<void> read =
-            inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead)));
-        // An attack that was found before the time was over remains found.
-        if (!read && out.score >= probability_threshold(signal)) break;
-        if (!read) return tl::unexpected<Error>(read.error());
-      }
-      SIGNALBOX_TRY(const auto answers, inputs.answers(*classifier_.model, windows.pieces[w]));
+      const auto answers = answers_of(windows.pieces, w, inputs);
+      // An attack that was found before the time was over remains found.
+      if (!answers && out.score >= probability_threshold(signal)) break;
+      if (!answers) return tl::unexpected<Error>(answers.error());
       const bool is_document =
           inputs.request().is_document(texts[guarded.source(of[windows.of[w]])]);
       out.score = std::max(
-          out.score, attack_probability(guard_heads_, answers,
+          out.score, attack_probability(guard_heads_, *answers,
                                         is_document ? TextKind::kDocument : TextKind::kPrompt));
       if (out.score >= stop_at) break;
     }

@@ -20,7 +20,7 @@ struct ReportLine {
   Spent spent;
 };
 
-/// What the pairs of one decision and two models show.
+/// The sum of the pairs of one decision and two models.
 struct ShadowLine {
   ShadowAccount of;  // the day has no meaning
   ShadowSpent spent;

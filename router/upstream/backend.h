@@ -40,6 +40,9 @@ struct Call {
   bool drops_tracestate = false;  // the client's tracestate belongs to another trace
   bool needs_reply = false;       // the reply must pass through us, because we inspect or change it
   bool repeatable = true;         // false: never sent again once the server may have it
+  // It takes a worker only if one is free, makes one attempt, and does not count for the worker's
+  // health.
+  bool gives_way = false;
 };
 
 struct Piece {

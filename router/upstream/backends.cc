@@ -62,17 +62,18 @@ class QueuePlace {
   bool left_ = false;
 };
 
-/// Reserves a worker for the request and waits for one if necessary. Errors: kNotFound if every
-/// worker has been tried, kOverloaded if none was free in time or too many requests wait,
-/// kCancelled.
+/// Reserves a worker for the request and waits for one if necessary and if `waits`. Errors:
+/// kNotFound if every worker has been tried, kOverloaded if none was free in time or too many
+/// requests wait, kCancelled.
 http::Task<Result<size_t>> acquire(Balancer& balancer, std::string_view model,
                                    const workers::Ask& ask, const std::vector<size_t>& tried,
-                                   http::Interrupt& interrupt) {
+                                   http::Interrupt& interrupt, bool waits) {
   const auto now = http::Clock::now();
   const auto begun = balancer.begin(ask, tried, now);
   if (begun) co_return *begun;
   if (begun.error() == Missing::kOther)
     co_return fail(Code::kNotFound, "model \"{}\": every backend has been tried", model);
+  if (!waits) co_return fail(Code::kOverloaded, "model \"{}\": its backends are busy", model);
   const http::Executor executor = co_await http::asio::this_coro::executor;
   const auto timer = std::make_shared<http::Timer>(executor);
   timer->expires_after(balancer.settings().queue_timeout);
@@ -199,7 +200,8 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
   const workers::Ask ask{blocks, pool.session(call), ends};
   std::vector<size_t> tried;
   CallOutcome out;
-  Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
+  const bool waits = !call.gives_way;
+  Result<size_t> worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt, waits);
   for (;;) {
     if (!worker) {
       // The error of the last attempt is more useful than the fact that no worker is left.
@@ -211,6 +213,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
       co_return out;
     }
     Lease lease(balancer, pool.model, *worker, blocks.size());
+    if (call.gives_way) lease.ignore_health();
     ++out.attempts;
     std::unique_ptr<ReplyLimit> limit;
     if (settings.reply_timeout.count() > 0) {
@@ -222,7 +225,8 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
     out.answer = co_await pool.backends[*worker]->call(attempt);
     if (limit) limit->lift();
     tried.push_back(*worker);
-    const bool again = out.attempts <= settings.retry_count && tried.size() < pool.backends.size();
+    const bool again = !call.gives_way && out.attempts <= settings.retry_count &&
+                       tried.size() < pool.backends.size();
     if (out.answer) {
       const http::Response& head = (*out.answer)->head();
       const int status = head.status;
@@ -256,7 +260,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
     log::debug("workers", "{}: model \"{}\": {}; trying another backend", call.request_id,
                pool.model, error.message);
     limit.reset();
-    worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt);
+    worker = co_await acquire(balancer, pool.model, ask, tried, call.interrupt, waits);
   }
 }
 

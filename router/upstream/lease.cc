@@ -14,6 +14,7 @@ using workers::Ended;
 void Lease::end(Ended ended) {
   workers::Balancer* const balancer = std::exchange(balancer_, nullptr);
   if (balancer == nullptr) return;
+  if (!counts_) ended = Ended::kDropped;
   if (!balancer->end(worker_, blocks_, ended, http::Clock::now())) return;
   log::warn("workers",
             "model \"{}\": backend \"{}\" is taken out of rotation for a while after failures",

@@ -22,7 +22,8 @@ class Lease {
         model_(other.model_),
         worker_(other.worker_),
         blocks_(other.blocks_),
-        assumed_(other.assumed_) {}
+        assumed_(other.assumed_),
+        counts_(other.counts_) {}
   Lease& operator=(Lease&&) = delete;
   ~Lease() { end(assumed_); }
 
@@ -30,6 +31,8 @@ class Lease {
   /// Sets the outcome to report if end() is never called; initially kDropped.
   void assume(workers::Ended ended) { assumed_ = ended; }
   void end(workers::Ended ended);
+  /// The worker's health does not depend on how this request ends.
+  void ignore_health() { counts_ = false; }
 
  private:
   workers::Balancer* balancer_;  // null once ended
@@ -37,6 +40,7 @@ class Lease {
   size_t worker_;
   size_t blocks_;
   workers::Ended assumed_ = workers::Ended::kDropped;
+  bool counts_ = true;
 };
 
 /// Limits the time until a reply begins. It passes the request's own interrupt on as well.

@@ -59,17 +59,18 @@ Result<void> Poster::post(std::string_view target, std::string_view type, std::s
 }
 
 Result<PostReply> Poster::ask(std::string_view target, std::string_view type, std::string_view body,
-                              std::chrono::milliseconds limit, size_t bytes_max) {
+                              std::chrono::milliseconds limit, size_t bytes_max,
+                              const std::stop_token& stop) {
   http::Headers headers;
   headers.add("Content-Type", type);
-  return exchange("POST", target, headers, body, limit, bytes_max);
+  return exchange("POST", target, headers, body, limit, bytes_max, stop);
 }
 
 Result<PostReply> Poster::get(std::string_view target, std::chrono::milliseconds limit,
                               size_t bytes_max) {
   http::Headers headers;
   headers.add("Accept", "application/json");
-  return exchange("GET", target, headers, {}, limit, bytes_max);
+  return exchange("GET", target, headers, {}, limit, bytes_max, {});
 }
 
 void Poster::cancel() {
@@ -81,7 +82,8 @@ void Poster::cancel() {
 
 Result<PostReply> Poster::exchange(std::string_view method, std::string_view target,
                                    const http::Headers& headers, std::string_view body,
-                                   std::chrono::milliseconds limit, size_t bytes_max) {
+                                   std::chrono::milliseconds limit, size_t bytes_max,
+                                   const std::stop_token& stop) {
   const auto until = http::Clock::now() + limit;
   const http::Headers none;
   http::Interrupt interrupt;
@@ -95,13 +97,14 @@ Result<PostReply> Poster::exchange(std::string_view method, std::string_view tar
   impl_->interrupt = &interrupt;
   if (impl_->is_cancelled) interrupt.raise(Code::kCancelled);
   http::asio::co_spawn(impl_->loop, call_whole(impl_->backend, call, bytes_max), ended);
+  const std::stop_callback wake(stop, [this] { http::asio::post(impl_->loop, [] {}); });
   impl_->loop.restart();
   // Do not run until all work is done: kept connections are watched for as long as they are kept.
   // Do not use a Deadline either: for a short limit it would expire far too late.
-  while (!outcome) {
+  while (!outcome && !stop.stop_requested()) {
     if (impl_->loop.run_one_until(until) == 0) break;
   }
-  if (!outcome) interrupt.raise(Code::kDeadline);
+  if (!outcome) interrupt.raise(stop.stop_requested() ? Code::kCancelled : Code::kDeadline);
   while (!outcome) impl_->loop.run_one();
   impl_->interrupt = nullptr;
   return *std::move(outcome);
@@ -122,9 +125,9 @@ std::unique_ptr<Poster> PosterPool::take() {
 // A poster whose exchange failed is not kept.
 Result<PostReply> PosterPool::ask(std::string_view target, std::string_view type,
                                   std::string_view body, std::chrono::milliseconds limit,
-                                  size_t bytes_max) {
+                                  size_t bytes_max, const std::stop_token& stop) {
   auto poster = take();
-  auto reply = poster->ask(target, type, body, limit, bytes_max);
+  auto reply = poster->ask(target, type, body, limit, bytes_max, stop);
   if (!reply) return reply;
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));

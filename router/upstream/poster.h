@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,9 +36,10 @@ class Poster {
   /// for a status other than 2xx), kDeadline, kUnsupported.
   Result<void> post(std::string_view target, std::string_view type, std::string_view body);
   /// The same with a limit of its own; it returns a reply of any status. A reply of more than
-  /// `bytes_max` is kUpstream.
+  /// `bytes_max` is kUpstream. It ends early with kCancelled if `stop` is requested.
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
-                        std::chrono::milliseconds limit, size_t bytes_max);
+                        std::chrono::milliseconds limit, size_t bytes_max,
+                        const std::stop_token& stop = {});
   /// The same with a GET.
   Result<PostReply> get(std::string_view target, std::chrono::milliseconds limit, size_t bytes_max);
 
@@ -47,7 +49,8 @@ class Poster {
  private:
   Result<PostReply> exchange(std::string_view method, std::string_view target,
                              const http::Headers& headers, std::string_view body,
-                             std::chrono::milliseconds limit, size_t bytes_max);
+                             std::chrono::milliseconds limit, size_t bytes_max,
+                             const std::stop_token& stop);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
@@ -60,7 +63,8 @@ class PosterPool {
 
   /// See Poster::ask().
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
-                        std::chrono::milliseconds limit, size_t bytes_max);
+                        std::chrono::milliseconds limit, size_t bytes_max,
+                        const std::stop_token& stop = {});
 
  private:
   std::unique_ptr<Poster> take();

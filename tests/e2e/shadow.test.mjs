@@ -30,7 +30,7 @@ const decision = (name, arms, more = "", comparison = "{}", others = "") => `
             arms: [${arms}]
             comparison: ${comparison}${more}`;
 
-const names = ["plain", "judged", "dead", "hasty", "never", "few", "brief", "kept", "noted", "fixed", "two"];
+const names = ["plain", "judged", "dead", "hasty", "never", "few", "brief", "kept", "noted", "fixed", "two", "worn", "narrow", "silent", "garbled"];
 
 const configuration = (deadPort, drain = "10s") => (port, managementPort) => `
 version: v0.3
@@ -46,6 +46,10 @@ providers:
       pricing: {prompt_per_1m: 1, completion_per_1m: 2}
       backend_refs: [{endpoint: "127.0.0.1:${small.port}"}]
     - {name: dead, backend_refs: [{endpoint: "127.0.0.1:${deadPort}"}]}
+    - name: pair
+      reliability: {consecutive_5xx: 1}
+      backend_refs: [{name: p1, endpoint: "127.0.0.1:${small.port}"}, {name: p2, endpoint: "127.0.0.1:${small.port}"}]
+    - {name: narrow, reliability: {max_in_flight: 1}, backend_refs: [{endpoint: "127.0.0.1:${small.port}"}]}
 routing:
   signals:
     keywords:
@@ -62,13 +66,17 @@ ${names.map((name) => `      - {name: ${name}, keywords: [${name}]}`).join("\n")
     decision("noted", "{name: trial, model: small}"),
     decision("fixed", "{model: small}", "", "{}", "\n        - {type: fast_response, configuration: {message: Fixed.}}"),
     decision("two", "{model: small}, {model: dead}, {model: large}"),
+    decision("worn", "{model: pair, timeout: 100ms}"),
+    decision("narrow", "{model: narrow}"),
+    decision("silent", "{model: small}"),
+    decision("garbled", "{model: small}"),
   ].join("")}
 global:
   spending: {budgets: [{name: all, by: user, amount: 1000}]}
   model_catalog:
     embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 2}}}
     external:
-      - {name: referee, model_role: judge, llm_endpoint: {address: 127.0.0.1, port: ${judge.port}, protocol: http}, llm_model_name: referee-1}
+      - {name: referee, model_role: judge, llm_endpoint: {address: 127.0.0.1, port: ${judge.port}, protocol: http}, llm_model_name: referee-1, llm_timeout_seconds: 60}
   services:
     http: {drain_timeout: ${drain}}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
@@ -78,6 +86,9 @@ global:
 const answers = (content) => (asked) =>
   asked.stream ? streamed([{ role: "assistant", content: "" }, ...content.split(/(?= )/).map((text) => ({ content: text }))], "stop", kUsage)
     : completion({ content }, "stop", kUsage);
+
+/// Fields of a client that a server may get which the client or the decision chose.
+const kSecrets = { authorization: "Bearer s1", "x-api-key": "s2", "openai-organization": "s3", "x-tenant": "s4" };
 
 /// Returns a promise and the function that fulfils it.
 function gate() {
@@ -111,7 +122,7 @@ beforeEach(() => {
 async function ask(text, more = {}, of = daemon) {
   const reply = await fetch(`${of.url}/v1/chat/completions`, {
     method: "POST",
-    headers: { "x-authz-user-id": "ann" },
+    headers: { "x-authz-user-id": "ann", ...kSecrets },
     body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: text }], ...more }),
   });
   const body = await reply.text();
@@ -143,11 +154,17 @@ async function spent(decision) {
 const near = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-9, `${value}, expected ${expected}`);
 
 test("answers that agree, and what the cheaper model would have saved", async () => {
-  const { body } = await ask("plain question");
+  const { body } = await ask("plain question", { store: true });
   assert.equal(JSON.parse(body).choices[0].message.content, kRiver);
   await seen("plain", "agreed");
   assert.equal(small.asked.model, "small");
   assert.equal(small.asked.stream, undefined);
+  assert.equal(large.asked.store, true);
+  assert.equal(small.asked.store, undefined);
+  for (const [name, value] of Object.entries(kSecrets)) {
+    assert.equal(large.headers[name], value);
+    assert.equal(small.headers[name], undefined, name);
+  }
   const { shadow, lines } = await spent("plain");
   assert.deepEqual([shadow.model, shadow.shadow, shadow.pairs, shadow.compared, shadow.agreed], ["large", "small", 1, 1, 1]);
   near(shadow.similarity, 1);
@@ -218,14 +235,57 @@ test("a slow shadow ends at its limit, and no client waits for it", async () => 
   held.open();
 });
 
+test("shadows that are late leave their servers in rotation", async () => {
+  const held = gate();
+  small.answer = async () => (await held.opened, answers(kRiver)({}));
+  for (let i = 1; i <= 4; ++i) {
+    await ask("worn question");
+    await seen("worn", "timeout", i);
+  }
+  held.open();
+  assert.ok(!daemon.log.includes("out of rotation"), daemon.log);
+});
+
+test("a shadow does not wait for a busy server", async () => {
+  const held = gate();
+  const arrived = gate();
+  small.answer = async () => (arrived.open(), await held.opened, answers(kRiver)({}));
+  const live = ask("question", { model: "narrow" });
+  await arrived.opened;
+  await ask("narrow question");
+  await seen("narrow", "busy");
+  held.open();
+  assert.ok((await live).body.includes(kRiver));
+  assert.equal((await spent("plain")).shadows.find((each) => each.decision === "narrow"), undefined);
+});
+
+test("a shadow without usage is estimated", async () => {
+  small.answer = () => completion({ content: kRiver }, "stop", null);
+  await ask("silent question");
+  await seen("silent", "agreed");
+  const { shadow } = await spent("silent");
+  assert.ok(shadow.shadow_cost > 0 && shadow.shadow_cost < kCostOfSmall, JSON.stringify(shadow));
+});
+
+test("an answer that cannot be read has no shadow", async () => {
+  let called = 0;
+  large.answer = () => ({ body: { choices: [] } });
+  small.answer = (asked) => ((called += 1), answers(kRiver)(asked));
+  await ask("garbled question");
+  await seen("garbled", "unreadable");
+  assert.equal(called, 0);
+  assert.equal((await spent("garbled")).shadow, undefined);
+});
+
 test("a share of 0 sends nothing, and neither does a request of another decision", async () => {
-  small.answer = () => assert.fail("the shadow was called");
+  let called = 0;
+  small.answer = (asked) => ((called += 1), answers(kRiver)(asked));
   await ask("never");
   await ask("no decision");
-  small.answer = answers(kRiver);
   const agreed = await shadows("plain", "agreed");
-  await ask("plain question");
+  await ask("plain question"); // its shadow begins after those before
   await seen("plain", "agreed", agreed + 1);
+  assert.equal(called, 1);
 });
 
 test("a request beyond the limit of those under way has no shadow", async () => {
@@ -250,13 +310,14 @@ test("an answer that is too long is not compared", async () => {
 test("an answer from the cache and a fixed answer have no shadow", async () => {
   await ask("kept question");
   await seen("kept", "agreed");
-  small.answer = () => assert.fail("the shadow was called");
+  let called = 0;
+  small.answer = (asked) => ((called += 1), answers(kRiver)(asked));
   assert.ok((await ask("kept question")).body.includes(kRiver));
   assert.ok((await ask("fixed question")).body.includes("Fixed."));
-  small.answer = answers(kRiver);
   const agreed = await shadows("plain", "agreed");
   await ask("plain question");
   await seen("plain", "agreed", agreed + 1);
+  assert.equal(called, 1);
 });
 
 test("several shadows of one request, of which the client's own model is none", async () => {
@@ -305,6 +366,18 @@ test("a stop gives up shadows that take longer than the time to drain", async ()
   await arrived.opened;
   await other.stop(); // fails if it takes long
   await closed.opened;
+  hung.open();
+});
+
+test("a stop gives up a judge that does not answer", async () => {
+  const arrived = gate();
+  const hung = gate();
+  const other = await Daemon.start(configuration((await freePorts(1))[0], "500ms"));
+  small.answer = answers("Another text.");
+  judge.answer = async () => (arrived.open(), await hung.opened, completion({ content: "agree" }));
+  await ask("judged question", {}, other);
+  await arrived.opened;
+  await other.stop(); // fails if it takes as long as the judge may
   hung.open();
 });
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "base/ascii.h"
 #include "base/yaml.h"
 #include "router/config/load.h"
 #include "router/config/reader.h"
@@ -444,6 +445,24 @@ global:
   EXPECT_EQ(notices("classifier: {pii: {variant: http_chat}}", server("p", "pii", "p.example")),
             "refused: f.yaml:6: global.model_catalog.modules.classifier.pii.variant: expected "
             "http_classify, found \"http_chat\"");
+  // Words for a server count in any case.
+  for (const std::string_view variant : {"HTTP_CLASSIFY", "Http_Chat", "External"})
+    EXPECT_EQ(
+        notices(fmt::format("prompt_guard: {{variant: {}}}", variant), ""),
+        fmt::format("refused: f.yaml:6: global.model_catalog.modules.prompt_guard: {} requires "
+                    "one model of global.model_catalog.external with model_role: guardrail; if "
+                    "there are several, model_id names the one to call",
+                    ascii::lower_case(variant)));
+  EXPECT_EQ(notices("prompt_guard: {variant: http_classify, model_id: one}, classifier: {pii: "
+                    "{variant: http_classify, model_id: one}}",
+                    one),
+            "refused: f.yaml:6: global.model_catalog.modules.classifier.pii: the model \"one\" of "
+            "global.model_catalog.external is also that of prompt_guard; expected one of its own");
+  EXPECT_EQ(notices("prompt_guard: {variant: http_classify, positive_labels: [A, a]}", one),
+            "refused: f.yaml:6: global.model_catalog.modules.prompt_guard.positive_labels[1]: "
+            "\"a\" is there twice");
+  EXPECT_EQ(notices("", one + ", " + one),
+            "refused: f.yaml:5: global.model_catalog.external[1]: \"one\" is there twice");
 }
 
 TEST(Config, a_missing_file_is_named) {

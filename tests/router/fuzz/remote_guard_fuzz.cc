@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "router/models/remote_guard.h"
+#include "router/models/remote_replies.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;

@@ -18,7 +18,7 @@
 #include "router/models/judges.h"
 #include "router/models/models.h"
 #include "router/models/remote_classifier.h"
-#include "router/models/remote_guard.h"
+#include "router/models/remote_replies.h"
 
 namespace signalbox::models {
 namespace {
@@ -125,10 +125,30 @@ TEST(RemoteClassifier, reads_long_texts_in_windows_and_refuses_the_longest) {
   EXPECT_EQ(windows->back().data() + windows->back().size(), text.data() + text.size());
   for (size_t i = 1; i < windows->size(); ++i)
     EXPECT_LE((*windows)[i].data(), (*windows)[i - 1].data() + (*windows)[i - 1].size());
-  const std::vector<engine::Input> inputs(9, engine::Input{.text = "x"});
-  const auto refused = (*model)->answer(inputs);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::kTooLarge);
+  // The size of the texts counts, not their number.
+  const auto code_of = [&](std::string_view each) {
+    const std::vector<engine::Input> inputs(9, engine::Input{.text = each});
+    const auto refused = (*model)->answer(inputs);
+    return refused ? Code::kInternal : refused.error().code;
+  };
+  EXPECT_EQ(code_of(std::string(32 << 10, 'x')), Code::kTooLarge);
+  EXPECT_EQ(code_of("x"), Code::kUpstream);  // nothing listens there
+}
+
+TEST(RemoteGuard, reads_spans_of_known_types) {
+  const auto types = [](std::string_view type) {
+    const auto read = read_spans(
+        fmt::format(R"([[{{"entity": "{}", "score": 1, "start": 0, "end": 2}}]])", type), "Zoë");
+    if (!read) return read.error().message;
+    return read->empty() ? std::string("none") : (*read)[0].type;
+  };
+  EXPECT_EQ(types("PERSON"), "PERSON");
+  EXPECT_EQ(types("e-per"), "PERSON");
+  EXPECT_EQ(types("U-email_address"), "EMAIL_ADDRESS");
+  EXPECT_EQ(types("B-LOC"), "GPE");
+  EXPECT_EQ(types("O"), "none");
+  EXPECT_EQ(types("I-MISC"), "none");
+  EXPECT_EQ(types("hunter2"), "the reply has a type of personal data that is not known");
 }
 
 TEST(Judges, are_opened_by_recipe_and_those_that_are_missing_are_reported) {
@@ -180,6 +200,9 @@ global:
   loaded->config.recipes.push_back(direct);
   const config::Routing& routing = loaded->config.recipes.back().routing;
   EXPECT_EQ(judge_of(loaded->config, routing, routing.classifiers[0]).key, "guard/risk");
+  config::ClassifierSignal shadow = routing.classifiers[0];
+  shadow.name = "shadow";
+  EXPECT_NE(judge_of(loaded->config, routing, shadow).key, shadow_judge_key("guard"));
 }
 
 }  // namespace

@@ -141,6 +141,12 @@ TEST(Comparison, a_model_that_fails_decides_nothing) {
   EXPECT_FALSE(with.compare(kFlows, "It does.").similarity);
 }
 
+TEST(Answer, is_cut_between_characters) {
+  EXPECT_EQ(beginning_of("Größe", 3), "Gr");
+  EXPECT_EQ(beginning_of("Größe", 4), "Grö");
+  EXPECT_EQ(beginning_of("Größe", 100), "Größe");
+}
+
 TEST(Shadows, places_are_bounded_and_come_back) {
   Shadows shadows;
   config::ShadowDispatchPlugin plugin;

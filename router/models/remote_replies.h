@@ -1,0 +1,36 @@
+#pragma once
+// Readers of what guards and classifiers on a server reply. Their errors contain neither the text
+// nor the reply.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace signalbox::models {
+
+/// Reads a list of {"entity_group", "entity" or "label", "score", "start", "end"}, whose offsets
+/// are characters of `text`, also inside another list. The types are those that the configuration
+/// knows, or PER, ORG, LOC; MISC and O are no personal data. A tag of the position (B-) may stand
+/// before them. An empty list means that nothing was found. Error: kUpstream.
+Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_view text);
+
+/// Each reads the body of a reply to scores, (labels + 1): those of the labels, and the rest.
+/// Errors: kUpstream.
+///
+/// A list of {"label", "score": 0 to 1}, also inside another list, with each of the labels once.
+/// Other labels count as the rest.
+Result<std::vector<float>> read_label_scores(std::string body, std::span<const std::string> labels);
+/// A chat completion whose first line is "safe", "unsafe" or "controversial", also behind
+/// "Safety:" and behind thoughts (<think>...</think>). A verdict other than safe counts for the
+/// first label. With `by_category` it counts for the label among the categories of the lines below,
+/// and for none if there are only others; without readable categories it counts for the first. It
+/// is an error if an unsafe verdict or a category follows "safe", or if "safe" is cut off.
+Result<std::vector<float>> read_verdict(std::string body, std::span<const std::string> labels,
+                                        bool by_category);
+/// {"score": 0 to 1}, which counts for the first label.
+Result<std::vector<float>> read_hook_score(std::string body, size_t labels);
+
+}  // namespace signalbox::models
