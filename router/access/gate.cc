@@ -106,10 +106,11 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   fields.add("x-request-id", id);
   if (is_for_anthropic(request)) fields.add("request-id", id);
   std::optional<limits::RateRefusal> limited;
+  const audit::Sender sender{audit::Sender::Kind::kStranger, network_of(request.peer)};
   if (denial.status == kUnavailable) {  // the sender has done nothing wrong
     fields.add("Retry-After", "5");
   } else {
-    limited = shared.failures.admit(limit, {.user = network_of(request.peer), .groups = {}},
+    limited = shared.failures.admit(limit, {.user = sender.name, .groups = {}},
                                     std::chrono::steady_clock::now());
   }
   if (limited) {
@@ -119,10 +120,14 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   if (denial.status == kUnauthorized) fields.add("WWW-Authenticate", challenge_of(denial));
   fields.add("Content-Type", "application/json");
   shared.metrics.denied.with({std::string(denial.reason)}).add();
-  shared.audit.add_refusal(std::move(audit::Entry("refused")
-                                         .text("reason", denial.reason)
-                                         .number("status", denial.status)
-                                         .text("from", request.peer)));
+  if (limited) {
+    shared.audit.count_refusal(sender);
+  } else {
+    shared.audit.add_refusal(sender, std::move(audit::Entry("refused")
+                                                   .text("reason", denial.reason)
+                                                   .number("status", denial.status)
+                                                   .text("from", request.peer)));
+  }
   const std::string body = body_of(request, denial);
   co_await exchange.reply.send(denial.status, fields, body);
 }

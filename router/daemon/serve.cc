@@ -285,7 +285,8 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
     const auto state = current.get();
     const bool is_known = state ? state->hosts.admit(host) : initial_hosts.admit(host);
     if (!is_known)
-      audit.add_refusal(std::move(audit::Entry("refused")
+      audit.add_refusal({audit::Sender::Kind::kManagement, request.peer},
+                        std::move(audit::Entry("refused")
                                       .text("reason", "foreign_host")
                                       .number("status", 403)
                                       .text("from", request.peer)));
