@@ -22,8 +22,13 @@ Result<void> Log::open(const config::Audit& settings, const std::filesystem::pat
   SIGNALBOX_TRY(refusals_, open(refusals_file(path)));
   changes_ = std::move(changes);
   refuses_ = settings.unwritable == config::Audit::Unwritable::kRefuseChanges;
-  changes_->add(std::move(Entry("started").text("version", SIGNALBOX_VERSION)));
   return {};
+}
+
+void Log::add_start(std::string_view configuration, std::string_view keys) {
+  Entry entry("started");
+  entry.text("version", SIGNALBOX_VERSION).text("configuration", configuration).text("keys", keys);
+  add(std::move(entry));
 }
 
 void Log::add(Entry entry) {

@@ -76,6 +76,15 @@ async function verify(file = logFile(), of = daemon) {
   return execFileSync(process.env.SIGNALBOX, ["audit", "verify", ...files], { encoding: "utf8", stdio: "pipe" });
 }
 
+function restart(one) {
+  one.process = spawn(process.env.SIGNALBOX, ["serve", "--config", one.file], { stdio: ["ignore", "ignore", "pipe"] });
+  one.process.stderr.setEncoding("utf8").on("data", (piece) => (one.log += piece));
+  one.exited = new Promise((done) => one.process.on("close", (code, signal) => done({ code, signal })));
+}
+
+const ready = (one) =>
+  until(async () => (await fetch(`${one.managementUrl}/ready`).catch(() => null))?.status === 200, "it is ready");
+
 const manage = (method, path, body, token = "admin-secret", of = daemon) =>
   fetch(`${of.managementUrl}${path}`, { method, body: body && JSON.stringify(body), headers: { authorization: `Bearer ${token}` } });
 
@@ -143,6 +152,8 @@ test("refusals are noted with their reason and without texts", async () => {
   const key = await newKey({ name: "bob", user: "robert", models: ["careful"], limits: [{ requests_per_unit: 3, unit: "hour" }] });
   assert.equal((await chat("sb-wrong", "Hello")).status, 401);
   await noted({ event: "refused", reason: "unknown_key", status: 401, from: "127.0.0.1" });
+  const token = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
+  assert.equal((await chat(token, "Hello")).status, 401);
   assert.equal((await chat(key, "Hello", daemon, "small")).status, 403);
   await noted({ event: "refused", reason: "forbidden", status: 403, key: "bob", user: "robert" });
   const secret = "jo.secretary@example.com";
@@ -162,7 +173,7 @@ test("refusals are noted with their reason and without texts", async () => {
   assert.equal((await manage("POST", "/api/v1/chat", {}, "wrong")).status, 401);
   await noted({ event: "refused", path: "/api/v1/chat", status: 401 });
   const text = (await readFile(logFile(), "utf8")) + (await readFile(refusalsFile(), "utf8"));
-  for (const hidden of ["sb-in-the-query", secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
+  for (const hidden of ["sb-in-the-query", token, "eyJ", secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
 });
 
 test("contexts that clients delete are noted", async () => {
@@ -218,14 +229,30 @@ test("after kill -9 the chain holds and goes on, and a torn line is cut off", as
   await writeFile(logFile(one), `${await readFile(logFile(one), "utf8")}{"entry":1,"ti`);
   assert.match(await verify(logFile(one), one), /the last line is torn/);
 
-  one.process = spawn(process.env.SIGNALBOX, ["serve", "--config", one.file], { stdio: ["ignore", "ignore", "pipe"] });
-  one.process.stderr.setEncoding("utf8").on("data", (piece) => (one.log += piece));
-  one.exited = new Promise((done) => one.process.on("close", (code, signal) => done({ code, signal })));
+  restart(one);
   await noted({ event: "torn_line_cut" }, one);
   assert.ok((await readFile(logFile(one))).length > size);
   assert.match(await verify(logFile(one), one), /entries are as they were written/);
   assert.match(one.log, /the last line was torn/);
-  await until(async () => (await fetch(`${one.managementUrl}/ready`).catch(() => null))?.status === 200, "it is ready");
+  await ready(one);
+  await one.stop();
+});
+
+test("changes while the router is stopped show in the digests of its start", async () => {
+  const one = await Daemon.start(configuration());
+  await newKey({ name: "ann" }, one);
+  const { after } = await noted({ event: "key_added", key: "ann" }, one);
+  one.process.kill("SIGTERM");
+  await one.exited;
+  const [first] = await entries(one);
+  assert.equal(first.event, "started");
+  assert.notEqual(first.keys, after);
+  await writeFile(one.file, `${await readFile(one.file, "utf8")}# another text\n`);
+  restart(one);
+  const second = await until(async () => (await entries(one)).filter(({ event }) => event === "started")[1], "it has started again");
+  assert.equal(second.keys, after);
+  assert.notEqual(second.configuration, first.configuration);
+  await ready(one);
   await one.stop();
 });
 
@@ -242,11 +269,16 @@ test("a log that cannot be written refuses changes if the configuration says so"
     await until(() => /the audit log cannot be written/.test(one.log), "it is logged");
     const listed = await (await manage("GET", "/api/v1/keys", undefined, undefined, one)).json();
     assert.equal(listed.keys.some(({ name }) => name === "second"), status === 201, "reading goes on");
+    await writeFile(one.file, (await readFile(one.file, "utf8")).replace("[mail]", "[mail, letter]"));
+    const active = mode === "report" ? /generation 2 is active/ : /rejected; generation 1 stays active/;
+    await until(() => active.test(one.log), "the configuration was tried");
     await rm(folder(one));
     await mkdir(folder(one));
     await until(() => /the audit log is written again/.test(one.log), "it goes on");
     await newKey({ name: "third" }, one);
     await noted({ event: "change", what: "third" }, one);
+    await noted({ event: "configuration", generation: 2 }, one);
+    assert.ok((one.log.match(/stays active/g) ?? []).length <= 1, "a configuration that waits is reported once");
     await one.stop();
   }
 });

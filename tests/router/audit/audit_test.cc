@@ -236,7 +236,7 @@ TEST(AuditLog, writes_what_many_threads_add) {
   }
   const auto verified = verify({folder.path() / "audit.jsonl"});
   ASSERT_TRUE(verified) << verified.error().message;
-  EXPECT_EQ(verified->last.number, 801U) << "the first one is the start";
+  EXPECT_EQ(verified->last.number, 800U);
 }
 
 const Sender kStranger{Sender::Kind::kStranger, "10.0.0.7"};
@@ -257,8 +257,8 @@ TEST(AuditLog, keeps_changes_whatever_is_refused) {
     }
   }
   const auto changes = lines_of(folder.path() / "audit.jsonl");
-  ASSERT_EQ(changes.size(), 2U);
-  EXPECT_NE(changes[1].find("change"), std::string::npos);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_NE(changes[0].find("change"), std::string::npos);
   std::vector<fs::path> refusals = files_in(folder.path());
   std::erase(refusals, folder.path() / "audit.jsonl");
   EXPECT_EQ(refusals.size(), 2U) << "the limits of refusals hold as well";
@@ -386,7 +386,7 @@ TEST(AuditLog, notes_that_its_file_was_cut) {
     ASSERT_TRUE(log.announce(Entry("change_begins")));
     auto lines = lines_of(path);
     ASSERT_EQ(lines.size(), 2U);
-    EXPECT_NE(lines[0].find(R"("entry":3,)"), std::string::npos) << lines[0];
+    EXPECT_NE(lines[0].find(R"("entry":2,)"), std::string::npos) << lines[0];
     EXPECT_NE(lines[0].find("file_truncated"), std::string::npos) << lines[0];
     EXPECT_EQ(why({path}), "");
     fs::resize_file(path, lines[0].size() + 10);
