@@ -1,3 +1,5 @@
+// Both chains are open or none is: a log that noted changes only would hide attacks in silence.
+
 #include "router/audit/log.h"
 
 #include <utility>

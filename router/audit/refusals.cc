@@ -1,3 +1,5 @@
+// The counts of a minute end with the first event of the next one, or when they are taken.
+
 #include "router/audit/refusals.h"
 
 #include <utility>

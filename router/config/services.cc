@@ -347,7 +347,8 @@ constexpr Key kAuditKeys[] = {
     text(
         FIELD(Audit, file),
         "File of the changes, relative to this file: a JSON object a line, each with the digest of "
-        "the one before. Refusals go to `NAME-refusals` beside it, with the same limits.")
+        "the one before. Refusals go to `audit-refusals.jsonl` beside `audit.jsonl`, with the same "
+        "limits.")
         .required(),
     bytes(FIELD(Audit, bytes_max), int64_t{64} << 10, int64_t{1} << 40,
           "Size at which the file gets a number and a new one begins. Default: `64MiB`."),
