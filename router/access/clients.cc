@@ -12,6 +12,7 @@
 
 #include "base/ascii.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "router/access/access.h"
 #include "router/tokens/token.h"
 
@@ -101,8 +102,8 @@ struct Clients::Fields {
   bool has_identity() const { return values[kUser] || values[kGroups] || other_identity; }
 };
 
-Clients::Clients(const config::Config& config, audit::Log& audit)
-    : audit_(audit),
+Clients::Clients(const config::Config& config, KeyHistory& history)
+    : history_(history),
       access_(config.access),
       identity_(config.authz.identity),
       file_(keys_file_of(config.access, config.source)) {
@@ -115,8 +116,8 @@ Clients::Clients(const config::Config& config, audit::Log& audit)
 }
 
 Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
-                                                 tokens::KeySources& sources, audit::Log& audit) {
-  auto out = std::unique_ptr<Clients>(new Clients(config, audit));
+                                                 tokens::KeySources& sources, KeyHistory& history) {
+  auto out = std::unique_ptr<Clients>(new Clients(config, history));
   SIGNALBOX_TRY_VOID(out->read());
   if (!config.access.tokens.empty()) {
     SIGNALBOX_TRY(out->verifier_,
@@ -145,39 +146,44 @@ Result<std::shared_ptr<const KeyRing>> Clients::make_ring(
 }
 
 Result<void> Clients::read() {
-  const std::lock_guard reading(reading_);
+  const std::lock_guard reading(history_.mutex);
   std::vector<config::ClientKey> keys = access_.keys, in_file;
   if (!file_.empty()) {
     SIGNALBOX_TRY(in_file, read_keys(file_));
     keys.insert(keys.end(), in_file.begin(), in_file.end());
   }
   SIGNALBOX_TRY(auto ring, make_ring(std::move(keys)));
-  note_changes(in_file);
+  const std::string hash = file_.empty() ? "" : sha256_hex(config::keys_text(in_file));
+  note_changes(in_file, hash);
   const std::lock_guard lock(mutex_);
+  keys_hash_ = hash;
   ring_ = std::move(ring);
   return {};
 }
 
 // Commands change the file, too, so the entries follow from its content.
-void Clients::note_changes(const std::vector<config::ClientKey>& keys) {
-  std::map<std::string, std::string> now;
+void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash) {
+  if (file_.empty()) return;
+  KeyHistory::Keys now;
   for (const config::ClientKey& key : keys) now[key.name] = config::keys_text({key});
-  const bool is_first = ring() == nullptr;
-  const auto note = [&](std::string_view event, std::string_view name) {
-    if (!is_first) audit_.add(std::move(audit::Entry(event).text("key", name)));
+  const auto [file, is_first] = history_.files.try_emplace(file_);
+  KeyHistory::Keys& noted = file->second;
+  const auto note = [&, first = is_first](std::string_view event, std::string_view name) {
+    audit::Entry entry(event);
+    if (!first) history_.audit.add(std::move(entry.text("key", name).text("after", hash)));
   };
   for (const auto& [name, text] : now) {
-    const auto before = in_file_.find(name);
-    if (before == in_file_.end()) {
+    const auto before = noted.find(name);
+    if (before == noted.end()) {
       note("key_added", name);
     } else if (before->second != text) {
       note("key_changed", name);
     }
   }
-  for (const auto& [name, text] : in_file_) {
+  for (const auto& [name, text] : noted) {
     if (!now.contains(name)) note("key_removed", name);
   }
-  in_file_ = std::move(now);
+  noted = std::move(now);
 }
 
 void Clients::watch() {
@@ -192,6 +198,11 @@ void Clients::watch() {
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, kPoll, [this] { return stopping_; })) return;
   }
+}
+
+std::string Clients::keys_hash() const {
+  const std::lock_guard lock(mutex_);
+  return keys_hash_;
 }
 
 std::shared_ptr<const KeyRing> Clients::ring() const {

@@ -53,6 +53,15 @@ struct Denial {
   std::shared_ptr<tokens::KeySource> awaited = nullptr;
 };
 
+/// The keys of the keys files as they were noted last, by whichever configuration. Configurations
+/// that live at the same time share it, so that each change is noted once.
+struct KeyHistory {
+  using Keys = std::map<std::string, std::string>;  // by name, as the file writes them
+  audit::Log& audit;
+  std::mutex mutex{};  // held while a file is read and noted
+  std::map<std::filesystem::path, Keys> files{};
+};
+
 /// One for each configuration. Thread-safe.
 class Clients {
  public:
@@ -60,7 +69,7 @@ class Clients {
   /// wrong is reported and changes nothing. Errors: those of read_keys(), of KeyRing::create() and
   /// of tokens::Verifier::create(); kInvalid for a key with the name of a token.
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,
-                                                 tokens::KeySources& sources, audit::Log& audit);
+                                                 tokens::KeySources& sources, KeyHistory& history);
   ~Clients();
 
   /// Finds out who sends the request, writes that into it (`key` and the identity headers), and
@@ -73,6 +82,8 @@ class Clients {
   bool requires_key() const { return access_.requires_key(); }
   /// "": the configuration names none.
   const std::filesystem::path& keys_file() const { return file_; }
+  /// SHA-256 of the keys of the file as they were last read, in hexadecimal digits; "": no file.
+  std::string keys_hash() const;
   /// The keys of the configuration and those of the file, as they were last read.
   std::vector<config::ClientKey> configured() const { return access_.keys; }
   /// Changes the keys file; the change counts when this returns. Errors: those of change_keys().
@@ -80,7 +91,7 @@ class Clients {
 
  private:
   struct Fields;
-  Clients(const config::Config& config, audit::Log& audit);
+  Clients(const config::Config& config, KeyHistory& history);
   Result<void> read();
   void watch();
   std::shared_ptr<const KeyRing> ring() const;
@@ -92,9 +103,9 @@ class Clients {
   std::optional<Denial> verify(std::string_view token, http::Request& request,
                                const std::function<bool()>& may_verify) const;
 
-  void note_changes(const std::vector<config::ClientKey>& keys);
+  void note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash);
 
-  audit::Log& audit_;
+  KeyHistory& history_;
   const config::ClientAccess access_;
   const config::Authz::Identity identity_;
   const std::filesystem::path file_;
@@ -102,9 +113,8 @@ class Clients {
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{false};           // that identity headers do not count
 
-  std::mutex reading_;                          // guards the reading of the file, and in_file_
-  std::map<std::string, std::string> in_file_;  // the keys of the file by name, as it writes them
-  mutable std::mutex mutex_;                    // guards the rest
+  mutable std::mutex mutex_;  // guards the rest
+  std::string keys_hash_;
   std::shared_ptr<const KeyRing> ring_;
   bool stopping_ = false;
   std::condition_variable wake_;

@@ -127,6 +127,7 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   if (is_for_anthropic(request)) fields.add("request-id", id);
   std::optional<limits::RateRefusal> limited;
   const limits::Requester sender{.user = network_of(request.peer), .groups = {}};
+  const audit::Sender noted{audit::Sender::Kind::kStranger, sender.user};
   const auto now = std::chrono::steady_clock::now();
   if (denial.reason == tokens::kWrongSignature) shared.failures.charge(forgeries, sender, 1, now);
   if (denial.status == kUnavailable) {  // the sender has done nothing wrong
@@ -143,10 +144,14 @@ http::Task<> Gate::refuse(http::Exchange exchange, Denial denial) const {
   if (denial.status == kUnauthorized) fields.add("WWW-Authenticate", challenge_of(denial));
   fields.add("Content-Type", "application/json");
   shared.metrics.denied.with({std::string(denial.reason)}).add();
-  shared.audit.add_refusal(std::move(audit::Entry("refused")
-                                         .text("reason", denial.reason)
-                                         .number("status", denial.status)
-                                         .text("from", request.peer)));
+  if (limited) {
+    shared.audit.count_refusal(noted);
+  } else {
+    shared.audit.add_refusal(noted, std::move(audit::Entry("refused")
+                                                  .text("reason", denial.reason)
+                                                  .number("status", denial.status)
+                                                  .text("from", request.peer)));
+  }
   const std::string body = body_of(request, denial);
   co_await exchange.reply.send(denial.status, fields, body);
 }

@@ -123,7 +123,8 @@ http::Handler refuse_pages(Origins origins, http::ErrorBody error_body, audit::L
   return [guarded](http::Exchange exchange) {
     auto refusal = guarded->origins.refuse(exchange.request);
     if (refusal && refusal->status == 403)
-      guarded->audit.add_refusal(std::move(audit::Entry("refused")
+      guarded->audit.add_refusal({audit::Sender::Kind::kStranger, exchange.request.peer},
+                                 std::move(audit::Entry("refused")
                                                .text("reason", "foreign_page")
                                                .number("status", refusal->status)
                                                .text("from", exchange.request.peer)));

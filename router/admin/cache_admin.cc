@@ -143,7 +143,9 @@ AdminReply remove_filtered(const http::Request& request, cache::ResponseCache& o
     return AdminReply::of({400, "INVALID_INPUT",
                            "expected recipe, decision, model or older_than_seconds, or all=true"});
   }
-  return deleted_reply(of.store().remove_all(query->filter, cache::TimePoint::clock::now()));
+  auto reply = deleted_reply(of.store().remove_all(query->filter, cache::TimePoint::clock::now()));
+  reply.subject = request.query().substr(1);  // it has known parameters only
+  return reply;
 }
 
 std::string_view id_of(const http::Request& request) {

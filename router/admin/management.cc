@@ -43,20 +43,28 @@ std::optional<access::Failure> refusal(const access::Access& access, std::string
   return access::Failure{500, "INTERNAL_ERROR", "no verdict"};
 }
 
-/// True for a request that changes the router, and not only asks it.
-bool is_change(std::string_view permission, const http::Request& request) {
-  if (request.method == "GET" || request.path().ends_with("/validate")) return false;
-  if (request.method != "POST") return true;
+/// True for a route whose requests change the router. `path` is the route's, and not that of a
+/// request, which may end with the name of a key.
+bool changes_router(std::string_view method, std::string_view path, std::string_view permission) {
+  if (method == "GET" || path.ends_with("/validate")) return false;
+  if (method != "POST") return true;
   return permission == access::kConfigWrite || permission == access::kKeysWrite;
 }
 
+// The query may hold anything, even a key, so it is left out.
 audit::Entry entry_of(std::string_view event, const http::Request& request,
                       const serving::ServingState& state, const AdminReply& reply) {
   audit::Entry out(event);
   out.text("who", state.access.actor(access::credentials_of(request))).text("from", request.peer);
-  out.text("method", request.method).text("path", request.target).text("what", reply.subject);
+  out.text("method", request.method).text("path", request.path()).text("what", reply.subject);
   if (!reply.body.empty()) out.number("status", reply.status);
   return out;
+}
+
+void note_refusal(const http::Request& request, const serving::ServingState& state,
+                  const AdminReply& reply) {
+  state.audit.add_refusal({audit::Sender::Kind::kManagement, request.peer},
+                          entry_of("refused", request, state, reply));
 }
 
 /// Returns why the caller is refused, or nullopt if it is not.
@@ -69,23 +77,25 @@ std::optional<access::Failure> refusal(const serving::ServingState* state,
 
 class ManagementHandler {
  public:
-  ManagementHandler(std::string_view permission, const serving::CurrentState& current,
+  ManagementHandler(bool changes, std::string_view permission, const serving::CurrentState& current,
                     http::ThreadPool& pool, AdminHandler handler)
-      : permission_(permission), current_(current), pool_(pool), handler_(std::move(handler)) {}
+      : changes_(changes),
+        permission_(permission),
+        current_(current),
+        pool_(pool),
+        handler_(std::move(handler)) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
     const auto state = current_.get();
     AdminReply reply;
-    const bool changes = is_change(permission_, exchange.request);
     if (auto refused = refusal(state.get(), permission_, exchange.request)) {
       reply = AdminReply::of(*refused);
-      if (state != nullptr)
-        state->audit.add_refusal(entry_of("refused", exchange.request, *state, reply));
+      if (state != nullptr) note_refusal(exchange.request, *state, reply);
     } else {
-      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state, changes); };
+      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state); };
       const bool ran = co_await pool_.run(std::move(run));
       if (!ran) reply = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
-      if (changes) note_change(exchange.request, *state, reply);
+      if (changes_) note_change(exchange.request, *state, reply);
     }
     co_await send(exchange, reply);
   }
@@ -99,9 +109,8 @@ class ManagementHandler {
     before.audit.add(std::move(entry));
   }
 
-  AdminReply run_handler(const http::Request& request, const serving::ServingState& state,
-                         bool changes) const {
-    if (changes) {
+  AdminReply run_handler(const http::Request& request, const serving::ServingState& state) const {
+    if (changes_) {
       const auto noted = state.audit.announce(entry_of("change_begins", request, state, {}));
       if (!noted)
         return AdminReply::of(
@@ -116,6 +125,7 @@ class ManagementHandler {
     }
   }
 
+  bool changes_;
   std::string_view permission_;
   const serving::CurrentState& current_;
   http::ThreadPool& pool_;
@@ -132,6 +142,7 @@ class StreamHandler {
     const auto state = current_.get();
     if (auto refused = refusal(state.get(), permission_, exchange.request)) {
       const AdminReply reply = AdminReply::of(*refused);
+      if (state != nullptr) note_refusal(exchange.request, *state, reply);
       co_await send(exchange, reply);
     } else {
       co_await stream_(exchange, state);
@@ -149,8 +160,9 @@ class StreamHandler {
 http::Route management_route(std::string method, std::string path, std::string_view permission,
                              const serving::CurrentState& current, http::ThreadPool& pool,
                              AdminHandler handler) {
+  const bool changes = changes_router(method, path, permission);
   return {std::move(method), std::move(path),
-          ManagementHandler(permission, current, pool, std::move(handler))};
+          ManagementHandler(changes, permission, current, pool, std::move(handler))};
 }
 
 http::Route management_stream(std::string method, std::string path, std::string_view permission,

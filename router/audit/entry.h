@@ -14,7 +14,7 @@ namespace signalbox::audit {
 
 inline constexpr size_t kLineBytesMax = size_t{16} << 10;
 
-/// What happened. Values are cut at 256 bytes. They are names of the configuration, of keys and of
+/// An event. Values are cut at 256 bytes. They are names of the configuration, of keys and of
 /// users, and never texts of requests.
 class Entry {
  public:

@@ -1,5 +1,7 @@
 // The lock is on a file of its own, because the log itself is renamed.
 
+#include "router/audit/file.h"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -11,7 +13,6 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "router/audit/log.h"
 
 namespace signalbox::audit {
 namespace {
@@ -25,8 +26,38 @@ tl::unexpected<Error> io_error(const fs::path& path) {
   return fail(Code::kIo, "{}: {}", path.string(), std::strerror(errno));
 }
 
-int open_own(const fs::path& path, int flags) {
-  return open(path.c_str(), flags | O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+/// Opens or makes a file that only its owner may read.
+Result<int> open_own(const fs::path& path, int flags) {
+  constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR, kAll = S_IRWXU | S_IRWXG | S_IRWXO;
+  const int fd =
+      ::open(path.c_str(), flags | O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerOnly);
+  if (fd < 0) return io_error(path);
+  const auto check = [&]() -> Result<int> {
+    struct stat found {};
+    if (fstat(fd, &found) != 0) return io_error(path);
+    if (!S_ISREG(found.st_mode)) return fail(Code::kInvalid, "{}: is no file", path.string());
+    if (found.st_uid != geteuid())
+      return fail(Code::kInvalid,
+                  "{}: belongs to the user with the number {}, and the router runs as {}; change "
+                  "the file's owner or move it away",
+                  path.string(), found.st_uid, geteuid());
+    if ((found.st_mode & kAll) != kOwnerOnly && fchmod(fd, kOwnerOnly) != 0) return io_error(path);
+    return fd;
+  };
+  auto out = check();
+  if (!out) ::close(fd);
+  return out;
+}
+
+Result<void> sync_folder(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return io_error(folder);
+  Result<void> out;
+  // EINVAL: this file system cannot sync folders.
+  if (fsync(fd) != 0 && errno != EINVAL) out = io_error(folder);
+  ::close(fd);
+  return out;
 }
 
 /// The last bytes of a file.
@@ -64,8 +95,7 @@ void AuditFile::close() {
 Result<void> AuditFile::lock() {
   if (lock_ >= 0) return {};
   const fs::path path = path_.parent_path() / fmt::format(".{}.lock", path_.filename().string());
-  lock_ = open_own(path, 0);
-  if (lock_ < 0) return io_error(path);
+  SIGNALBOX_TRY(lock_, open_own(path, 0));
   if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return {};
   ::close(std::exchange(lock_, -1));
   return fail(Code::kOverloaded, "{}: another process writes it; give each its own file",
@@ -94,7 +124,6 @@ std::vector<std::pair<uint64_t, fs::path>> AuditFile::predecessors() const {
 Result<size_t> AuditFile::recover() {
   struct stat found {};
   if (fstat(fd_, &found) != 0) return io_error(path_);
-  if (!S_ISREG(found.st_mode)) return fail(Code::kInvalid, "{}: is no file", path_.string());
   size_ = static_cast<uint64_t>(found.st_size);
   SIGNALBOX_TRY(std::string tail, tail_of(fd_, size_, path_));
   const size_t end = tail.rfind('\n');
@@ -118,7 +147,7 @@ Result<size_t> AuditFile::recover() {
     if (!last) return tl::unexpected<Error>(last.error());
     SIGNALBOX_TRY(link, last_link(*last, newest));
   }
-  // A file that was replaced while the process runs does not change where the chain ends.
+  // A file that was replaced or cut while the process runs does not change where the chain ends.
   if (end_.number == 0) end_ = std::move(link);
   return torn;
 }
@@ -129,18 +158,20 @@ Result<size_t> AuditFile::open() {
   if (failed) return fail(Code::kIo, "{}: {}", path_.parent_path().string(), failed.message());
   SIGNALBOX_TRY_VOID(lock());
   close();
-  fd_ = open_own(path_, O_APPEND | O_NONBLOCK);
-  if (fd_ < 0) return io_error(path_);
+  SIGNALBOX_TRY(fd_, open_own(path_, O_APPEND | O_NONBLOCK));
+  is_new_ = true;
   auto torn = recover();
   if (!torn) close();
   return torn;
 }
 
-bool AuditFile::is_gone() const {
+std::string_view AuditFile::damage() const {
   struct stat here {
   }, there{};
-  return fd_ < 0 || fstat(fd_, &here) != 0 || stat(path_.c_str(), &there) != 0 ||
-         here.st_ino != there.st_ino || here.st_dev != there.st_dev;
+  if (fd_ < 0 || fstat(fd_, &here) != 0 || stat(path_.c_str(), &there) != 0 ||
+      here.st_ino != there.st_ino || here.st_dev != there.st_dev)
+    return "file_replaced";
+  return static_cast<uint64_t>(here.st_size) < size_ ? "file_truncated" : "";
 }
 
 // The new file is made first: if that fails, the old one goes on.
@@ -150,14 +181,14 @@ Result<void> AuditFile::rotate() {
   const uint64_t number = before.empty() ? 1 : before.back().first + 1;
   const fs::path name = fmt::format("{}.{:0{}}", path_.string(), number, kNumberDigits);
   if (rename(path_.c_str(), name.c_str()) != 0) return io_error(name);
-  const int next = open_own(path_, O_APPEND | O_EXCL);
-  if (next < 0) {
-    const auto error = io_error(path_);
+  const auto next = open_own(path_, O_APPEND | O_EXCL);
+  if (!next) {
     rename(name.c_str(), path_.c_str());
-    return error;
+    return tl::unexpected<Error>(next.error());
   }
   close();
-  fd_ = next;
+  fd_ = *next;
+  is_new_ = true;
   size_ = 0;
   log::info("audit", "{}: entry {} is the last; its digest is {}", name.string(), end_.number,
             end_.digest);
@@ -166,11 +197,23 @@ Result<void> AuditFile::rotate() {
   return {};
 }
 
+// Cuts off what an earlier failure may have left behind the last line. It never makes the file
+// longer: a file that others have cut would get NUL bytes.
+Result<void> AuditFile::cut_tail() {
+  struct stat found {};
+  if (fstat(fd_, &found) != 0) return io_error(path_);
+  const auto size = static_cast<uint64_t>(found.st_size);
+  if (size < size_)
+    return fail(Code::kIo, "{}: somebody has cut off its end: it has {} bytes, expected {}",
+                path_.string(), size, size_);
+  if (size > size_ && ftruncate(fd_, static_cast<off_t>(size_)) != 0) return io_error(path_);
+  return {};
+}
+
 Result<void> AuditFile::append(const Entry& entry, std::string_view time) {
   const std::string line = line_of(entry, end_, time);
   if (size_ > 0 && size_ + line.size() + 1 > bytes_max_) SIGNALBOX_TRY_VOID(rotate());
-  // What an earlier failure may have left behind goes first.
-  if (ftruncate(fd_, static_cast<off_t>(size_)) != 0) return io_error(path_);
+  SIGNALBOX_TRY_VOID(cut_tail());
   const std::string bytes = line + '\n';
   ssize_t written = 0;
   do written = ::write(fd_, bytes.data(), bytes.size());
@@ -178,8 +221,7 @@ Result<void> AuditFile::append(const Entry& entry, std::string_view time) {
   if (written != static_cast<ssize_t>(bytes.size())) {
     if (written >= 0) errno = ENOSPC;
     const auto error = io_error(path_);
-    // The next call cuts again if this one fails.
-    static_cast<void>(ftruncate(fd_, static_cast<off_t>(size_)) == 0);
+    static_cast<void>(cut_tail());  // the next call cuts again if this one fails
     return error;
   }
   size_ += bytes.size();
@@ -189,6 +231,8 @@ Result<void> AuditFile::append(const Entry& entry, std::string_view time) {
 
 Result<void> AuditFile::sync() {
   if (fd_ >= 0 && fdatasync(fd_) != 0) return io_error(path_);
+  if (is_new_) SIGNALBOX_TRY_VOID(sync_folder(path_));
+  is_new_ = false;
   return {};
 }
 

@@ -346,14 +346,15 @@ constexpr Choice kUnwritable[] = {{"report", Audit::Unwritable::kReport},
 constexpr Key kAuditKeys[] = {
     text(
         FIELD(Audit, file),
-        "File of the log, relative to this file: a JSON object a line, each with the digest of the "
-        "one before.")
+        "File of the changes, relative to this file: a JSON object a line, each with the digest of "
+        "the one before. Refusals go to `audit-refusals.jsonl` beside `audit.jsonl`, with the same "
+        "limits.")
         .required(),
     bytes(FIELD(Audit, bytes_max), int64_t{64} << 10, int64_t{1} << 40,
           "Size at which the file gets a number and a new one begins. Default: `64MiB`."),
-    integer(FIELD(Audit, files_max), 1, 100'000, "Numbered files that are kept. Default: 100."),
+    integer(FIELD(Audit, files_max), 1, 100'000, "Numbered files to keep. Default: 100."),
     choice(FIELD(Audit, unwritable), kUnwritable,
-           "What happens while the file cannot be written: `report` logs it, `refuse_changes` also "
+           "The reaction to a file that cannot be written: `report` logs it, `refuse_changes` also "
            "refuses changes. Default: `report`."),
 };
 constexpr Section kAudit{kAuditKeys};

@@ -118,6 +118,7 @@ struct Daemon::Impl {
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
   mutable limits::RateLimiter failures;      // requests with wrong keys, by address
   mutable audit::Log audit;
+  mutable access::KeyHistory key_history{audit};
   access::GateShared gates{metrics, failures, audit};
   mutable tokens::KeySources token_keys;
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
@@ -168,7 +169,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
-  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, audit));
+  SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
                                                        std::move(clients), audit);
   SIGNALBOX_TRY(state->guards,
@@ -312,7 +313,8 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
     const auto state = current.get();
     const bool is_known = state ? state->hosts.admit(host) : initial_hosts.admit(host);
     if (!is_known)
-      audit.add_refusal(std::move(audit::Entry("refused")
+      audit.add_refusal({audit::Sender::Kind::kManagement, request.peer},
+                        std::move(audit::Entry("refused")
                                       .text("reason", "foreign_host")
                                       .number("status", 403)
                                       .text("from", request.peer)));
@@ -414,6 +416,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
   notices = state->notices;
   if (auto unreadable = cache.load()) notices.push_back(*std::move(unreadable));
+  audit.add_start(state->hash, state->clients->keys_hash());
   current.set(std::move(state));
   for (const config::Listener& listener : listeners) {
     SIGNALBOX_TRY_VOID(listen(*server, listener, current.handler()));

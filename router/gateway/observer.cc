@@ -226,7 +226,11 @@ void Observer::note_refusal(const observe::Account& account, const http::Request
   if (request.key != nullptr) entry.text("key", request.key->name);
   const auto user = request.headers.find(config_.authz.identity.user_id_header);
   entry.text("user", config::identity_of(user.value_or(""))).text("from", request.peer);
-  audit_->add_refusal(std::move(entry));
+  using Kind = audit::Sender::Kind;
+  const audit::Sender sender = request.key == nullptr
+                                   ? audit::Sender{Kind::kStranger, request.peer}
+                                   : audit::Sender{Kind::kKey, request.key->name};
+  audit_->add_refusal(sender, std::move(entry));
 }
 
 void Observer::publish(observe::Account account, bool sampled) const {

@@ -119,9 +119,16 @@ Result<void> Reloader::announce() const {
 }
 
 void Reloader::handle_change(const FileSnapshot& snapshot) {
+  if (snapshot.readable) {
+    if (const auto noted = announce(); !noted) {
+      // The next look tries it again; it is reported once.
+      if (std::exchange(unnoted_, snapshot) != snapshot) refuse(noted.error().message);
+      return;
+    }
+  }
+  unnoted_ = {false, {}};
   tried_ = snapshot;
   if (!snapshot.readable) return refuse(snapshot.text);
-  if (const auto noted = announce(); !noted) return refuse(noted.error().message);
   auto state = prepare(snapshot.text);
   if (!state) return refuse(state.error().message);
   serve(*std::move(state));
@@ -171,7 +178,8 @@ std::shared_ptr<const ServingState> Reloader::serve(std::unique_ptr<ServingState
                                  .text("file", file_.string())
                                  .number("generation", static_cast<int64_t>(state->generation))
                                  .text("before", current_.get()->hash)
-                                 .text("after", state->hash)));
+                                 .text("after", state->hash)
+                                 .text("keys", state->clients ? state->clients->keys_hash() : "")));
   for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
   log::info("config", "{}: generation {} is active: {}, {}, {}", file_.string(), state->generation,
             counted(state->config().providers.models.size(), "model"),
@@ -193,8 +201,10 @@ Result<void> Reloader::lay_over(Overlay overlay) {
     refuse(tried_.text);
     return fail(Code::kIo, "{}", tried_.text);
   }
-  auto noted = announce();
-  auto state = noted ? prepare(tried_.text) : tl::unexpected<Error>(std::move(noted).error());
+  const auto noted = announce();
+  auto state = noted ? prepare(tried_.text) : tl::unexpected<Error>(noted.error());
+  // The next look tries it again.
+  if (!noted) unnoted_ = std::exchange(tried_, {false, {}});
   if (!state) {
     refuse(state.error().message);
     return tl::unexpected<Error>(std::move(state).error());

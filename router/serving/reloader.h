@@ -110,9 +110,10 @@ class Reloader {
   const std::filesystem::path file_;
   const Build build_;
   const Versions versions_;
-  std::mutex installing_;  // held by the one change in progress
-  FileSnapshot tried_;     // the last text that was applied or rejected
-  Overlay overlay_;        // may be empty
+  std::mutex installing_;               // held by the one change in progress
+  FileSnapshot tried_;                  // the last text that was applied or rejected
+  FileSnapshot unnoted_ = {false, {}};  // a text that waits until the audit log can be written
+  Overlay overlay_;                     // may be empty
 
   mutable std::mutex mutex_;
   std::optional<Rejection> refusal_;

@@ -48,10 +48,11 @@ let daemon, contexts;
 
 const folder = (of = daemon) => join(of.folder, "audit");
 const logFile = (of = daemon) => join(folder(of), "audit.jsonl");
+const refusalsFile = (of = daemon) => join(folder(of), "audit-refusals.jsonl");
 
 async function entries(of = daemon) {
-  const text = await readFile(logFile(of), "utf8").catch(() => "");
-  return text.split("\n").slice(0, -1).map((line) => JSON.parse(line));
+  const texts = await Promise.all([logFile(of), refusalsFile(of)].map((file) => readFile(file, "utf8").catch(() => "")));
+  return texts.flatMap((text) => text.split("\n").slice(0, -1)).map((line) => JSON.parse(line));
 }
 
 async function until(holds, what) {
@@ -69,10 +70,20 @@ const noted = (wanted, of = daemon) =>
     JSON.stringify(wanted),
   );
 
-async function verify(of = daemon) {
-  const files = (await readdir(folder(of))).filter((name) => !name.endsWith(".lock")).map((name) => join(folder(of), name));
+/// Verifies a chain, whose files begin with the name of `file`.
+async function verify(file = logFile(), of = daemon) {
+  const files = (await readdir(folder(of))).map((name) => join(folder(of), name)).filter((name) => name.startsWith(file));
   return execFileSync(process.env.SIGNALBOX, ["audit", "verify", ...files], { encoding: "utf8", stdio: "pipe" });
 }
+
+function restart(one) {
+  one.process = spawn(process.env.SIGNALBOX, ["serve", "--config", one.file], { stdio: ["ignore", "ignore", "pipe"] });
+  one.process.stderr.setEncoding("utf8").on("data", (piece) => (one.log += piece));
+  one.exited = new Promise((done) => one.process.on("close", (code, signal) => done({ code, signal })));
+}
+
+const ready = (one) =>
+  until(async () => (await fetch(`${one.managementUrl}/ready`).catch(() => null))?.status === 200, "it is ready");
 
 const manage = (method, path, body, token = "admin-secret", of = daemon) =>
   fetch(`${of.managementUrl}${path}`, { method, body: body && JSON.stringify(body), headers: { authorization: `Bearer ${token}` } });
@@ -121,8 +132,14 @@ test("changes are noted with who, what, from where, before and after", async () 
   assert.equal((await manage("POST", "/config/router/rollback", { version })).status, 200);
   await noted({ event: "change", path: "/config/router/rollback", before: hash });
   assert.equal((await manage("DELETE", "/api/v1/response-cache/entries?all=true")).status, 200);
-  await noted({ event: "change", path: "/api/v1/response-cache/entries?all=true" });
-  assert.ok([200, 404].includes((await manage("DELETE", "/api/v1/outcomes")).status));
+  await noted({ event: "change", path: "/api/v1/response-cache/entries", what: "all=true" });
+  assert.equal((await manage("DELETE", "/v1/router/outcomes")).status, 200);
+  await noted({ event: "change", path: "/v1/router/outcomes" });
+  assert.equal((await manage("POST", "/config/router/validate", { config: {} })).status, 200);
+  await newKey({ name: "validate" });
+  assert.equal((await manage("DELETE", "/api/v1/keys/validate")).status, 200);
+  await noted({ event: "change", method: "DELETE", what: "validate" });
+  assert.ok(!(await entries()).some(({ path }) => path?.startsWith("/config/router/validate")));
 
   await writeFile(daemon.file, (await readFile(daemon.file, "utf8")).replace("[mail]", "[mail, letter]"));
   await noted({ event: "configuration", generation: 4 });
@@ -135,6 +152,8 @@ test("refusals are noted with their reason and without texts", async () => {
   const key = await newKey({ name: "bob", user: "robert", models: ["careful"], limits: [{ requests_per_unit: 3, unit: "hour" }] });
   assert.equal((await chat("sb-wrong", "Hello")).status, 401);
   await noted({ event: "refused", reason: "unknown_key", status: 401, from: "127.0.0.1" });
+  const token = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
+  assert.equal((await chat(token, "Hello")).status, 401);
   assert.equal((await chat(key, "Hello", daemon, "small")).status, 403);
   await noted({ event: "refused", reason: "forbidden", status: 403, key: "bob", user: "robert" });
   const secret = "jo.secretary@example.com";
@@ -150,8 +169,11 @@ test("refusals are noted with their reason and without texts", async () => {
   await noted({ event: "refused", who: "unknown token", path: "/api/v1/keys", status: 401 });
   assert.equal((await fetch(`${daemon.url}/v1/models`, { headers: { origin: "https://elsewhere.example" } })).status, 403);
   await noted({ event: "refused", reason: "foreign_page", status: 403 });
-  const text = await readFile(logFile(), "utf8");
-  for (const hidden of [secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
+  assert.equal((await manage("GET", "/api/v1/keys?api_key=sb-in-the-query", undefined, "wrong")).status, 401);
+  assert.equal((await manage("POST", "/api/v1/chat", {}, "wrong")).status, 401);
+  await noted({ event: "refused", path: "/api/v1/chat", status: 401 });
+  const text = (await readFile(logFile(), "utf8")) + (await readFile(refusalsFile(), "utf8"));
+  for (const hidden of ["sb-in-the-query", token, "eyJ", secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
 });
 
 test("contexts that clients delete are noted", async () => {
@@ -164,7 +186,7 @@ test("contexts that clients delete are noted", async () => {
 });
 
 test("a changed line is found", async () => {
-  const lines = (await readFile(logFile(), "utf8")).split("\n");
+  const lines = (await readFile(refusalsFile(), "utf8")).split("\n");
   const copy = join(daemon.folder, "copy.jsonl");
   const at = lines.findIndex((line) => line.includes('"status":401'));
   lines[at] = lines[at].replace('"status":401', '"status":200');
@@ -175,30 +197,62 @@ test("a changed line is found", async () => {
   );
 });
 
+test("refusals beyond the limit are counted, and none of them is a line of the changes", async () => {
+  const one = await Daemon.start(configuration());
+  await newKey({ name: "early" }, one);
+  const statuses = [];
+  for (let i = 0; i < 500; ++i) statuses.push((await chat("sb-wrong", "Hello", one)).status);
+  one.process.kill("SIGTERM");
+  await one.exited;
+  const refused = (await entries(one)).filter(({ event }) => event === "refused");
+  const counts = (await entries(one)).filter(({ event, from }) => event === "refusals_omitted" && from === "127.0.0.1");
+  assert.ok(refused.every(({ status }) => status === 401));
+  assert.ok(statuses.includes(429));
+  assert.equal(refused.length + counts.reduce((sum, { count }) => sum + count, 0), statuses.length);
+  const changes = (await readFile(logFile(one), "utf8")).split("\n").slice(0, -1).map((line) => JSON.parse(line).event);
+  assert.deepEqual(changes.sort(), ["change", "key_added", "started"]);
+  await rm(one.folder, { recursive: true });
+});
+
 test("after kill -9 the chain holds and goes on, and a torn line is cut off", async () => {
-  let text;
-  const one = await Daemon.start((...ports) => (text = configuration(", bytes_max: 64KiB")(...ports)));
-  const refuse = async () => {
-    for (;;) if ((await chat("sb-wrong", "Hello", one).catch(() => null)) === null) return;
+  const one = await Daemon.start(configuration(", bytes_max: 64KiB"));
+  const remove = async () => {
+    for (;;) if ((await manage("DELETE", "/api/v1/response-cache/entries?all=true", undefined, undefined, one).catch(() => null)) === null) return;
   };
-  const sending = [refuse(), refuse()];
+  const sending = [remove(), remove()];
   await until(async () => (await readdir(folder(one))).filter((name) => /\d{6}$/.test(name)).length > 0, "the file is full once");
   one.process.kill("SIGKILL");
   await one.exited;
   await Promise.all(sending);
   const size = (await readFile(logFile(one))).length;
-  assert.match(await verify(one), /entries are as they were written/);
+  assert.match(await verify(logFile(one), one), /entries are as they were written/);
   await writeFile(logFile(one), `${await readFile(logFile(one), "utf8")}{"entry":1,"ti`);
-  assert.match(await verify(one), /the last line is torn/);
+  assert.match(await verify(logFile(one), one), /the last line is torn/);
 
-  one.process = spawn(process.env.SIGNALBOX, ["serve", "--config", one.file], { stdio: ["ignore", "ignore", "pipe"] });
-  one.process.stderr.setEncoding("utf8").on("data", (piece) => (one.log += piece));
-  one.exited = new Promise((done) => one.process.on("close", (code, signal) => done({ code, signal })));
+  restart(one);
   await noted({ event: "torn_line_cut" }, one);
   assert.ok((await readFile(logFile(one))).length > size);
-  assert.match(await verify(one), /entries are as they were written/);
+  assert.match(await verify(logFile(one), one), /entries are as they were written/);
   assert.match(one.log, /the last line was torn/);
-  await until(async () => (await fetch(`${one.managementUrl}/ready`).catch(() => null))?.status === 200, "it is ready");
+  await ready(one);
+  await one.stop();
+});
+
+test("changes while the router is stopped show in the digests of its start", async () => {
+  const one = await Daemon.start(configuration());
+  await newKey({ name: "ann" }, one);
+  const { after } = await noted({ event: "key_added", key: "ann" }, one);
+  one.process.kill("SIGTERM");
+  await one.exited;
+  const [first] = await entries(one);
+  assert.equal(first.event, "started");
+  assert.notEqual(first.keys, after);
+  await writeFile(one.file, `${await readFile(one.file, "utf8")}# another text\n`);
+  restart(one);
+  const second = await until(async () => (await entries(one)).filter(({ event }) => event === "started")[1], "it has started again");
+  assert.equal(second.keys, after);
+  assert.notEqual(second.configuration, first.configuration);
+  await ready(one);
   await one.stop();
 });
 
@@ -215,11 +269,16 @@ test("a log that cannot be written refuses changes if the configuration says so"
     await until(() => /the audit log cannot be written/.test(one.log), "it is logged");
     const listed = await (await manage("GET", "/api/v1/keys", undefined, undefined, one)).json();
     assert.equal(listed.keys.some(({ name }) => name === "second"), status === 201, "reading goes on");
+    await writeFile(one.file, (await readFile(one.file, "utf8")).replace("[mail]", "[mail, letter]"));
+    const active = mode === "report" ? /generation 2 is active/ : /rejected; generation 1 stays active/;
+    await until(() => active.test(one.log), "the configuration was tried");
     await rm(folder(one));
     await mkdir(folder(one));
     await until(() => /the audit log is written again/.test(one.log), "it goes on");
     await newKey({ name: "third" }, one);
     await noted({ event: "change", what: "third" }, one);
+    await noted({ event: "configuration", generation: 2 }, one);
+    assert.ok((one.log.match(/stays active/g) ?? []).length <= 1, "a configuration that waits is reported once");
     await one.stop();
   }
 });

@@ -33,14 +33,12 @@ int verify_log(const std::vector<std::string>& files) {
 }
 
 int audit_command(int argc, char** argv) {
-  cxxopts::Options options("signalbox audit",
-                           "Verifies an audit log (global.services.audit): that no entry was "
-                           "changed, removed or inserted "
-                           "since it was written. Name all of its files, in any order. Whoever can "
-                           "write the files could "
-                           "cut off their end or write the whole chain anew, so compare the last "
-                           "digest with one that was "
-                           "kept elsewhere.");
+  cxxopts::Options options(
+      "signalbox audit",
+      "Verifies a chain of the audit log (global.services.audit): that no entry was changed, "
+      "removed or inserted since it was written. Name all files of the chain, in any order. "
+      "Whoever can write the files could cut off their end or write the whole chain anew, so "
+      "compare the last digest with one that was kept elsewhere.");
   options.positional_help("verify FILE...");
   options.add_options()("words", "verify and the files",
                         cxxopts::value<std::vector<std::string>>());

@@ -29,9 +29,10 @@ http::Request request_of(std::initializer_list<std::pair<const char*, const char
   return out;
 }
 
-audit::Log& no_audit() {
+KeyHistory& no_audit() {
   static audit::Log log;
-  return log;
+  static KeyHistory history{log};
+  return history;
 }
 
 tokens::KeySources& sources() {
@@ -117,6 +118,33 @@ TEST(KeyFile, changes_of_several_processes_do_not_lose_one_another) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(read_keys(file)->size(), 20U);
+}
+
+TEST(KeyFile, notes_each_change_once_whichever_configuration_reads_it) {
+  const test::TemporaryDirectory folder;
+  config::Config config;
+  config.source = folder.path() / "config.yaml";
+  config.access.keys_file = "keys.json";
+  config.audit.file = "audit.jsonl";
+  {
+    audit::Log log;
+    ASSERT_TRUE(log.open(config.audit, config.source));
+    KeyHistory history{log};
+    const auto old = Clients::create(config, sources(), history).value();
+    ASSERT_TRUE(old->change(adding(key_of("ann", "secret"))));
+    const std::string hash = old->keys_hash();
+    ASSERT_TRUE(change_keys(folder.path() / "keys.json", adding(key_of("bob", "other"))));
+    const auto next = Clients::create(config, sources(), history).value();
+    EXPECT_NE(next->keys_hash(), hash);
+    while (old->keys_hash() != next->keys_hash()) std::this_thread::yield();
+  }
+  const std::string text = read_file(folder.path() / "audit.jsonl", 1 << 20).value();
+  for (const char* part :
+       {R"("event":"key_added","key":"ann")", R"("event":"key_added","key":"bob")"}) {
+    const size_t at = text.find(part);
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(text.find(part, at + 1), std::string::npos) << text;
+  }
 }
 
 TEST(KeyFile, reports_every_mistake) {

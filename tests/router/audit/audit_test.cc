@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <thread>
 
@@ -14,6 +16,21 @@
 #include "router/audit/verify.h"
 #include "tests/router/small_disk.h"
 #include "tests/router/temporary_directory.h"
+
+namespace {
+
+std::atomic<bool> disk_is_broken{false};
+std::atomic<int> failed_syncs{0};
+
+}  // namespace
+
+// Takes the place of the C library's function in this program.
+extern "C" int fdatasync(int fd) {
+  if (!disk_is_broken) return fsync(fd);
+  ++failed_syncs;
+  errno = EIO;
+  return -1;
+}
 
 namespace signalbox::audit {
 namespace {
@@ -219,20 +236,86 @@ TEST(AuditLog, writes_what_many_threads_add) {
   }
   const auto verified = verify({folder.path() / "audit.jsonl"});
   ASSERT_TRUE(verified) << verified.error().message;
-  EXPECT_EQ(verified->last.number, 801U) << "the first one is the start";
+  EXPECT_EQ(verified->last.number, 800U);
 }
 
-TEST(AuditLog, counts_refusals_beyond_a_thousand_a_second) {
+const Sender kStranger{Sender::Kind::kStranger, "10.0.0.7"};
+const Sender kKey{Sender::Kind::kKey, "ann"};
+
+TEST(AuditLog, keeps_changes_whatever_is_refused) {
   const test::TemporaryDirectory folder;
+  config::Audit small = settings();
+  small.bytes_max = size_t{64} << 10;
+  small.files_max = 1;
+  {
+    Log log;
+    ASSERT_TRUE(log.open(small, folder.path() / "config.yaml"));
+    log.add(Entry("change"));
+    for (int i = 0; i < 50'000; ++i) {
+      const std::string address = fmt::format("10.0.{}.{}", i / 250 % 250, i % 250);
+      log.add_refusal({Sender::Kind::kStranger, address}, Entry("refused"));
+    }
+  }
+  const auto changes = lines_of(folder.path() / "audit.jsonl");
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_NE(changes[0].find("change"), std::string::npos);
+  std::vector<fs::path> refusals = files_in(folder.path());
+  std::erase(refusals, folder.path() / "audit.jsonl");
+  EXPECT_EQ(refusals.size(), 2U) << "the limits of refusals hold as well";
+  EXPECT_EQ(why(refusals), "");
+}
+
+TEST(AuditLog, counts_refusals_beyond_the_limit_of_their_sender) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit-refusals.jsonl";
   {
     Log log;
     ASSERT_TRUE(log.open(settings(), folder.path() / "config.yaml"));
-    for (int i = 0; i < 50'000; ++i) log.add_refusal(Entry("refused"));
+    for (int i = 0; i < 5000; ++i) log.count_refusal(kStranger);
+    log.add_refusal(kKey, Entry("refused"));
   }
-  const std::string text = text_of(folder.path() / "audit.jsonl");
-  EXPECT_NE(text.find("refusals_omitted"), std::string::npos);
-  EXPECT_LT(lines_of(folder.path() / "audit.jsonl").size(), 30'000U);
-  EXPECT_EQ(why({folder.path() / "audit.jsonl"}), "");
+  const auto lines = lines_of(path);
+  uint64_t count = 0, refused = 0;
+  for (const std::string& line : lines) {
+    refused += line.find(R"("event":"refused")") != std::string::npos ? 1 : 0;
+    const size_t at = line.find(R"("from":"10.0.0.7","count":)");
+    if (at != std::string::npos) count += std::stoul(line.substr(line.rfind(':') + 1));
+  }
+  EXPECT_EQ(count, 5000U);
+  EXPECT_EQ(refused, 1U);
+  EXPECT_EQ(why({path}), "");
+}
+
+TEST(Refusals, limit_each_sender_and_each_kind_in_a_minute) {
+  using std::chrono::seconds;
+  Refusals refusals;
+  const Refusals::TimePoint begin{seconds(1'000'000)};
+  const auto admitted = [&](const Sender& sender, int tries, Refusals::TimePoint now) {
+    int out = 0;
+    for (int i = 0; i < tries; ++i) out += refusals.admit(sender, now) ? 1 : 0;
+    return out;
+  };
+  EXPECT_EQ(admitted(kStranger, 100, begin), 60);
+  EXPECT_EQ(admitted(kKey, 5, begin + seconds(1)), 5);
+  refusals.count(kStranger, begin + seconds(2));
+  EXPECT_TRUE(refusals.has_counts());
+  EXPECT_TRUE(refusals.take(begin + seconds(59)).empty()) << "the minute goes on";
+  auto taken = refusals.take(begin + seconds(60));
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken[0].entry.members(), R"(,"from":"10.0.0.7","count":41)");
+  EXPECT_EQ(taken[0].count, 41U);
+  EXPECT_FALSE(refusals.has_counts());
+
+  const Refusals::TimePoint next = begin + seconds(61);
+  int strangers = 0;
+  for (int i = 0; i < 3000; ++i)
+    strangers += admitted({Sender::Kind::kStranger, fmt::format("address {}", i)}, 1, next);
+  EXPECT_EQ(strangers, 1060) << "a thousand senders, and all others as one";
+  EXPECT_EQ(admitted(kKey, 1, next), 1) << "strangers do not hide those with keys";
+  EXPECT_EQ(admitted({Sender::Kind::kManagement, "10.0.0.7"}, 1, next), 1);
+  taken = refusals.take(next, true);
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken[0].entry.members(), R"(,"count":1940)");
 }
 
 TEST(AuditLog, does_nothing_without_a_file) {
@@ -289,6 +372,65 @@ TEST(AuditLog, notes_that_its_file_was_replaced) {
   put(path, {lines_of(folder.path() / "moved")[0]});  // an older state
   ASSERT_TRUE(log.announce(Entry("change_begins")));
   EXPECT_NE(why({path}).find("entries are missing"), std::string::npos) << why({path});
+}
+
+TEST(AuditLog, notes_that_its_file_was_cut) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  {
+    Log log;
+    ASSERT_TRUE(log.open(settings(config::Audit::Unwritable::kRefuseChanges),
+                         folder.path() / "config.yaml"));
+    ASSERT_TRUE(log.announce(Entry("change_begins")));
+    fs::resize_file(path, 0);  // as logrotate does with copytruncate
+    ASSERT_TRUE(log.announce(Entry("change_begins")));
+    auto lines = lines_of(path);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_NE(lines[0].find(R"("entry":2,)"), std::string::npos) << lines[0];
+    EXPECT_NE(lines[0].find("file_truncated"), std::string::npos) << lines[0];
+    EXPECT_EQ(why({path}), "");
+    fs::resize_file(path, lines[0].size() + 10);
+    ASSERT_TRUE(log.announce(Entry("change_begins")));
+    EXPECT_NE(why({path}).find("entries are missing"), std::string::npos) << why({path});
+  }
+  EXPECT_EQ(text_of(path).find('\0'), std::string::npos);
+  Log log;
+  EXPECT_TRUE(log.open(settings(), folder.path() / "config.yaml")) << "it goes on";
+}
+
+TEST(AuditLog, refuses_changes_until_a_sync_has_passed) {
+  const test::TemporaryDirectory folder;
+  Log log;
+  ASSERT_TRUE(
+      log.open(settings(config::Audit::Unwritable::kRefuseChanges), folder.path() / "config.yaml"));
+  failed_syncs = 0;
+  disk_is_broken = true;
+  Result<void> done;
+  while (done) done = log.announce(Entry("change_begins"));
+  EXPECT_NE(done.error().message.find("Input/output error"), std::string::npos);
+  while (failed_syncs < 2) std::this_thread::yield();
+  EXPECT_TRUE(log.refuses_changes());
+  disk_is_broken = false;
+  while (log.refuses_changes()) std::this_thread::yield();
+  EXPECT_TRUE(log.announce(Entry("change_begins")));
+}
+
+TEST(AuditFile, lets_only_its_owner_read_it) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  fill(path, 1);
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  fill(path, 1);
+  struct stat found {};
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600U);
+  if (chown(path.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root can give files away";
+  AuditFile file(path, 1 << 20, 1);
+  const auto opened = file.open();
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("belongs to the user with the number 12345"),
+            std::string::npos)
+      << opened.error().message;
 }
 
 }  // namespace
