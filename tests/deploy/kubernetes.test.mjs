@@ -8,7 +8,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { webcrypto } from "node:crypto";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
@@ -112,8 +112,12 @@ describe("kustomize", { skip: kustomizeMissing() }, () => {
   });
 
   test("adds models and access to custom resources", async (t) => {
-    const folder = await mkdtemp(join(kDeploy, "kubernetes/.test-")); // kustomize requires relative paths
-    t.after(() => rm(folder, { recursive: true }));
+    // kustomize requires relative paths, so the folder is beside copies of what it names.
+    const copy = await mkdtemp(join(tmpdir(), "signalbox-deploy-"));
+    t.after(() => rm(copy, { recursive: true }));
+    await cp(kDeploy, copy, { recursive: true });
+    const folder = join(copy, "kubernetes/both");
+    await mkdir(folder);
     const components = ["models", "crd-access"].map((name) => `../components/${name}`);
     for (const base of ["gateway", "per-node"]) {
       await writeFile(join(folder, "kustomization.yaml"), JSON.stringify({ resources: [`../overlays/${base}`], components }));
