@@ -92,7 +92,7 @@ class RequestRecord {
   /// The account of a shadow alone, without its figures.
   observe::Account shadow_account() const;
   bool is_sampled() const { return sampled_; }
-  /// How much of a reply the replay record contains.
+  /// The part of a reply that the replay record contains.
   size_t recorded_reply_bytes() const { return capture_.response_bytes; }
   /// True if the client did not get a good answer.
   bool has_failed() const { return withheld_ || !account_.error.empty() || reply_.broken(); }

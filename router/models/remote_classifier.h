@@ -14,7 +14,7 @@
 
 namespace signalbox::models {
 
-/// How a server is asked about a text, and how its reply is read.
+/// The form of a request about a text, and of the reply to it.
 struct RemoteProtocol {
   std::string target;               // path
   std::vector<std::string> labels;  // of the head

@@ -33,7 +33,7 @@ struct KeyOrigin {
 };
 KeyOrigin origin_of(const config::TokenIssuer& issuer, const std::filesystem::path& config_file);
 
-/// How long keys are used before they are read again, by the field Cache-Control of their reply:
+/// Returns the time after which keys are read again, by the field Cache-Control of their reply:
 /// from a minute to a day, and an hour without the field.
 std::chrono::seconds lifetime_of(std::string_view cache_control);
 
