@@ -101,6 +101,18 @@ void Scrape::update_workers() const {
   metrics_.worker_queue.set(std::move(queue));
 }
 
+void Scrape::update_counts() const {
+  const shared_counts::SharedCounts* const counts = counts_();
+  if (counts == nullptr) return;
+  const auto stats = counts->stats();
+  metrics_.shared_counts_works.only().set(stats.works ? 1 : 0);
+  metrics_.shared_counts_unreported.only().set(static_cast<double>(stats.unreported));
+  metrics_.shared_counts_routers.only().set(static_cast<double>(stats.routers));
+  auto& exchanges = metrics_.shared_counts_exchanges;
+  exchanges.with({"succeeded"}).follow(static_cast<double>(stats.succeeded));
+  exchanges.with({"failed"}).follow(static_cast<double>(stats.failed));
+}
+
 void Scrape::update_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -120,6 +132,7 @@ std::string Scrape::text() const {
   metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
   update_contexts();
   update_workers();
+  update_counts();
   update_process();
   if (const auto state = current_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));

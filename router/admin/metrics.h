@@ -8,6 +8,7 @@
 #include "router/observe/metrics.h"
 #include "router/observe/replay.h"
 #include "router/serving/reloader.h"
+#include "router/shared_counts/shared_counts.h"
 
 namespace signalbox::admin {
 
@@ -18,11 +19,13 @@ class Scrape {
       std::function<const serving::Reloader*()>;  // null: the configuration does not change
   using ServerOf =
       std::function<const http::Server*()>;  // of the data plane; null: not started yet
-  using PoolOf = std::function<const http::ThreadPool&()>;  // that evaluates requests
+  using CountsOf = std::function<const shared_counts::SharedCounts*()>;  // null: not shared
+  using PoolOf = std::function<const http::ThreadPool&()>;               // that evaluates requests
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
-         const serving::CurrentState& current, ReloaderOf reloader, ServerOf server, PoolOf pool)
+         const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
+         CountsOf counts, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
@@ -31,6 +34,7 @@ class Scrape {
         current_(current),
         reloader_(std::move(reloader)),
         server_(std::move(server)),
+        counts_(std::move(counts)),
         pool_(std::move(pool)) {}
 
   /// Thread-safe.
@@ -41,6 +45,7 @@ class Scrape {
   void update_models(const models::Models& models, const config::Config& config) const;
   void update_contexts() const;
   void update_workers() const;
+  void update_counts() const;
   void update_process() const;
 
   observe::Metrics& metrics_;
@@ -51,6 +56,7 @@ class Scrape {
   const serving::CurrentState& current_;
   const ReloaderOf reloader_;
   const ServerOf server_;
+  const CountsOf counts_;
   const PoolOf pool_;
 };
 

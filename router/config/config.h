@@ -52,6 +52,7 @@ struct Config {
   MemoryStore memory;
   VectorStore vector_store;
   ContextStore contexts;
+  SharedCounts shared_counts;
   // global.integrations
   ToolsIntegration tools;
   Looper looper;

@@ -412,6 +412,12 @@ constexpr Key kContextStoreKeys[] = {
 };
 constexpr Section kContextStore{kContextStoreKeys};
 
+constexpr Key kSharedCountsKeys[] = {
+    object(FIELD(SharedCounts, redis), kRedis,
+           "Server by which routers share counts. Default: each router counts for itself."),
+};
+constexpr Section kSharedCounts{kSharedCountsKeys};
+
 constexpr Key kStoresKeys[] = {
     object(FIELD(Config, response_cache), kCacheStore, "Answers.")
         .also("semantic_cache")
@@ -422,6 +428,8 @@ constexpr Key kStoresKeys[] = {
         .not_built("no documents are stored"),
     object(FIELD(Config, contexts), kContextStore,
            "Contexts that requests refer to. Signalbox only."),
+    object(FIELD(Config, shared_counts), kSharedCounts,
+           "Counts of rate limits and budgets that several routers share. Signalbox only."),
 };
 
 }  // namespace

@@ -273,6 +273,13 @@ struct ContextStore {
   bool is_shared() const { return !redis.address.empty() || !redis.host.empty(); }
 };
 
+/// Where routers share the counts of rate limits and budgets. Signalbox only.
+struct SharedCounts {
+  Redis redis;  // without an address, each router counts for itself
+
+  bool is_used() const { return !redis.address.empty() || !redis.host.empty(); }
+};
+
 struct VectorStore {
   struct Memory {
     uint32_t max_entries_per_store = 0;

@@ -42,6 +42,7 @@
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
 #include "router/serving/reloader.h"
+#include "router/shared_counts/shared_counts.h"
 #include "router/spending/prices.h"
 
 namespace signalbox::daemon {
@@ -96,6 +97,7 @@ struct Daemon::Impl {
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
   Result<void> open_ledger(const config::Config& config);
+  Result<void> share_counts(const config::Config& config);
   spending::Ledger* ledger_of(const config::Config& config) const {
     return config.spending ? ledger.get() : nullptr;
   }
@@ -116,7 +118,8 @@ struct Daemon::Impl {
   mutable shadow::Shadows shadows;           // of requests that have their answer
   mutable limits::RateLimiter limiter;       // the users' rate limits
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
-  mutable limits::RateLimiter failures;      // requests with wrong keys, by address
+  std::unique_ptr<shared_counts::SharedCounts> counts;  // null: each router counts for itself
+  mutable limits::RateLimiter failures;                 // requests with wrong keys, by address
   mutable audit::Log audit;
   mutable access::KeyHistory key_history{audit};
   access::GateShared gates{metrics, failures, audit};
@@ -134,6 +137,7 @@ struct Daemon::Impl {
                              current,
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
+                             [this] { return active_counts.load(); },
                              [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -151,6 +155,7 @@ struct Daemon::Impl {
   std::unique_ptr<kubernetes::Controller> controller;  // null: the file contains the routes
   std::atomic<serving::Reloader*> active_reloader{nullptr};
   std::atomic<const http::Server*> serving{nullptr};
+  std::atomic<const shared_counts::SharedCounts*> active_counts{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -186,6 +191,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
+  if (counts) counts->configure(state->config());
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
   std::vector<http::Route> routes = gateway::model_routes(state->config());
@@ -367,6 +373,13 @@ Result<void> Daemon::Impl::open_ledger(const config::Config& config) {
   return {};
 }
 
+Result<void> Daemon::Impl::share_counts(const config::Config& config) {
+  if (!config.shared_counts.is_used()) return {};
+  SIGNALBOX_TRY(counts, shared_counts::SharedCounts::open(config, limiter, ledger.get()));
+  active_counts = counts.get();
+  return {};
+}
+
 Result<void> Daemon::Impl::listen_for_envoy(const config::Config& config) {
   if (!config.ext_proc.enabled) return {};
   SIGNALBOX_TRY(envoy, extproc::Server::start(config.ext_proc, config.http, error_body(),
@@ -411,6 +424,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
+  SIGNALBOX_TRY_VOID(share_counts(config));
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));

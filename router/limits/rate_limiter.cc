@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -88,33 +89,49 @@ void RateLimiter::drop_full(TimePoint now) {
 }
 
 // Returns null if there are too many buckets.
-RateLimiter::Bucket* RateLimiter::find(const Rule& rule, const std::string& user, TimePoint now) {
-  // The key contains the whole rule, because another configuration may have a different rule with
+RateLimiter::Entry* RateLimiter::find(const Rule& rule, const std::string& user, TimePoint now) {
+  // The name contains the whole rule, because another configuration may have a different rule with
   // the same name.
-  Key key{fmt::format("{}\n{}\n{}\n{}\n{} {} {}", rule.name, rule.match.user, rule.match.group,
-                      rule.match.model, rule.requests_per_unit, rule.tokens_per_unit,
-                      rule.unit.count()),
-          user.size() > kUserBytesMax ? sha256_hex(user) : user};
-  auto found = buckets_.find(key);
+  std::string name =
+      fmt::format("{}\n{}\n{}\n{}\n{} {} {}\n{}", rule.name, rule.match.user, rule.match.group,
+                  rule.match.model, rule.requests_per_unit, rule.tokens_per_unit, rule.unit.count(),
+                  user.size() > kUserBytesMax ? sha256_hex(user) : user);
+  auto found = buckets_.find(name);
   if (found == buckets_.end()) {
     if (buckets_.size() >= buckets_max_) return nullptr;
     Bucket full{rule, static_cast<double>(rule.requests_per_unit),
                 static_cast<double>(rule.tokens_per_unit), now};
-    found = buckets_.emplace(std::move(key), std::move(full)).first;
+    found = buckets_.emplace(std::move(name), std::move(full)).first;
   }
   found->second.fill(now);
-  return &found->second;
+  return &*found;
+}
+
+void RateLimiter::note(Entry& entry) {
+  if (std::exchange(entry.second.is_noted, true)) return;
+  changed_.push_back(entry.first);
+}
+
+void RateLimiter::use(Entry& entry, Amounts amounts) {
+  Bucket& bucket = entry.second;
+  bucket.requests -= amounts.requests;
+  bucket.tokens -= amounts.tokens;
+  if (!shares_) return;
+  bucket.unsent.requests += amounts.requests;
+  bucket.unsent.tokens += amounts.tokens;
+  note(entry);
 }
 
 std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requester& requester,
                                               TimePoint now) {
   std::optional<RateRefusal> out;
-  std::vector<Bucket*> counted;
+  std::vector<Entry*> counted;
   const std::lock_guard lock(mutex_);
   if (buckets_.size() >= buckets_max_) drop_full(now);
   each_rule(limit, requester, [&](const Rule& rule) {
     if (out || rule.match.model.empty() != requester.model.empty()) return;
-    Bucket* const bucket = find(rule, requester.user, now);
+    Entry* const entry = find(rule, requester.user, now);
+    const Bucket* const bucket = entry == nullptr ? nullptr : &entry->second;
     if (bucket == nullptr) {
       if (!limit.fail_open) out = RateRefusal{"the rate limiter has too many users to count"};
     } else if (rule.requests_per_unit != 0 && bucket->requests < 1) {
@@ -124,12 +141,12 @@ std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requ
       out = refusal(rule, rule.tokens_per_unit, "tokens",
                     wait_for(1 - bucket->tokens, rule.tokens_per_unit, rule.unit));
     } else {
-      counted.push_back(bucket);
+      counted.push_back(entry);
     }
   });
   if (out) return out;
-  for (Bucket* bucket : counted) {
-    if (bucket->rule.requests_per_unit != 0) bucket->requests -= 1;
+  for (Entry* entry : counted) {
+    if (entry->second.rule.requests_per_unit != 0) use(*entry, {.requests = 1});
   }
   return std::nullopt;
 }
@@ -139,9 +156,98 @@ void RateLimiter::charge(const RateLimit& limit, const Requester& requester, uin
   const std::lock_guard lock(mutex_);
   each_rule(limit, requester, [&](const Rule& rule) {
     if (rule.tokens_per_unit == 0) return;
-    if (Bucket* const bucket = find(rule, requester.user, now))
-      bucket->tokens -= static_cast<double>(tokens);
+    if (Entry* const entry = find(rule, requester.user, now))
+      use(*entry, {.tokens = static_cast<double>(tokens)});
   });
+}
+
+void RateLimiter::share() {
+  const std::lock_guard lock(mutex_);
+  shares_ = true;
+}
+
+std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (sending_.empty()) {
+    const auto end = changed_.begin() + static_cast<ptrdiff_t>(std::min(max, changed_.size()));
+    sending_.assign(changed_.begin(), end);
+    changed_.erase(changed_.begin(), end);
+    for (const std::string& name : sending_) {
+      const auto found = buckets_.find(name);
+      if (found == buckets_.end()) continue;
+      found->second.sent = std::exchange(found->second.unsent, {});
+      found->second.is_noted = false;
+    }
+  }
+  std::vector<BucketUse> out;
+  for (const std::string& name : sending_) {
+    const auto found = buckets_.find(name);
+    if (found == buckets_.end()) continue;
+    Bucket& bucket = found->second;
+    bucket.fill(now);
+    const Rule& rule = bucket.rule;
+    // What was used long ago has been refilled.
+    const auto used = [](uint64_t per_unit, double left, double unsent) {
+      return std::max(0.0, static_cast<double>(per_unit) - left - unsent);
+    };
+    BucketUse& use = out.emplace_back();
+    use.level = {.name = name,
+                 .requests_per_unit = rule.requests_per_unit,
+                 .tokens_per_unit = rule.tokens_per_unit,
+                 .unit = rule.unit,
+                 .requests = used(rule.requests_per_unit, bucket.requests, bucket.unsent.requests),
+                 .tokens = used(rule.tokens_per_unit, bucket.tokens, bucket.unsent.tokens)};
+    use.requests = std::min(bucket.sent.requests, use.level.requests);
+    use.tokens = std::min(bucket.sent.tokens, use.level.tokens);
+  }
+  return out;
+}
+
+void RateLimiter::confirm_uses() {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& name : sending_) {
+    if (const auto found = buckets_.find(name); found != buckets_.end()) found->second.sent = {};
+  }
+  sending_.clear();
+}
+
+void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  for (const BucketLevel& level : levels) {
+    auto found = buckets_.find(level.name);
+    if (found == buckets_.end()) {
+      if (buckets_.size() >= buckets_max_) drop_full(now);
+      if (buckets_.size() >= buckets_max_) return;
+      Rule rule;
+      rule.requests_per_unit = level.requests_per_unit;
+      rule.tokens_per_unit = level.tokens_per_unit;
+      rule.unit = level.unit;
+      found = buckets_.emplace(level.name, Bucket{std::move(rule), 0, 0, at}).first;
+    }
+    Bucket& bucket = found->second;
+    const auto left = [](uint64_t per_unit, double used, double unsent, double sent) {
+      return per_unit == 0 ? 0 : static_cast<double>(per_unit) - used - unsent - sent;
+    };
+    bucket.requests = left(bucket.rule.requests_per_unit, level.requests, bucket.unsent.requests,
+                           bucket.sent.requests);
+    bucket.tokens =
+        left(bucket.rule.tokens_per_unit, level.tokens, bucket.unsent.tokens, bucket.sent.tokens);
+    bucket.at = at;
+    bucket.fill(now);
+  }
+}
+
+void RateLimiter::report_all(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : buckets_) {
+    entry.second.fill(now);
+    if (!entry.second.is_full()) note(entry);
+  }
+}
+
+size_t RateLimiter::unconfirmed() const {
+  const std::lock_guard lock(mutex_);
+  return changed_.size() + sending_.size();
 }
 
 }  // namespace signalbox::limits

@@ -1,19 +1,21 @@
 #pragma once
 // Limits how often a user may send requests, by rules of the configuration. Each rule and user has
 // a bucket, which holds one time unit's worth of requests and of tokens and refills over time. It
-// uses no socket and no clock.
+// uses no socket and no clock. Several routers may share buckets: each counts in its own, reports
+// what it has used, and learns the common level (router/shared_counts).
 
 #include <chrono>
 #include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "router/config/services.h"
+#include "router/limits/bucket_level.h"
 
 namespace signalbox::limits {
 
@@ -47,24 +49,48 @@ class RateLimiter {
   void charge(const config::RateLimit& limit, const Requester& requester, uint64_t tokens,
               TimePoint now);
 
+  /// From now on, uses are noted for take_uses().
+  void share();
+  /// Returns the uses of at most `max` buckets. Until confirm_uses() it returns the same buckets
+  /// again, with the same uses, less what has been refilled.
+  std::vector<BucketUse> take_uses(size_t max, TimePoint now);
+  void confirm_uses();
+  /// Sets buckets to the levels that the routers had together at the time `at`. Uses that are not
+  /// confirmed are counted on top of them.
+  void set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now);
+  /// Makes take_uses() return every bucket that is not full, because the levels were lost.
+  void report_all(TimePoint now);
+  /// The number of buckets with uses that are not confirmed.
+  size_t unconfirmed() const;
+
  private:
+  struct Amounts {
+    double requests = 0, tokens = 0;
+  };
   struct Bucket {
     config::RateLimit::Rule rule;
     double requests, tokens;  // remaining
     TimePoint at;
+    Amounts unsent = {}, sent = {};  // if buckets are shared
+    bool is_noted = false;           // the name is in changed_
 
     void fill(TimePoint now);
     bool is_full() const;
   };
-  using Key = std::pair<std::string, std::string>;  // of the rule and of the user
+  using Buckets = std::map<std::string, Bucket>;  // by the rule and the user
+  using Entry = Buckets::value_type;
 
-  Bucket* find(const config::RateLimit::Rule& rule, const std::string& user, TimePoint now);
+  Entry* find(const config::RateLimit::Rule& rule, const std::string& user, TimePoint now);
   void drop_full(TimePoint now);
+  void use(Entry& entry, Amounts amounts);
+  void note(Entry& entry);
 
   const size_t buckets_max_;
-  std::mutex mutex_;
-  std::map<Key, Bucket> buckets_;
+  mutable std::mutex mutex_;
+  Buckets buckets_;
   TimePoint dropped_{};  // when full buckets were last searched for
+  bool shares_ = false;
+  std::vector<std::string> changed_, sending_;  // names of buckets
 };
 
 }  // namespace signalbox::limits

@@ -67,6 +67,9 @@ class Metrics {
   // Contexts that requests refer to.
   Family<Gauge> contexts, context_bytes, context_pinned_bytes;
   Family<Counter> context_reads, context_events;
+  // Counts that several routers share; without series unless they do.
+  Family<Gauge> shared_counts_works, shared_counts_unreported, shared_counts_routers;
+  Family<Counter> shared_counts_exchanges;
   // The process.
   Family<Counter> config_updates;
   Family<Gauge> config_version, config_refused;

@@ -159,6 +159,13 @@ void keep_contexts(const config::ContextStore& running, config::ContextStore& ne
   next.redis = running.redis;
 }
 
+void keep_shared_counts(const config::SharedCounts& running, config::SharedCounts& next,
+                        SettingKeeper keys) {
+  if (running.redis == next.redis) return;
+  keys.lines.push_back("global.stores.shared_counts.redis: a change requires a restart");
+  next.redis = running.redis;
+}
+
 }  // namespace
 
 std::vector<std::string> keep_restart_only(const config::Config& running, config::Config& next) {
@@ -174,6 +181,8 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_metrics(running.observability.metrics, next.observability.metrics,
                services.in("observability.metrics"));
   keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
+  keep_shared_counts(running.shared_counts, next.shared_counts,
+                     all.in("global.stores.shared_counts"));
   keep_spending(running, next, all.in("global.spending"));
   keep_audit(running.audit, next.audit, services.in("audit"));
   return lines;

@@ -47,6 +47,10 @@ constexpr const char* kAddShadow =
     "similarity + ?15, cost = cost + ?16, shadow_cost = shadow_cost + ?17, seconds = seconds + "
     "?18, shadow_seconds = shadow_seconds + ?19, failed_cost = failed_cost + ?20";
 
+constexpr const char* kMakeName = "CREATE TABLE IF NOT EXISTS name (name TEXT)";
+constexpr const char* kSetName = "INSERT INTO name SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM name)";
+constexpr const char* kReadName = "SELECT name FROM name";
+
 constexpr const char* kHasShadows =
     "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'shadows'";
 
@@ -211,6 +215,17 @@ Result<void> Database::add(const Sums& sums) {
   if (done) done = run("COMMIT");
   if (!done) sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   return done;
+}
+
+Result<std::string> Database::name(std::string_view fresh) {
+  SIGNALBOX_TRY_VOID(run(kMakeName));
+  SIGNALBOX_TRY(const Statement set, prepare(kSetName));
+  sqlite3_bind_text(set.get(), 1, fresh.data(), static_cast<int>(fresh.size()), SQLITE_STATIC);
+  if (sqlite3_step(set.get()) != SQLITE_DONE) return failure();
+  SIGNALBOX_TRY(const Statement read, prepare(kReadName));
+  if (sqlite3_step(read.get()) != SQLITE_ROW) return failure();
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(read.get(), 0));
+  return text == nullptr ? std::string() : std::string(text);
 }
 
 Result<void> Database::each(Day first, Day last, const Visit& visit) {

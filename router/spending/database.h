@@ -34,6 +34,9 @@ class Database {
   /// Adds the sums to those in the file, all or none. Errors: kIo, such as a full disk.
   Result<void> add(const Sums& sums);
 
+  /// Returns the name of the file, and stores `fresh` as its name if it has none. Errors: kIo.
+  Result<std::string> name(std::string_view fresh);
+
   /// Visits the sums of the days from `first` to `last`.
   using Visit = std::function<void(const Account& account, const Spent& spent)>;
   Result<void> each(Day first, Day last, const Visit& visit);

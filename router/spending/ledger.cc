@@ -16,8 +16,6 @@ using namespace std::chrono;
 
 // With the time of a write, less than a second is lost if the process is killed.
 constexpr milliseconds kBatch{500};
-/// Users come from trusted headers, but nothing bounds their number.
-constexpr size_t kRowsMax = 100'000;
 constexpr std::string_view kOthers = "(others)";
 
 year_month_day date_of(Day day) {
@@ -69,9 +67,19 @@ Ledger::~Ledger() {
 }
 
 Result<void> Ledger::read_month(Day today) {
-  return database_.each(
+  SIGNALBOX_TRY_VOID(database_.each(
       begin_of(Spending::Per::kMonth, today), today,
-      [this](const Account& account, const Spent& spent) { count(account, spent.cost); });
+      [this](const Account& account, const Spent& spent) { count(account, spent.cost); }));
+  for (auto& [name, total] : totals_) {
+    total.day.before = total.day.own;
+    total.month.before = total.month.own;
+  }
+  return {};
+}
+
+/// Starts a new period, if the day is later than the present one.
+void Ledger::begin(Period& period, Day day) {
+  if (day > period.begin) period = {.begin = day};
 }
 
 // Adds a cost to the totals of its key, its user and its groups.
@@ -80,15 +88,14 @@ void Ledger::count(const Account& account, double cost) {
     if (name.empty()) return;
     const Name key{by, std::string(name), account.currency};
     if (totals_.size() >= kRowsMax && totals_.find(key) == totals_.end()) return;
-    Total& total = totals_[key];
-    const Day month = begin_of(Spending::Per::kMonth, account.day);
-    if (month > total.month) total = {account.day, month, 0, 0};
-    if (account.day > total.day) {
-      total.day = account.day;
-      total.of_day = 0;
+    auto& entry = *totals_.try_emplace(key).first;
+    for (const auto per : {Spending::Per::kDay, Spending::Per::kMonth}) {
+      Period& period = entry.second.of(per);
+      const Day day = begin_of(per, account.day);
+      begin(period, day);
+      if (day == period.begin) period.own += cost;
     }
-    if (account.day == total.day) total.of_day += cost;
-    if (month == total.month) total.of_month += cost;
+    if (!shared_.empty()) note(entry);
   };
   add(Spending::By::kKey, account.key);
   add(Spending::By::kUser, account.user);
@@ -117,9 +124,8 @@ double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view 
   const std::lock_guard lock(mutex_);
   const auto found = totals_.find({by, std::string(name), std::string(currency)});
   if (found == totals_.end()) return 0;
-  const Total& total = found->second;
-  if (per == Spending::Per::kDay) return total.day == today ? total.of_day : 0;
-  return total.month == begin_of(per, today) ? total.of_month : 0;
+  const Period& period = per == Spending::Per::kDay ? found->second.day : found->second.month;
+  return period.begin == begin_of(per, today) ? period.own + period.others : 0;
 }
 
 Result<void> Ledger::flush() {

@@ -1,16 +1,19 @@
 #pragma once
 // Counts spending in memory and writes it to a file in batches, on a thread of its own.
-// No request waits for the disk.
+// No request waits for the disk. Several routers may share the totals that budgets compare: each
+// reports its own total and learns the sum of the others' (router/shared_counts).
 
 #include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <vector>
 
 #include "router/config/services.h"
 #include "router/spending/database.h"
@@ -29,6 +32,21 @@ Day day_of(std::chrono::system_clock::time_point time);
 Day begin_of(config::Spending::Per per, Day day);
 Day next_after(config::Spending::Per per, Day day);
 
+/// One total that a budget compares.
+struct TotalKey {
+  config::Spending::By by = config::Spending::By::kKey;
+  config::Spending::Per per = config::Spending::Per::kDay;
+  Day begin = 0;  // the first day of the period
+  std::string name, currency;
+
+  auto operator<=>(const TotalKey&) const = default;
+};
+/// What this router and the others have spent. An amount only grows during its period.
+struct SharedTotal {
+  TotalKey key;
+  double own = 0, others = 0;
+};
+
 /// Thread-safe. It outlives configurations.
 class Ledger {
  public:
@@ -45,6 +63,22 @@ class Ledger {
   /// The cost in this period of a key, a user or a group.
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
                  config::Spending::Per per, Day today) const;
+
+  /// From now on, changes of the totals that these budgets compare are noted for take_changes().
+  void share(const std::vector<Budget>& budgets);
+  /// Returns at most `max` totals that have changed since they were returned last.
+  std::vector<SharedTotal> take_changes(size_t max);
+  /// Sets what the other routers have spent. `adopts`: if a total knows more of this router's
+  /// spending than the file, because the router was killed, the difference is added here.
+  void set_others(std::span<const SharedTotal> totals, bool adopts);
+  /// Makes take_changes() return all totals, because they were lost.
+  void report_all();
+  /// Makes what was in the file at the start the spending of another router.
+  void disown_file();
+  /// The number of totals that take_changes() would return.
+  size_t unreported() const;
+  /// Returns a name that is stored in the file, and stores `fresh` if there is none yet.
+  Result<std::string> name_of_file(std::string_view fresh);
 
   /// Writes what is not written yet, and returns what the writing returned.
   Result<void> flush();
@@ -64,11 +98,28 @@ class Ledger {
   void write_in_turns();
   void report(const Result<void>& written);
 
+  /// Users come from trusted headers, but nothing bounds their number.
+  static constexpr size_t kRowsMax = 100'000;
+
+  struct Period {
+    Day begin = 0;
+    double own = 0;
+    double before = 0;  // the part of `own` that was in the file at the start
+    double others = 0;
+  };
   struct Total {
-    Day day = 0, month = 0;  // the periods' first days
-    double of_day = 0, of_month = 0;
+    Period day, month;
+    bool is_noted = false;  // the name is in changed_
+    Period& of(config::Spending::Per per) {
+      return per == config::Spending::Per::kDay ? day : month;
+    }
   };
   using Name = std::tuple<config::Spending::By, std::string, std::string>;  // with the currency
+  using Totals = std::map<Name, Total>;
+
+  static void begin(Period& period, Day day);
+  bool is_shared(const Name& name, config::Spending::Per per) const;
+  void note(Totals::value_type& entry);
 
   const std::filesystem::path file_;
   std::mutex writing_;  // one writer at a time
@@ -76,7 +127,9 @@ class Ledger {
 
   mutable std::mutex mutex_;  // guards the rest
   Sums unwritten_;
-  std::map<Name, Total> totals_;
+  Totals totals_;
+  std::vector<Budget> shared_;  // whose totals are shared
+  std::vector<Name> changed_;
   uint64_t failed_writes_ = 0;
   bool failing_ = false;
   bool stopping_ = false;

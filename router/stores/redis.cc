@@ -160,6 +160,7 @@ Result<std::unique_ptr<Redis::Connection>> Redis::connect() {
   if (!log_in.empty()) {
     SIGNALBOX_TRY(const auto in, out->run(log_in, until));
   }
+  ++connections_;
   return out;
 }
 

@@ -2,6 +2,7 @@
 // A client for Redis and servers with the same protocol (Valkey). It sends commands over kept
 // connections. Each exchange has a time limit, in however many pieces the reply arrives.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,8 @@ class Redis {
 
   /// For log lines: "redis 127.0.0.1:6379".
   const std::string& name() const { return name_; }
+  /// The number of connections made so far. A server that was restarted makes it grow.
+  uint64_t connections() const { return connections_; }
 
  private:
   class Connection;
@@ -74,6 +77,7 @@ class Redis {
 
   const RedisServer server_;
   const std::string name_;
+  std::atomic<uint64_t> connections_{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;
 };

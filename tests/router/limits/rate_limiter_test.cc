@@ -161,5 +161,117 @@ TEST_F(RateLimiterTest, takes_a_clock_that_goes_back) {
   EXPECT_FALSE(admits(limit, ann_));
 }
 
+// --- buckets that several routers share ---
+
+class SharedRateLimiterTest : public RateLimiterTest {
+ protected:
+  void SetUp() override { limiter_.share(); }
+  std::vector<BucketUse> take() { return limiter_.take_uses(100, now_); }
+  /// The level of a bucket of which `requests` are used.
+  BucketLevel level(double requests) {
+    std::vector<BucketUse> uses = take();
+    EXPECT_EQ(uses.size(), 1U);
+    limiter_.confirm_uses();
+    BucketLevel out = uses.empty() ? BucketLevel{} : uses.front().level;
+    out.requests = requests;
+    return out;
+  }
+  const RateLimit limit_ = limit_of({rule_of(60)});
+};
+
+TEST_F(SharedRateLimiterTest, reports_each_use_until_it_is_confirmed) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  EXPECT_TRUE(admits(limit_, ann_));
+  for (int i = 0; i < 2; ++i) {
+    const auto uses = take();
+    ASSERT_EQ(uses.size(), 1U);
+    EXPECT_EQ(uses[0].requests, 2);
+    EXPECT_EQ(uses[0].level.requests, 2);
+    EXPECT_EQ(uses[0].level.requests_per_unit, 60U);
+    EXPECT_TRUE(admits(limit_, ann_));  // a use of the next report
+  }
+  EXPECT_EQ(limiter_.unconfirmed(), 2U);
+  limiter_.confirm_uses();
+  const auto uses = take();
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_EQ(uses[0].requests, 2);
+  EXPECT_EQ(uses[0].level.requests, 4);
+  limiter_.confirm_uses();
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(limiter_.unconfirmed(), 0U);
+}
+
+TEST_F(SharedRateLimiterTest, does_not_report_what_has_been_refilled) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  EXPECT_TRUE(admits(limit_, ann_));
+  now_ += seconds(1);
+  ASSERT_EQ(take().size(), 1U);
+  EXPECT_EQ(take()[0].requests, 1);
+  now_ += minutes(1);
+  EXPECT_EQ(take()[0].requests, 0);
+}
+
+TEST_F(SharedRateLimiterTest, counts_its_unreported_uses_on_top_of_the_common_level) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  const BucketLevel common = level(58);
+  EXPECT_TRUE(admits(limit_, ann_));
+  limiter_.set_levels(std::vector{common}, now_, now_);
+  EXPECT_TRUE(admits(limit_, ann_));
+  EXPECT_FALSE(admits(limit_, ann_));
+  EXPECT_EQ(refusal_->retry, seconds(1));
+}
+
+TEST_F(SharedRateLimiterTest, refuses_a_user_that_it_has_never_seen_if_other_routers_have) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  const BucketLevel common = level(60);
+  RateLimiter other(4);
+  other.share();
+  other.set_levels(std::vector{common}, now_, now_);
+  EXPECT_TRUE(other.admit(limit_, {"ann", "", ""}, now_));
+  EXPECT_FALSE(other.admit(limit_, {"bob", "", ""}, now_));
+  EXPECT_FALSE(other.admit(limit_, {"ann", "", ""}, now_ + seconds(1)));
+}
+
+TEST_F(SharedRateLimiterTest, lets_a_bucket_in_debt_wait_for_all_of_it) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  const BucketLevel common = level(65);
+  limiter_.set_levels(std::vector{common}, now_, now_);
+  EXPECT_FALSE(admits(limit_, ann_));
+  EXPECT_EQ(refusal_->retry, seconds(6));
+}
+
+TEST_F(SharedRateLimiterTest, refills_from_the_time_of_the_level) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  const BucketLevel common = level(60);
+  limiter_.set_levels(std::vector{common}, now_ - seconds(1), now_);
+  EXPECT_TRUE(admits(limit_, ann_));
+  EXPECT_FALSE(admits(limit_, ann_));
+}
+
+TEST_F(SharedRateLimiterTest, reports_all_levels_that_were_lost) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  EXPECT_TRUE(admits(limit_, bob_));
+  take();
+  limiter_.confirm_uses();
+  limiter_.report_all(now_);
+  const auto uses = take();
+  ASSERT_EQ(uses.size(), 2U);
+  for (const BucketUse& use : uses) {
+    EXPECT_EQ(use.requests, 0);
+    EXPECT_EQ(use.level.requests, 1);
+  }
+}
+
+TEST_F(SharedRateLimiterTest, keeps_no_more_levels_than_users) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  BucketLevel common = level(60);
+  for (int i = 0; i < 10; ++i) {
+    common.name += "x";
+    limiter_.set_levels(std::vector{common}, now_, now_);
+  }
+  limiter_.report_all(now_);
+  EXPECT_EQ(take().size(), 4U);
+}
+
 }  // namespace
 }  // namespace signalbox::limits

@@ -188,5 +188,97 @@ TEST(Prices, the_built_in_list_is_read_and_finds_dated_versions) {
   EXPECT_FALSE(parse_prices("date: 2026-01-01\nsource: s\nmodels: [{name: m}]"));
 }
 
+// --- totals that several routers share ---
+
+class SharedLedger : public testing::Test {
+ protected:
+  void open_again() {
+    ledger_.reset();
+    ledger_ = open(folder_.path() / "s.db");
+    ASSERT_NE(ledger_, nullptr);
+    ledger_->share(budgets_);
+  }
+  void SetUp() override {
+    Budget each;
+    each.per = Spending::Per::kDay;
+    budgets_.push_back(each);
+    each.by = Spending::By::kGroup;
+    each.of = "ops";
+    each.per = Spending::Per::kMonth;
+    budgets_.push_back(each);
+    open_again();
+  }
+  double cost(std::string_view key) const {
+    return ledger_->cost_of(Spending::By::kKey, key, "USD", Spending::Per::kDay, today());
+  }
+  static TotalKey day_of_key(std::string name) {
+    return {Spending::By::kKey, Spending::Per::kDay, today(), std::move(name), "USD"};
+  }
+
+  const test::TemporaryDirectory folder_;
+  std::vector<Budget> budgets_;
+  std::unique_ptr<Ledger> ledger_;
+};
+
+TEST_F(SharedLedger, reports_the_totals_that_a_budget_compares) {
+  ledger_->add(account_of("a", "dev,ops"), cost_of(1));
+  ledger_->add(account_of("a", "dev,ops"), cost_of(2));
+  EXPECT_EQ(ledger_->unreported(), 2U);
+  const auto totals = ledger_->take_changes(100);
+  ASSERT_EQ(totals.size(), 2U);
+  EXPECT_EQ(totals[0].key, day_of_key("a"));
+  EXPECT_EQ(totals[1].key, (TotalKey{Spending::By::kGroup, Spending::Per::kMonth,
+                                     begin_of(Spending::Per::kMonth, today()), "ops", "USD"}));
+  for (const SharedTotal& each : totals) EXPECT_DOUBLE_EQ(each.own, 3);
+  EXPECT_TRUE(ledger_->take_changes(100).empty());
+  ledger_->report_all();
+  EXPECT_EQ(ledger_->take_changes(100).size(), 2U);
+}
+
+TEST_F(SharedLedger, counts_what_other_routers_have_spent) {
+  ledger_->add(account_of("a"), cost_of(1));
+  ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 0, 10}, {day_of_key("b"), 0, 20}},
+                      false);
+  EXPECT_DOUBLE_EQ(cost("a"), 11);
+  EXPECT_DOUBLE_EQ(cost("b"), 20);
+  ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 0, 5}},
+                      false);  // from a server that lost the rest
+  EXPECT_DOUBLE_EQ(cost("a"), 11);
+  TotalKey yesterday = day_of_key("a");
+  --yesterday.begin;
+  ledger_->set_others(std::vector<SharedTotal>{{yesterday, 0, 100}}, false);
+  EXPECT_DOUBLE_EQ(cost("a"), 11);
+  ASSERT_TRUE(ledger_->flush());
+  EXPECT_DOUBLE_EQ(report_of(folder_.path() / "s.db").totals.at(0).spent.cost, 1);
+}
+
+TEST_F(SharedLedger, adopts_what_a_killed_router_had_reported_but_not_written) {
+  ledger_->add(account_of("a"), cost_of(1));
+  open_again();
+  ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 3, 10}}, true);
+  EXPECT_DOUBLE_EQ(cost("a"), 13);
+  ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 100, 10}}, false);
+  EXPECT_DOUBLE_EQ(cost("a"), 13);
+  ledger_->add(account_of("a"), cost_of(1));
+  EXPECT_DOUBLE_EQ(ledger_->take_changes(1).front().own, 4);
+}
+
+TEST_F(SharedLedger, can_leave_what_was_in_its_file_to_another_router) {
+  ledger_->add(account_of("a"), cost_of(5));
+  open_again();
+  ledger_->add(account_of("a"), cost_of(1));
+  ledger_->disown_file();
+  const auto totals = ledger_->take_changes(100);
+  ASSERT_EQ(totals.size(), 1U);
+  EXPECT_DOUBLE_EQ(totals[0].own, 1);
+}
+
+TEST_F(SharedLedger, keeps_the_name_of_its_file) {
+  EXPECT_EQ(ledger_->name_of_file("first").value_or(""), "first");
+  EXPECT_EQ(ledger_->name_of_file("second").value_or(""), "first");
+  open_again();
+  EXPECT_EQ(ledger_->name_of_file("third").value_or(""), "first");
+}
+
 }  // namespace
 }  // namespace signalbox::spending

@@ -1,0 +1,38 @@
+#pragma once
+// What the scripts return, and the names of totals in Redis. The bytes come from a server that
+// other programs may write to, so everything is checked.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/limits/bucket_level.h"
+#include "router/spending/ledger.h"
+#include "router/stores/redis.h"
+
+namespace signalbox::shared_counts {
+
+/// What a script returned. Entries that cannot be read are left out.
+template <class Entry>
+struct Reading {
+  std::string epoch, cursor;
+  std::vector<Entry> entries;
+  size_t size = 0;  // the number of entries with those that cannot be read
+};
+
+/// Another router that shares the counts.
+struct Peer {
+  std::string name, ledger, digest;
+};
+
+/// Errors: kCorrupt for something else than a script returns.
+Result<Reading<spending::SharedTotal>> read_totals(const stores::RedisValue& reply);
+Result<Reading<limits::BucketLevel>> read_buckets(const stores::RedisValue& reply);
+Result<std::vector<Peer>> read_routers(const stores::RedisValue& reply);
+
+/// The name of a total, and the total of a name; nullopt if it names none.
+std::string name_of(const spending::TotalKey& key);
+std::optional<spending::TotalKey> total_of(std::string_view name);
+
+}  // namespace signalbox::shared_counts

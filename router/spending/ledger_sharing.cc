@@ -1,0 +1,101 @@
+// The part of the ledger that several routers share. Each router reports what it has spent itself
+// in a period, all of it and not the last increment. So a report may come twice or replace a lost
+// one, and nothing is counted twice.
+
+#include <algorithm>
+#include <utility>
+
+#include "router/spending/ledger.h"
+
+namespace signalbox::spending {
+
+using config::Spending;
+
+bool Ledger::is_shared(const Name& name, Spending::Per per) const {
+  const auto& [by, of, currency] = name;
+  return std::ranges::any_of(shared_, [&](const Budget& budget) {
+    return budget.per == per && budget.by == by && budget.currency == currency &&
+           (budget.of.empty() || budget.of == of);
+  });
+}
+
+void Ledger::note(Totals::value_type& entry) {
+  auto& [name, total] = entry;
+  if (total.is_noted) return;
+  if (!is_shared(name, Spending::Per::kDay) && !is_shared(name, Spending::Per::kMonth)) return;
+  total.is_noted = true;
+  changed_.push_back(name);
+}
+
+void Ledger::share(const std::vector<Budget>& budgets) {
+  {
+    const std::lock_guard lock(mutex_);
+    shared_ = budgets;
+  }
+  report_all();
+}
+
+std::vector<SharedTotal> Ledger::take_changes(size_t max) {
+  const std::lock_guard lock(mutex_);
+  std::vector<SharedTotal> out;
+  const auto end = changed_.begin() + static_cast<ptrdiff_t>(std::min(max, changed_.size()));
+  for (auto it = changed_.begin(); it != end; ++it) {
+    Total& total = totals_[*it];
+    total.is_noted = false;
+    for (const auto per : {Spending::Per::kDay, Spending::Per::kMonth}) {
+      const Period& period = total.of(per);
+      if (period.own == 0 || !is_shared(*it, per)) continue;
+      const auto& [by, name, currency] = *it;
+      out.push_back({{by, per, period.begin, name, currency}, period.own, period.others});
+    }
+  }
+  changed_.erase(changed_.begin(), end);
+  return out;
+}
+
+void Ledger::set_others(std::span<const SharedTotal> totals, bool adopts) {
+  const std::lock_guard lock(mutex_);
+  for (const SharedTotal& each : totals) {
+    const Name name{each.key.by, each.key.name, each.key.currency};
+    if (!is_shared(name, each.key.per)) continue;
+    if (totals_.size() >= kRowsMax && !totals_.contains(name)) continue;
+    auto& entry = *totals_.try_emplace(name).first;
+    Period& period = entry.second.of(each.key.per);
+    begin(period, each.key.begin);
+    if (period.begin != each.key.begin) continue;  // a period that is over
+    // A server that was restarted empty learns the amounts one after the other.
+    period.others = std::max(period.others, each.others);
+    if (!adopts || each.own <= period.own) continue;
+    period.before += each.own - period.own;
+    period.own = each.own;
+  }
+}
+
+void Ledger::report_all() {
+  const std::lock_guard lock(mutex_);
+  if (shared_.empty()) return;
+  for (auto& entry : totals_) note(entry);
+}
+
+void Ledger::disown_file() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, total] : totals_) {
+      for (Period* period : {&total.day, &total.month})
+        period->own -= std::exchange(period->before, 0);
+    }
+  }
+  report_all();
+}
+
+size_t Ledger::unreported() const {
+  const std::lock_guard lock(mutex_);
+  return changed_.size();
+}
+
+Result<std::string> Ledger::name_of_file(std::string_view fresh) {
+  const std::lock_guard writing(writing_);
+  return database_.name(fresh);
+}
+
+}  // namespace signalbox::spending
