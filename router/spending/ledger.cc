@@ -79,7 +79,9 @@ Result<void> Ledger::read_month(Day today) {
 
 /// Starts a new period, if the day is later than the present one.
 void Ledger::begin(Period& period, Day day) {
-  if (day > period.begin) period = {.begin = day};
+  if (day <= period.begin) return;
+  period.begin = day;
+  period.own = period.before = 0;
 }
 
 // Adds a cost to the totals of its key, its user and its groups.
@@ -125,7 +127,8 @@ double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view 
   const auto found = totals_.find({by, std::string(name), std::string(currency)});
   if (found == totals_.end()) return 0;
   const Period& period = per == Spending::Per::kDay ? found->second.day : found->second.month;
-  return period.begin == begin_of(per, today) ? period.own + period.others : 0;
+  const Day day = begin_of(per, today);
+  return (period.begin == day ? period.own : 0) + (period.others_begin == day ? period.others : 0);
 }
 
 Result<void> Ledger::flush() {

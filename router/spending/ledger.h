@@ -104,7 +104,8 @@ class Ledger {
   struct Period {
     Day begin = 0;
     double own = 0;
-    double before = 0;  // the part of `own` that was in the file at the start
+    double before = 0;     // the part of `own` that was in the file at the start
+    Day others_begin = 0;  // of the period that the others have reported last
     double others = 0;
   };
   struct Total {

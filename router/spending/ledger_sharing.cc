@@ -3,6 +3,7 @@
 // one, and nothing is counted twice.
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "router/spending/ledger.h"
@@ -54,18 +55,24 @@ std::vector<SharedTotal> Ledger::take_changes(size_t max) {
 }
 
 void Ledger::set_others(std::span<const SharedTotal> totals, bool adopts) {
+  const Day today = day_of(std::chrono::system_clock::now());
   const std::lock_guard lock(mutex_);
   for (const SharedTotal& each : totals) {
     const Name name{each.key.by, each.key.name, each.key.currency};
-    if (!is_shared(name, each.key.per)) continue;
+    const Day day = each.key.begin;
+    // The clock of another router may be ahead, but not by a day.
+    if (!is_shared(name, each.key.per) || day > today + 1) continue;
     if (totals_.size() >= kRowsMax && !totals_.contains(name)) continue;
-    auto& entry = *totals_.try_emplace(name).first;
-    Period& period = entry.second.of(each.key.per);
-    begin(period, each.key.begin);
-    if (period.begin != each.key.begin) continue;  // a period that is over
+    Period& period = totals_[name].of(each.key.per);
+    if (day > period.others_begin) {
+      period.others_begin = day;
+      period.others = 0;
+    }
     // A server that was restarted empty learns the amounts one after the other.
-    period.others = std::max(period.others, each.others);
-    if (!adopts || each.own <= period.own) continue;
+    if (day == period.others_begin) period.others = std::max(period.others, each.others);
+    if (!adopts || day > today || each.own == 0) continue;
+    begin(period, day);
+    if (day != period.begin || each.own <= period.own) continue;
     period.before += each.own - period.own;
     period.own = each.own;
   }

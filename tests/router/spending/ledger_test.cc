@@ -244,12 +244,26 @@ TEST_F(SharedLedger, counts_what_other_routers_have_spent) {
   ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 0, 5}},
                       false);  // from a server that lost the rest
   EXPECT_DOUBLE_EQ(cost("a"), 11);
+  TotalKey future = day_of_key("a");  // of a router whose clock is wrong
+  future.begin += 2;
+  ledger_->set_others(std::vector<SharedTotal>{{future, 0, 100}}, false);
+  EXPECT_DOUBLE_EQ(cost("a"), 11);
   TotalKey yesterday = day_of_key("a");
   --yesterday.begin;
   ledger_->set_others(std::vector<SharedTotal>{{yesterday, 0, 100}}, false);
   EXPECT_DOUBLE_EQ(cost("a"), 11);
   ASSERT_TRUE(ledger_->flush());
   EXPECT_DOUBLE_EQ(report_of(folder_.path() / "s.db").totals.at(0).spent.cost, 1);
+}
+
+TEST_F(SharedLedger, counts_its_own_spending_while_another_router_has_the_next_day_already) {
+  ledger_->add(account_of("a"), cost_of(1));
+  TotalKey tomorrow = day_of_key("a");
+  ++tomorrow.begin;
+  ledger_->set_others(std::vector<SharedTotal>{{tomorrow, 0, 10}}, false);
+  EXPECT_DOUBLE_EQ(cost("a"), 1);
+  EXPECT_DOUBLE_EQ(
+      ledger_->cost_of(Spending::By::kKey, "a", "USD", Spending::Per::kDay, today() + 1), 10);
 }
 
 TEST_F(SharedLedger, adopts_what_a_killed_router_had_reported_but_not_written) {
