@@ -416,7 +416,17 @@ constexpr Key kSharedCountsKeys[] = {
     object(FIELD(SharedCounts, redis), kRedis,
            "Server by which routers share counts. Default: each router counts for itself."),
 };
-constexpr Section kSharedCounts{kSharedCountsKeys};
+
+void check_shared_counts(Reader& reader, const yaml::Node& node, SharedCounts& counts) {
+  if (counts.is_used()) return;
+  reader.at_key("redis", [&] {
+    reader.error(node.line,
+                 "expected an address or a host; without the section, each router "
+                 "counts for itself");
+  });
+}
+
+constexpr Section kSharedCounts{kSharedCountsKeys, checked<check_shared_counts>};
 
 constexpr Key kStoresKeys[] = {
     object(FIELD(Config, response_cache), kCacheStore, "Answers.")
