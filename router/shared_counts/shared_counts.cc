@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using stores::RedisValue;
 
 constexpr milliseconds kTick{5}, kPeriod{25}, kPeriodAfterFailure{250}, kGreeting{1000},
-    kStart{2000};
+    kStart{5000};
 constexpr milliseconds kLast{1000};
 constexpr size_t kReportedMax = 512;  // in one exchange, so that the server is not blocked for long
 /// Greetings in a row after which a finding counts. A router that was killed is seen for three.

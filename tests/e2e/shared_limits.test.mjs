@@ -1,66 +1,20 @@
 // Tests budgets and rate limits that two routers share over a real Redis, also while it is killed, stopped or full.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { Daemon, freePorts } from "./daemon.mjs";
+import { Daemon } from "./daemon.mjs";
+import { Redis, kTroubles, until } from "./redis.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
-const kSkip = isThere("redis-server") ? false : "redis-server is not installed";
-const kNoticedMsMax = 30_000; // for a busy machine
+const kSkip = Redis.missing();
 const kUsage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 }; // 1.25 dollars
 const kRouters = 2;
-
-function isThere(program) {
-  try {
-    return Boolean(execFileSync("sh", ["-c", `command -v ${program}`]));
-  } catch {
-    return false;
-  }
-}
-
-/// A real server. Every life begins without data, unless `more` has options that keep it.
-class Redis {
-  constructor(folder, port) {
-    Object.assign(this, { folder, port });
-  }
-
-  async start(...more) {
-    const options = ["--port", this.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", this.folder, ...more];
-    this.process = spawn("redis-server", options.map(String), { stdio: "ignore" });
-    await until(async () => (await this.send("PING").catch(() => "")).startsWith("+PONG"));
-  }
-
-  async kill() {
-    this.process.kill("SIGKILL");
-    await once(this.process, "close");
-  }
-
-  /// Sends one command and returns the first bytes of its reply.
-  async send(...words) {
-    const socket = connect(this.port, "127.0.0.1");
-    try {
-      await once(socket, "connect");
-      socket.write(words.join(" ") + "\r\n");
-      const [bytes] = await once(socket, "data");
-      return bytes.toString();
-    } finally {
-      socket.destroy();
-    }
-  }
-}
-
-async function until(holds, what = "the change") {
-  for (const end = Date.now() + kNoticedMsMax; Date.now() < end; await pause(10)) if (await holds()) return;
-  assert.fail(`${what} did not come`);
-}
 
 let folder, keysFile, upstream, redis;
 let held = []; // requests that the upstream holds back
@@ -176,16 +130,14 @@ before(async () => {
     await (holds ? new Promise((go) => held.push(go)) : pause(50));
     return { body: completion({ content: "Hello" }, "stop", kUsage).body };
   };
-  redis = new Redis(folder, (await freePorts(1))[0]);
-  await redis.start();
+  redis = await Redis.on(folder);
   for (let i = 0; i < kRouters; ++i) await startDaemon();
 });
 
 after(async () => {
   if (kSkip) return;
   await Promise.all(daemons.map((daemon) => daemon.stop()));
-  redis.process.kill("SIGCONT");
-  redis.process.kill("SIGKILL");
+  await redis.kill();
   await upstream.stop();
   await rm(folder, { recursive: true });
 });
@@ -229,13 +181,6 @@ test("the limit of a key holds for both routers together", { skip: kSkip }, asyn
   await useUp(await make("limited", "--requests-per-minute", "3"), 3);
 });
 
-/// What happens to Redis, and how it comes back.
-const kTroubles = {
-  killed: { begin: () => redis.kill(), end: () => redis.start() },
-  stopped: { begin: () => redis.process.kill("SIGSTOP"), end: () => redis.process.kill("SIGCONT") },
-  full: { begin: () => redis.send("CONFIG", "SET", "maxmemory", "1"), end: () => redis.send("CONFIG", "SET", "maxmemory", "0") },
-};
-
 for (const [name, trouble] of Object.entries(kTroubles)) {
   test(`while Redis is ${name}, no request fails, and what is counted arrives once afterwards`, { skip: kSkip }, async () => {
     const [key, limited] = [await make(`${name}-spender`), await make(`${name}-limited`, "--group", "few")];
@@ -243,13 +188,13 @@ for (const [name, trouble] of Object.entries(kTroubles)) {
     assert.equal(paidOf(first), first.length);
     await ask(daemons[0], limited, 200);
     await settle();
-    await trouble.begin();
+    await trouble.begin(redis);
     const during = [await ask(daemons[0], key), await ask(daemons[1], key), await ask(daemons[1], limited), await ask(daemons[0], limited)];
     await works(0);
     during.push(await ask(daemons[0], key), await ask(daemons[1], key), await ask(daemons[1], limited));
     assert.equal(paidOf(during), during.length, JSON.stringify(during));
     for (const daemon of daemons) assert.match(daemon.log, /global\.stores\.shared_counts: redis 127\.0\.0\.1:\d+: .*; until this is over/);
-    await trouble.end();
+    await trouble.end(redis);
     await works(1);
     await settle();
     // 12.50 dollars are 10 requests, and the rule allows 6.
@@ -285,9 +230,9 @@ for (const [name, trouble] of Object.entries(kTroubles)) {
       }
       return results;
     });
-    await trouble.begin();
+    await trouble.begin(redis);
     await works(0);
-    await trouble.end();
+    await trouble.end(redis);
     await works(1);
     isOver = true;
     const results = (await Promise.all(loads)).flat();

@@ -1,0 +1,67 @@
+// A real redis-server for tests, and what may happen to it.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { freePorts } from "./daemon.mjs";
+
+const kNoticedMsMax = 30_000; // for a busy machine
+
+export async function until(holds, what = "the change") {
+  for (const end = Date.now() + kNoticedMsMax; Date.now() < end; await pause(10)) if (await holds()) return;
+  assert.fail(`${what} did not come`);
+}
+
+export class Redis {
+  /// The reason to skip a test, or false.
+  static missing() {
+    try {
+      return execFileSync("sh", ["-c", "command -v redis-server"]).length > 0 ? false : "redis-server is not installed";
+    } catch {
+      return "redis-server is not installed";
+    }
+  }
+
+  static async on(folder) {
+    const redis = new Redis();
+    redis.folder = folder;
+    [redis.port] = await freePorts(1);
+    await redis.start();
+    return redis;
+  }
+
+  /// Every life begins without data.
+  async start() {
+    const options = ["--port", this.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", this.folder];
+    this.process = spawn("redis-server", options.map(String), { stdio: "ignore" });
+    await until(async () => (await this.send("PING").catch(() => "")).startsWith("+PONG"), "Redis");
+  }
+
+  async kill() {
+    this.process.kill("SIGKILL");
+    await once(this.process, "close");
+  }
+
+  /// Sends one command and returns the first bytes of its reply.
+  async send(...words) {
+    const socket = connect(this.port, "127.0.0.1");
+    try {
+      await once(socket, "connect");
+      socket.write(words.join(" ") + "\r\n");
+      const [bytes] = await once(socket, "data");
+      return bytes.toString();
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+/// By name: how it begins and ends.
+export const kTroubles = {
+  killed: { begin: (redis) => redis.kill(), end: (redis) => redis.start() },
+  stopped: { begin: (redis) => redis.process.kill("SIGSTOP"), end: (redis) => redis.process.kill("SIGCONT") },
+  full: { begin: (redis) => redis.send("CONFIG", "SET", "maxmemory", "1"), end: (redis) => redis.send("CONFIG", "SET", "maxmemory", "0") },
+};
