@@ -95,9 +95,8 @@ KeySource::~KeySource() {
 void KeySource::stop() {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
     waiters_.clear();
-    if (poster_ != nullptr) poster_->cancel();
+    stop_.request_stop();
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -132,7 +131,7 @@ bool KeySource::refresh() {
 
 bool KeySource::wait(std::function<void()> wake) {
   const std::lock_guard lock(mutex_);
-  if (!is_reading_ || stopping_ || waiters_.size() >= kWaitersMax) return false;
+  if (!is_reading_ || stop_.stop_requested() || waiters_.size() >= kWaitersMax) return false;
   waiters_.push_back(std::move(wake));
   return true;
 }
@@ -162,17 +161,11 @@ Result<KeySource::Fetched> KeySource::fetch_url(const std::string& url, Clock::t
   ref.port = endpoint.port;
   ref.tls = endpoint.tls;
   ref.tls_ca_path = origin_.tls_ca_path;
-  auto made = std::make_unique<upstream::Poster>(ref, kFetchLimit);
-  upstream::Poster& poster = *made;
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return fail(Code::kCancelled, "the router stops");
-    poster_.swap(made);  // the one before ends without the lock
-  }
+  poster_ = std::make_unique<upstream::Poster>(ref, kFetchLimit);
   const size_t slash = url.find('/', url.find("://") + 3);
   const std::string target = slash == std::string::npos ? "/" : url.substr(slash);
   const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
-  auto reply = poster.get(target, std::max(left, 0ms), kKeySetBytesMax);
+  auto reply = poster_->get(target, std::max(left, 0ms), kKeySetBytesMax, stop_.get_token());
   if (!reply) return fail(reply.error().code, "{}: {}", url, reply.error().message);
   if (reply->status != 200)
     return fail(Code::kUpstream, "{}: it returned status {}, expected 200", url, reply->status);
@@ -215,7 +208,7 @@ std::chrono::milliseconds KeySource::read() {
   std::string before;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return next;
+    if (stop_.stop_requested()) return next;
     before = std::exchange(trouble_, trouble);
   }
   if (before.empty() != trouble.empty()) {
@@ -230,7 +223,7 @@ std::chrono::milliseconds KeySource::read() {
 
 void KeySource::follow() {
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  while (!stop_.stop_requested()) {
     is_reading_ = true;
     is_requested_ = false;
     lock.unlock();
@@ -240,11 +233,10 @@ void KeySource::follow() {
     for (const auto& each : std::exchange(waiters_, {})) each();
     // A name server that does not answer holds up the poster's end. Requests need the lock, so they
     // must not wait for that.
-    auto used = std::move(poster_);
     lock.unlock();
-    used.reset();
+    poster_.reset();
     lock.lock();
-    wake_.wait_for(lock, next, [this] { return stopping_ || is_requested_; });
+    wake_.wait_for(lock, next, [this] { return stop_.stop_requested() || is_requested_; });
   }
 }
 

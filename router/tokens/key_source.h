@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,6 +88,8 @@ class KeySource {
   const KeyOrigin origin_;
   std::chrono::milliseconds retry_;
 
+  std::unique_ptr<upstream::Poster> poster_;  // only for the thread
+
   mutable std::mutex mutex_;  // guards the rest
   std::shared_ptr<const KeySet> keys_;
   std::string text_;  // of the keys
@@ -96,9 +99,8 @@ class KeySource {
   std::string trouble_;
   bool is_reading_ = true;
   bool is_requested_ = false;
-  bool stopping_ = false;
   std::vector<std::function<void()>> waiters_;
-  std::unique_ptr<upstream::Poster> poster_;  // of the request in progress
+  std::stop_source stop_;
   std::condition_variable wake_;
   std::thread thread_;
 };

@@ -35,8 +35,6 @@ struct Poster::Impl {
   std::chrono::milliseconds limit;
   std::string name;
   HttpBackend backend;
-  http::Interrupt* interrupt = nullptr;  // of the exchange in progress
-  bool is_cancelled = false;
 
   Impl(const config::BackendRef& to, const config::HttpLimits& limits,
        std::chrono::milliseconds within, std::optional<std::string> api_key)
@@ -67,17 +65,10 @@ Result<PostReply> Poster::ask(std::string_view target, std::string_view type, st
 }
 
 Result<PostReply> Poster::get(std::string_view target, std::chrono::milliseconds limit,
-                              size_t bytes_max) {
+                              size_t bytes_max, const std::stop_token& stop) {
   http::Headers headers;
   headers.add("Accept", "application/json");
-  return exchange("GET", target, headers, {}, limit, bytes_max, {});
-}
-
-void Poster::cancel() {
-  http::asio::post(impl_->loop, [impl = impl_.get()] {
-    impl->is_cancelled = true;
-    if (impl->interrupt != nullptr) impl->interrupt->raise(Code::kCancelled);
-  });
+  return exchange("GET", target, headers, {}, limit, bytes_max, stop);
 }
 
 Result<PostReply> Poster::exchange(std::string_view method, std::string_view target,
@@ -94,8 +85,6 @@ Result<PostReply> Poster::exchange(std::string_view method, std::string_view tar
     if (failure) result = fail(Code::kInternal, "the exchange failed");
     outcome = std::move(result);
   };
-  impl_->interrupt = &interrupt;
-  if (impl_->is_cancelled) interrupt.raise(Code::kCancelled);
   http::asio::co_spawn(impl_->loop, call_whole(impl_->backend, call, bytes_max), ended);
   const std::stop_callback wake(stop, [this] { http::asio::post(impl_->loop, [] {}); });
   impl_->loop.restart();
@@ -106,7 +95,6 @@ Result<PostReply> Poster::exchange(std::string_view method, std::string_view tar
   }
   if (!outcome) interrupt.raise(stop.stop_requested() ? Code::kCancelled : Code::kDeadline);
   while (!outcome) impl_->loop.run_one();
-  impl_->interrupt = nullptr;
   return *std::move(outcome);
 }
 

@@ -23,7 +23,7 @@ struct PostReply {
   http::Headers headers;
 };
 
-/// Not thread-safe, except for cancel(): one thread at a time.
+/// Not thread-safe: one thread at a time.
 class Poster {
  public:
   /// `limit` bounds a whole exchange. The name of `to` is the request ID, and `api_key` is sent in
@@ -41,10 +41,8 @@ class Poster {
                         std::chrono::milliseconds limit, size_t bytes_max,
                         const std::stop_token& stop = {});
   /// The same with a GET.
-  Result<PostReply> get(std::string_view target, std::chrono::milliseconds limit, size_t bytes_max);
-
-  /// Ends the request in progress and refuses later ones with kCancelled. Any thread may call it.
-  void cancel();
+  Result<PostReply> get(std::string_view target, std::chrono::milliseconds limit, size_t bytes_max,
+                        const std::stop_token& stop = {});
 
  private:
   Result<PostReply> exchange(std::string_view method, std::string_view target,
