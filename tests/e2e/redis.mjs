@@ -1,19 +1,11 @@
 // A real redis-server for tests, and what may happen to it.
 
-import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { freePorts } from "./daemon.mjs";
-
-const kNoticedMsMax = 30_000; // for a busy machine
-
-export async function until(holds, what = "the change") {
-  for (const end = Date.now() + kNoticedMsMax; Date.now() < end; await pause(10)) if (await holds()) return;
-  assert.fail(`${what} did not come`);
-}
+import { until } from "./until.mjs";
 
 export class Redis {
   /// The reason to skip a test, or false.

@@ -9,8 +9,9 @@ import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { Daemon } from "./daemon.mjs";
-import { Redis, kTroubles, until } from "./redis.mjs";
+import { Redis, kTroubles } from "./redis.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 const kSkip = Redis.missing();
 const kUsage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 }; // 1.25 dollars
@@ -70,6 +71,7 @@ async function ask(daemon, key, status = undefined) {
   });
   const body = await answer.json();
   if (status !== undefined) assert.equal(answer.status, status, JSON.stringify(body));
+  if (answer.status === 200) daemon.paid = (daemon.paid ?? 0) + 1;
   return { status: answer.status, code: body.error?.code, budget: answer.headers.get("x-vsr-budget") };
 }
 
@@ -83,8 +85,16 @@ const all = (routers, name, holds) => until(async () => (await Promise.all(route
 const works = (value) => all(daemons, "works", (each) => each === value);
 const kSucceeded = 'exchanges_total{result="succeeded"}';
 
-/// Waits until every router has reported what it counted, and has learnt what the others reported.
+/// The requests that a router has recorded, which it does after their replies.
+async function recorded(daemon) {
+  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line.startsWith("llm_model_requests_total{") && line.includes('status="200"'));
+  return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+/// Waits until every router has counted and reported its requests, and has learnt what the others reported.
 async function settle() {
+  for (const daemon of daemons) await until(async () => (await recorded(daemon)) >= (daemon.paid ?? 0), "the record");
   await all(daemons, "unreported", (each) => each === 0);
   for (const daemon of daemons) {
     const before = await metric(daemon, kSucceeded);

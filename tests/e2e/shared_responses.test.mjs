@@ -9,8 +9,9 @@ import { after, before, test } from "node:test";
 import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
-import { Redis, kTroubles, until } from "./redis.mjs";
+import { Redis, kTroubles } from "./redis.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 const kSkip = Redis.missing();
 const kKills = Number(process.env.SIGNALBOX_KILLS ?? 5);
