@@ -36,10 +36,11 @@ export class Visit {
     await this.page.locator(`main[data-page="${page}"] h1, h1:text("Sign in")`).first().waitFor();
   }
 
-  /// Returns what axe rates as serious or worse: "rule: selector".
-  async serious() {
+  /// Returns what axe rates as serious or worse: "rule: selector". `rules`: only these.
+  async serious(rules) {
     await this.page.evaluate(kAxe);
-    const found = await this.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    const options = { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) };
+    const found = await this.page.evaluate((options) => window.axe.run(document, options), options);
     return found.violations
       .filter((each) => ["serious", "critical"].includes(each.impact))
       .flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.target} (${node.failureSummary})`));

@@ -1,6 +1,8 @@
 // A router with everything that the dashboard shows: two models with several servers, of which one is broken, keys,
 // budgets, prices, shadows, an audit log, and recorded requests. Model servers are scripts on this machine.
 
+import { setTimeout as pause } from "node:timers/promises";
+
 import { Daemon } from "../e2e/daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "../e2e/upstream.mjs";
 
@@ -76,7 +78,10 @@ export class Demo {
     demo.upstreams = { good: await ScriptedUpstream.start(), cheap: await ScriptedUpstream.start(), broken: await ScriptedUpstream.start() };
     const answers = (content) => (asked) => (asked.stream ? streamed([{ content }], "stop", kUsage) : completion({ content }, "stop", kUsage));
     demo.upstreams.good.answer = answers(`A long answer. ${kSecret}`);
-    demo.upstreams.cheap.answer = answers(`A long answer. ${kSecret}`);
+    demo.upstreams.cheap.answer = (asked) =>
+      asked.messages.at(-1).content.includes("too much")
+        ? { status: 400, body: { error: { message: "the request is too long" } } }
+        : answers(`A long answer. ${kSecret}`)(asked);
     demo.upstreams.broken.answer = () => ({ status: 500, body: { error: { message: "broken" } } });
     demo.daemon = await Daemon.start(configuration(demo.upstreams, more));
     demo.url = demo.daemon.managementUrl;
@@ -111,12 +116,21 @@ export class Demo {
     await this.ask("ann", `Prove theorem 1 ${kSecret}`); // from the cache
     await this.ask("ann", "Tell me the launch code");
     for (let i = 0; i < 3; ++i) await this.ask("build-bot", `Say hello ${i} ${kSecret}`);
-    await this.ask("kim", `Prove theorem 7 ${kSecret}`);
-    await this.ask("kim", `Prove theorem 8 ${kSecret}`); // beyond the budget
+    for (let i = 0; (await this.ask("kim", `Prove theorem of kim ${i} ${kSecret}`)) !== 429; ++i); // until the budget is spent
+    await this.ask("ann", "Say too much");
     await this.ask("ann", "A breakage, please");
     await this.ask("ann", "Hello", { model: "made-up-model" });
     await this.ask("", "Hello");
     await this.ask("not-a-key", "Hello");
+    await this.#settle();
+  }
+
+  /// Sends requests until the broken server is ejected, and waits until a pair of answers is compared.
+  async #settle() {
+    const json = async (path) => (await fetch(`${this.url}${path}`)).json();
+    const broken = async () => (await json("/api/v1/servers")).models.flatMap((each) => each.servers).find((each) => each.name === "large-broken");
+    for (let i = 0; !(await broken()).ejected; ++i) await this.ask("ann", `Prove lemma ${i}, a theorem`);
+    while (!((await json("/api/v1/spending?by=key")).shadows[0]?.compared > 0)) await pause(50);
   }
 
   async stop() {
