@@ -223,7 +223,7 @@ test("recent decisions can be filtered, and show texts only where these are reco
     await page.waitForFunction(() => [...document.querySelectorAll("table.list tbody tr:not(.detail)")].every((row) => row.textContent.includes("facts")));
     await rows.first().getByRole("button").click();
     await page.getByText("keyword bridge").waitFor();
-    await page.getByRole("button", { name: "Show recorded texts" }).click();
+    await page.getByRole("button", { name: "Show texts and shadows" }).click();
     await page.getByText("No text was recorded").waitFor();
     assert.ok(!(await page.content()).includes(kSecret));
     await accessible(visit);
@@ -232,7 +232,7 @@ test("recent decisions can be filtered, and show texts only where these are reco
     await page.waitForFunction(() => [...document.querySelectorAll("table.list tbody tr:not(.detail)")].every((row) => row.textContent.includes("maths")));
     await rows.first().getByRole("button").click();
     assert.ok(!(await page.content()).includes(kSecret), "a recorded text is shown to nobody who has not asked");
-    await page.getByRole("button", { name: "Show recorded texts" }).click();
+    await page.getByRole("button", { name: "Show texts and shadows" }).click();
     await page.getByText(kSecret).first().waitFor();
     await page.getByRole("button", { name: "Try it again" }).click();
     await page.locator(".sentence", { hasText: "maths" }).waitFor();

@@ -2,11 +2,13 @@
 // budgets, prices, shadows, an audit log, and recorded requests. Model servers are scripts on this machine.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
 import { Daemon } from "../e2e/daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "../e2e/upstream.mjs";
 
 export const kSecret = "marmalade-submarine"; // occurs in prompts and replies, and may appear on no page
+const kModels = fileURLToPath(new URL("../../models", import.meta.url)); // heads of one adapter
 const kUsage = { prompt_tokens: 900, completion_tokens: 120, total_tokens: 1020 };
 
 const configuration = (upstreams, more) => (port, managementPort) => `# Demo
@@ -34,6 +36,10 @@ routing:
       - {name: proof, operator: OR, keywords: [prove, theorem]}
       - {name: forbidden, operator: OR, keywords: [launch code]}
       - {name: broken, operator: OR, keywords: [breakage]}
+      - {name: contract, operator: OR, keywords: [contract]}
+    domains: [{name: law}]
+    fact_check: [{name: needs_fact_check}]
+    user_feedbacks: [{name: wrong_answer}]
     pii: [{name: personal, threshold: 0.8}]
   decisions:
     - name: forbidden
@@ -49,6 +55,16 @@ routing:
         - {type: response_cache, configuration: {mode: exact}}
         - type: shadow_dispatch
           configuration: {sample_rate: 1, arms: [{model: small, timeout: 30s}], comparison: {similarity_threshold: 0.8}}
+    - name: contracts
+      priority: 180
+      rules:
+        operator: AND
+        conditions:
+          - {type: keyword, name: contract}
+          - {type: domain, name: law}
+          - {type: fact_check, name: needs_fact_check}
+          - {operator: NOT, conditions: [{type: user_feedback, name: wrong_answer}]}
+      modelRefs: [{model: large}]
     - name: breakage
       priority: 150
       rules: {type: keyword, name: broken}
@@ -69,7 +85,11 @@ global:
     router_replay: {enabled: true}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}${more}}
   model_catalog:
-    system: {pii_classifier: ""}
+    system:
+      pii_classifier: ""
+      domain_classifier: ${kModels}/signals/domain
+      fact_check_classifier: ${kModels}/signals/fact-check
+      feedback_detector: ${kModels}/signals/feedback
 `;
 
 export class Demo {
@@ -83,7 +103,10 @@ export class Demo {
         ? { status: 400, body: { error: { message: "the request is too long" } } }
         : answers(`A long answer. ${kSecret}`)(asked);
     demo.upstreams.broken.answer = () => ({ status: 500, body: { error: { message: "broken" } } });
-    demo.daemon = await Daemon.start(configuration(demo.upstreams, more));
+    demo.daemon = await Daemon.start(configuration(demo.upstreams, more)).catch(async (error) => {
+      await demo.stop();
+      throw error;
+    });
     demo.url = demo.daemon.managementUrl;
     demo.keys = {};
     return demo;
@@ -115,6 +138,7 @@ export class Demo {
     for (let i = 0; i < 4; ++i) await this.ask("ann", `Prove theorem ${i} ${kSecret}`);
     await this.ask("ann", `Prove theorem 1 ${kSecret}`); // from the cache
     await this.ask("ann", "Tell me the launch code");
+    await this.ask("ann", "In which year did the French law on contracts change? Is a contract valid without a signature?");
     for (let i = 0; i < 3; ++i) await this.ask("build-bot", `Say hello ${i} ${kSecret}`);
     for (let i = 0; (await this.ask("kim", `Prove theorem of kim ${i} ${kSecret}`)) !== 429; ++i); // until the budget is spent
     await this.ask("ann", "Say too much");

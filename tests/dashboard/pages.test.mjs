@@ -159,6 +159,28 @@ test("spending is shown against budgets, and a key is added, shown once and revo
   });
 });
 
+test("each model's head has its own labels", async () => {
+  await visiting("models", async (page) => {
+    await row(page, "Models", "domain classifier", "14 labels").getByText("14 labels").click();
+    await row(page, "Models", "domain classifier").getByText("biology, business, chemistry").waitFor();
+    await row(page, "Models", "fact check classifier", "2 labels").waitFor();
+    await row(page, "Models", "user feedback classifier", "4 labels").waitFor();
+    await row(page, "Models", "fact check classifier").getByText("with domain classifier").waitFor(); // one model in memory
+  });
+});
+
+test("priorities are named, and a decision without conditions has no confidence of 0", async () => {
+  await visiting("try", async (page) => {
+    await page.getByText("priority 200").waitFor();
+    await page.getByLabel("Prompt").fill("Say hello");
+    await page.getByRole("button", { name: "Explain" }).click();
+    const answer = page.getByRole("region", { name: "Answer" });
+    await answer.getByText("everything-else").waitFor();
+    assert.ok(!(await answer.innerText()).includes("Confidence"));
+    await page.getByText("chosen: it matches every request").waitFor();
+  });
+});
+
 test("what a cheaper model would save is said in a sentence", async () => {
   await visiting("shadows", async (page) => {
     const result = page.getByRole("list", { name: "Results" }).getByRole("listitem").filter({ hasText: "maths" });

@@ -146,6 +146,15 @@ export interface Record_ {
   signals?: Record<string, string[]>;
   request_body?: string;
   response_body?: string;
+  shadows?: {
+    model: string;
+    outcome: string;
+    ms: number;
+    similarity?: number;
+    prompt_tokens?: number;
+    completion_tokens?: number;
+    response?: string;
+  }[];
   key?: string;
   user?: string;
   currency?: string;

@@ -45,16 +45,14 @@ function Texts({ record }: { record: Record_ }) {
     }
   };
   if (error) return <Notice kind="bad">{error}</Notice>;
-  if (!whole) return <button onClick={() => void show()}>Show recorded texts</button>;
-  if (!whole.request_body && !whole.response_body) {
-    return (
-      <p class="muted">
-        No text was recorded. A decision's plugin <code>router_replay</code> with <code>capture_request_body</code> records it.
-      </p>
-    );
-  }
+  if (!whole) return <button onClick={() => void show()}>Show texts and shadows</button>;
   return (
     <>
+      {!whole.request_body && !whole.response_body && (
+        <p class="muted">
+          No text was recorded. A decision's plugin <code>router_replay</code> with <code>capture_request_body</code> records it.
+        </p>
+      )}
       {whole.request_body && (
         <div class="stack tight">
           <div class="head">
@@ -77,6 +75,21 @@ function Texts({ record }: { record: Record_ }) {
           </pre>
         </div>
       )}
+      {(whole.shadows ?? []).map((shadow) => (
+        <div class="stack tight">
+          <h3>Shadow: {shadow.model}</h3>
+          <p>
+            {shadow.outcome.replaceAll("_", " ")}
+            {shadow.similarity !== undefined && `, similarity ${shadow.similarity.toFixed(3)}`}, {ms(shadow.ms)}
+            {shadow.prompt_tokens !== undefined && `, ${shadow.prompt_tokens} + ${shadow.completion_tokens} tokens`}
+          </p>
+          {shadow.response && (
+            <pre class="code" tabindex={0}>
+              {shadow.response}
+            </pre>
+          )}
+        </div>
+      ))}
     </>
   );
 }

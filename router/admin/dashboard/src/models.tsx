@@ -11,6 +11,12 @@ interface Info {
   system: { version: string; architecture: string; memory_usage: string; tier?: string; dtype?: string };
 }
 
+/// The labels of a head. Those of tokens are the types that they mark: "B-AGE" and "I-AGE" are one, and "O" is none.
+const labelsOf = (model: Model) =>
+  model.type !== "pii"
+    ? (model.categories ?? [])
+    : [...new Set((model.categories ?? []).map((each) => each.replace(/^[BIES]-/, "")))].filter((each) => each !== "O");
+
 export function Models() {
   const [info, setInfo] = useState<Info | null>(null);
   const [error, setError] = useState("");
@@ -51,6 +57,7 @@ export function Models() {
       {info && info.models.length > 0 && (
         <List label="Models" columns={["Model", "State", "Shape", "#Files", "#Memory", "#Passes", "#p50", "#p95"]}>
               {info.models.map((model) => {
+                const labels = labelsOf(model);
                 const timed = model.latency && model.latency.passes > 0 ? model.latency : null;
                 return (
                   <tr>
@@ -58,10 +65,10 @@ export function Models() {
                       {model.name.replaceAll("_", " ")}
                       <span class="aside path">{model.model_path || "not configured"}</span>
                       {model.trunk && model.trunk !== model.model_path && <span class="aside path">on {model.trunk}</span>}
-                      {(model.categories?.length ?? 0) > 0 && (
+                      {labels.length > 0 && (
                         <details>
-                          <summary>{count(model.categories!.length, "label")}</summary>
-                          <span class="muted">{model.categories!.join(", ")}</span>
+                          <summary>{count(labels.length, "label")}</summary>
+                          <span class="muted">{labels.join(", ")}</span>
                         </details>
                       )}
                     </th>
