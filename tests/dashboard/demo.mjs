@@ -5,13 +5,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { Daemon } from "../e2e/daemon.mjs";
+import { Issuer } from "../e2e/issuer.mjs";
 import { ScriptedUpstream, completion, streamed } from "../e2e/upstream.mjs";
 
 export const kSecret = "marmalade-submarine"; // occurs in prompts and replies, and may appear on no page
 const kModels = fileURLToPath(new URL("../../models", import.meta.url)); // heads of one adapter
 const kUsage = { prompt_tokens: 900, completion_tokens: 120, total_tokens: 1020 };
 
-const configuration = (upstreams, more) => (port, managementPort) => `# Demo
+const configuration = (upstreams, issuer, more) => (port, managementPort) => `# Demo
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -74,7 +75,11 @@ routing:
       rules: {operator: AND, conditions: []}
       modelRefs: [{model: small}]
 global:
-  access: {keys_file: keys.json}
+  access:
+    keys_file: keys.json
+    tokens:
+      - {name: login, issuer: "${issuer}", audiences: [signalbox], groups: [{name: interns, models: [small]}, {name: "*"}]}
+      - {name: away, issuer: "http://127.0.0.1:9", audiences: [signalbox], prefix: "away/"}
   spending:
     budgets:
       - {name: research-month, by: group, of: research, amount: 50, per: month}
@@ -103,7 +108,8 @@ export class Demo {
         ? { status: 400, body: { error: { message: "the request is too long" } } }
         : answers(`A long answer. ${kSecret}`)(asked);
     demo.upstreams.broken.answer = () => ({ status: 500, body: { error: { message: "broken" } } });
-    demo.daemon = await Daemon.start(configuration(demo.upstreams, more)).catch(async (error) => {
+    demo.issuer = await Issuer.start();
+    demo.daemon = await Daemon.start(configuration(demo.upstreams, demo.issuer.url, more)).catch(async (error) => {
       await demo.stop();
       throw error;
     });
@@ -159,6 +165,7 @@ export class Demo {
 
   async stop() {
     await this.daemon?.stop();
+    await this.issuer.down();
     for (const each of Object.values(this.upstreams)) await each.stop();
   }
 }

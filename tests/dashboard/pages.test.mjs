@@ -134,6 +134,9 @@ test("spending is shown against budgets, and a key is added, shown once and revo
     await page.getByRole("button", { name: "By model" }).click();
     await row(page, "Spending", "large", "USD").waitFor();
 
+    await row(page, "Issuers of tokens", "login", "known", "interns: small").waitFor();
+    await row(page, "Issuers of tokens", "away", "not available").waitFor();
+
     await page.getByText("Add a key").click();
     const form = page.getByRole("form", { name: "New key" });
     await form.getByLabel("Name", { exact: true }).fill("ann");
