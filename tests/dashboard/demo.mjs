@@ -78,7 +78,7 @@ global:
   access:
     keys_file: keys.json
     tokens:
-      - {name: login, issuer: "${issuer}", audiences: [signalbox], groups: [{name: interns, models: [small]}, {name: "*"}]}
+      - {name: login, issuer: "${issuer}", audiences: [signalbox], prefix: "login/", groups: [{name: interns, models: [small]}, {name: "*"}]}
       - {name: away, issuer: "http://127.0.0.1:9", audiences: [signalbox], prefix: "away/"}
   spending:
     budgets:
