@@ -73,7 +73,12 @@ function Spent() {
   const [by, setBy] = useState<(typeof kBy)[number]>("key");
   const [period, setPeriod] = useState<Period>("this month");
   const { data, error, missing } = usePolled<Spending>(`/api/v1/spending?by=${by}${period === "ever" ? "" : `&since=${since(period)}`}`, 5000);
-  const lines = [...(data?.lines ?? [])].sort((a, b) => (b.cost ?? 0) - (a.cost ?? 0));
+  // Who has spent most comes first, and lines of one name stay together.
+  const most = new Map<unknown, number>();
+  for (const line of data?.lines ?? []) most.set(line[by], Math.max(most.get(line[by]) ?? 0, line.cost ?? 0));
+  const lines = [...(data?.lines ?? [])].sort(
+    (a, b) => most.get(b[by])! - most.get(a[by])! || String(a[by]).localeCompare(String(b[by])) || (b.cost ?? 0) - (a.cost ?? 0),
+  );
   if (missing) {
     return (
       <Empty title="Spending is not counted" yaml={"global:\n  spending: {}"}>

@@ -72,9 +72,9 @@ export const stateWords: Record<State, string> = {
   unknown: "not known",
 };
 
-/// "0.0123 USD". Amounts below one keep two digits that count.
+/// "1.50 USD", "0.012 USD": small amounts have two digits that count.
 export function money(value: number, currency: string): string {
-  const large = Math.abs(value) >= 1;
+  const large = Math.abs(value) >= 0.1;
   const text = value.toLocaleString("en", large ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
   return `${text}\u00a0${currency}`;
 }
