@@ -31,7 +31,7 @@ export function tokensOf(line: string): Token[] {
       }
     }
     // A whole word or the blanks before the next one, so that no pattern begins within a word.
-    found ??= { kind: "plain", text: /^(\s+|[\w.$/@-]+|.)/su.exec(line.slice(at))![0] };
+    found ??= { kind: "plain", text: /^(\s+|[\w.$/@'-]+|.)/su.exec(line.slice(at))![0] };
     const last = out.at(-1);
     if (found.kind === "plain" && last?.kind === "plain") last.text += found.text;
     else out.push(found);
