@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
 import { Daemon, freePorts } from "./daemon.mjs";
+import { until } from "./until.mjs";
 
 // A server that counts tokens as Anthropic's does.
 const counter = createServer((request, reply) => {
@@ -116,9 +116,9 @@ test("tokens of streams count that say nothing of usage, or that are left", asyn
       model: "auto",
       stream: true,
       messages: [{ role: "user", content: "Hello there, and a few words more" }],
-    });
+    }, { headers: { "x-request-id": `stream-${user}` } });
     for await (const piece of stream) if (piece && leaves) break;
-    await pause(200);
+    await until(() => daemon.log.includes(`"request_id":"stream-${user}"`));
     await assert.rejects(ask(client), (error) => error.status === 429 && /tokens/.test(error.message), user);
   }
 });

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 
 import { Daemon } from "./daemon.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 const kMark = "\n[... text left out ...]\n";
 const kAnswer = "The mast broke in the storm off Cape Horn.";
@@ -79,9 +80,9 @@ test("a chat completion's earlier results are shortened, and nothing else", asyn
   assert.equal(answer.headers.get("x-vsr-context-compression"), "shortened");
   const saved = Number(answer.headers.get("x-vsr-context-tokens-saved"));
   assert.ok(Math.abs(saved - (kLog.length - upstream.asked.messages[3].content.length) / 4) < 60, `${saved}`);
-  const metrics = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  assert.match(metrics, /signalbox_context_compression_total\{outcome="shortened"\} 1/);
-  assert.match(metrics, new RegExp(`signalbox_context_tokens_saved_total ${saved}`));
+  const metrics = async () => (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  await until(async () => (await metrics()).includes('signalbox_context_compression_total{outcome="shortened"} 1'));
+  assert.match(await metrics(), new RegExp(`signalbox_context_tokens_saved_total ${saved}`));
   assert.ok(!daemon.log.includes("voyage"), "the log must not have text of requests");
 });
 

@@ -10,6 +10,7 @@ import { after, before, test } from "node:test";
 import OpenAI, { toFile } from "openai";
 
 import { Daemon, freePorts } from "./daemon.mjs";
+import { until } from "./until.mjs";
 
 const kBodyBytesMax = 65_536;
 const kSound = Buffer.from(Array.from({ length: 5_000 }, (_, i) => (i * 7) % 256)); // every byte occurs
@@ -510,7 +511,11 @@ test("what the server reports is counted", async () => {
   await ask("/v1/rerank", { model: "reranker", query: "q", documents: ["x"] });
   await ask("/v1/images/generations", { model: "painter", prompt: "p" });
   await ask("/v1/audio/speech", { model: "voice", input: "x".repeat(4_000), voice: "alloy" });
-  const rows = await spent();
+  const counted = ["reranker", "painter", "voice"];
+  const rows = await until(async () => {
+    const found = await spent();
+    return counted.every((model) => found[model]) && found;
+  });
   assert.equal(rows.reranker.prompt_tokens, 21);
   assert.equal(rows.painter.prompt_tokens, 5);
   assert.equal(rows.painter.completion_tokens, 100);

@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import Anthropic from "@anthropic-ai/sdk";
 import * as grpc from "@grpc/grpc-js";
@@ -17,9 +16,9 @@ import { parse } from "yaml";
 import { Daemon, freePorts } from "./daemon.mjs";
 import { Envoy, faultsOf, head, Processor } from "./envoy.mjs";
 import { RepeatingUpstream, ScriptedUpstream, streamed } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 const kService = "envoy.service.ext_proc.v3.ExternalProcessor";
-const kWaitMsMax = 20_000;
 const { INVALID_ARGUMENT, FAILED_PRECONDITION, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, CANCELLED, OK } = grpc.status;
 
 const configuration = (envoyPort, extra = "") => (port, managementPort) => `
@@ -95,11 +94,6 @@ after(async () => {
   await scripted?.stop();
   await daemon?.stop();
 });
-
-async function eventually(holds, what) {
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) if (await holds()) return;
-  assert.fail(`${what} never came true`);
-}
 
 const openai = (envoy) => new OpenAI({ apiKey: "unused", baseURL: `${envoy.url}/v1`, maxRetries: 0 });
 const asked = (said, more = {}) => ({ model: "auto", messages: [{ role: "user", content: said }], ...more });
@@ -229,9 +223,9 @@ test("numbers and log lines are those of HTTP", async () => {
   };
   const before = await count();
   await openai(buffered).chat.completions.create(asked("count me"), { headers: { "x-request-id": "counted-1" } });
-  await eventually(async () => (await count()) === before + 1, "one more request");
+  await until(async () => (await count()) === before + 1, "one more request");
   const line = /"request_id":"counted-1".*"status":200,"response_path":"upstream".*"selected_model":"repeat"/;
-  await eventually(() => line.test(daemon.log), "a line in the log");
+  await until(() => line.test(daemon.log), "a line in the log");
   assert.ok(!daemon.log.includes("count me"));
 });
 
@@ -354,7 +348,7 @@ test("who leaves is forgotten, wherever he was", async () => {
     streams.push(early);
   }
   for (const stream of streams) assert.equal((await stream.cancel()).code, CANCELLED);
-  await eventually(() => daemon.log.match(/"error":"cancellation"/g)?.length >= 10, "that all are gone");
+  await until(() => daemon.log.match(/"error":"cancellation"/g)?.length >= 10, "that all are gone");
   (await begun("say this")).stream.end();
 });
 
@@ -369,11 +363,11 @@ test("a reply that has to be changed and of which nothing comes is no success", 
   const { code, details } = await (await begin("unseen")).end();
   assert.equal(code, FAILED_PRECONDITION);
   assert.match(details, /response_body_mode must not be NONE/);
-  await eventually(() => /"request_id":"unseen".*Envoy sent no body/.test(daemon.log), "a line in the log");
-  await eventually(() => /refused a stream: a response that must be inspected came without a body/.test(daemon.log), "the reason in the log");
+  await until(() => /"request_id":"unseen".*Envoy sent no body/.test(daemon.log), "a line in the log");
+  await until(() => /refused a stream: a response that must be inspected came without a body/.test(daemon.log), "the reason in the log");
   for (let i = 0; i < 10; ++i) await (await begin(`left-${i}`)).cancel();
   for (let i = 0; i < 10; ++i)
-    await eventually(() => new RegExp(`"request_id":"left-${i}".*"error":"cancellation"`).test(daemon.log), `the end of left-${i}`);
+    await until(() => new RegExp(`"request_id":"left-${i}".*"error":"cancellation"`).test(daemon.log), `the end of left-${i}`);
 });
 
 test("there is room for so many streams and no more", async () => {
@@ -382,7 +376,7 @@ test("there is room for so many streams and no more", async () => {
   const refused = (await Promise.all(answers)).filter((answer) => answer.over?.code === RESOURCE_EXHAUSTED);
   assert.ok(refused.length >= 20 && refused.length < 60, `${refused.length} of 60 were refused`);
   await Promise.all(streams.map((stream) => stream.cancel()));
-  await eventually(async () => {
+  await until(async () => {
     const stream = processor.open();
     const answer = await stream.ask({ request_headers: head(kHead) });
     stream.cancel();
@@ -427,7 +421,7 @@ test("health by gRPC, and a stream in flight outlives the end of the daemon", as
   assert.ok((await stream.ask(json(asked("say this", { stream: true })))).request_body);
   await stream.ask({ response_headers: head({ ":status": "200", "content-type": "text/event-stream" }) });
   const stopped = ending.stop();
-  await eventually(() => seen.at(-1) === "NOT_SERVING", "NOT_SERVING");
+  await until(() => seen.at(-1) === "NOT_SERVING", "NOT_SERVING");
   assert.deepEqual(seen, ["SERVING", "NOT_SERVING"]);
   const event = 'data: {"choices":[{"index":0,"delta":{"content":"still"}}]}\n\n';
   assert.ok((await stream.ask({ response_body: { body: Buffer.from(event) } })).response_body);
@@ -435,7 +429,7 @@ test("health by gRPC, and a stream in flight outlives the end of the daemon", as
   assert.equal((await stream.end()).code, OK);
   watch.cancel();
   await stopped;
-  assert.match(ending.log, /"status":200,"response_path":"upstream","stream":true/);
+  await until(() => ending.log.includes('"status":200,"response_path":"upstream","stream":true'));
   there.close();
   health.close();
 });

@@ -3,15 +3,14 @@
 
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
 import { deployed } from "./deployed.mjs";
 import { Dynamo, LlamaCpp, ProductionStack, Vllm } from "./serving.mjs";
+import { until } from "./until.mjs";
 
-const kWaitMsMax = 20_000;
 const kAnswer = "It follows at once.";
 
 let running;
@@ -42,13 +41,8 @@ const metric = async (daemon, name) => {
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 };
 
-const becomes = async (what, isTrue) => {
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) if (await isTrue()) return;
-  assert.fail(what);
-};
-
 // Waits until a metric has a value. A reply is counted after it was sent, so the client may see the reply first.
-const counts = (daemon, name, wanted) => becomes(`${name} is not ${wanted}`, async () => (await metric(daemon, name)) === wanted);
+const counts = (daemon, name, wanted) => until(async () => (await metric(daemon, name)) === wanted, `${name} is ${wanted}`);
 
 // Valid JSON that no client library writes: unusual key order, white space, escapes, big numbers, empty objects.
 const kOdd = `{ "stream":true,"messages" :[{"role":"system","content":"You are \\u00e4 \\ud83d\\ude00 <b>&amp;"},\t{"content":[{"type":"text",
@@ -198,7 +192,7 @@ test("vLLM: its own fields pass both ways, its errors come back, a prompt finds 
   const first = await asker();
   for (let i = 0; i < 4; ++i) assert.equal(await asker(), first);
   servers[first].healthy = false;
-  await becomes("a sick server was asked for ever", async () => (await asker()) !== first);
+  await until(async () => (await asker()) !== first, "the sick server is left alone");
 });
 
 test("llama.cpp: a server that loads its model is left out, its comments, timings and usage pass", async () => {
@@ -211,17 +205,17 @@ test("llama.cpp: a server that loads its model is left out, its comments, timing
   const client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
   const asked = { model: "auto", messages: [{ role: "user", content: "hello" }] };
   let answered = 0;
-  await becomes("a loading server was asked for ever", async () => {
+  await until(async () => {
     const before = servers[0].calls.length;
     for (let i = 0; i < 4; ++i) await client.chat.completions.create(asked).then(() => ++answered, () => {});
     return servers[0].calls.length === before;
-  });
+  }, "the loading server is left alone");
   servers[0].healthy = true;
-  await becomes("a server that is ready was never asked", async () => {
+  await until(async () => {
     const before = servers[0].calls.length;
     for (let i = 0; i < 4; ++i, ++answered) await client.chat.completions.create(asked);
     return servers[0].calls.length > before;
-  });
+  }, "the ready server is called");
 
   const own = `"cache_prompt":true,"id_slot":0,"n_predict":64,"grammar":"root ::= \\"yes\\" | \\"no\\"","samplers":["top_k","min_p"],"timings_per_token":true,"return_progress":true`;
   const sent = `{"messages":[{"role":"user","content":"hello"}],"model":"auto",${own},"stream":true}`;

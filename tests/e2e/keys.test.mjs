@@ -5,15 +5,14 @@ import { execFileSync } from "node:child_process";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
-const kNoticedMsMax = 30_000; // a changed file is noticed within a second; the rest is for a busy machine
 
 let upstream;
 let daemon;
@@ -82,11 +81,6 @@ async function make(name, ...options) {
   assert.match(key, /^sb-[\w-]{43}$/);
   await until(async () => (await listed(key)).status === 200);
   return key;
-}
-
-async function until(holds) {
-  for (const end = Date.now() + kNoticedMsMax; Date.now() < end; await pause(20)) if (await holds()) return;
-  assert.fail("the router has not noticed the change");
 }
 
 // Beyond sixty failures a minute, which waiting may cause, a refusal is 429.

@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { appendFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { Daemon } from "./daemon.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 let upstream;
 let daemon;
@@ -115,9 +115,7 @@ async function explain(text, headers = {}, at = daemon) {
 
 /// Reports an outcome. The record is complete a moment after the reply.
 async function report(replay_id, verdict, key, more = {}) {
-  for (const end = Date.now() + 10_000; Date.now() < end; await pause(10)) {
-    if ((await fetch(`${daemon.managementUrl}/v1/router_replay/${replay_id}`)).status === 200) break;
-  }
+  await until(async () => (await fetch(`${daemon.managementUrl}/v1/router_replay/${replay_id}`)).status === 200);
   const answer = await post(`${daemon.managementUrl}/v1/router/outcomes`, { replay_id, target: "model", verdict, ...more }, { "idempotency-key": key });
   return { status: answer.status, ...(await answer.json()) };
 }
@@ -167,7 +165,7 @@ test("a conversation stays on its model where the algorithm would have moved it"
   assert.deepEqual(learning.conversation, { model: "small", decision: "default/firm", turns: 2, switches: 0 });
   assert.deepEqual(learning.protection, { action: "hold_current", reason: "already_best" });
   assert.deepEqual([learning.base, learning.proposal, learning.identity], ["small", "small", "conversation_header"]);
-  assert.match(await metrics(), /signalbox_learning_total\{method="protection",action="hold_current",reason="gain_too_small"\} 1/);
+  await until(async () => /signalbox_learning_total\{method="protection",action="hold_current",reason="gain_too_small"\} 1/.test(await metrics()));
 });
 
 test("a gain above margin and cost moves a conversation", async () => {
@@ -342,7 +340,7 @@ test("a reload keeps conversations and outcomes", async () => {
   const version = async () => (await fetch(`${daemon.managementUrl}/config/router`)).headers.get("etag");
   const before = await version();
   await appendFile(daemon.file, "# changed\n");
-  while ((await version()) === before) await pause(20);
+  await until(async () => (await version()) !== before);
   await whileSmallIsBusy(async () => assert.equal((await ask("firm two", headers)).model, "small"));
   assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged").good_fit, 1);
   await outcomes("DELETE");
@@ -366,7 +364,7 @@ test("outcomes about something else than the model are only recorded", async () 
 
 test("the log warns of outcomes that no record could lead to", async () => {
   const silent = await Daemon.start((...ports) => configuration(kLearning)(...ports).replace("router_replay: {enabled: true}", "router_replay: {enabled: false}"));
-  assert.match(silent.log, /global\.router\.learning\.adaptation: outcomes refer to records of requests, and there are none/);
+  await until(() => silent.log.includes("global.router.learning.adaptation: outcomes refer to records of requests, and there are none"));
   assert.doesNotMatch(daemon.log, /outcomes refer to records/);
   await silent.stop();
 });

@@ -16,10 +16,10 @@ import OpenAI from "openai";
 import { Daemon, freePorts } from "./daemon.mjs";
 import { deployed } from "./deployed.mjs";
 import { tinyLlama } from "./gguf.mjs";
+import { until } from "./until.mjs";
 
 const kProgram = process.env.LLAMA_SERVER ?? "llama-server";
 const kSkip = spawnSync(kProgram, ["--version"]).status !== 0 && `${kProgram} is not installed`;
-const kWaitMsMax = 60_000;
 const kOptions = { max_tokens: 24, temperature: 0, seed: 1 };
 const kMessages = [{ role: "user", content: "Say something, \u00e4 \ud83d\ude00." }];
 
@@ -43,7 +43,7 @@ before(async () => {
   server = spawn(kProgram, ["-m", model, "--port", String(serverPort), "--parallel", "4", "--ctx-size", "2048", "--threads", "1", "--no-webui"]);
   for (const stream of [server.stdout, server.stderr]) stream.setEncoding("utf8").on("data", (text) => (log += text));
   const isReady = async () => (await fetch(`http://127.0.0.1:${serverPort}/health`).catch(() => null))?.status === 200;
-  for (const end = Date.now() + kWaitMsMax; !(await isReady()); await pause(50)) assert.ok(Date.now() < end, log);
+  await until(isReady, () => log);
   direct = new OpenAI({ apiKey: "unused", baseURL: `http://127.0.0.1:${serverPort}/v1`, maxRetries: 0 });
   routed = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
 });
@@ -111,6 +111,6 @@ test("Anthropic's client streams from it, a client that leaves stops it", { skip
   leaving.controller.abort();
   // The server logs the final length of each request's text; without the abort it would exceed 400 tokens.
   const ended = () => log.slice(before).match(/stop processing: n_tokens = (\d+)/);
-  for (const end = Date.now() + kWaitMsMax; !ended(); await pause(20)) assert.ok(Date.now() < end, "it goes on for nobody");
+  await until(ended, "the server stops writing for nobody");
   assert.ok(Number(ended()[1]) < 400, ended()[0]);
 });

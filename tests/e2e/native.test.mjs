@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 
 import { Daemon } from "./daemon.mjs";
 import { ScriptedUpstream } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 const configuration = (upstream) => (port, managementPort) => `
 version: v0.3
@@ -121,8 +122,8 @@ test("a message's stream passes untouched and is metered", async () => {
   upstream.answer = () => ({ events: inPieces(kMessageStream) });
   const reply = await post("/v1/messages", { model: "claude", max_tokens: 9, stream: true, messages: [{ role: "user", content: "x" }] });
   assert.equal(reply.body, kMessageStream);
-  const metrics = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  assert.match(metrics, /^llm_model_prompt_tokens_total\{[^}]*claude[^}]*\} (118|229)$/m);
+  const metrics = async () => (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  await until(async () => /^llm_model_prompt_tokens_total\{[^}]*claude[^}]*\} (118|229)$/m.test(await metrics()));
 });
 
 test("errors of Anthropic's server pass, and ours have its shape", async () => {

@@ -6,14 +6,13 @@ import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
+import { until } from "./until.mjs";
 
 const kModel = resolve("../../models/minilm"); // relative to the folder of tests/e2e/run
-const kWaitMsMax = 20_000;
 
 const configuration = (decision) => (port, managementPort) => `# a remark
 version: v0.3
@@ -57,12 +56,7 @@ const management = async (path, options = {}) => {
   return { status: response.status, etag: response.headers.get("etag"), body: await response.json() };
 };
 
-const becomes = async (wanted) => {
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(50)) {
-    if ((await decision()) === wanted) return;
-  }
-  assert.fail(`the decision never became ${wanted}; the log:\n${daemon.log}`);
-};
+const becomes = (wanted) => until(async () => (await decision()) === wanted, () => `decision ${wanted}; the log:\n${daemon.log}`);
 
 test("a file that an editor replaces serves within a second or so", async () => {
   assert.equal(await decision(), "one");
@@ -70,17 +64,14 @@ test("a file that an editor replaces serves within a second or so", async () => 
   await writeFile(`${daemon.file}.new`, text.replace("name: one", "name: two"));
   await rename(`${daemon.file}.new`, daemon.file);
   await becomes("two");
-  assert.match(daemon.log, /generation 2 is active/);
+  await until(() => daemon.log.includes("generation 2 is active"));
 });
 
 test("SIGHUP reads the file again and ends nothing", async () => {
   const { generation } = (await management("/config/status")).body;
   daemon.process.kill("SIGHUP");
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
-    const status = (await management("/config/status")).body;
-    if (status.generation > generation) return assert.equal(await decision(), "two");
-  }
-  assert.fail(`it was never read; the log:\n${daemon.log}`);
+  await until(async () => (await management("/config/status")).body.generation > generation, () => daemon.log);
+  assert.equal(await decision(), "two");
 });
 
 test("a configuration is read, changed under If-Match and taken back", async () => {

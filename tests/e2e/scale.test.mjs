@@ -16,6 +16,7 @@ import OpenAI from "openai";
 
 import { Daemon, freePorts } from "./daemon.mjs";
 import { deployed, kDeploy } from "./deployed.mjs";
+import { until } from "./until.mjs";
 
 const kPath = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
 const isThere = (program) => spawnSync(program, ["-v"], { env: kPath }).error === undefined;
@@ -24,13 +25,13 @@ const kSkip = missing !== "" && `${missing} not installed`;
 
 const kWorkers = 8; // concurrent requests
 const kGapMs = 15; // between two deltas of a stream, so that streams are interrupted in the middle
-const kWaitMsMax = 20_000;
 
 /// A model server that repeats the last message word by word, and counts requests by x-request-id.
 class Worker {
   static async start() {
     const worker = new Worker();
     worker.calls = [];
+    worker.released = new Promise((done) => (worker.release = done)); // ends what waits for it
     worker.server = createServer((request, response) => worker.#answer(request, response));
     await new Promise((done) => worker.server.listen(0, "127.0.0.1", done));
     worker.port = worker.server.address().port;
@@ -46,7 +47,7 @@ class Worker {
     const said = asked.messages.at(-1).content;
     const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
     const all = (object, choice, more) => JSON.stringify({ id: "c", object, created: 1, model: "m", choices: choice, ...more });
-    if (said.startsWith("slow")) await pause(1_000);
+    if (said.startsWith("slow")) await this.released;
     if (!asked.stream) {
       await pause(kGapMs);
       const message = { role: "assistant", content: said };
@@ -71,13 +72,13 @@ class Worker {
 let log = ""; // of the balancer
 
 async function listens(port) {
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end; await pause(20)) {
+  const connects = async () => {
     const socket = connect(port, "127.0.0.1");
     const open = await new Promise((done) => socket.on("connect", () => done(true)).on("error", () => done(false)));
     socket.destroy();
-    if (open) return;
-  }
-  assert.fail(`nothing listens on ${port}; the balancer said:\n${log}`);
+    return open;
+  };
+  await until(connects, () => `something listens on ${port}; the balancer's log:\n${log}`);
 }
 
 let folder, small, large, redis, redisPort, balancer, haproxy, balancerPort, client;
@@ -187,8 +188,7 @@ function traffic(name) {
     /// Waits for `count` more answers, not counting requests that were in flight at the call.
     more: async (count) => {
       const enough = done.length + kWorkers + count;
-      for (const end = Date.now() + kWaitMsMax; done.length < enough && Date.now() < end; ) await pause(20);
-      assert.ok(done.length >= enough, `${done.length} of ${enough} requests in ${kWaitMsMax} ms`);
+      await until(() => done.length >= enough, () => `${done.length} of ${enough} requests`);
     },
     stop: async () => {
       over = true;
@@ -206,11 +206,9 @@ test("three routers share the work, and answers in Redis", { skip: kSkip }, asyn
   const calls = small.calls.length;
   assert.equal((await ask("first", "What is asked everywhere", false, direct[0])).hit, false);
   for (const [i, stream] of [[1, false], [2, true]]) {
-    const end = Date.now() + kWaitMsMax; // the answer is stored after the client has received it
-    let second;
-    do second = await ask(`again-${i}`, "What is asked everywhere", stream, direct[i]);
-    while (!second.hit && Date.now() < end);
-    assert.equal(second.hit, true);
+    // The answer is stored after the client has received it.
+    const isHit = (answer) => answer.hit && answer;
+    const second = await until(async () => isHit(await ask(`again-${i}`, "What is asked everywhere", stream, direct[i])));
     assert.equal(second.failed, undefined);
   }
   assert.ok(small.calls.length <= calls + 3, "a worker was asked again and again");
@@ -249,10 +247,11 @@ test("what is killed fails only what it had begun to answer", { skip: kSkip }, a
       (error) => error.status,
     );
   });
-  await pause(500);
+  await until(() => small.calls.filter(({ id }) => /^(silent|kept)-/.test(id)).length === 2 * kWorkers, "all are at the worker");
   const { process, exited } = routers[1];
   process.kill("SIGKILL");
   await exited;
+  small.release();
   routers[1].killed = true;
   const dead = performance.now();
   await running.more(30);
@@ -284,7 +283,7 @@ test("one that is added serves, and none notices", { skip: kSkip }, async () => 
   await configure();
   balancer.kill("SIGUSR2");
   const isServing = () => running.done.some((request) => request.by === "router-4");
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end && !isServing(); ) await pause(50);
+  await until(isServing);
   await running.more(30);
   const requests = await running.stop();
   assert.deepEqual(failures(requests), []);

@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, beforeEach, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 
 import { Collector } from "./collector.mjs";
 import { Daemon, freePorts } from "./daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
 const kUsage = { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 };
 const kCostOfLarge = (1000 * 10 + 100 * 20) / 1e6;
@@ -137,13 +137,6 @@ async function shadows(decision, outcome, of = daemon) {
   return line ? Number(line[1]) : 0;
 }
 
-async function until(holds) {
-  for (;;) {
-    const value = await holds();
-    if (value) return value;
-    await pause(10);
-  }
-}
 const seen = (decision, outcome, count = 1) => until(async () => (await shadows(decision, outcome)) >= count);
 
 async function spent(decision) {

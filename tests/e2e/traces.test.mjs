@@ -16,8 +16,8 @@ import OpenAI from "openai";
 import { Collector } from "./collector.mjs";
 import { Daemon, freePorts } from "./daemon.mjs";
 import { completion, streamed } from "./upstream.mjs";
+import { until } from "./until.mjs";
 
-const kWaitMsMax = 20_000;
 const kSecret = "the theorem of Ada";
 const propagator = new W3CTraceContextPropagator();
 const kHeaders = { get: (headers, name) => headers[name], keys: (headers) => Object.keys(headers), set: (headers, name, value) => (headers[name] = value) };
@@ -133,8 +133,8 @@ async function traceOf(content, more = {}, services = 3) {
   span.end();
   const id = span.spanContext().traceId;
   const isThere = () => new Set(collector.of(id).map(({ service }) => service)).size === services;
-  for (const end = Date.now() + kWaitMsMax; Date.now() < end && !isThere(); ) await pause(20);
-  assert.ok(isThere(), `${JSON.stringify(collector.of(id).map(({ service, name }) => `${service} ${name}`))} ${collector.fault ?? ""}`);
+  const seen = () => collector.of(id).map(({ service, name }) => `${service} ${name}`);
+  await until(isThere, () => `spans of ${services} services; there are ${JSON.stringify(seen())} ${collector.fault ?? ""}`);
   return { id, client: span.spanContext().spanId, spans: collector.of(id) };
 }
 

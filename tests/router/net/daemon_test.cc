@@ -387,6 +387,7 @@ class StubbornEmbedder final : public engine::TextEmbedder {
   }
   Result<void> embed_within(const engine::Patience& patience, std::span<const std::string_view>,
                             std::span<float>) const override {
+    ++called;
     const auto end = std::chrono::steady_clock::now() + kPatience;
     while (!patience.stop.stop_requested()) {
       if (std::chrono::steady_clock::now() > end) return fail(Code::kInternal, "nobody gave up");
@@ -395,8 +396,16 @@ class StubbornEmbedder final : public engine::TextEmbedder {
     ++given_up;
     return fail(Code::kCancelled, "given up");
   }
-  mutable std::atomic<int> given_up = 0;
+  mutable std::atomic<int> called = 0, given_up = 0;
 };
+
+/// Waits until a counter has the value.
+void expect_in_time(const std::atomic<int>& counter, int wanted) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (counter < wanted && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_EQ(counter, wanted);
+}
 
 TEST(Daemon, takes_requests_out_of_the_queues_of_models_when_their_time_is_up) {
   const auto embedder = std::make_shared<const StubbornEmbedder>();
@@ -415,12 +424,9 @@ TEST(Daemon, takes_requests_out_of_the_queues_of_models_when_their_time_is_up) {
   {
     Wire gone = Wire::connect((*daemon)->port("http"));
     gone.send(post("/v1/chat/completions", said("what is it like")));
-    std::this_thread::sleep_for(milliseconds(50));
+    expect_in_time(embedder->called, 2);
   }
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (embedder->given_up < 2 && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(milliseconds(5));
-  EXPECT_EQ(embedder->given_up, 2);
+  expect_in_time(embedder->given_up, 2);
 }
 
 TEST(Daemon, knows_its_paths_and_their_methods) {
