@@ -1,12 +1,12 @@
 // A router with everything that the dashboard shows: two models with several servers, of which one is broken, keys,
 // budgets, prices, shadows, an audit log, and recorded requests. Model servers are scripts on this machine.
 
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { Daemon } from "../e2e/daemon.mjs";
 import { Issuer } from "../e2e/issuer.mjs";
 import { ScriptedUpstream, completion, streamed } from "../e2e/upstream.mjs";
+import { until } from "../e2e/until.mjs";
 
 export const kSecret = "marmalade-submarine"; // occurs in prompts and replies, and may appear on no page
 const kModels = fileURLToPath(new URL("../../models", import.meta.url)); // heads of one adapter
@@ -146,7 +146,8 @@ export class Demo {
     await this.ask("ann", "Tell me the launch code");
     await this.ask("ann", "In which year did the French law on contracts change? Is a contract valid without a signature?");
     for (let i = 0; i < 3; ++i) await this.ask("build-bot", `Say hello ${i} ${kSecret}`);
-    for (let i = 0; (await this.ask("kim", `Prove theorem of kim ${i} ${kSecret}`)) !== 429; ++i); // until the budget is spent
+    let i = 0;
+    await until(async () => (await this.ask("kim", `Prove theorem of kim ${++i} ${kSecret}`)) === 429, "the budget is spent");
     await this.ask("ann", "Say too much");
     await this.ask("ann", "A breakage, please");
     await this.ask("ann", "Hello", { model: "made-up-model" });
@@ -159,13 +160,17 @@ export class Demo {
   async #settle() {
     const json = async (path) => (await fetch(`${this.url}${path}`)).json();
     const broken = async () => (await json("/api/v1/servers")).models.flatMap((each) => each.servers).find((each) => each.name === "large-broken");
-    for (let i = 0; !(await broken()).ejected; ++i) await this.ask("ann", `Prove lemma ${i}, a theorem`);
-    while (!((await json("/api/v1/spending?by=key")).shadows[0]?.compared > 0)) await pause(50);
+    let i = 0;
+    await until(async () => {
+      await this.ask("ann", `Prove lemma ${++i}, a theorem`);
+      return (await broken()).ejected;
+    }, "the broken server is ejected");
+    await until(async () => (await json("/api/v1/spending?by=key")).shadows[0]?.compared > 0, "a pair of answers is compared");
   }
 
   async stop() {
     await this.daemon?.stop();
-    await this.issuer.down();
+    await this.issuer?.down();
     for (const each of Object.values(this.upstreams)) await each.stop();
   }
 }
