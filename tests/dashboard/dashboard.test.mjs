@@ -342,6 +342,9 @@ test("with tokens, each role sees and does what it may", async () => {
       await signIn(page, "v-token");
       await page.locator(".sentence").waitFor();
       assert.ok(await page.getByRole("button", { name: "Send it" }).isDisabled());
+      await page.getByRole("link", { name: "Keys and budgets" }).click();
+      await page.getByText("keys.read").waitFor();
+      assert.equal(await page.getByRole("link", { name: "Audit log" }).count(), 0);
       await page.getByRole("link", { name: "Configuration" }).click();
       await page.getByText("not change it").waitFor();
       assert.equal(await page.getByRole("button", { name: "Apply…" }).count(), 0);

@@ -92,7 +92,7 @@ export function Chart({ title, times, seconds, lines, unit }: {
           },
           axes: [
             { ...axis, space: 80, size: 32, values: (_, all) => all.map(clock) },
-            { ...axis, size: 58, values: (_, all) => all.map((value) => unit(value)) },
+            { ...axis, size: 66, values: (_, all) => all.map((value) => unit(value)) },
           ],
           series: [
             {},

@@ -222,13 +222,13 @@ export function Overview() {
     ["Requests", requests.toLocaleString("en"), `${perSecond((recent.requests ?? 0) / (Math.min(5, Math.max(1, window.length)) * traffic.step))} now`],
     ["In flight", traffic.in_flight.toLocaleString("en"), "now"],
     ...costTiles(total),
-    ["Failed", (total.failed ?? 0).toLocaleString("en"), `${percent(total.failed ?? 0, requests)}, in the router or a server`],
-    ["Blocked", refused.toLocaleString("en"), `${percent(refused, requests + denied)}, by keys, limits and guards`],
-    ["Clients' mistakes", (total.mistakes ?? 0).toLocaleString("en"), percent(total.mistakes ?? 0, requests)],
+    ["Failed", (total.failed ?? 0).toLocaleString("en"), share(total.failed ?? 0, requests, "in the router or a server")],
+    ["Blocked", refused.toLocaleString("en"), share(refused, requests + denied, "by keys, limits and guards")],
+    ["Clients' mistakes", (total.mistakes ?? 0).toLocaleString("en"), share(total.mistakes ?? 0, requests, "no failures")],
     ["Model's reply", seconds2(quantile(total.upstream, bounds.upstream, 0.5)), `p95 ${seconds2(quantile(total.upstream, bounds.upstream, 0.95))}`],
     ["First token", seconds2(quantile(total.ttft, bounds.ttft, 0.5)), `p95 ${seconds2(quantile(total.ttft, bounds.ttft, 0.95))}`],
     ["Routing", seconds2(quantile(total.routing, bounds.routing, 0.5)), `p95 ${seconds2(quantile(total.routing, bounds.routing, 0.95))}`],
-    ["Cache hits", percent(hits(total), lookups), `${count(hits(total), "hit")} of ${lookups.toLocaleString("en")}; ${count(total.saved_tokens ?? 0, "token")} saved`],
+    ["Cache hits", lookups > 0 ? percent(hits(total), lookups) : "none", `${count(hits(total), "hit")} of ${lookups.toLocaleString("en")}; ${count(total.saved_tokens ?? 0, "token")} saved`],
   ];
   const counts = (of: (step: Step) => number) => steps.map((step) => of(step) / width);
   return (
@@ -298,4 +298,6 @@ export function Overview() {
   );
 }
 
+/// "2.5 %, of them", or the words alone without a whole.
+const share = (part: number, whole: number, words: string) => (whole > 0 ? `${percent(part, whole)}, ${words}` : words);
 const seconds2 = (value: number | null) => (value === null ? "none" : seconds(value));
