@@ -345,7 +345,7 @@ test("with tokens, each role sees and does what it may", async () => {
       await page.getByRole("link", { name: "Keys and budgets" }).click();
       await page.getByText("keys.read").waitFor();
       assert.equal(await page.getByRole("link", { name: "Audit log" }).count(), 0);
-      await page.getByRole("link", { name: "Configuration" }).click();
+      await page.getByRole("link", { name: "Configuration", exact: true }).click();
       await page.getByText("not change it").waitFor();
       assert.equal(await page.getByRole("button", { name: "Apply…" }).count(), 0);
     }, guarded.managementUrl);
@@ -355,7 +355,7 @@ test("with tokens, each role sees and does what it may", async () => {
       await page.getByRole("button", { name: "Send it" }).click();
       await page.getByText("whole after").waitFor();
       assert.ok(!JSON.stringify(upstream.headers).includes("o-token"), "the token for this listener went to a model's server");
-      await page.getByRole("link", { name: "Configuration" }).click();
+      await page.getByRole("link", { name: "Configuration", exact: true }).click();
       await page.getByRole("button", { name: "Apply…" }).waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
