@@ -117,9 +117,25 @@ double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view 
   const std::lock_guard lock(mutex_);
   const auto found = totals_.find({by, std::string(name), std::string(currency)});
   if (found == totals_.end()) return 0;
-  const Total& total = found->second;
+  return cost_in(found->second, per, today);
+}
+
+double Ledger::cost_in(const Total& total, Spending::Per per, Day today) {
   if (per == Spending::Per::kDay) return total.day == today ? total.of_day : 0;
   return total.month == begin_of(per, today) ? total.of_month : 0;
+}
+
+std::vector<std::pair<std::string, double>> Ledger::costs(Spending::By by,
+                                                          std::string_view currency,
+                                                          Spending::Per per, Day today) const {
+  std::vector<std::pair<std::string, double>> out;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, total] : totals_) {
+    if (std::get<0>(name) != by || std::get<2>(name) != currency) continue;
+    if (const double cost = cost_in(total, per, today); cost > 0)
+      out.emplace_back(std::get<1>(name), cost);
+  }
+  return out;
 }
 
 Result<void> Ledger::flush() {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "router/config/services.h"
 #include "router/spending/database.h"
@@ -46,6 +48,11 @@ class Ledger {
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
                  config::Spending::Per per, Day today) const;
 
+  /// The costs in this period of all keys, users or groups that have spent something, by name.
+  std::vector<std::pair<std::string, double>> costs(config::Spending::By by,
+                                                    std::string_view currency,
+                                                    config::Spending::Per per, Day today) const;
+
   /// Writes what is not written yet, and returns what the writing returned.
   Result<void> flush();
 
@@ -61,6 +68,8 @@ class Ledger {
       : file_(std::move(file)), database_(std::move(database)) {}
   Result<void> read_month(Day today);
   void count(const Account& account, double cost);
+  struct Total;
+  static double cost_in(const Total& total, config::Spending::Per per, Day today);
   void write_in_turns();
   void report(const Result<void>& written);
 
