@@ -23,7 +23,7 @@ Roles default_roles() {
   std::vector<std::string> editor = viewer;
   for (const char* more :
        {"config.write", "learning.ingest", "replay.detail", "data.write", "cache.invalidate",
-        "compression.preview", "chat.invoke", "keys.read", "keys.write"}) {
+        "compression.preview", "chat.invoke", "keys.read", "keys.write", "audit.read"}) {
     editor.emplace_back(more);
   }
   return {{"viewer", viewer}, {"operator", editor}, {"admin", {"*"}}};
@@ -151,7 +151,7 @@ std::vector<std::string_view> Access::granted(const Credentials& caller) const {
   std::vector<std::string_view> out;
   for (const std::string_view permission :
        {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat, kKeysRead,
-        kKeysWrite, std::string_view("metrics.read"), std::string_view("replay.read"),
+        kKeysWrite, kAuditRead, std::string_view("metrics.read"), std::string_view("replay.read"),
         std::string_view("replay.detail")}) {
     if (check(permission, caller) == Verdict::kGranted) out.push_back(permission);
   }

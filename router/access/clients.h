@@ -86,6 +86,10 @@ class Clients {
   std::string keys_hash() const;
   /// The keys of the configuration and those of the file, as they were last read.
   std::vector<config::ClientKey> configured() const { return access_.keys; }
+  /// The issuers of tokens; empty: no token is accepted.
+  std::vector<tokens::Verifier::IssuerState> issuers() const {
+    return verifier_ ? verifier_->issuers() : std::vector<tokens::Verifier::IssuerState>();
+  }
   /// Changes the keys file; the change counts when this returns. Errors: those of change_keys().
   Result<void> change(const KeyChange& change);
 

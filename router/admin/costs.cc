@@ -9,6 +9,7 @@
 
 #include "base/json_writer.h"
 #include "router/admin/query.h"
+#include "router/spending/budgets.h"
 #include "router/spending/report.h"
 
 namespace signalbox::admin {
@@ -114,6 +115,11 @@ Result<std::string> spending_report(const http::Request& request, spending::Ledg
   return spending::report_json(report);
 }
 
+AdminReply not_counted() {
+  return AdminReply::of(
+      {404, "NOT_FOUND", "spending is not counted: the configuration has no global.spending"});
+}
+
 }  // namespace
 
 http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
@@ -139,13 +145,22 @@ http::Route spending_route(std::function<spending::Ledger*()> find,
       "GET", "/api/v1/spending", "metrics.read", current, pool,
       [find = std::move(find)](const http::Request& request, const serving::ServingState&) {
         spending::Ledger* const ledger = find();
-        if (ledger == nullptr) {
-          return AdminReply::of({404, "NOT_FOUND",
-                                 "spending is not counted: the configuration has no "
-                                 "global.spending"});
-        }
+        if (ledger == nullptr) return not_counted();
         const auto body = spending_report(request, *ledger);
         return body ? AdminReply{200, *body} : AdminReply::of(access::failure_of(body.error()));
+      });
+}
+
+http::Route budgets_route(std::function<spending::Ledger*()> find,
+                          const serving::CurrentState& current, http::ThreadPool& pool) {
+  return management_route(
+      "GET", "/api/v1/budgets", "metrics.read", current, pool,
+      [find = std::move(find)](const http::Request&, const serving::ServingState& state) {
+        const spending::Ledger* const ledger = find();
+        const auto& settings = state.config().spending;
+        if (ledger == nullptr || !settings) return not_counted();
+        return AdminReply{200, spending::budgets_json(settings->budgets, *ledger,
+                                                      std::chrono::system_clock::now())};
       });
 }
 

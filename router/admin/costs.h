@@ -17,4 +17,8 @@ http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentS
 http::Route spending_route(std::function<spending::Ledger*()> find,
                            const serving::CurrentState& current, http::ThreadPool& pool);
 
+/// GET /api/v1/budgets: what each budget has left. The same arguments.
+http::Route budgets_route(std::function<spending::Ledger*()> find,
+                          const serving::CurrentState& current, http::ThreadPool& pool);
+
 }  // namespace signalbox::admin

@@ -96,6 +96,17 @@ struct ListedModel {
   std::string_view same_as = {};  // another entry with the same model: heads of one directory
 };
 
+/// The head that answers for an entry: several entries may be heads of one model. Null: none.
+const engine::HeadInfo* head_of(const engine::TextModel& model, const ListedModel& listed) {
+  if (listed.type == "embedding") return nullptr;
+  const auto heads = model.heads();
+  const auto path = engine::find_model(listed.path);
+  const auto kind = listed.type == "pii" ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
+  if (const auto found = engine::find_head(model, path ? path->head : "", kind))
+    return &heads[*found];
+  return heads.size() == 1 ? &heads.front() : nullptr;
+}
+
 void write_loaded(json::Writer& out, const ListedModel& listed) {
   const engine::TextModel* model = listed.model ? listed.model->text_model() : nullptr;
   if (model == nullptr) return;
@@ -103,8 +114,8 @@ void write_loaded(json::Writer& out, const ListedModel& listed) {
     out.member("memory_bytes", static_cast<int64_t>(bytes));
   if (!listed.same_as.empty()) out.member("same_as", listed.same_as);
   out.key("categories").begin_array();
-  for (const engine::HeadInfo& head : model->heads()) {
-    for (const std::string& label : head.labels) out.string(label);
+  if (const engine::HeadInfo* head = head_of(*model, listed)) {
+    for (const std::string& label : head->labels) out.string(label);
   }
   out.end_array().key("metadata").begin_object();
   out.member("hidden", fmt::format("{}", model->hidden()));

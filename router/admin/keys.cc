@@ -21,11 +21,43 @@ void write_names(json::Writer& out, std::string_view name, const std::vector<std
   out.end_array();
 }
 
+void write_limits(json::Writer& out, const std::vector<config::RateLimit::Rule>& limits) {
+  out.key("limits").begin_array();
+  for (const config::RateLimit::Rule& limit : limits) {
+    out.begin_object();
+    if (limit.requests_per_unit > 0)
+      out.member("requests", static_cast<int64_t>(limit.requests_per_unit));
+    if (limit.tokens_per_unit > 0)
+      out.member("tokens", static_cast<int64_t>(limit.tokens_per_unit));
+    out.member("seconds", int64_t{limit.unit.count()}).end_object();
+  }
+  out.end_array();
+}
+
+void write_issuer(json::Writer& out, const tokens::Verifier::IssuerState& issuer) {
+  const config::TokenIssuer& settings = issuer.settings;
+  out.begin_object().member("name", settings.name).member("issuer", settings.issuer);
+  write_names(out, "audiences", settings.audiences);
+  if (!settings.prefix.empty()) out.member("prefix", settings.prefix);
+  out.key("groups").begin_array();
+  for (const config::TokenGroup& group : settings.groups) {
+    out.begin_object().member("name", group.name);
+    write_names(out, "models", group.models);
+    write_names(out, "recipes", group.recipes);
+    write_limits(out, group.limits);
+    out.end_object();
+  }
+  out.end_array().member("has_keys", issuer.keys.keys != nullptr);
+  if (!issuer.keys.trouble.empty()) out.member("trouble", issuer.keys.trouble);
+  out.end_object();
+}
+
 void write_key(json::Writer& out, const config::ClientKey& key, std::string_view where) {
   out.begin_object().member("name", key.name).member("user", key.user_or_name());
   write_names(out, "groups", key.groups);
   write_names(out, "models", key.models);
   write_names(out, "recipes", key.recipes);
+  write_limits(out, key.limits);
   out.key("expires");
   key.expires.empty() ? out.null() : out.string(key.expires);
   out.member("from", where).end_object();
@@ -37,9 +69,12 @@ AdminReply list_keys(const http::Request&, const ServingState& state) {
                            : access::read_keys(state.clients->keys_file());
   if (!in_file) return AdminReply::of(access::failure_of(in_file.error()));
   json::Writer out;
-  out.begin_object().member("required", state.clients->requires_key()).key("keys").begin_array();
+  out.begin_object().member("required", state.clients->requires_key());
+  out.member("has_file", !state.clients->keys_file().empty()).key("keys").begin_array();
   for (const auto& key : state.clients->configured()) write_key(out, key, kInConfiguration);
   for (const auto& key : *in_file) write_key(out, key, kInFile);
+  out.end_array().key("issuers").begin_array();
+  for (const auto& issuer : state.clients->issuers()) write_issuer(out, issuer);
   return {200, out.end_array().end_object().take()};
 }
 

@@ -23,6 +23,7 @@ Result<void> Log::open(const config::Audit& settings, const std::filesystem::pat
   SIGNALBOX_TRY(auto changes, open(path));
   SIGNALBOX_TRY(refusals_, open(refusals_file(path)));
   changes_ = std::move(changes);
+  file_ = path;
   refuses_ = settings.unwritable == config::Audit::Unwritable::kRefuseChanges;
   return {};
 }

@@ -19,6 +19,8 @@ class Log {
   /// Errors: see AuditFile::open().
   Result<void> open(const config::Audit& settings, const std::filesystem::path& config_file);
   bool is_open() const { return changes_ != nullptr; }
+  /// The file of the changes; "" before open().
+  const std::filesystem::path& file() const { return file_; }
   /// Notes that the router has started, with the SHA-256 of the configuration and of the keys file.
   void add_start(std::string_view configuration, std::string_view keys);
   /// Never waits. Beyond 4 MiB that wait, entries are counted, and one entry reports their number.
@@ -37,6 +39,7 @@ class Log {
 
  private:
   bool refuses_ = false;
+  std::filesystem::path file_;
   std::unique_ptr<ChainWriter> changes_, refusals_;  // null before open()
 };
 

@@ -305,6 +305,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::outcome_routes(memory.outcomes, replay, metrics, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
   routes.push_back(admin::spending_route([this] { return ledger.get(); }, current, *admin));
+  routes.push_back(admin::budgets_route([this] { return ledger.get(); }, current, *admin));
   routes.push_back(admin::metrics_route(scrape, current, *admin));
   add(admin::cache_routes(current, *admin, cache));
   add(admin::key_routes(current, *admin));
@@ -313,7 +314,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::rerank_routes(current, *classification));
   routes.push_back(admin::eval_route(current, *classification));
   routes.push_back(admin::explain_route(current, *classification, memory));
-  add(admin::dashboard_routes(history, current, *admin));
+  add(admin::dashboard_routes(history, fleet, current, *admin));
   routes.push_back(admin::openapi_route(routes));
   add(admin::dashboard_files());
   const auto admits = [this, initial_hosts = access::Hosts(initial)](const http::Request& request) {

@@ -142,7 +142,7 @@ struct Account {
   std::string_view compression;
   uint64_t compression_saved = 0;  // estimated tokens
 
-  // The client that spends. Never logged.
+  // The client that spends. Never logged, but in the record of requests if there is one.
   std::string key, user, groups;
 
   // The response cache.

@@ -3,6 +3,8 @@
 #include "router/observe/history.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <string_view>
 
 #include "base/json_writer.h"
 
@@ -37,9 +39,20 @@ std::vector<uint64_t> counts_of(const FamilyBase& family) {
   return out;
 }
 
+bool is_one_of(std::string_view reason, std::initializer_list<std::string_view> reasons) {
+  return std::ranges::find(reasons, reason) != reasons.end();
+}
+
+/// True for an error that a rule of the configuration wanted.
 bool is_refusal(std::string_view reason) {
-  return reason == "pii_policy_denied" || reason == "jailbreak_block" ||
-         reason == "response_blocked" || reason == "missing_identity";
+  return is_one_of(reason, {"pii_policy_denied", "jailbreak_block", "response_blocked",
+                            "missing_identity", "forbidden", "budget_exceeded", "rate_limited"});
+}
+
+/// True for an error that the client caused. Neither the router nor a server has failed.
+bool is_mistake(std::string_view reason) {
+  return is_one_of(
+      reason, {"parse_error", "model_not_found", "unsupported", "upstream_4xx", "cancellation"});
 }
 
 void write(json::Writer& out, std::string_view key, double now, double before) {
@@ -113,14 +126,17 @@ History::Totals History::read_totals() const {
   out.models = by_label(metrics_.requests, 0);
   out.decisions = by_label(metrics_.requests, 1);
   for (const auto& [model, count] : out.models) out.requests += count;
-  for (const auto& [reason, count] : by_label(metrics_.errors, 1))
-    (is_refusal(reason) ? out.blocked : out.failed) += count;
+  out.errors = by_label(metrics_.errors, 1);
+  for (const auto& [reason, count] : out.errors)
+    (is_refusal(reason) ? out.blocked : is_mistake(reason) ? out.mistakes : out.failed) += count;
+  out.denied = by_label(metrics_.denied, 0);
   out.prompt = total(metrics_.prompt_tokens);
   out.completion = total(metrics_.completion_tokens);
   const auto tokens = by_label(metrics_.spent_tokens, 2);
   if (const auto repeated = tokens.find("repeated"); repeated != tokens.end())
     out.saved = repeated->second;
-  out.cost = total(metrics_.cost);
+  out.cost = by_label(metrics_.spent, 2);
+  out.cost_on_default = by_label(metrics_.spent_on_default, 2);
   out.cache = by_label(metrics_.cache_operations, 2);
   out.routing = counts_of(metrics_.routing_latency);
   out.upstream = counts_of(metrics_.completion_latency);
@@ -134,13 +150,17 @@ std::string History::encode(Clock::time_point at, const Totals& now, const Total
   write(out, "requests", now.requests, before.requests);
   write(out, "failed", now.failed, before.failed);
   write(out, "blocked", now.blocked, before.blocked);
+  write(out, "mistakes", now.mistakes, before.mistakes);
   write(out, "prompt_tokens", now.prompt, before.prompt);
   write(out, "completion_tokens", now.completion, before.completion);
   write(out, "saved_tokens", now.saved, before.saved);
   write(out, "cost", now.cost, before.cost);
+  write(out, "cost_on_default", now.cost_on_default, before.cost_on_default);
   write(out, "models", now.models, before.models);
   write(out, "decisions", now.decisions, before.decisions);
   write(out, "cache", now.cache, before.cache);
+  write(out, "errors", now.errors, before.errors);
+  write(out, "denied", now.denied, before.denied);
   write(out, "routing", now.routing, before.routing);
   write(out, "upstream", now.upstream, before.upstream);
   write(out, "ttft", now.ttft, before.ttft);

@@ -40,9 +40,11 @@ class History {
  private:
   /// Readings of the metrics; a step is the difference of two.
   struct Totals {
-    double requests = 0, failed = 0, blocked = 0;
-    double prompt = 0, completion = 0, saved = 0, cost = 0;
+    double requests = 0, failed = 0, blocked = 0, mistakes = 0;
+    double prompt = 0, completion = 0, saved = 0;
+    std::map<std::string, double> cost, cost_on_default;     // by currency
     std::map<std::string, double> models, decisions, cache;  // requests; lookups by outcome
+    std::map<std::string, double> errors, denied;            // by reason
     std::vector<uint64_t> routing, upstream, ttft;
   };
   Totals read_totals() const;

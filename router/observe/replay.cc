@@ -150,6 +150,9 @@ void Replay::add(Account& account) {
   std::string head = without_braces(out.end_object().take());
   json::Writer more;
   more.begin_object();
+  if (!account.key.empty()) more.member("key", account.key);
+  if (!account.user.empty()) more.member("user", account.user);
+  if (account.cost > 0 && !account.currency.empty()) more.member("currency", account.currency);
   write_signals(more, account);
   Record record{account.replay_id,
                 account.recipe,

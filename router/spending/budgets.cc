@@ -5,7 +5,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <span>
+#include <utility>
 
+#include "base/json_writer.h"
 #include "router/config/access.h"
 
 namespace signalbox::spending {
@@ -13,6 +18,8 @@ namespace {
 
 using config::Spending;
 using std::chrono::system_clock;
+
+constexpr size_t kSpendersMax = 100;
 
 /// The names for which a budget counts this spender.
 std::vector<std::string_view> names_of(const Budget& budget, const Spender& spender) {
@@ -42,14 +49,56 @@ std::string encoded(std::string_view name) {
   return out;
 }
 
+std::chrono::sys_days renewal_of(const Budget& budget, system_clock::time_point now) {
+  return std::chrono::sys_days{std::chrono::days(next_after(budget.per, day_of(now)))};
+}
+
+std::string text_of_time(std::chrono::sys_days day) {
+  const std::chrono::year_month_day date = day;
+  return fmt::format("{:04}-{:02}-{:02}T00:00:00Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
 void set_renewal(const Budget& budget, system_clock::time_point now, Finding& out) {
   using namespace std::chrono;
-  const sys_days next{days(next_after(budget.per, day_of(now)))};
+  const sys_days next = renewal_of(budget, now);
   out.renewal = ceil<seconds>(next - now);
-  const year_month_day date = next;
-  out.renewed_at =
-      fmt::format("{:04}-{:02}-{:02}T00:00:00Z", static_cast<int>(date.year()),
-                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+  out.renewed_at = text_of_time(next);
+}
+
+/// Those that a budget counts, whoever has spent most first.
+std::vector<std::pair<std::string, double>> spenders_of(const Budget& budget, const Ledger& ledger,
+                                                        Day today) {
+  if (!budget.of.empty()) {
+    const double spent = ledger.cost_of(budget.by, budget.of, budget.currency, budget.per, today);
+    return {{budget.of, spent}};
+  }
+  auto out = ledger.costs(budget.by, budget.currency, budget.per, today);
+  std::ranges::stable_sort(out, std::greater<>(), [](const auto& each) { return each.second; });
+  return out;
+}
+
+void write_budget(json::Writer& out, const Budget& budget, const Ledger& ledger,
+                  system_clock::time_point now) {
+  constexpr std::string_view kBy[] = {"key", "user", "group"}, kPer[] = {"day", "month"},
+                             kThen[] = {"warn", "cheaper", "refuse"};
+  const auto word = [](const auto& words, auto value) { return words[static_cast<size_t>(value)]; };
+  out.begin_object().member("name", budget.name).member("by", word(kBy, budget.by));
+  if (!budget.of.empty()) out.member("of", budget.of);
+  out.member("amount", budget.amount).member("currency", budget.currency);
+  out.member("per", word(kPer, budget.per)).member("then", word(kThen, budget.then));
+  out.member("warn_at", budget.warn_at);
+  out.member("renewed", text_of_time(renewal_of(budget, now))).key("spenders").begin_array();
+  const auto spenders = spenders_of(budget, ledger, day_of(now));
+  const size_t shown = std::min(spenders.size(), kSpendersMax);
+  for (const auto& [name, spent] : std::span(spenders).first(shown)) {
+    out.begin_object().member("name", name).member("spent", std::round(spent * 1e9) / 1e9);
+    out.member("state", spent >= budget.amount                    ? "exceeded"
+                        : spent >= budget.amount * budget.warn_at ? "warned"
+                                                                  : "fine");
+    out.end_object();
+  }
+  out.end_array().member("further", static_cast<int64_t>(spenders.size() - shown)).end_object();
 }
 
 }  // namespace
@@ -87,6 +136,14 @@ std::optional<Finding> judge(const std::vector<Budget>& budgets, const Ledger& l
     }
   }
   return out;
+}
+
+std::string budgets_json(const std::vector<Budget>& budgets, const Ledger& ledger,
+                         system_clock::time_point now) {
+  json::Writer out;
+  out.begin_object().key("budgets").begin_array();
+  for (const Budget& budget : budgets) write_budget(out, budget, ledger, now);
+  return out.end_array().end_object().take();
 }
 
 std::string header_of(const Finding& finding) {

@@ -33,6 +33,13 @@ struct Finding {
 std::optional<Finding> judge(const std::vector<Budget>& budgets, const Ledger& ledger,
                              const Spender& spender, std::chrono::system_clock::time_point now);
 
+/// What the budgets have left, as JSON: {"budgets": [{"name", "by", "amount", "currency", "per",
+/// "then", "warn_at", "renewed", "spenders": [{"name", "spent", "state"}], "further": N}]}. The
+/// state is "fine", "warned" or "exceeded". A budget has at most a hundred spenders, those that
+/// have spent most; `further` is the number of the others.
+std::string budgets_json(const std::vector<Budget>& budgets, const Ledger& ledger,
+                         std::chrono::system_clock::time_point now);
+
 /// Returns the value of x-vsr-budget: "team; of=research; spent=8.10; amount=10.00; currency=USD;
 /// renewed=2026-02-01T00:00:00Z".
 std::string header_of(const Finding& finding);

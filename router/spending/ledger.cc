@@ -126,9 +126,26 @@ double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view 
   const std::lock_guard lock(mutex_);
   const auto found = totals_.find({by, std::string(name), std::string(currency)});
   if (found == totals_.end()) return 0;
-  const Period& period = per == Spending::Per::kDay ? found->second.day : found->second.month;
+  return cost_in(found->second, per, today);
+}
+
+double Ledger::cost_in(const Total& total, Spending::Per per, Day today) {
+  const Period& period = per == Spending::Per::kDay ? total.day : total.month;
   const Day day = begin_of(per, today);
   return (period.begin == day ? period.own : 0) + (period.others_begin == day ? period.others : 0);
+}
+
+std::vector<std::pair<std::string, double>> Ledger::costs(Spending::By by,
+                                                          std::string_view currency,
+                                                          Spending::Per per, Day today) const {
+  std::vector<std::pair<std::string, double>> out;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, total] : totals_) {
+    if (std::get<0>(name) != by || std::get<2>(name) != currency) continue;
+    if (const double cost = cost_in(total, per, today); cost > 0)
+      out.emplace_back(std::get<1>(name), cost);
+  }
+  return out;
 }
 
 Result<void> Ledger::flush() {

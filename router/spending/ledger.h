@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "router/config/services.h"
@@ -63,6 +64,10 @@ class Ledger {
   /// The cost in this period of a key, a user or a group.
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
                  config::Spending::Per per, Day today) const;
+  /// The costs in this period of all keys, users or groups that have spent something, by name.
+  std::vector<std::pair<std::string, double>> costs(config::Spending::By by,
+                                                    std::string_view currency,
+                                                    config::Spending::Per per, Day today) const;
 
   /// From now on, changes of the totals that these budgets compare are noted for take_changes().
   void share(const std::vector<Budget>& budgets);
@@ -95,6 +100,8 @@ class Ledger {
       : file_(std::move(file)), database_(std::move(database)) {}
   Result<void> read_month(Day today);
   void count(const Account& account, double cost);
+  struct Total;
+  static double cost_in(const Total& total, config::Spending::Per per, Day today);
   void write_in_turns();
   void report(const Result<void>& written);
 

@@ -94,6 +94,12 @@ Result<std::unique_ptr<Verifier>> Verifier::create(const std::vector<config::Tok
   return out;
 }
 
+std::vector<Verifier::IssuerState> Verifier::issuers() const {
+  std::vector<IssuerState> out;
+  for (const Issuer& issuer : issuers_) out.push_back({issuer.settings, issuer.source->snapshot()});
+  return out;
+}
+
 Verdict Verifier::verify(std::string_view token, int64_t now,
                          const std::function<bool()>& may_verify) const {
   if (token.size() > kTokenBytesMax) {

@@ -58,6 +58,13 @@ class Verifier {
                                                   KeySources& sources,
                                                   size_t remembered_max = 16'384);
 
+  /// An issuer and its keys at this moment.
+  struct IssuerState {
+    const config::TokenIssuer& settings;
+    KeySource::Snapshot keys;
+  };
+  std::vector<IssuerState> issuers() const;
+
   /// Never blocks. `now` is in seconds since 1970. `may_verify` is called before a signature is
   /// verified, which costs time; if it returns false, the token is refused with 429. Empty: true.
   Verdict verify(std::string_view token, int64_t now,

@@ -92,6 +92,8 @@ bool Balancer::end(size_t worker, size_t blocks, Ended ended, TimePoint now) {
     Worker& at = workers_[worker];
     --at.in_flight;
     at.active_blocks -= blocks;
+    at.answered += ended == Ended::kAnswered;
+    at.failed += ended == Ended::kFailed;
     if (ended != Ended::kDropped && at.health.called(ended == Ended::kAnswered, settings_))
       ejected = eject(at, now);
     wakes = serve_queue(now);
@@ -115,6 +117,7 @@ bool Balancer::eject(Worker& worker, TimePoint now) {
   const bool is_last = fit <= (worker.health.fit(now) ? 1 : 0);
   if (settings_.max_ejection_percent == 0 || out >= out_max || is_last) return false;
   worker.health.eject(now, settings_);
+  ++worker.ejections;
   worker.cache.clear();  // its server will most likely have been restarted when it returns
   return true;
 }
@@ -200,7 +203,7 @@ std::vector<Balancer::Status> Balancer::status(TimePoint now) const {
   for (const Worker& each : workers_) {
     out.push_back({each.name, each.weight, each.in_flight, each.others, each.waiting,
                    each.cache_usage, each.health.healthy(), each.health.ejected(now),
-                   each.cache.size()});
+                   each.cache.size(), each.answered, each.failed, each.ejections});
   }
   return out;
 }

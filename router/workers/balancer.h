@@ -82,6 +82,8 @@ class Balancer {
     double others, waiting, cache_usage;
     bool healthy, ejected;
     size_t known_blocks;
+    // Calls by their ends, without those that we ended, and ejections, since the balancer was made.
+    uint64_t answered, failed, ejections;
   };
   std::vector<Status> status(TimePoint now) const;
   size_t waiting() const;

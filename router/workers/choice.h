@@ -40,6 +40,8 @@ struct Worker {
   int64_t current = 0;         // used by choose_weighted
   Health health;
   PrefixCache cache;
+  // Since the balancer was made.
+  uint64_t answered = 0, failed = 0, ejections = 0;
 };
 
 /// The load: the requests at the worker plus one, where queued ones count twice, divided by its

@@ -5,6 +5,8 @@ import { createRequire } from "node:module";
 
 import { chromium } from "playwright-core";
 
+export const kPages = ["overview", "servers", "decisions", "shadows", "keys", "try", "configuration", "models", "audit"];
+
 const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export const startBrowser = () =>
@@ -28,16 +30,17 @@ export class Visit {
     return visit;
   }
 
-  async open(page = "why") {
+  /// Opens a page and waits until it is there. The shared frame has no data-page.
+  async open(page = "overview") {
     await this.page.goto(`${this.url}/#/${page}`);
-    await this.page.waitForFunction((title) => document.title.startsWith(title), page[0].toUpperCase() + page.slice(1));
-    await this.page.locator("main h1").waitFor();
+    await this.page.locator(`main[data-page="${page}"] h1, h1:text("Sign in")`).first().waitFor();
   }
 
-  /// Returns what axe rates as serious or worse: "rule: selector".
-  async serious() {
+  /// Returns what axe rates as serious or worse: "rule: selector". `rules`: only these.
+  async serious(rules) {
     await this.page.evaluate(kAxe);
-    const found = await this.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    const options = { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) };
+    const found = await this.page.evaluate((options) => window.axe.run(document, options), options);
     return found.violations
       .filter((each) => ["serious", "critical"].includes(each.impact))
       .flatMap((each) => each.nodes.map((node) => `${each.id}: ${node.target} (${node.failureSummary})`));

@@ -8,13 +8,12 @@ import { after, before, test } from "node:test";
 
 import { Daemon } from "../e2e/daemon.mjs";
 import { PacedUpstream } from "../e2e/upstream.mjs";
-import { Visit, startBrowser } from "./browser.mjs";
+import { Visit, kPages, startBrowser } from "./browser.mjs";
 
 const kSecret = "marmalade-submarine"; // occurs in prompts; must not be visible while texts are switched off
 const kReply = ["The", " bridge", " is", " 640", " m", " long", ".", " It", " carries", " eight", " lanes", "."];
 const kPaintMsMax = 500;
 const kPaints = 5; // the shortest one counts, because other work on the machine only adds time
-const kPages = ["why", "live", "decisions", "configuration", "models"];
 
 const configuration = (upstream, management = "") => (port, managementPort) => `# kept
 version: v0.3
@@ -106,8 +105,8 @@ async function visiting(page, options, run, url = daemon.managementUrl) {
 
 const accessible = async (visit) => assert.deepEqual(await visit.serious(), []);
 
-test("the first page answers before anything is clicked", async (t) => {
-  await visiting("why", {}, async (page, visit) => {
+test("the page to try a prompt answers before anything is clicked", async (t) => {
+  await visiting("try", {}, async (page, visit) => {
     const answer = page.locator(".answer .sentence");
     await answer.waitFor();
     assert.equal(await answer.innerText(), "Goes to mathematician because the decision maths matched: keyword proof found “prove” and not keyword slang.");
@@ -125,7 +124,7 @@ test("the first page answers before anything is clicked", async (t) => {
 });
 
 test("rules are lit where they matched and grey where they were never needed", async () => {
-  await visiting("why", {}, async (page) => {
+  await visiting("try", {}, async (page) => {
     const rule = (name) => page.locator(".decisions > li", { hasText: name });
     await rule("maths").locator(".node.yes").first().waitFor();
     assert.match(await rule("maths").getAttribute("class"), /yes selected/);
@@ -140,7 +139,7 @@ test("rules are lit where they matched and grey where they were never needed", a
 });
 
 test("the bytes that change are shown, and nothing else", async () => {
-  await visiting("why", {}, async (page) => {
+  await visiting("try", {}, async (page) => {
     const sent = page.getByRole("region", { name: "What is sent" });
     await sent.locator("ins").first().waitFor();
     const added = (await sent.locator("ins").allInnerTexts()).join("");
@@ -150,7 +149,7 @@ test("the bytes that change are shown, and nothing else", async () => {
 });
 
 test("personal data is highlighted, and a refusal says so", async () => {
-  await visiting("why", {}, async (page) => {
+  await visiting("try", {}, async (page) => {
     await page.getByLabel("Prompt").fill("\u{1F600} Mail ada@example.org");
     await page.getByRole("button", { name: "Explain" }).click();
     const mark = page.locator("mark.personal");
@@ -164,7 +163,7 @@ test("personal data is highlighted, and a refusal says so", async () => {
 });
 
 test("a whole conversation can be pasted, and what is wrong with it is said", async () => {
-  await visiting("why", {}, async (page) => {
+  await visiting("try", {}, async (page) => {
     await page.getByRole("button", { name: "Conversation (JSON)" }).click();
     const text = page.getByLabel("Chat completion request as JSON");
     await text.fill('{"model": "auto", "messages": [{"role": "user", "content": "yo, prove it"}]}');
@@ -180,7 +179,7 @@ test("a whole conversation can be pasted, and what is wrong with it is said", as
 });
 
 test("a reply streams in, and what nothing supports is marked in it", async () => {
-  await visiting("why", {}, async (page, visit) => {
+  await visiting("try", {}, async (page, visit) => {
     await page.getByRole("button", { name: "Conversation (JSON)" }).click();
     const messages = [
       { role: "user", content: "How long is the bridge?" },
@@ -204,7 +203,7 @@ test("a reply streams in, and what nothing supports is marked in it", async () =
 test("traffic is counted as it passes", async () => {
   for (let i = 0; i < 6; ++i) await ask(`Prove ${i} ${kSecret}`);
   await ask("Tell me the launch code");
-  await visiting("live", {}, async (page, visit) => {
+  await visiting("overview", {}, async (page, visit) => {
     const rows = page.locator("section", { hasText: "By decision" });
     for (const decision of [/maths/, /forbidden/]) {
       await rows.getByRole("row", { name: decision }).waitFor({ timeout: 15_000 });
@@ -224,7 +223,7 @@ test("recent decisions can be filtered, and show texts only where these are reco
     await page.waitForFunction(() => [...document.querySelectorAll("table.list tbody tr:not(.detail)")].every((row) => row.textContent.includes("facts")));
     await rows.first().getByRole("button").click();
     await page.getByText("keyword bridge").waitFor();
-    await page.getByRole("button", { name: "Show recorded texts" }).click();
+    await page.getByRole("button", { name: "Show texts and shadows" }).click();
     await page.getByText("No text was recorded").waitFor();
     assert.ok(!(await page.content()).includes(kSecret));
     await accessible(visit);
@@ -233,9 +232,9 @@ test("recent decisions can be filtered, and show texts only where these are reco
     await page.waitForFunction(() => [...document.querySelectorAll("table.list tbody tr:not(.detail)")].every((row) => row.textContent.includes("maths")));
     await rows.first().getByRole("button").click();
     assert.ok(!(await page.content()).includes(kSecret), "a recorded text is shown to nobody who has not asked");
-    await page.getByRole("button", { name: "Show recorded texts" }).click();
+    await page.getByRole("button", { name: "Show texts and shadows" }).click();
     await page.getByText(kSecret).first().waitFor();
-    await page.getByRole("button", { name: "Replay on the page Why" }).click();
+    await page.getByRole("button", { name: "Try it again" }).click();
     await page.locator(".sentence", { hasText: "maths" }).waitFor();
   });
 });
@@ -280,7 +279,7 @@ test("models are listed with what runs them", async () => {
 });
 
 test("everything can be reached and done by keyboard", async () => {
-  await visiting("why", {}, async (page) => {
+  await visiting("try", {}, async (page) => {
     await page.locator(".sentence").waitFor();
     const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.getAttribute("aria-label"));
     const until = async (wanted) => {
@@ -303,21 +302,21 @@ test("everything can be reached and done by keyboard", async () => {
 });
 
 test("a phone shows every page without scrolling sideways", async () => {
-  await visiting("why", { viewport: { width: 360, height: 740 } }, async (page, visit) => {
+  await visiting("try", { viewport: { width: 400, height: 740 } }, async (page, visit) => {
     for (const name of kPages) {
       await visit.open(name);
-      if (name === "why") await page.locator(".sentence").waitFor();
+      if (name === "try") await page.locator(".sentence").waitFor();
       assert.ok((await visit.overflow()) <= 0, `${name} is ${await visit.overflow()} pixels too wide`);
     }
   });
 });
 
 test("it follows the system into the dark, or the choice of who looks", async () => {
-  await visiting("why", { colorScheme: "dark" }, async (page, visit) => {
+  await visiting("try", { colorScheme: "dark" }, async (page, visit) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     for (const name of kPages) {
       await visit.open(name);
-      if (name === "why") await page.locator(".sentence").waitFor();
+      if (name === "try") await page.locator(".sentence").waitFor();
       assert.equal(await background(), "rgb(18, 19, 21)");
       await accessible(visit);
     }
@@ -335,7 +334,7 @@ test("with tokens, each role sees and does what it may", async () => {
     await page.getByRole("button", { name: "Sign in" }).click();
   };
   try {
-    await visiting("why", {}, async (page, visit) => {
+    await visiting("try", {}, async (page, visit) => {
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
       await accessible(visit);
       await signIn(page, "wrong");
@@ -343,17 +342,20 @@ test("with tokens, each role sees and does what it may", async () => {
       await signIn(page, "v-token");
       await page.locator(".sentence").waitFor();
       assert.ok(await page.getByRole("button", { name: "Send it" }).isDisabled());
-      await page.getByRole("link", { name: "Configuration" }).click();
+      await page.getByRole("link", { name: "Keys and budgets" }).click();
+      await page.getByText("keys.read").waitFor();
+      assert.equal(await page.getByRole("link", { name: "Audit log" }).count(), 0);
+      await page.getByRole("link", { name: "Configuration", exact: true }).click();
       await page.getByText("not change it").waitFor();
       assert.equal(await page.getByRole("button", { name: "Apply…" }).count(), 0);
     }, guarded.managementUrl);
-    await visiting("why", {}, async (page) => {
+    await visiting("try", {}, async (page) => {
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
       await signIn(page, "o-token");
       await page.getByRole("button", { name: "Send it" }).click();
       await page.getByText("whole after").waitFor();
       assert.ok(!JSON.stringify(upstream.headers).includes("o-token"), "the token for this listener went to a model's server");
-      await page.getByRole("link", { name: "Configuration" }).click();
+      await page.getByRole("link", { name: "Configuration", exact: true }).click();
       await page.getByRole("button", { name: "Apply…" }).waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("heading", { name: "Sign in" }).waitFor();

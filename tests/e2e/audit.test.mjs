@@ -163,6 +163,11 @@ test("refusals are noted with their reason and without texts", async () => {
   assert.equal((await manage("GET", "/api/v1/keys?api_key=sb-in-the-query", undefined, "wrong")).status, 401);
   assert.equal((await manage("POST", "/api/v1/chat", {}, "wrong")).status, 401);
   await noted({ event: "refused", path: "/api/v1/chat", status: 401 });
+  const lines = (text) => text.split("\n").slice(0, -1).map((line) => JSON.parse(line)).reverse();
+  const newest = await (await manage("GET", "/api/v1/audit?limit=1000")).json();
+  assert.deepEqual(newest, { file: "audit.jsonl", changes: lines(await readFile(logFile(), "utf8")), refusals: lines(await readFile(refusalsFile(), "utf8")) });
+  assert.equal((await (await manage("GET", "/api/v1/audit?limit=2")).json()).refusals.length, 2);
+  assert.equal((await manage("GET", "/api/v1/audit", undefined, "viewer-secret")).status, 403);
   const text = (await readFile(logFile(), "utf8")) + (await readFile(refusalsFile(), "utf8"));
   for (const hidden of ["sb-in-the-query", token, "eyJ", secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
 });

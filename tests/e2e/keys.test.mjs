@@ -208,13 +208,14 @@ test("a key has a limit of its own", async () => {
 test("the management API adds, lists and revokes keys", async () => {
   const api = (method, path, body) =>
     fetch(`${daemon.managementUrl}/api/v1/keys${path}`, { method, body: body && JSON.stringify(body) });
-  const added = await api("POST", "", { name: "api key", groups: ["ops"], expires: "2999-01-01" });
+  const added = await api("POST", "", { name: "api key", groups: ["ops"], expires: "2999-01-01", limits: [{ requests_per_unit: 9, unit: "hour" }] });
   assert.equal(added.status, 201);
   const { key } = await added.json();
   assert.equal((await listed(key)).status, 200, "it counts at once");
   const all = await (await api("GET", "")).json();
   const found = all.keys.find((each) => each.name === "api key");
-  assert.deepEqual(found, { name: "api key", user: "api key", groups: ["ops"], models: [], recipes: [], expires: "2999-01-01", from: "file" });
+  const limits = [{ requests: 9, seconds: 3600 }];
+  assert.deepEqual(found, { name: "api key", user: "api key", groups: ["ops"], models: [], recipes: [], limits, expires: "2999-01-01", from: "file" });
   for (const [body, why] of [
     [{ name: "api key" }, /already/],
     [{ name: "x", hash: "sha256:0" }, /makes the key/],

@@ -198,6 +198,15 @@ test("a group decides what a token may use", async () => {
   assert.equal((await ask(issuer.token({ sub: "olga", ...withRoles("ops") }))).model, "large", "roles follow from groups");
 });
 
+test("the management API lists the issuer, its groups, and whether its keys are known", async () => {
+  const { required, has_file, issuers } = await (await fetch(`${daemon.managementUrl}/api/v1/keys`)).json();
+  assert.deepEqual([required, has_file, issuers.length], [true, false, 1]);
+  const { groups, ...login } = issuers[0];
+  assert.deepEqual(login, { name: "login", issuer: issuer.url, audiences: ["other", kAudience], has_keys: true });
+  assert.deepEqual(groups[0], { name: "interns", models: ["small"], recipes: [], limits: [{ requests: 2, seconds: 3600 }] });
+  assert.deepEqual(groups.map(({ name }) => name), ["interns", "ops", "*"]);
+});
+
 test("a token names its user, and no header does", async () => {
   const reply = await fetch(`${daemon.url}/v1/chat/completions`, {
     method: "POST",

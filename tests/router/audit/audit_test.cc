@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "router/audit/log.h"
+#include "router/audit/newest.h"
 #include "router/audit/verify.h"
 #include "tests/router/small_disk.h"
 #include "tests/router/temporary_directory.h"
@@ -220,6 +221,26 @@ config::Audit settings(config::Audit::Unwritable unwritable = config::Audit::Unw
   out.file = "audit.jsonl";
   out.unwritable = unwritable;
   return out;
+}
+
+TEST(AuditFile, gives_its_newest_entries) {
+  const test::TemporaryDirectory folder;
+  const fs::path path = folder.path() / "audit.jsonl";
+  EXPECT_EQ(newest_lines(path, 5).error().code, Code::kNotFound);
+  fill(path, 7);
+  const auto lines = lines_of(path);
+  std::ofstream(path, std::ios::app) << "no entry\n" << lines[0].substr(0, 40);
+  EXPECT_EQ(newest_lines(path, 2).value(), (std::vector{lines[6], lines[5]}));
+  EXPECT_EQ(newest_lines(path, 100).value().size(), 7U);
+  // Beyond what is read at once, only whole lines count.
+  const fs::path large = folder.path() / "large.jsonl";
+  fill(large, 9'000, uint64_t{16} << 20);
+  const auto newest = newest_lines(large, 1'000'000).value();
+  EXPECT_LT(newest.size(), 9'000U);
+  EXPECT_GT(newest.size(), 1'000U);
+  EXPECT_EQ(newest.front(), lines_of(large).back());
+  std::ofstream(folder.path() / "empty.jsonl");
+  EXPECT_TRUE(newest_lines(folder.path() / "empty.jsonl", 5).value().empty());
 }
 
 TEST(AuditLog, writes_what_many_threads_add) {

@@ -169,6 +169,29 @@ TEST_F(Dashboard, says_what_everybody_may_do_on_this_machine) {
   EXPECT_EQ(reply.body.find("\"secret_view\""), std::string::npos);
 }
 
+TEST_F(Dashboard, lists_the_servers_of_each_model) {
+  send(post("/api/v1/chat",
+            R"({"model":"auto","messages":[{"role":"user","content":"a theorem"}]})"));
+  const Reply reply = send(get("/api/v1/servers"));
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(member(reply.body, "models.0.model"), "expert");
+  EXPECT_EQ(member(reply.body, "models.0.queued"), "0");
+  EXPECT_EQ(member(reply.body, "models.0.servers.0.name"), "echo");
+  EXPECT_EQ(member(reply.body, "models.0.servers.0.fit"), "true");
+  EXPECT_EQ(member(reply.body, "models.0.servers.0.answered"), "1");
+  EXPECT_EQ(member(reply.body, "models.1.servers.0.answered"), "0");
+}
+
+TEST_F(Dashboard, says_what_is_missing_where_nothing_is_counted_or_noted) {
+  const Reply budgets = send(get("/api/v1/budgets"));
+  EXPECT_EQ(budgets.status, 404);
+  EXPECT_NE(budgets.body.find("global.spending"), std::string::npos) << budgets.body;
+  const Reply log = send(get("/api/v1/audit"));
+  EXPECT_EQ(log.status, 404);
+  EXPECT_NE(log.body.find("global.services.audit.file"), std::string::npos) << log.body;
+  EXPECT_EQ(send(get("/api/v1/audit?limit=x")).status, 400);
+}
+
 class GuardedDashboard : public Dashboard {
  protected:
   GuardedDashboard() : Dashboard(with_tokens()) {}
@@ -200,6 +223,9 @@ TEST_F(GuardedDashboard, lets_roles_do_what_they_may) {
   EXPECT_EQ(viewer.body.find("chat.invoke"), std::string::npos);
   EXPECT_EQ(viewer.body.find("config.write"), std::string::npos);
   EXPECT_NE(viewer.body.find("replay.read"), std::string::npos);
+  EXPECT_EQ(as("v", get("/api/v1/servers")).status, 200);
+  EXPECT_EQ(as("v", get("/api/v1/audit")).status, 403);
+  EXPECT_EQ(as("o", get("/api/v1/audit")).status, 404);
   EXPECT_NE(as("o", get("/api/v1/access")).body.find("chat.invoke"), std::string::npos);
 }
 

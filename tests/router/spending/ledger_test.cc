@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "base/json.h"
 #include "router/spending/budgets.h"
 #include "router/spending/prices.h"
 #include "router/spending/report.h"
@@ -174,6 +175,44 @@ TEST(Budgets, the_strongest_action_counts) {
                     budget("refuses", By::kGroup, 9, Then::kRefuse),
                     budget("cheaper", By::kKey, 1, Then::kCheaper)}),
             Finding::Action::kRefuse);
+}
+
+TEST(Budgets, list_what_each_spender_has_left) {
+  const test::TemporaryDirectory folder;
+  const auto ledger = open(folder.path() / "spending.db");
+  ASSERT_TRUE(ledger);
+  for (int i = 0; i < 102; ++i)
+    ledger->add(account_of(fmt::format("key-{:03}", i), "g"), cost_of(1 + i));
+  Budget each_key;
+  each_key.name = "each";
+  each_key.amount = 100;
+  Budget of_nobody = each_key;
+  of_nobody.name = "new";
+  of_nobody.by = Spending::By::kGroup;
+  of_nobody.of = "newcomers";
+  of_nobody.per = Spending::Per::kDay;
+  const std::chrono::system_clock::time_point now = system_clock::now();
+  const auto document = json::Document::parse(budgets_json({each_key, of_nobody}, *ledger, now));
+  ASSERT_TRUE(document) << document.error().message;
+  const json::Value first = *document->root().find("budgets")->items().begin();
+  EXPECT_EQ(*first.find("further")->integer(), 2);
+  const json::Value most = *first.find("spenders")->items().begin();
+  EXPECT_EQ(most.raw(), R"({"name":"key-101","spent":102,"state":"exceeded"})");
+  size_t count = 0, warned = 0;
+  for (const json::Value& spender : first.find("spenders")->items()) {
+    ++count;
+    warned += spender.find("state")->text() == "warned";
+  }
+  EXPECT_EQ(count, 100U);
+  EXPECT_EQ(warned, 20U) << "from 80 to 99";
+  const auto text = budgets_json({of_nobody}, *ledger, now);
+  EXPECT_NE(text.find(R"("of":"newcomers","amount":100,"currency":"USD","per":"day",)"
+                      R"("then":"refuse","warn_at":0.8,)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(R"("spenders":[{"name":"newcomers","spent":0,"state":"fine"}])"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Prices, the_built_in_list_is_read_and_finds_dated_versions) {

@@ -50,6 +50,25 @@ TEST(BalancerLine, is_served_in_order_as_workers_become_free) {
   EXPECT_EQ(balancer.waiting(), 0U);
 }
 
+TEST(BalancerCounts, calls_by_their_ends_and_ejections) {
+  config::Reliability settings;
+  settings.consecutive_5xx = 2;
+  Balancer balancer(settings, named(2));
+  const auto call = [&](Ended ended) {
+    const size_t other[] = {1};
+    const size_t worker = balancer.begin({}, other, kNow).value();
+    balancer.end(worker, 0, ended, kNow);
+  };
+  for (const Ended ended : {Ended::kAnswered, Ended::kDropped, Ended::kFailed, Ended::kFailed})
+    call(ended);
+  const auto first = balancer.status(kNow)[0], second = balancer.status(kNow)[1];
+  EXPECT_EQ(first.answered, 1U);
+  EXPECT_EQ(first.failed, 2U);
+  EXPECT_EQ(first.ejections, 1U);
+  EXPECT_TRUE(first.ejected);
+  EXPECT_EQ(second.answered + second.failed + second.ejections, 0U);
+}
+
 TEST(BalancerLine, can_be_left_without_a_worker) {
   Balancer balancer(one_each(), named(1));
   ASSERT_TRUE(balancer.begin({}, {}, kNow));

@@ -2,7 +2,7 @@
 
 import type { Explained } from "./api";
 import { Notice } from "./parts";
-import { count, grounds, ms, reasons, short, signalOf, state } from "./words";
+import { count, grounds, leaves, ms, reasons, short, signalOf, state } from "./words";
 
 function Because({ explained }: { explained: Explained }) {
   const chosen = explained.trace.find((each) => each.selected);
@@ -72,7 +72,9 @@ export function Answer({ explained }: { explained: Explained }) {
   const computed = signals.filter((each) => ["yes", "no"].includes(state(each))).length;
   const facts: [string, string][] = [];
   if (decision) {
-    facts.push(["Confidence", short(plan.confidence ?? 0)]);
+    const chosen = explained.trace.find((each) => each.selected);
+    // A decision without conditions has the confidence 0, which would look like a bad one.
+    if (!chosen || leaves(chosen.rules).length > 0) facts.push(["Confidence", short(plan.confidence ?? 0)]);
     facts.push(["Priority", `${decision.priority}${decision.tier ? `, tier ${decision.tier}` : ""}`]);
   }
   facts.push(["Decided in", ms(cost.ms)]);

@@ -92,10 +92,14 @@ export interface Step {
   requests?: number;
   failed?: number;
   blocked?: number;
+  mistakes?: number;
   prompt_tokens?: number;
   completion_tokens?: number;
   saved_tokens?: number;
-  cost?: number;
+  cost?: Record<string, number>; // by currency
+  cost_on_default?: Record<string, number>;
+  errors?: Record<string, number>; // by reason
+  denied?: Record<string, number>;
   models?: Record<string, number>;
   decisions?: Record<string, number>;
   cache?: Record<string, number>;
@@ -142,6 +146,18 @@ export interface Record_ {
   signals?: Record<string, string[]>;
   request_body?: string;
   response_body?: string;
+  shadows?: {
+    model: string;
+    outcome: string;
+    ms: number;
+    similarity?: number;
+    prompt_tokens?: number;
+    completion_tokens?: number;
+    response?: string;
+  }[];
+  key?: string;
+  user?: string;
+  currency?: string;
   [more: string]: unknown;
 }
 
@@ -157,6 +173,112 @@ export interface Model {
   memory_bytes?: number; // size of the loaded weights in memory
   same_as?: string; // name of another entry with the same model in memory
   latency?: { passes: number; mean_ms: number; p50_ms: number; p95_ms: number };
+}
+
+export interface Server {
+  name: string;
+  fit: boolean;
+  healthy: boolean;
+  ejected: boolean;
+  weight: number;
+  in_flight: number;
+  others: number;
+  waiting: number;
+  cache_usage: number;
+  answered: number;
+  failed: number;
+  ejections: number;
+}
+export interface Fleet {
+  models: { model: string; queued: number; max_in_flight?: number; servers: Server[] }[];
+}
+
+export interface Spending {
+  by: string;
+  lines: SpendingLine[];
+  totals: SpendingLine[];
+  shadows: ShadowLine[];
+}
+export interface SpendingLine {
+  [by: string]: unknown;
+  requests: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  currency?: string;
+  cost?: number;
+  saved?: number;
+}
+export interface ShadowLine {
+  decision: string;
+  model: string;
+  shadow: string;
+  pairs: number;
+  failed: number;
+  compared: number;
+  agreed_share?: number;
+  contradicted_share?: number;
+  similarity?: number;
+  seconds?: number;
+  shadow_seconds?: number;
+  currency?: string;
+  cost?: number;
+  shadow_currency?: string;
+  shadow_cost?: number;
+  saved?: number;
+}
+export interface Budget {
+  name: string;
+  by: "key" | "user" | "group";
+  of?: string;
+  amount: number;
+  currency: string;
+  per: "day" | "month";
+  then: "warn" | "cheaper" | "refuse";
+  warn_at: number;
+  renewed: string;
+  spenders: { name: string; spent: number; state: "fine" | "warned" | "exceeded" }[];
+  further: number;
+}
+export interface Limit {
+  requests?: number;
+  tokens?: number;
+  seconds: number;
+}
+export interface Key {
+  name: string;
+  user: string;
+  groups: string[];
+  models: string[];
+  recipes: string[];
+  limits: Limit[];
+  expires: string | null;
+  from: "file" | "configuration";
+}
+export interface Issuer {
+  name: string;
+  issuer: string;
+  audiences: string[];
+  prefix?: string;
+  groups: { name: string; models: string[]; recipes: string[]; limits: Limit[] }[];
+  has_keys: boolean;
+  trouble?: string;
+}
+export interface Keyring {
+  required: boolean;
+  has_file: boolean;
+  keys: Key[];
+  issuers: Issuer[];
+}
+export interface AuditEntry {
+  entry: number;
+  time: string;
+  event: string;
+  [more: string]: string | number | undefined;
+}
+export interface AuditLog {
+  file: string;
+  changes: AuditEntry[];
+  refusals: AuditEntry[];
 }
 
 /// An error that the API returned.

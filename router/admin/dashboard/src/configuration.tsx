@@ -4,7 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Refused, call, json, post } from "./api";
 import { diff, lines } from "./diff";
-import { Notice } from "./parts";
+import { Editor, find } from "./editor";
+import { type May, Notice } from "./parts";
 import { count } from "./words";
 
 interface Review {
@@ -31,39 +32,37 @@ const lineOf = (message: string): number | null => {
   const found = /^[^\s:]*:(\d+):/.exec(message);
   return found ? Number(found[1]) : null;
 };
+/// The message without its place.
+const reasonOf = (message: string) => message.replace(/^[^\s:]*:\d+:\s*/, "");
 
-function Editor({ text, bad, disabled, onInput, area }: {
-  text: string;
-  bad: Set<number>;
-  disabled: boolean;
-  onInput: (text: string) => void;
-  area: { current: HTMLTextAreaElement | null };
+/// Finds words in the file, and goes from one place to the next with Enter.
+function Search({ words, total, at, choose, step }: {
+  words: string;
+  total: number;
+  at: number;
+  choose: (words: string) => void;
+  step: (by: number) => void;
 }) {
-  const gutter = useRef<HTMLDivElement>(null);
-  const total = text.split("\n").length;
   return (
-    <div class="editor">
-      <div class="gutter" ref={gutter} aria-hidden="true">
-        {Array.from({ length: total }, (_, i) => (
-          <span class={bad.has(i + 1) ? "bad" : ""}>{i + 1}</span>
-        ))}
-      </div>
-      <textarea
-        ref={area}
-        class="code"
-        aria-label="Configuration as YAML"
-        aria-invalid={bad.size > 0}
-        aria-describedby="review"
-        spellcheck={false}
-        wrap="off"
-        readOnly={disabled}
-        value={text}
-        onInput={(event) => onInput(event.currentTarget.value)}
-        onScroll={(event) => {
-          if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop;
-        }}
-      />
-    </div>
+    <form
+      class="row search"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        step(1);
+      }}
+    >
+      <input type="search" aria-label="Search the configuration" placeholder="Search" value={words} onInput={(event) => choose(event.currentTarget.value)} />
+      <span class="muted num nowrap" role="status">
+        {words === "" ? "" : total === 0 ? "not found" : `${at + 1} of ${total}`}
+      </span>
+      <button type="button" aria-label="Previous place" disabled={total === 0} onClick={() => step(-1)}>
+        ↑
+      </button>
+      <button aria-label="Next place" disabled={total === 0}>
+        ↓
+      </button>
+    </form>
   );
 }
 
@@ -99,7 +98,7 @@ function Said({ review, jump }: { review: Review; jump: (line: number) => void }
   );
 }
 
-export function Configuration({ may }: { may: (permission: string) => boolean }) {
+export function Configuration({ may }: { may: May }) {
   const [serving, setServing] = useState<{ text: string; etag: string } | null>(null);
   const [text, setText] = useState("");
   const [review, setReview] = useState<Review | null>(null);
@@ -109,6 +108,8 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
   const [asking, setAsking] = useState<null | { what: "apply" } | { what: "rollback"; version: string }>(null);
   const [said, setSaid] = useState<{ kind: "ok" | "bad"; text: string } | null>(null);
   const [busy, setBusy] = useState(false);
+  const [searched, setSearched] = useState("");
+  const [place, setPlace] = useState(0);
   const area = useRef<HTMLTextAreaElement | null>(null);
   const turn = useRef(0);
   const mayWrite = may("config.write");
@@ -144,19 +145,34 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
 
   const pieces = useMemo(() => (serving ? diff(lines(serving.text), lines(text)) : []), [serving, text]);
   const changed = serving !== null && serving.text !== text;
-  const bad = useMemo(() => new Set((review?.errors ?? []).flatMap((each) => each.split("\n")).map(lineOf).filter((line) => line !== null)), [review]);
+  const problems = useMemo(() => {
+    const out = new Map<number, string>();
+    for (const each of (review?.errors ?? []).flatMap((one) => one.split("\n"))) {
+      const line = lineOf(each);
+      if (line !== null) out.set(line, [out.get(line), reasonOf(each)].filter(Boolean).join("; "));
+    }
+    return out;
+  }, [review]);
+  const found = useMemo(() => find(text, searched), [text, searched]);
+  const here = found.length === 0 ? 0 : Math.min(place, found.length - 1);
 
-  const jump = (line: number) => {
+  /// Selects a part of a line, from 1, or all of it; a search keeps the focus.
+  const jump = (line: number, part?: { begin: number; end: number }) => {
     setView("edit");
     setTimeout(() => {
       const element = area.current;
       if (!element) return;
       const begin = text.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
       const end = text.indexOf("\n", begin);
-      element.focus();
-      element.setSelectionRange(begin, end < 0 ? text.length : end);
+      if (!part) element.focus();
+      element.setSelectionRange(begin + (part?.begin ?? 0), part ? begin + part.end : end < 0 ? text.length : end);
       element.scrollTop = Math.max(0, (line - 6) * parseFloat(getComputedStyle(element).lineHeight));
     });
+  };
+  const show = (all: typeof found, at: number) => {
+    setPlace(at);
+    const match = all[at];
+    if (match) jump(match.line + 1, match);
   };
   const change = async (run: () => Promise<{ message: string }>) => {
     setBusy(true);
@@ -207,6 +223,16 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
           </button>
         </div>
         <span class="grow" />
+        <Search
+          words={searched}
+          total={found.length}
+          at={here}
+          choose={(words) => {
+            setSearched(words);
+            show(find(text, words), 0);
+          }}
+          step={(by) => found.length > 0 && show(found, (here + by + found.length) % found.length)}
+        />
         {mayWrite && (
           <>
             <button disabled={!changed || busy} onClick={() => setText(serving.text)}>
@@ -233,7 +259,7 @@ export function Configuration({ may }: { may: (permission: string) => boolean })
         </div>
       )}
       {view === "edit" ? (
-        <Editor text={text} bad={bad} disabled={!mayWrite || busy} onInput={setText} area={area} />
+        <Editor text={text} problems={problems} found={found[here]} disabled={!mayWrite || busy} onInput={setText} area={area} />
       ) : (
         <pre class="code changes tall" tabindex={0} aria-label="Changes to the configuration">
           {pieces.map((piece, i) => {

@@ -4,32 +4,35 @@
 import { useState } from "preact/hooks";
 
 import { type Record_, json } from "./api";
-import { Notice, useEvery } from "./parts";
-import { ms } from "./words";
-import { replayOnWhy } from "./why";
+import { type May, List, Notice, useEvery } from "./parts";
+import { NotRecorded, useRecording } from "./recording";
+import { tryAgain } from "./try";
+import { cause, moment, money, ms } from "./words";
 
-interface List {
+interface Page {
   total: number;
   data: Record_[];
 }
 const kLimit = 100;
 
-const kOutcomes = ["all", "answered", "failed", "blocked", "from the cache"] as const;
+const kOutcomes = ["all", "answered", "failed", "blocked", "client's mistake", "from the cache"] as const;
 type Outcome = (typeof kOutcomes)[number];
 
 function outcome(record: Record_): { kind: Outcome; words: string; mood: string } {
-  const blocked: Record<string, string> = {
-    jailbreak_block: "blocked: override attempt",
-    pii_policy_denied: "blocked: personal data",
-    response_blocked: "blocked: its reply",
-    missing_identity: "blocked: names nobody",
-  };
-  const refused = blocked[record.error ?? ""] ?? (record.response_path === "blocked" ? "blocked" : "");
-  if (refused) return { kind: "blocked", words: refused, mood: "warn" };
-  if (record.status >= 400 || record.error) return { kind: "failed", words: record.error ? record.error.replaceAll("_", " ") : String(record.status), mood: "bad" };
+  if (record.error) {
+    const { blame, words } = cause(record.error);
+    const short = record.error.replaceAll("_", " ");
+    if (blame === "mistake") return { kind: "client's mistake", words: `client: ${short}`, mood: "" };
+    if (blame === "refused") return { kind: "blocked", words: `blocked: ${words}`, mood: "warn" };
+    return { kind: "failed", words: short, mood: "bad" };
+  }
+  if (record.response_path === "blocked") return { kind: "blocked", words: "blocked", mood: "warn" };
+  if (record.status >= 500) return { kind: "failed", words: "failed", mood: "bad" };
   if (record.cache === "hit" || record.cache === "near") return { kind: "from the cache", words: "from the cache", mood: "ok" };
   return { kind: "answered", words: record.response_path === "fast_response" ? "answered here" : "answered", mood: "ok" };
 }
+
+const client = (record: Record_) => record.key ?? record.user;
 
 function Texts({ record }: { record: Record_ }) {
   const [whole, setWhole] = useState<Record_ | null>(null);
@@ -42,23 +45,21 @@ function Texts({ record }: { record: Record_ }) {
     }
   };
   if (error) return <Notice kind="bad">{error}</Notice>;
-  if (!whole) return <button onClick={() => void show()}>Show recorded texts</button>;
-  if (!whole.request_body && !whole.response_body) {
-    return (
-      <p class="muted">
-        No text was recorded. A decision's plugin <code>router_replay</code> with <code>capture_request_body</code> records it.
-      </p>
-    );
-  }
+  if (!whole) return <button onClick={() => void show()}>Show texts and shadows</button>;
   return (
     <>
+      {!whole.request_body && !whole.response_body && (
+        <p class="muted">
+          No text was recorded. A decision's plugin <code>router_replay</code> with <code>capture_request_body</code> records it.
+        </p>
+      )}
       {whole.request_body && (
         <div class="stack tight">
           <div class="head">
             <h3>Request to the server</h3>
             <span class="grow" />
-            <button disabled={whole.request_body_truncated === true} onClick={() => replayOnWhy(again(whole.request_body!))}>
-              Replay on the page Why
+            <button disabled={whole.request_body_truncated === true} onClick={() => tryAgain(again(whole.request_body!))}>
+              Try it again
             </button>
           </div>
           <pre class="code" tabindex={0}>
@@ -74,6 +75,21 @@ function Texts({ record }: { record: Record_ }) {
           </pre>
         </div>
       )}
+      {(whole.shadows ?? []).map((shadow) => (
+        <div class="stack tight">
+          <h3>Shadow: {shadow.model}</h3>
+          <p>
+            {shadow.outcome.replaceAll("_", " ")}
+            {shadow.similarity !== undefined && `, similarity ${shadow.similarity.toFixed(3)}`}, {ms(shadow.ms)}
+            {shadow.prompt_tokens !== undefined && `, ${shadow.prompt_tokens} + ${shadow.completion_tokens} tokens`}
+          </p>
+          {shadow.response && (
+            <pre class="code" tabindex={0}>
+              {shadow.response}
+            </pre>
+          )}
+        </div>
+      ))}
     </>
   );
 }
@@ -87,13 +103,17 @@ function again(body: string): string {
   }
 }
 
-function Detail({ record, may }: { record: Record_; may: (permission: string) => boolean }) {
+function Detail({ record, may }: { record: Record_; may: May }) {
   const facts: [string, string | undefined][] = [
     ["Request", record.request_id],
     ["Path", record.path],
     ["Status", String(record.status)],
     ["Recipe", record.recipe],
-    ["Confidence", record.confidence?.toFixed(3)],
+    ["Outcome", record.error && cause(record.error).words],
+    // A decision without conditions has the confidence 0, which would look like an error.
+    ["Confidence", record.confidence ? record.confidence.toFixed(3) : record.decision && "matches every request"],
+    ["Key", record.key],
+    ["User", record.user],
     ["Category", record.category],
     ["Algorithm", record.algorithm],
     ["Chosen by", record.selection_method as string | undefined],
@@ -102,7 +122,7 @@ function Detail({ record, may }: { record: Record_; may: (permission: string) =>
     ["Model", record.upstream_ms !== undefined ? ms(record.upstream_ms) : undefined],
     ["First token", record.ttft_ms !== undefined ? ms(record.ttft_ms) : undefined],
     ["Tokens", record.prompt_tokens !== undefined ? `${record.prompt_tokens} read, ${record.completion_tokens} written` : undefined],
-    ["Cost", record.cost?.toPrecision(3)],
+    ["Cost", record.cost === undefined ? undefined : money(record.cost, record.currency ?? "")],
     ["Degraded", record.degraded],
     ["Override attempt", record.jailbreak],
     ["Personal data", record.pii_types?.join(", ")],
@@ -136,12 +156,13 @@ function Detail({ record, may }: { record: Record_; may: (permission: string) =>
   );
 }
 
-export function Decisions({ may }: { may: (permission: string) => boolean }) {
-  const [list, setList] = useState<List | null>(null);
+export function Decisions({ may }: { may: May }) {
+  const [list, setList] = useState<Page | null>(null);
   const [error, setError] = useState("");
   const [follow, setFollow] = useState(true);
   const [filter, setFilter] = useState({ decision: "", model: "", outcome: "all" as Outcome, id: "" });
   const [open, setOpen] = useState("");
+  const recording = useRecording(may);
   const [names, setNames] = useState<{ decisions: string[]; models: string[] }>({ decisions: [], models: [] });
 
   const read = async () => {
@@ -149,7 +170,7 @@ export function Decisions({ may }: { may: (permission: string) => boolean }) {
       const query = new URLSearchParams({ limit: String(kLimit) });
       if (filter.decision) query.set("decision", filter.decision);
       if (filter.model) query.set("model", filter.model);
-      const got = await json<List>(`/v1/router_replay?${query}`);
+      const got = await json<Page>(`/v1/router_replay?${query}`);
       setList(got);
       setNames((before) => ({
         decisions: [...new Set([...before.decisions, ...got.data.map((each) => each.decision ?? "")])].filter(Boolean).sort(),
@@ -175,8 +196,10 @@ export function Decisions({ may }: { may: (permission: string) => boolean }) {
   return (
     <>
       <div class="head">
-        <h1>Recent decisions</h1>
+        <h1>Decisions</h1>
+        {recording.on !== null && <span class="muted">{recording.on ? "requests are recorded, without texts unless a decision records them" : "requests are not recorded"}</span>}
         <span class="grow" />
+        {recording.on && may("config.write") && <button onClick={() => void recording.set(false)}>Switch recording off</button>}
         <label class="check">
           <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} /> Follow
         </label>
@@ -214,83 +237,56 @@ export function Decisions({ may }: { may: (permission: string) => boolean }) {
         </label>
       </form>
       {error && <Notice kind="bad">{error}</Notice>}
-      {list && list.data.length === 0 && !filter.decision && !filter.model && (
-        <div class="card empty">
-          <h2>No request is recorded</h2>
-          <p>
-            The router keeps the record of requests in memory, without any text. Turn it on in the{" "}
-            <a href="#/configuration">configuration</a>:
-          </p>
-          <pre class="code" tabindex={0}>
-            {"global:\n  services:\n    router_replay: {enabled: true}"}
-          </pre>
-        </div>
-      )}
+      {list && list.data.length === 0 && !filter.decision && !filter.model && <NotRecorded recording={recording} may={may} />}
       {list && shown.length === 0 && (list.data.length > 0 || filter.decision || filter.model) && (
         <p class="card empty muted">None of the last {kLimit} requests matches.</p>
       )}
       {shown.length > 0 && (
-        <div class="card scroll" tabindex={0} role="region" aria-label="Requests">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Decision</th>
-                <th scope="col">Model</th>
-                <th scope="col">Outcome</th>
-                <th scope="col" class="right">
-                  Routing
-                </th>
-                <th scope="col" class="right">
-                  Total
-                </th>
-                <th scope="col" class="right">
-                  Tokens
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((record) => {
-                const became = outcome(record);
-                const at = record.timestamp ? new Date(record.timestamp) : null;
-                const opened = open === record.id;
-                return (
-                  <>
-                    <tr class={opened ? "open" : ""}>
-                      <td>
-                        <button
-                          class="link num"
-                          aria-expanded={opened}
-                          onClick={() => setOpen(opened ? "" : record.id)}
-                          title={record.timestamp}
-                        >
-                          {at ? at.toLocaleTimeString("en-GB") : record.id}
-                        </button>
-                      </td>
-                      <td>{record.decision ?? <span class="muted">none</span>}</td>
-                      <td>{record.selected_model ?? <span class="muted">none</span>}</td>
-                      <td>
-                        <span class={`pill ${became.mood}`}>{became.words}</span>
-                      </td>
-                      <td class="num right">{record.routing_ms !== undefined ? ms(record.routing_ms) : "–"}</td>
-                      <td class="num right">{record.total_ms !== undefined ? ms(record.total_ms) : "–"}</td>
-                      <td class="num right">
-                        {record.prompt_tokens !== undefined ? `${record.prompt_tokens} + ${record.completion_tokens}` : "–"}
-                      </td>
-                    </tr>
-                    {opened && (
-                      <tr class="detail">
-                        <td colSpan={7}>
-                          <Detail record={record} may={may} />
-                        </td>
-                      </tr>
-                    )}
-                  </>
-                );
-              })}
-            </tbody>
-          </table>
-        </div>
+        <List label="Requests" bare columns={["Time", "Status", "?Path", "?Client", "Decision", "Model", "Outcome", "#?Tokens", "#?Total"]}>
+          {shown.map((record) => {
+            const became = outcome(record);
+            const opened = open === record.id;
+            const turn = () => setOpen(opened ? "" : record.id);
+            return (
+              <>
+                <tr class={`clickable ${opened ? "open" : ""}`} key={record.id} onClick={turn}>
+                  <td class="nowrap">
+                    <button
+                      class="link num"
+                      aria-expanded={opened}
+                      onClick={(event) => {
+                        event.stopPropagation();
+                        turn();
+                      }}
+                      title={record.timestamp}
+                    >
+                      {record.timestamp ? moment(record.timestamp) : record.id}
+                    </button>
+                  </td>
+                  <td class="num">{record.status}</td>
+                  <td class="opt">{record.path}</td>
+                  <td class="opt">{client(record) ?? <span class="muted">none</span>}</td>
+                  <td>{record.decision ?? <span class="muted">none</span>}</td>
+                  <td>{record.selected_model ?? <span class="muted">none</span>}</td>
+                  <td>
+                    <span class={`pill ${became.mood}`}>{became.words}</span>
+                  </td>
+                  <td class="num right opt">
+                    {record.prompt_tokens !== undefined ? `${record.prompt_tokens} + ${record.completion_tokens}` : <span class="muted">none</span>}
+                  </td>
+                  <td class="num right opt">{record.total_ms !== undefined ? ms(record.total_ms) : ""}</td>
+                </tr>
+                {opened && (
+                  <tr class="detail" key={`${record.id} detail`}>
+                    <td colSpan={9}>
+                      <Detail record={record} may={may} />
+                    </td>
+                  </tr>
+                )}
+              </>
+            );
+          })}
+        </List>
       )}
       {list && list.total > kLimit && <p class="muted">The newest {kLimit} of {list.total.toLocaleString("en")}.</p>}
     </>

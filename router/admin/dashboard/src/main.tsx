@@ -1,24 +1,32 @@
 // The frame of all pages: the signed-in user, the current page, light or dark.
 
-import { render } from "preact";
+import { type ComponentChild, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import "./app.css";
 import { type Access, Refused, json, token } from "./api";
+import { Audit } from "./audit";
 import { Configuration } from "./configuration";
 import { Decisions } from "./decisions";
-import { Live } from "./live";
+import { Keys } from "./keys";
 import { Models } from "./models";
-import { Notice } from "./parts";
-import { Why } from "./why";
+import { Overview } from "./overview";
+import { type May, Notice } from "./parts";
+import { Servers } from "./servers";
+import { Shadows } from "./shadows";
+import { Try } from "./try";
 
-const kPages = [
-  { path: "why", title: "Why", needs: "classify.invoke" },
-  { path: "live", title: "Live", needs: "metrics.read" },
-  { path: "decisions", title: "Decisions", needs: "replay.read" },
-  { path: "configuration", title: "Configuration", needs: "config.read" },
-  { path: "models", title: "Models", needs: "config.read" },
-] as const;
+const kPages: { path: string; title: string; needs: string; show: (props: { may: May }) => ComponentChild }[] = [
+  { path: "overview", title: "Overview", needs: "metrics.read", show: Overview },
+  { path: "servers", title: "Servers", needs: "metrics.read", show: Servers },
+  { path: "decisions", title: "Decisions", needs: "replay.read", show: Decisions },
+  { path: "shadows", title: "Shadows", needs: "metrics.read", show: Shadows },
+  { path: "keys", title: "Keys and budgets", needs: "metrics.read", show: Keys },
+  { path: "try", title: "Try a prompt", needs: "classify.invoke", show: Try },
+  { path: "configuration", title: "Configuration", needs: "config.read", show: Configuration },
+  { path: "models", title: "Models", needs: "config.read", show: Models },
+  { path: "audit", title: "Audit log", needs: "audit.read", show: Audit },
+];
 
 type Theme = "auto" | "light" | "dark";
 const kThemeKey = "signalbox.theme";
@@ -35,7 +43,7 @@ function useTheme(): [Theme, () => void] {
   return [theme, () => setTheme(next[theme])];
 }
 
-const pageOf = () => location.hash.replace(/^#\/?/, "").split("?")[0] || "why";
+const pageOf = () => location.hash.replace(/^#\/?/, "").split("?")[0];
 
 function SignIn({ done }: { done: () => Promise<void> }) {
   const [failed, setFailed] = useState(false);
@@ -96,10 +104,12 @@ function App() {
 
   const known = access !== null && typeof access === "object" ? access : null;
   const may = (permission: string) => known?.permissions.includes(permission) ?? false;
-  const current = kPages.find((each) => each.path === page) ?? kPages[0];
+  const current = kPages.find((each) => each.path === page) ?? kPages.find((each) => may(each.needs)) ?? kPages[0]!;
+  const Page = current.show;
   useEffect(() => {
     document.title = `${current.title} · Signalbox`;
-  }, [page]);
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [current, known !== null]);
 
   return (
     <>
@@ -146,21 +156,16 @@ function App() {
       )}
       {access === "refused" && <SignIn done={ask} />}
       {known && (
-        <main class="page" id="main" tabindex={-1}>
-          {!may(current.needs) ? (
-            <Notice>
-              Your role does not have the permission <code>{current.needs}</code>, which this page needs.
-            </Notice>
-          ) : current.path === "why" ? (
-            <Why may={may} />
-          ) : current.path === "live" ? (
-            <Live />
-          ) : current.path === "decisions" ? (
-            <Decisions may={may} />
-          ) : current.path === "configuration" ? (
-            <Configuration may={may} />
+        <main class="page" id="main" tabindex={-1} data-page={current.path}>
+          {may(current.needs) ? (
+            <Page key={current.path} may={may} />
           ) : (
-            <Models />
+            <>
+              <h1>{current.title}</h1>
+              <Notice>
+                Your role does not have the permission <code>{current.needs}</code>, which this page needs.
+              </Notice>
+            </>
           )}
         </main>
       )}

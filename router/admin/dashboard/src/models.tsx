@@ -3,13 +3,19 @@
 import { useState } from "preact/hooks";
 
 import { type Model, json } from "./api";
-import { Notice, useEvery } from "./parts";
-import { bytes, ms } from "./words";
+import { List, Notice, useEvery } from "./parts";
+import { bytes, count, ms } from "./words";
 
 interface Info {
   models: Model[];
   system: { version: string; architecture: string; memory_usage: string; tier?: string; dtype?: string };
 }
+
+/// The labels of a head. Those of tokens are the types that they mark: "B-AGE" and "I-AGE" are one, and "O" is none.
+const labelsOf = (model: Model) =>
+  model.type !== "pii"
+    ? (model.categories ?? [])
+    : [...new Set((model.categories ?? []).map((each) => each.replace(/^[BIES]-/, "")))].filter((each) => each !== "O");
 
 export function Models() {
   const [info, setInfo] = useState<Info | null>(null);
@@ -26,6 +32,7 @@ export function Models() {
   return (
     <>
       <h1>Models of the router</h1>
+      <p class="muted">The router's own models, which understand requests, and the labels that each head knows. A model is loaded if a decision needs it and its files are there.</p>
       {error && <Notice kind="bad">{error}</Notice>}
       {system && (
         <dl class="tiles few">
@@ -46,34 +53,11 @@ export function Models() {
           ))}
         </dl>
       )}
-      {info && info.models.length === 0 && <p class="card empty muted">The configuration names no model.</p>}
+      {info && info.models.length === 0 && <p class="card empty muted">The configuration names no model; signals by models need one under global.model_catalog.</p>}
       {info && info.models.length > 0 && (
-        <div class="card scroll" tabindex={0} role="region" aria-label="Models">
-          <table class="list">
-            <thead>
-              <tr>
-                <th scope="col">Model</th>
-                <th scope="col">State</th>
-                <th scope="col">Shape</th>
-                <th scope="col" class="right">
-                  Files
-                </th>
-                <th scope="col" class="right">
-                  Memory
-                </th>
-                <th scope="col" class="right">
-                  Passes
-                </th>
-                <th scope="col" class="right">
-                  p50
-                </th>
-                <th scope="col" class="right">
-                  p95
-                </th>
-              </tr>
-            </thead>
-            <tbody>
+        <List label="Models" columns={["Model", "State", "Shape", "#Files", "#Memory", "#Passes", "#p50", "#p95"]}>
               {info.models.map((model) => {
+                const labels = labelsOf(model);
                 const timed = model.latency && model.latency.passes > 0 ? model.latency : null;
                 return (
                   <tr>
@@ -81,10 +65,10 @@ export function Models() {
                       {model.name.replaceAll("_", " ")}
                       <span class="aside path">{model.model_path || "not configured"}</span>
                       {model.trunk && model.trunk !== model.model_path && <span class="aside path">on {model.trunk}</span>}
-                      {(model.categories?.length ?? 0) > 0 && (
+                      {labels.length > 0 && (
                         <details>
-                          <summary>{model.categories!.length} labels</summary>
-                          <span class="muted">{model.categories!.join(", ")}</span>
+                          <summary>{count(labels.length, "label")}</summary>
+                          <span class="muted">{labels.join(", ")}</span>
                         </details>
                       )}
                     </th>
@@ -94,27 +78,25 @@ export function Models() {
                     <td class="num">
                       {model.metadata
                         ? `${model.metadata.layers} × ${model.metadata.hidden}, ${Number(model.metadata.tokens_max).toLocaleString("en")} tokens`
-                        : "–"}
+                        : ""}
                     </td>
-                    <td class="num right">{model.weights_bytes ? bytes(model.weights_bytes) : "–"}</td>
+                    <td class="num right">{model.weights_bytes ? bytes(model.weights_bytes) : ""}</td>
                     <td class="num right">
                       {model.same_as ? (
                         <span class="muted">with {model.same_as.replaceAll("_", " ")}</span>
                       ) : model.memory_bytes ? (
                         bytes(model.memory_bytes)
                       ) : (
-                        "–"
+                        ""
                       )}
                     </td>
-                    <td class="num right">{timed ? timed.passes.toLocaleString("en") : "–"}</td>
-                    <td class="num right">{timed ? ms(timed.p50_ms) : "–"}</td>
-                    <td class="num right">{timed ? ms(timed.p95_ms) : "–"}</td>
+                    <td class="num right">{timed ? timed.passes.toLocaleString("en") : ""}</td>
+                    <td class="num right">{timed ? ms(timed.p50_ms) : ""}</td>
+                    <td class="num right">{timed ? ms(timed.p95_ms) : ""}</td>
                   </tr>
                 );
               })}
-            </tbody>
-          </table>
-        </div>
+        </List>
       )}
     </>
   );

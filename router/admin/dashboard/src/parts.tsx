@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { Refused, json } from "./api";
 import type { Piece } from "./diff";
 import { type State, count, stateWords, utf8Length } from "./words";
 
@@ -10,6 +11,76 @@ export function Notice({ kind = "info", children }: { kind?: "info" | "warn" | "
   return (
     <div class={`notice ${kind}`} role={kind === "bad" ? "alert" : "status"}>
       {children}
+    </div>
+  );
+}
+
+export type May = (permission: string) => boolean;
+
+/// A text to copy, with its line breaks and its indentation.
+export function Snippet({ label, text }: { label: string; text: string }) {
+  const [copied, setCopied] = useState(false);
+  const area = useRef<HTMLPreElement>(null);
+  const copy = async () => {
+    // Selected as well, because the clipboard is closed to pages that are neither on this machine nor encrypted.
+    getSelection()?.selectAllChildren(area.current!);
+    await navigator.clipboard?.writeText(text).then(() => setCopied(true), () => {});
+  };
+  return (
+    <div class="snippet">
+      <pre class="code" tabindex={0} aria-label={label} ref={area}>
+        {text}
+      </pre>
+      <button type="button" onClick={() => void copy()}>
+        {copied ? "Copied" : "Copy"}
+      </button>
+    </div>
+  );
+}
+
+/// In place of data that does not exist: what is missing, and how to get it.
+export function Empty({ title, children, yaml }: { title: string; children: ComponentChildren; yaml?: string }) {
+  return (
+    <div class="card empty">
+      <h2>{title}</h2>
+      <p>{children}</p>
+      {yaml && <Snippet label="Configuration to add" text={yaml} />}
+    </div>
+  );
+}
+
+const kRoles: Record<string, string> = { THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+
+/// A table inside of its card. `columns` are titles; "#" in one aligns it to the right, "?" hides it on phones. On phones each
+/// row is a block, in which each cell has its column's title in front unless `bare`.
+export function List({ label, columns, bare = false, children }: { label: string; columns: string[]; bare?: boolean; children: ComponentChildren }) {
+  const titles = columns.map((each) => each.replace(/[#?]/g, ""));
+  const table = useRef<HTMLTableElement>(null);
+  useEffect(() => {
+    for (const cell of table.current!.querySelectorAll<HTMLTableCellElement>("td")) {
+      const title = cell.colSpan > 1 ? "" : titles[cell.cellIndex];
+      if (title && !bare) cell.dataset.label = title;
+      else delete cell.dataset.label;
+    }
+    // A browser forgets that a table is one if its rows are blocks.
+    for (const each of table.current!.querySelectorAll("thead, tbody, tr, td")) each.setAttribute("role", kRoles[each.tagName]!);
+    for (const each of table.current!.querySelectorAll<HTMLTableCellElement>("th"))
+      each.setAttribute("role", each.scope === "col" ? "columnheader" : "rowheader");
+  });
+  return (
+    <div class="card scroll" tabindex={0} role="region" aria-label={label}>
+      <table class="list" role="table" ref={table}>
+        <thead>
+          <tr>
+            {columns.map((title, i) => (
+              <th scope="col" class={`${title.includes("#") ? "right" : ""} ${title.includes("?") ? "opt" : ""}`}>
+                {titles[i] || <span class="sr">Action</span>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
     </div>
   );
 }
@@ -99,4 +170,34 @@ export function useEvery(ms: number, run: () => Promise<void>, active = true) {
       clearTimeout(timer);
     };
   }, [visible, active, ms]);
+}
+
+/// What a path returns, read again and again. `missing`: the path replied 404, as those of features that are off do.
+export function usePolled<T>(path: string, ms: number) {
+  const [data, setData] = useState<T | null>(null);
+  const [error, setError] = useState("");
+  const [missing, setMissing] = useState(false);
+  const wanted = useRef(path);
+  wanted.current = path;
+  const read = async () => {
+    try {
+      const got = await json<T>(path);
+      if (wanted.current !== path) return;
+      setData(got);
+      setError("");
+      setMissing(false);
+    } catch (caught) {
+      if (wanted.current !== path) return;
+      const off = caught instanceof Refused && caught.status === 404;
+      setMissing(off);
+      setError(off ? "" : (caught as Error).message);
+    }
+  };
+  useEvery(ms, read);
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else void read();
+  }, [path]);
+  return { data, error, missing, read };
 }

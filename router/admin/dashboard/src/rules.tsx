@@ -34,7 +34,7 @@ function Tree({ node, explained }: { node: RuleNode; explained: Explained }) {
 }
 
 function verdict(traced: Traced): string {
-  if (traced.selected) return `chosen, confidence ${short(traced.confidence ?? 0)}`;
+  if (traced.selected) return leaves(traced.rules).length === 0 ? "chosen: it matches every request" : `chosen, confidence ${short(traced.confidence ?? 0)}`;
   const how = state(traced);
   if (how === "yes") return "matched, outranked";
   if (how !== "unneeded") return stateWords[how];
@@ -66,9 +66,7 @@ export function Rules({ explained }: { explained: Explained }) {
                   <b>{traced.decision}</b>
                   <span class="grow" />
                   <span class="aside">{verdict(traced)}</span>
-                  <span class="aside num" title="Priority">
-                    {traced.priority}
-                  </span>
+                  <span class="aside num">priority {traced.priority}</span>
                 </summary>
                 <ul class="tree root">
                   <Tree node={traced.rules} explained={explained} />

@@ -71,3 +71,52 @@ export const stateWords: Record<State, string> = {
   unneeded: "not needed",
   unknown: "not known",
 };
+
+/// "1.50 USD", "0.012 USD": small amounts have two digits that count.
+export function money(value: number, currency: string): string {
+  const large = Math.abs(value) >= 0.1;
+  const text = value.toLocaleString("en", large ? { minimumFractionDigits: 2, maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+  return `${text}\u00a0${currency}`;
+}
+
+export const percent = (part: number, whole: number): string => (whole > 0 ? `${((100 * part) / whole).toFixed(1)}\u00a0%` : "–");
+
+/// "26 Nov, 14:03:07"; the time alone for today.
+export function moment(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  const time = at.toLocaleTimeString("en-GB");
+  if (at.toDateString() === new Date().toDateString()) return time;
+  return `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}, ${time}`;
+}
+
+/// Whose fault an error is: the router's or a server's, nobody's because a rule wanted it, or the client's.
+export type Blame = "failed" | "refused" | "mistake";
+const kCauses: Record<string, [Blame, string]> = {
+  parse_error: ["mistake", "the request could not be read"],
+  model_not_found: ["mistake", "no model has the name that the client chose"],
+  unsupported: ["mistake", "the request uses something that is not built"],
+  upstream_4xx: ["mistake", "the model's server refused the request (4xx)"],
+  cancellation: ["mistake", "the client left before the reply was complete"],
+  overloaded: ["failed", "too many requests were waiting"],
+  timeout: ["failed", "the time for the request was over"],
+  upstream_error: ["failed", "a model's server gave no reply, or an incomplete one"],
+  upstream_5xx: ["failed", "a model's server failed (5xx)"],
+  internal_error: ["failed", "the router failed"],
+  pii_policy_denied: ["refused", "personal data that the model may not get"],
+  jailbreak_block: ["refused", "an attempt to override instructions"],
+  response_blocked: ["refused", "a guard withheld the reply"],
+  missing_identity: ["refused", "the request names nobody"],
+  forbidden: ["refused", "the key may not use the model or the recipe"],
+  budget_exceeded: ["refused", "a budget is spent"],
+  rate_limited: ["refused", "a rate limit was reached"],
+  missing_key: ["refused", "the request had no key"],
+  unknown_key: ["refused", "nobody has that key"],
+  expired_key: ["refused", "the key has expired"],
+  too_many_failures: ["refused", "too many wrong keys from one address"],
+};
+/// An error of the API or the gate, in words.
+export const cause = (reason: string): { blame: Blame; words: string } => {
+  const [blame, words] = kCauses[reason] ?? ["failed", reason.replaceAll("_", " ")];
+  return { blame, words };
+};

@@ -1,10 +1,10 @@
-// The first page: a prompt, and why it goes where it goes.
+// A prompt, where it goes, and why.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { type Explained, Refused, post } from "./api";
 import { Answer } from "./answer";
-import { Notice } from "./parts";
+import { type May, Notice } from "./parts";
 import { Reply } from "./reply";
 import { Rules } from "./rules";
 import { Sent } from "./sent";
@@ -29,12 +29,12 @@ const kConversation = `{
 
 /// A request that the page Decisions hands over.
 const kReplayKey = "signalbox.replay";
-export const replayOnWhy = (body: string) => {
+export const tryAgain = (body: string) => {
   sessionStorage.setItem(kReplayKey, body);
-  location.hash = "#/why";
+  location.hash = "#/try";
 };
 
-export function Why({ may }: { may: (permission: string) => boolean }) {
+export function Try({ may }: { may: May }) {
   const handed = useRef(sessionStorage.getItem(kReplayKey));
   const [form, setForm] = useState<"prompt" | "conversation">(handed.current ? "conversation" : "prompt");
   const [prompt, setPrompt] = useState(kExamples[0]![1]);
@@ -80,9 +80,10 @@ export function Why({ may }: { may: (permission: string) => boolean }) {
   };
 
   return (
-    <div class="why">
+    <div class="try">
       <section class="ask">
-        <h1>Why does a prompt go where it goes?</h1>
+        <h1>Try a prompt</h1>
+        <p class="muted">See which model would get a prompt, and why. Nothing is sent until you choose “Send it”.</p>
         <form class="card stack" onSubmit={submit}>
           <div class="row" role="group" aria-label="Form of the request">
             <button type="button" class="tab" aria-pressed={form === "prompt"} onClick={() => setForm("prompt")}>

@@ -1,11 +1,11 @@
-// Live traffic: the last minutes from the router's history, then each step when it ends.
+// What passes now: the last minutes from the router's history, then each step when it ends.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 
 import { type Step, type Traffic, json } from "./api";
 import { Chart, type Line } from "./chart";
 import { Notice, useEvery } from "./parts";
-import { count, ms } from "./words";
+import { type Blame, cause, count, money, ms, percent } from "./words";
 
 const kMinutes = [1, 5, 15];
 const kStepsMax = 450;
@@ -31,8 +31,8 @@ export function quantile(counts: number[] | undefined, bounds: number[], share: 
 const plus = (a: number[] | undefined, b: number[] | undefined): number[] | undefined =>
   !a ? b : !b ? a : Array.from({ length: Math.max(a.length, b.length) }, (_, i) => (a[i] ?? 0) + (b[i] ?? 0));
 
-type Counted = "requests" | "failed" | "blocked" | "saved_tokens" | "prompt_tokens" | "completion_tokens" | "cost";
-type Named = "models" | "decisions" | "cache";
+const kCounted = ["requests", "failed", "blocked", "mistakes", "saved_tokens", "prompt_tokens", "completion_tokens"] as const;
+const kNamed = ["models", "decisions", "cache", "errors", "denied", "cost", "cost_on_default"] as const;
 type Timed = "routing" | "upstream" | "ttft";
 
 /// Joins consecutive steps, so that charts of long windows have no more points than pixels.
@@ -48,9 +48,9 @@ const kNames: Record<string, string> = { unknown: "no model", none: "no decision
 function sum(steps: Step[]): Step {
   const out: Step = { at: steps.at(-1)?.at ?? 0 };
   for (const step of steps) {
-    for (const key of ["requests", "failed", "blocked", "saved_tokens", "prompt_tokens", "completion_tokens", "cost"] as Counted[])
+    for (const key of kCounted)
       if (step[key]) out[key] = (out[key] ?? 0) + step[key];
-    for (const key of ["models", "decisions", "cache"] as Named[])
+    for (const key of kNamed)
       for (const [label, value] of Object.entries(step[key] ?? {})) {
         const name = kNames[label] ?? label;
         out[key] ??= {};
@@ -65,7 +65,6 @@ const hits = (step: Step) => (step.cache?.hit ?? 0) + (step.cache?.near ?? 0);
 const rate = (value: number) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2).replace(/\.?0+$/, ""));
 const perSecond = (value: number) => `${rate(value)}/s`;
 const seconds = (value: number) => ms(value * 1000);
-const percent = (part: number, whole: number) => (whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "–");
 
 function linesByName(steps: Step[], key: "models" | "decisions", width: number): Line[] {
   const totals = Object.entries(sum(steps)[key] ?? {}).sort((a, b) => b[1] - a[1]);
@@ -114,7 +113,67 @@ function Shares({ title, named }: { title: string; named: Record<string, number>
   );
 }
 
-export function Live() {
+const all = (named: Record<string, number> | undefined) => Object.values(named ?? {}).reduce((sum, each) => sum + each, 0);
+
+const kBlames: Record<Blame, [string, string]> = {
+  failed: ["bad", "failure"],
+  refused: ["warn", "refused by a rule"],
+  mistake: ["", "the client's"],
+};
+
+/// Every error of the window with its cause, failures first.
+function Causes({ total }: { total: Step }) {
+  const order: Blame[] = ["failed", "refused", "mistake"];
+  const rows = [
+    ...Object.entries(total.errors ?? {}).map(([reason, value]) => ({ reason, value, ...cause(reason) })),
+    ...Object.entries(total.denied ?? {}).map(([reason, value]) => ({ reason, value, ...cause(reason), blame: "refused" as const })),
+  ].sort((a, b) => order.indexOf(a.blame) - order.indexOf(b.blame) || b.value - a.value);
+  return (
+    <section class="card" aria-labelledby="causes">
+      <h2 id="causes">Errors by cause</h2>
+      {rows.length === 0 ? (
+        <p class="muted">None in this window.</p>
+      ) : (
+        <table class="plain">
+          <thead class="sr">
+            <tr>
+              <th scope="col">Cause</th>
+              <th scope="col">Kind</th>
+              <th scope="col">Requests</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr>
+                <th scope="row" title={row.reason}>
+                  {row.words}
+                </th>
+                <td>
+                  <span class={`pill ${kBlames[row.blame][0]}`}>{kBlames[row.blame][1]}</span>
+                </td>
+                <td class="num">{row.value.toLocaleString("en")}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+/// A tile for each currency: the cost, and what the same tokens would have cost more on the default model.
+function costTiles(total: Step): [string, string, string?][] {
+  const currencies = Object.keys(total.cost ?? {});
+  if (currencies.length === 0) return [["Cost", "none", "no model with a price has answered"]];
+  return currencies.map((currency) => {
+    const cost = total.cost![currency]!, on_default = total.cost_on_default?.[currency];
+    if (on_default === undefined) return ["Cost", money(cost, currency), "the default model has no price"];
+    const saved = on_default - cost;
+    return ["Cost", money(cost, currency), `${money(Math.abs(saved), currency)} ${saved >= 0 ? "less" : "more"} than on the default model`];
+  });
+}
+
+export function Overview() {
   const [traffic, setTraffic] = useState<Traffic | null>(null);
   const [minutes, setMinutes] = useState(5);
   const [error, setError] = useState("");
@@ -147,7 +206,7 @@ export function Live() {
   if (!traffic || !view) {
     return (
       <>
-        <h1>Live traffic</h1>
+        <h1>Overview</h1>
         {error ? <Notice kind="bad">{error}</Notice> : <p class="muted">Reading…</p>}
       </>
     );
@@ -158,22 +217,24 @@ export function Live() {
   const requests = total.requests ?? 0;
   const lookups = Object.values(total.cache ?? {}).reduce((all, each) => all + each, 0);
   const { bounds } = traffic;
+  const denied = all(total.denied), refused = (total.blocked ?? 0) + denied;
   const tiles: [string, string, string?][] = [
-    ["Requests", perSecond((recent.requests ?? 0) / (Math.min(5, Math.max(1, window.length)) * traffic.step)), "over the last 10 seconds"],
+    ["Requests", requests.toLocaleString("en"), `${perSecond((recent.requests ?? 0) / (Math.min(5, Math.max(1, window.length)) * traffic.step))} now`],
     ["In flight", traffic.in_flight.toLocaleString("en"), "now"],
-    ["Routing", seconds2(quantile(total.routing, bounds.routing, 0.5)), `p95 ${seconds2(quantile(total.routing, bounds.routing, 0.95))}`],
-    ["Model reply", seconds2(quantile(total.upstream, bounds.upstream, 0.5)), `p95 ${seconds2(quantile(total.upstream, bounds.upstream, 0.95))}`],
+    ...costTiles(total),
+    ["Failed", (total.failed ?? 0).toLocaleString("en"), share(total.failed ?? 0, requests, "in the router or a server")],
+    ["Blocked", refused.toLocaleString("en"), share(refused, requests + denied, "by keys, limits and guards")],
+    ["Clients' mistakes", (total.mistakes ?? 0).toLocaleString("en"), share(total.mistakes ?? 0, requests, "no failures")],
+    ["Model's reply", seconds2(quantile(total.upstream, bounds.upstream, 0.5)), `p95 ${seconds2(quantile(total.upstream, bounds.upstream, 0.95))}`],
     ["First token", seconds2(quantile(total.ttft, bounds.ttft, 0.5)), `p95 ${seconds2(quantile(total.ttft, bounds.ttft, 0.95))}`],
-    ["Failed", (total.failed ?? 0).toLocaleString("en"), percent(total.failed ?? 0, requests)],
-    ["Blocked", (total.blocked ?? 0).toLocaleString("en"), percent(total.blocked ?? 0, requests)],
-    ["Cache hits", percent(hits(total), lookups), `${count(hits(total), "hit")} of ${lookups.toLocaleString("en")}`],
-    ["Tokens saved", (total.saved_tokens ?? 0).toLocaleString("en"), `of ${((total.saved_tokens ?? 0) + (total.prompt_tokens ?? 0) + (total.completion_tokens ?? 0)).toLocaleString("en")}`],
+    ["Routing", seconds2(quantile(total.routing, bounds.routing, 0.5)), `p95 ${seconds2(quantile(total.routing, bounds.routing, 0.95))}`],
+    ["Cache hits", lookups > 0 ? percent(hits(total), lookups) : "none", `${count(hits(total), "hit")} of ${lookups.toLocaleString("en")}; ${count(total.saved_tokens ?? 0, "token")} saved`],
   ];
   const counts = (of: (step: Step) => number) => steps.map((step) => of(step) / width);
   return (
     <>
       <div class="head">
-        <h1>Live traffic</h1>
+        <h1>Overview</h1>
         <span class="grow" />
         <div class="row" role="group" aria-label="Window">
           {kMinutes.map((each) => (
@@ -186,7 +247,7 @@ export function Live() {
       {error && <Notice kind="bad">{error}</Notice>}
       {requests === 0 && (
         <Notice>
-          No request in this window yet. Send one to the router's OpenAI listener, or by “Send it” on the page <a href="#/why">Why</a>.
+          No request in this window yet. Send one to the router's listener, or choose “Send it” on the page <a href="#/try">Try a prompt</a>.
         </Notice>
       )}
       <dl class="tiles">
@@ -204,16 +265,19 @@ export function Live() {
         <Chart
           title="Requests"
           times={times}
+          seconds={minutes * 60}
           unit={perSecond}
           lines={[
             { label: "all", values: counts((step) => step.requests ?? 0), colour: "--line-1" },
             { label: "failed", values: counts((step) => step.failed ?? 0), colour: "--bad" },
-            { label: "blocked", values: counts((step) => step.blocked ?? 0), colour: "--warn" },
+            { label: "blocked", values: counts((step) => (step.blocked ?? 0) + all(step.denied)), colour: "--warn" },
+            { label: "clients' mistakes", values: counts((step) => step.mistakes ?? 0), colour: "--muted" },
           ]}
         />
         <Chart
           title="Time of the model's reply"
           times={times}
+          seconds={minutes * 60}
           unit={seconds}
           lines={[
             { label: "p50", values: steps.map((step) => quantile(step.upstream, bounds.upstream, 0.5)), colour: "--line-1" },
@@ -221,9 +285,10 @@ export function Live() {
             { label: "p99", values: steps.map((step) => quantile(step.upstream, bounds.upstream, 0.99)), colour: "--line-3" },
           ]}
         />
-        <Chart title="Decisions" times={times} unit={perSecond} lines={linesByName(steps, "decisions", width)} />
-        <Chart title="Models" times={times} unit={perSecond} lines={linesByName(steps, "models", width)} />
+        <Chart title="Decisions" times={times} seconds={minutes * 60} unit={perSecond} lines={linesByName(steps, "decisions", width)} />
+        <Chart title="Models" times={times} seconds={minutes * 60} unit={perSecond} lines={linesByName(steps, "models", width)} />
       </div>
+      <Causes total={total} />
       <div class="columns">
         <Shares title="By decision" named={total.decisions ?? {}} />
         <Shares title="By model" named={total.models ?? {}} />
@@ -233,4 +298,6 @@ export function Live() {
   );
 }
 
-const seconds2 = (value: number | null) => (value === null ? "–" : seconds(value));
+/// "2.5 %, of them", or the words alone without a whole.
+const share = (part: number, whole: number, words: string) => (whole > 0 ? `${percent(part, whole)}, ${words}` : words);
+const seconds2 = (value: number | null) => (value === null ? "none" : seconds(value));
