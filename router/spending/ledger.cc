@@ -128,7 +128,11 @@ double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view 
   if (found == totals_.end()) return 0;
   const Period& period = per == Spending::Per::kDay ? found->second.day : found->second.month;
   const Day day = begin_of(per, today);
-  return (period.begin == day ? period.own : 0) + (period.others_begin == day ? period.others : 0);
+  double out = period.begin == day ? period.own : 0;
+  for (const Period::Others& others : period.others) {
+    if (others.begin == day) out += others.amount;
+  }
+  return out;
 }
 
 Result<void> Ledger::flush() {
