@@ -197,6 +197,7 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
                  .unit = rule.unit,
                  .requests = used(rule.requests_per_unit, bucket.requests, bucket.unsent.requests),
                  .tokens = used(rule.tokens_per_unit, bucket.tokens, bucket.unsent.tokens)};
+    use.may_be_lost = bucket.may_be_lost;
     use.requests = std::min(bucket.sent.requests, use.level.requests);
     use.tokens = std::min(bucket.sent.tokens, use.level.tokens);
   }
@@ -206,7 +207,10 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
 void RateLimiter::confirm_uses() {
   const std::lock_guard lock(mutex_);
   for (const std::string& name : sending_) {
-    if (const auto found = buckets_.find(name); found != buckets_.end()) found->second.sent = {};
+    const auto found = buckets_.find(name);
+    if (found == buckets_.end()) continue;
+    found->second.sent = {};
+    found->second.may_be_lost = false;
   }
   sending_.clear();
 }
@@ -228,10 +232,15 @@ void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, 
     const auto left = [](uint64_t per_unit, double used, double unsent, double sent) {
       return per_unit == 0 ? 0 : static_cast<double>(per_unit) - used - unsent - sent;
     };
+    const Amounts before{bucket.requests, bucket.tokens};
     bucket.requests = left(bucket.rule.requests_per_unit, level.requests, bucket.unsent.requests,
                            bucket.sent.requests);
     bucket.tokens =
         left(bucket.rule.tokens_per_unit, level.tokens, bucket.unsent.tokens, bucket.sent.tokens);
+    if (bucket.may_be_lost) {
+      bucket.requests = std::min(bucket.requests, before.requests);
+      bucket.tokens = std::min(bucket.tokens, before.tokens);
+    }
     bucket.at = at;
     bucket.fill(now);
   }
@@ -241,7 +250,9 @@ void RateLimiter::report_all(TimePoint now) {
   const std::lock_guard lock(mutex_);
   for (Entry& entry : buckets_) {
     entry.second.fill(now);
-    if (!entry.second.is_full()) note(entry);
+    if (entry.second.is_full()) continue;
+    entry.second.may_be_lost = true;
+    note(entry);
   }
 }
 

@@ -63,7 +63,8 @@ local function read(name)
 end
 )";
 
-// A bucket that is not there is full, unless the server has lost it: then a router knows better.
+// A bucket that is not there is full, unless the server has lost it: then a router knows better. So
+// it does if the server was restored from an older state.
 constexpr std::string_view kBuckets = R"(
 local me, batch, cursor = ARGV[1], ARGV[2], ARGV[3]
 local function level(name)
@@ -78,14 +79,18 @@ end
 local batch_key = prefix .. 'batch:' .. me
 if #ARGV > 3 and redis.call('GET', batch_key) ~= batch then
   redis.call('SET', batch_key, batch, 'EX', 3600)
-  for i = 4, #ARGV, 8 do
+  for i = 4, #ARGV, 9 do
     local name, requests_per_unit, tokens_per_unit, unit = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
     local requests, tokens = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 5])
     local now_used = level(name)
-    if now_used then
-      requests, tokens = now_used[1] + requests, now_used[2] + tokens
+    local known_requests, known_tokens = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7])
+    if not now_used then
+      requests, tokens = known_requests, known_tokens
     else
-      requests, tokens = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7])
+      requests, tokens = now_used[1] + requests, now_used[2] + tokens
+      if ARGV[i + 8] == '1' then
+        requests, tokens = math.max(requests, known_requests), math.max(tokens, known_tokens)
+      end
     end
     local units = 0
     if requests > 0 and tonumber(requests_per_unit) > 0 then units = requests / requests_per_unit end

@@ -87,13 +87,14 @@ void add_totals(const std::vector<spending::SharedTotal>& totals, Words& to) {
 }
 
 void add_uses(const std::vector<limits::BucketUse>& uses, Words& to) {
-  for (const auto& [level, requests, tokens] : uses) {
+  for (const auto& [level, requests, tokens, may_be_lost] : uses) {
     to.push_back(level.name);
     to.push_back(std::to_string(level.requests_per_unit));
     to.push_back(std::to_string(level.tokens_per_unit));
     to.push_back(std::to_string(level.unit.count()));
     for (const double amount : {requests, tokens, level.requests, level.tokens})
       to.push_back(fmt::format("{:.17g}", amount));
+    to.push_back(may_be_lost ? "1" : "0");
   }
 }
 
@@ -207,7 +208,8 @@ void SharedCounts::report_everything() {
 }
 
 Result<bool> SharedCounts::exchange() {
-  if (failed_ || redis_.connections() != connections_) report_everything();
+  const bool reports_everything = failed_ || redis_.connections() != connections_;
+  if (reports_everything) report_everything();
   const Clock::time_point asked_at = Clock::now();
   const bool greets = asked_at >= greet_at_;
 
@@ -226,12 +228,13 @@ Result<bool> SharedCounts::exchange() {
   std::vector<stores::Redis::Command> commands{views_of(of_buckets)};
   if (ledger_ != nullptr) commands.push_back(views_of(of_totals));
   if (greets) commands.push_back(views_of(greeting));
-  const bool connects = redis_.connections() != connections_ || failed_;
   SIGNALBOX_TRY(const auto replies, redis_.run_all(commands, options_.limit));
-  if (connects) connections_ = redis_.connections();
-
   limiter_.confirm_uses();
   ++batch_;
+  // The server behind a new connection may have been restored from an older state. Its levels are
+  // read once ours are reported.
+  if (redis_.connections() != connections_ && !reports_everything) return true;
+  connections_ = redis_.connections();
   SIGNALBOX_TRY(bool more, apply_buckets(replies[0], asked_at));
   if (ledger_ != nullptr) {
     SIGNALBOX_TRY(const bool more_totals, apply_totals(replies[1]));

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "router/shared_counts/scripts.h"
@@ -151,7 +152,7 @@ TEST_F(SharedCountsTest, routers_fill_one_bucket) {
 TEST_F(SharedCountsTest, a_report_that_comes_twice_counts_once) {
   const auto report = [&](const char* batch) {
     return client_->run({"EVAL", buckets_script(), "1", kPrefix, "router", batch, "0", "bucket",
-                         "10", "0", "3600", "2", "0", "2", "0"},
+                         "10", "0", "3600", "2", "0", "2", "0", "0"},
                         milliseconds(500));
   };
   for (const char* batch : {"1", "1", "2", "2", "2"}) {
@@ -193,6 +194,48 @@ TEST_F(SharedCountsTest, counts_survive_a_server_that_forgets_everything) {
   EXPECT_DOUBLE_EQ(late->spent(), 3);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(late->admits(6)) << i;
   EXPECT_FALSE(late->admits(6));
+}
+
+TEST_F(SharedCountsTest, counts_survive_a_server_that_returns_with_an_older_state) {
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(a().admits(6));
+  a().spend(1);
+  settle();
+  ASSERT_TRUE(client_->run({"SAVE"}, seconds(5)));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(a().admits(6));
+  a().spend(2);
+  settle();
+  redis_.server().end();
+  wait_until_works(false);
+  EXPECT_TRUE(b().admits(6));
+  redis_.start();
+  wait_until_works(true);
+  settle();
+  EXPECT_FALSE(a().admits(6));
+  EXPECT_FALSE(b().admits(6));
+  EXPECT_FALSE(make("late")->admits(6));
+  EXPECT_DOUBLE_EQ(b().spent(), 3);
+}
+
+TEST_F(SharedCountsTest, counts_survive_a_restart_that_closes_an_idle_connection_only) {
+  EXPECT_TRUE(a().admits(6));
+  settle();
+  ASSERT_TRUE(client_->run({"SAVE"}, seconds(5)));
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(a().admits(6));
+  settle();
+  // The buckets go back in one step with the end of all connections, so no exchange fails.
+  constexpr std::string_view kGoBack =
+      "for _, key in ipairs(redis.call('KEYS', '*buckets:*')) do "
+      "redis.call('HSET', key, 'requests', '1') end";
+  const std::vector<stores::Redis::Command> commands{
+      {"MULTI"},
+      {"EVAL", kGoBack, "0"},
+      {"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"},
+      {"EXEC"}};
+  const auto done = client_->run_all(commands, seconds(5));
+  ASSERT_TRUE(done) << done.error().message;
+  settle();
+  EXPECT_FALSE(a().admits(6));
+  EXPECT_FALSE(b().admits(6));
 }
 
 TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_down_arrives_once) {
