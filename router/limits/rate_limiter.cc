@@ -86,6 +86,7 @@ void RateLimiter::drop_full(TimePoint now) {
     it->second.fill(now);
     it = it->second.is_full() ? buckets_.erase(it) : std::next(it);
   }
+  std::erase_if(changed_, [this](const std::string& name) { return !buckets_.contains(name); });
 }
 
 // Returns null if there are too many buckets.
@@ -175,8 +176,9 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
     for (const std::string& name : sending_) {
       const auto found = buckets_.find(name);
       if (found == buckets_.end()) continue;
-      found->second.sent = std::exchange(found->second.unsent, {});
-      found->second.is_noted = false;
+      Bucket& bucket = found->second;
+      bucket.sent = std::exchange(bucket.unsent, {});
+      bucket.is_noted = false;
     }
   }
   std::vector<BucketUse> out;
@@ -186,7 +188,7 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
     Bucket& bucket = found->second;
     bucket.fill(now);
     const Rule& rule = bucket.rule;
-    // What was used long ago has been refilled.
+    // A use of long ago has been refilled.
     const auto used = [](uint64_t per_unit, double left, double unsent) {
       return std::max(0.0, static_cast<double>(per_unit) - left - unsent);
     };
@@ -221,7 +223,7 @@ void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, 
     auto found = buckets_.find(level.name);
     if (found == buckets_.end()) {
       if (buckets_.size() >= buckets_max_) drop_full(now);
-      if (buckets_.size() >= buckets_max_) return;
+      if (buckets_.size() >= buckets_max_) continue;
       Rule rule;
       rule.requests_per_unit = level.requests_per_unit;
       rule.tokens_per_unit = level.tokens_per_unit;
