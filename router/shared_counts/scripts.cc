@@ -64,7 +64,9 @@ end
 )";
 
 // A bucket that is not there is full, unless the server has lost it: then a router knows better. So
-// it does if the server was restored from an older state.
+// it does if the server was restored from an older state. The bytes of an old batch may arrive
+// after those of a newer one, over another connection. Its number is kept for longer than the
+// longest unit.
 constexpr std::string_view kBuckets = R"(
 local me, batch, cursor = ARGV[1], ARGV[2], ARGV[3]
 local function level(name)
@@ -77,8 +79,8 @@ local function level(name)
   return {math.max(0, of[2] - units * of[4]), math.max(0, of[3] - units * of[5]), of[4], of[5], of[6]}
 end
 local batch_key = prefix .. 'batch:' .. me
-if #ARGV > 3 and redis.call('GET', batch_key) ~= batch then
-  redis.call('SET', batch_key, batch, 'EX', 3600)
+if #ARGV > 3 and tonumber(batch) > (tonumber(redis.call('GET', batch_key) or '') or 0) then
+  redis.call('SET', batch_key, batch, 'EX', 172800)
   for i = 4, #ARGV, 9 do
     local name, requests_per_unit, tokens_per_unit, unit = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
     local requests, tokens = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 5])
