@@ -328,6 +328,34 @@ TEST_F(SharedCountsTest, routers_with_copies_of_one_file_are_told_apart) {
   EXPECT_NEAR(a().spent(), b().spent(), 1e-9);
 }
 
+TEST_F(SharedCountsTest, a_connection_to_a_server_that_was_demoted_is_not_kept) {
+  ASSERT_TRUE(client_->run({"REPLICAOF", "127.0.0.1", "1"}, milliseconds(500)));
+  a().spend(1);
+  wait_until_works(false);
+  for (const stores::Redis::Command& write :
+       {stores::Redis::Command{"SET", "x", "y"},
+        stores::Redis::Command{"EVAL", "return redis.call('SET', 'x', 'y')", "0"}}) {
+    ASSERT_TRUE(client_->run({"PING"}, milliseconds(500)));
+    const uint64_t before = client_->connections();
+    const auto refused = client_->run(write, milliseconds(500));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("READONLY"), std::string::npos);
+    ASSERT_TRUE(client_->run({"PING"}, milliseconds(500)));
+    EXPECT_EQ(client_->connections(), before + 1);
+  }
+  ASSERT_TRUE(client_->run({"REPLICAOF", "NO", "ONE"}, milliseconds(500)));
+  wait_until_works(true);
+  settle();
+  EXPECT_DOUBLE_EQ(b().spent(), 1);
+}
+
+TEST_F(SharedCountsTest, errors_repeat_no_arguments) {
+  const auto refused = client_->run({"UNKNOWN", "a password"}, milliseconds(500));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("unknown command"), std::string::npos);
+  EXPECT_EQ(refused.error().message.find("password"), std::string::npos) << refused.error().message;
+}
+
 TEST_F(SharedCountsTest, values_of_another_program_are_left_alone) {
   const std::string name = fmt::format("{}totals", kPrefix);
   ASSERT_TRUE(client_->run({"SET", name, "something else"}, milliseconds(500)));
