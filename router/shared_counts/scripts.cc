@@ -119,17 +119,17 @@ constexpr std::string_view kRouters = R"(
 local prefix = KEYS[1]
 local time = redis.call('TIME')
 local key = prefix .. 'routers'
-redis.call('HSET', key, ARGV[1], time[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3])
+redis.call('HSET', key, ARGV[1], time[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
 redis.call('EXPIRE', key, 3600)
 redis.call('ZREMRANGEBYSCORE', prefix .. 'totals', '-inf', string.format('%.0f', (time[1] - 3000000) * 1000000))
 redis.call('ZREMRANGEBYSCORE', prefix .. 'buckets', '-inf', string.format('%.0f', (time[1] - 2600000) * 1000000))
 local all, out = redis.call('HGETALL', key), {}
 for i = 1, #all, 2 do
-  local at, ledger, digest = string.match(all[i + 1], '^(%d+) (%S*) (%S*)$')
+  local at, ledger, digest, started = string.match(all[i + 1], '^(%d+) (%S*) (%S*) (%d+)$')
   if not at or time[1] - at > 60 then
     redis.call('HDEL', key, all[i])
   elseif all[i] ~= ARGV[1] and time[1] - at <= 3 then
-    out[#out + 1] = {all[i], ledger, digest}
+    out[#out + 1] = {all[i], ledger, digest, started}
   end
 end
 return out

@@ -27,8 +27,8 @@ const std::string& totals_script();
 /// used requests, used tokens] for each bucket that has changed.
 const std::string& buckets_script();
 
-/// KEYS: the prefix. ARGV: the router's name, the ledger's name, the digest of its limits. Returns
-/// [name, ledger, digest] of the other routers that have run this within three seconds.
+/// KEYS: the prefix. ARGV: the router's name, the ledger's name, the digest of its limits, the time
+/// of its start. Returns these of the other routers that have run this within three seconds.
 std::string_view routers_script();
 
 /// The most entries that a script returns at once.

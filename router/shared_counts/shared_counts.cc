@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "base/log.h"
@@ -103,6 +104,9 @@ void add_uses(const std::vector<limits::BucketUse>& uses, Words& to) {
 SharedCounts::SharedCounts(Options options, limits::RateLimiter& limiter, spending::Ledger* ledger)
     : options_(std::move(options)),
       name_(router_name()),
+      started_(std::chrono::duration_cast<std::chrono::microseconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()),
       limiter_(limiter),
       ledger_(ledger),
       redis_(options_.server),
@@ -222,7 +226,7 @@ Result<bool> SharedCounts::exchange() {
   Words greeting = call_of(routers_script(), options_.prefix);
   {
     const std::lock_guard lock(mutex_);
-    greeting.insert(greeting.end(), {name_, ledger_name_, digest_});
+    greeting.insert(greeting.end(), {name_, ledger_name_, digest_, std::to_string(started_)});
   }
 
   std::vector<stores::Redis::Command> commands{views_of(of_buckets)};
@@ -267,6 +271,28 @@ Result<bool> SharedCounts::apply_totals(const RedisValue& reply) {
   return more;
 }
 
+// Only the router that started later leaves the name. What was in the file at its start is the
+// share of the other one.
+void SharedCounts::leave_same_ledger(const std::vector<Peer>& peers) {
+  const auto age = [](const Peer& peer) { return std::tie(peer.started, peer.name); };
+  const Peer* same = nullptr;  // the oldest
+  for (const Peer& peer : peers) {
+    if (peer.ledger == ledger_name_ && (same == nullptr || age(peer) < age(*same))) same = &peer;
+  }
+  same_ledger_ = same != nullptr ? same_ledger_ + 1 : 0;
+  if (same_ledger_ == kSeenMin) {
+    log::error("shared_counts",
+               "{}: {} and {} have the same spending file, or copies of one; give each router a "
+               "file of its own (global.spending.file: {})",
+               kSection, name_, same->name, ledger_->file().string());
+  }
+  if (same_ledger_ < kSeenMin || std::tie(started_, name_) < age(*same)) return;
+  ledger_name_ = new_name();
+  ledger_->disown_file();
+  totals_cursor_ = "0";
+  same_ledger_ = 0;
+}
+
 Result<void> SharedCounts::apply_routers(const RedisValue& reply) {
   SIGNALBOX_TRY(const auto peers, read_routers(reply));
   std::string digest;
@@ -275,18 +301,7 @@ Result<void> SharedCounts::apply_routers(const RedisValue& reply) {
     digest = digest_;
     stats_.routers = peers.size() + 1;
   }
-  const auto same = std::ranges::find(peers, ledger_name_, &Peer::ledger);
-  same_ledger_ = ledger_ != nullptr && same != peers.end() ? same_ledger_ + 1 : 0;
-  if (same_ledger_ >= kSeenMin) {
-    log::error("shared_counts",
-               "{}: {} and {} have the same spending file, or copies of one; give each router a "
-               "file of its own (global.spending.file: {})",
-               kSection, name_, same->name, ledger_->file().string());
-    ledger_name_ = new_name();
-    ledger_->disown_file();
-    totals_cursor_ = "0";
-    same_ledger_ = 0;
-  }
+  if (ledger_ != nullptr) leave_same_ledger(peers);
   const auto other =
       std::ranges::find_if(peers, [&](const Peer& peer) { return peer.digest != digest; });
   other_limits_ = other != peers.end() ? other_limits_ + 1 : 0;

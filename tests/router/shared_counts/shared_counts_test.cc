@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "router/shared_counts/scripts.h"
 #include "router/spending/budgets.h"
@@ -117,6 +118,16 @@ class SharedCountsTest : public testing::Test {
     wait_for([&] {
       return std::ranges::all_of(sites_, [&](const auto& site) { return site->works() == works; });
     });
+  }
+  /// Returns how many names of ledgers the routers report.
+  size_t ledgers() {
+    const auto all = client_->run({"HVALS", fmt::format("{}routers", kPrefix)}, milliseconds(500));
+    std::set<std::string> out;
+    for (const auto& each : all ? all->items : std::vector<stores::RedisValue>{}) {
+      const size_t begin = each.text.find(' ') + 1;
+      out.insert(each.text.substr(begin, each.text.find(' ', begin) - begin));
+    }
+    return out.size();
   }
   Site& a() { return *sites_[0]; }
   Site& b() { return *sites_[1]; }
@@ -317,15 +328,31 @@ TEST_F(SharedCountsTest, routers_with_copies_of_one_file_are_told_apart) {
   sites_[0].reset();
   for (const char* name : {"t0.db", "t1.db"})
     std::filesystem::copy_file(folder_.path() / "s0.db", folder_.path() / name);
+  ASSERT_TRUE(client_->run({"DEL", fmt::format("{}routers", kPrefix)}, milliseconds(500)));
   sites_[0] = make("t0");
   sites_[1] = make("t1");
   a().spend(1);
-  wait_for([&] {  // counted once until this is noticed
-    b().spend(0.01);
-    return a().spent() > 1 && b().spent() > 1;
-  });
+  wait_for([&] { return ledgers() == 2; });
+  b().spend(0.5);
   settle();
-  EXPECT_NEAR(a().spent(), b().spent(), 1e-9);
+  EXPECT_DOUBLE_EQ(a().spent(), 1.5);
+  EXPECT_DOUBLE_EQ(b().spent(), 1.5);
+}
+
+TEST_F(SharedCountsTest, a_restart_that_overlaps_counts_the_spending_once) {
+  a().spend(10);
+  settle();
+  sites_.push_back(make("s0"));
+  wait_for([&] { return ledgers() == 3; });
+  a().spend(1);
+  sites_[2]->spend(2);
+  settle();
+  for (const auto& site : sites_) EXPECT_DOUBLE_EQ(site->spent(), 13);
+  sites_[0].reset();  // the older one has finished its requests
+  sites_.erase(sites_.begin());
+  sites_[1]->spend(4);
+  settle();
+  for (const auto& site : sites_) EXPECT_DOUBLE_EQ(site->spent(), 17);
 }
 
 TEST_F(SharedCountsTest, a_connection_to_a_server_that_was_demoted_is_not_kept) {
