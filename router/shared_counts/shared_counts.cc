@@ -145,7 +145,10 @@ SharedCounts::~SharedCounts() {
 }
 
 void SharedCounts::configure(const config::Config& config) {
-  if (ledger_ != nullptr && config.spending) ledger_->share(config.spending->budgets);
+  if (ledger_ != nullptr && config.spending) {
+    ledger_->share(config.spending->budgets);
+    has_new_totals_ = true;
+  }
   const std::lock_guard lock(mutex_);
   digest_ = digest_of(config);
 }
@@ -209,11 +212,13 @@ void SharedCounts::log_change(const Result<bool>& exchanged) {
 void SharedCounts::report_everything() {
   limiter_.report_all(Clock::now());
   if (ledger_ != nullptr) ledger_->report_all();
+  totals_cursor_ = buckets_cursor_ = "0";  // the clock of another server may be behind
 }
 
 Result<bool> SharedCounts::exchange() {
   const bool reports_everything = failed_ || redis_.connections() != connections_;
   if (reports_everything) report_everything();
+  if (has_new_totals_.exchange(false)) totals_cursor_ = "0";
   const Clock::time_point asked_at = Clock::now();
   const bool greets = asked_at >= greet_at_;
 

@@ -65,6 +65,11 @@ class Site {
   }
   void stop() { counts_.reset(); }
 
+  /// Applies a file in which the budget is for one key, or for each ("").
+  void budget_of(std::string key) {
+    config_.spending->budgets[0].of = std::move(key);
+    counts_->configure(config_);
+  }
   void spend(double cost) {
     spending::Account account;
     account.day = spending::day_of(std::chrono::system_clock::now());
@@ -250,6 +255,46 @@ TEST_F(SharedCountsTest, counts_survive_a_restart_that_closes_an_idle_connection
   settle();
   EXPECT_FALSE(a().admits(6));
   EXPECT_FALSE(b().admits(6));
+}
+
+TEST_F(SharedCountsTest, counts_survive_a_server_whose_clock_is_behind_the_last_ones) {
+  a().spend(1);
+  EXPECT_TRUE(a().admits(6));
+  settle();
+  // The later changes of a server whose clock was ahead, of which the next one has got none.
+  const auto later = std::to_string(
+      std::chrono::duration_cast<std::chrono::microseconds>(
+          (std::chrono::system_clock::now() + std::chrono::hours(1)).time_since_epoch())
+          .count());
+  ASSERT_TRUE(client_->run({"SAVE"}, seconds(5)));
+  for (const char* kind : {"totals", "buckets"}) {
+    const std::string name = fmt::format("{}{}", kPrefix, kind);
+    const auto all = client_->run({"ZRANGE", name, "0", "-1"}, milliseconds(500));
+    ASSERT_TRUE(all && all->items.size() == 1);
+    ASSERT_TRUE(client_->run({"ZADD", name, later, all->items[0].text}, milliseconds(500)));
+  }
+  settle();  // the cursors are an hour ahead
+  redis_.server().end();
+  wait_until_works(false);
+  redis_.start();
+  wait_until_works(true);
+  settle();
+  a().spend(2);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(a().admits(6));
+  settle();
+  EXPECT_DOUBLE_EQ(b().spent(), 3);
+  EXPECT_FALSE(b().admits(6));
+}
+
+TEST_F(SharedCountsTest, a_new_budget_knows_what_was_reported_before) {
+  for (const auto& site : sites_) site->budget_of("nobody");
+  a().budget_of("");
+  a().spend(1);
+  settle();
+  EXPECT_DOUBLE_EQ(b().spent(), 0);
+  b().budget_of("");
+  settle();
+  EXPECT_DOUBLE_EQ(b().spent(), 1);
 }
 
 TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_down_arrives_once) {
