@@ -1,6 +1,6 @@
 // Reports carry whole totals and numbered batches of uses, so an exchange whose reply was lost is
-// simply made again. After a failure or a new connection, everything is reported once more, because
-// the server may have been restarted without its data.
+// simply made again. Over a new connection, everything is reported once more, because the server
+// may have been restarted without its data.
 
 #include "router/shared_counts/shared_counts.h"
 
@@ -141,6 +141,7 @@ SharedCounts::~SharedCounts() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  options_.limit = std::min(options_.limit, kLast);
   if (!failed_) exchange_all(Clock::now() + kLast);
 }
 
@@ -216,15 +217,17 @@ void SharedCounts::report_everything() {
 }
 
 Result<bool> SharedCounts::exchange() {
-  const bool reports_everything = failed_ || redis_.connections() != connections_;
-  if (reports_everything) report_everything();
+  if (redis_.connections() != connections_ && !std::exchange(reports_everything_, true))
+    report_everything();
   if (has_new_totals_.exchange(false)) totals_cursor_ = "0";
   const Clock::time_point asked_at = Clock::now();
   const bool greets = asked_at >= greet_at_;
 
   Words of_totals = call_of(totals_script(), options_.prefix);
   of_totals.insert(of_totals.end(), {ledger_name_, totals_cursor_});
-  if (ledger_ != nullptr) add_totals(ledger_->take_changes(kReportedMax), of_totals);
+  std::vector<spending::SharedTotal> totals;
+  if (ledger_ != nullptr) totals = ledger_->take_changes(kReportedMax);
+  add_totals(totals, of_totals);
   Words of_buckets = call_of(buckets_script(), options_.prefix);
   of_buckets.insert(of_buckets.end(), {name_, std::to_string(batch_), buckets_cursor_});
   add_uses(limiter_.take_uses(kReportedMax, asked_at), of_buckets);
@@ -237,12 +240,18 @@ Result<bool> SharedCounts::exchange() {
   std::vector<stores::Redis::Command> commands{views_of(of_buckets)};
   if (ledger_ != nullptr) commands.push_back(views_of(of_totals));
   if (greets) commands.push_back(views_of(greeting));
-  SIGNALBOX_TRY(const auto replies, redis_.run_all(commands, options_.limit));
+  const auto ran = redis_.run_all(commands, options_.limit);
+  if (!ran) {
+    if (ledger_ != nullptr) ledger_->put_back(totals);
+    return tl::unexpected(ran.error());
+  }
+  const std::vector<RedisValue>& replies = *ran;
   limiter_.confirm_uses();
   ++batch_;
   // The server behind a new connection may have been restored from an older state. Its levels are
   // read once ours are reported.
-  if (redis_.connections() != connections_ && !reports_everything) return true;
+  if (redis_.connections() != connections_ && !reports_everything_) return true;
+  reports_everything_ = false;
   connections_ = redis_.connections();
   SIGNALBOX_TRY(bool more, apply_buckets(replies[0], asked_at));
   if (ledger_ != nullptr) {
@@ -258,10 +267,10 @@ Result<bool> SharedCounts::exchange() {
 
 Result<bool> SharedCounts::apply_buckets(const RedisValue& reply, Clock::time_point asked_at) {
   SIGNALBOX_TRY(const auto read, read_buckets(reply));
-  limiter_.set_levels(read.entries, asked_at, Clock::now());
   const bool is_new = read.epoch != std::exchange(buckets_epoch_, read.epoch);
-  buckets_cursor_ = is_new ? "0" : read.cursor;
   if (is_new) limiter_.report_all(Clock::now());
+  limiter_.set_levels(read.entries, asked_at, Clock::now());
+  buckets_cursor_ = is_new ? "0" : read.cursor;
   return is_new || read.size == kEntriesMax;
 }
 

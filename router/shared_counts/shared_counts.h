@@ -85,6 +85,7 @@ class SharedCounts {
   uint64_t connections_ = 0;
   bool adopts_ = true;  // what Redis knows of this router's earlier spending
   bool failed_ = false;
+  bool reports_everything_ = false;  // and has not been able to yet
   std::string failure_;
   Clock::time_point greet_at_{};            // when routers_script() runs next
   int same_ledger_ = 0, other_limits_ = 0;  // how often a peer had the same ledger, other limits

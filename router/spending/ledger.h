@@ -69,6 +69,8 @@ class Ledger {
   void share(const std::vector<Budget>& budgets);
   /// Returns at most `max` totals that have changed since they were returned last.
   std::vector<SharedTotal> take_changes(size_t max);
+  /// Makes take_changes() return these totals again, because their report failed.
+  void put_back(std::span<const SharedTotal> totals);
   /// Sets what the other routers have spent. `adopts`: if a total knows more of this router's
   /// spending than the file, because the router was killed, the difference is added here.
   void set_others(std::span<const SharedTotal> totals, bool adopts);

@@ -54,6 +54,14 @@ std::vector<SharedTotal> Ledger::take_changes(size_t max) {
   return out;
 }
 
+void Ledger::put_back(std::span<const SharedTotal> totals) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, own, others] : totals) {
+    const auto found = totals_.find({key.by, key.name, key.currency});
+    if (found != totals_.end()) note(*found);
+  }
+}
+
 void Ledger::set_others(std::span<const SharedTotal> totals, bool adopts) {
   const Day today = day_of(std::chrono::system_clock::now());
   const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "router/spending/budgets.h"
@@ -233,6 +234,21 @@ TEST_F(SharedLedger, reports_the_totals_that_a_budget_compares) {
   EXPECT_TRUE(ledger_->take_changes(100).empty());
   ledger_->report_all();
   EXPECT_EQ(ledger_->take_changes(100).size(), 2U);
+}
+
+TEST_F(SharedLedger, reports_again_what_is_put_back) {
+  ledger_->add(account_of("a", "dev,ops"), cost_of(1));
+  const auto totals = ledger_->take_changes(1);
+  ASSERT_EQ(totals.size(), 1U);
+  ledger_->add(account_of("a"), cost_of(2));
+  ledger_->put_back(totals);
+  ledger_->put_back(totals);
+  EXPECT_EQ(ledger_->unreported(), 2U);
+  const auto again = ledger_->take_changes(100);
+  ASSERT_EQ(again.size(), 2U);
+  const auto same = std::ranges::find(again, totals[0].key, &SharedTotal::key);
+  ASSERT_NE(same, again.end());
+  EXPECT_DOUBLE_EQ(same->own, 3);
 }
 
 TEST_F(SharedLedger, counts_what_other_routers_have_spent) {
