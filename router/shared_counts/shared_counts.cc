@@ -285,8 +285,8 @@ Result<bool> SharedCounts::apply_totals(const RedisValue& reply) {
   return more;
 }
 
-// Only the router that started later leaves the name. What was in the file at its start is the
-// share of the other one.
+// Only the router that started later leaves the name. The amounts that were in the file at its
+// start are the share of the other one.
 void SharedCounts::leave_same_ledger(const std::vector<Peer>& peers) {
   const auto age = [](const Peer& peer) { return std::tie(peer.started, peer.name); };
   const Peer* same = nullptr;  // the oldest
