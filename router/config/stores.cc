@@ -1,5 +1,6 @@
 // `global.stores`: what is kept between requests, and the servers of stores and services.
 
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -418,11 +419,23 @@ constexpr Key kSharedCountsKeys[] = {
 };
 
 void check_shared_counts(Reader& reader, const yaml::Node& node, SharedCounts& counts) {
-  if (counts.is_used()) return;
+  const Redis& redis = counts.redis;
+  const yaml::Node* const found = node.find("redis");
+  const uint32_t line = found == nullptr ? node.line : found->line;
   reader.at_key("redis", [&] {
-    reader.error(node.line,
-                 "expected an address or a host; without the section, each router "
-                 "counts for itself");
+    if (!counts.is_used()) {
+      reader.error(line,
+                   "expected an address or a host; without the section, each router "
+                   "counts for itself");
+    }
+    if (redis.cluster_mode) {
+      reader.at_key("cluster_mode", [&] {
+        reader.error(line, "expected false, because a cluster is not supported; use one server");
+      });
+    }
+    if (redis.address.empty()) return;
+    if (const auto address = parse_endpoint(redis.address, false); !address)
+      reader.at_key("address", [&] { reader.error(line, address.error().message); });
   });
 }
 

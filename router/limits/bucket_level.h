@@ -15,10 +15,11 @@ struct BucketLevel {
   double requests = 0, tokens = 0;  // used, and not yet refilled
 };
 
-/// What this router has used of a bucket and not reported yet.
+/// The use of a bucket that this router has not reported yet.
 struct BucketUse {
   BucketLevel level;  // with this use, and what is known of the uses of other routers
   double requests = 0, tokens = 0;
+  bool may_be_lost = false;  // the common level may be older than `level`
 };
 
 }  // namespace signalbox::limits

@@ -86,6 +86,7 @@ void RateLimiter::drop_full(TimePoint now) {
     it->second.fill(now);
     it = it->second.is_full() ? buckets_.erase(it) : std::next(it);
   }
+  std::erase_if(changed_, [this](const std::string& name) { return !buckets_.contains(name); });
 }
 
 // Returns null if there are too many buckets.
@@ -175,8 +176,9 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
     for (const std::string& name : sending_) {
       const auto found = buckets_.find(name);
       if (found == buckets_.end()) continue;
-      found->second.sent = std::exchange(found->second.unsent, {});
-      found->second.is_noted = false;
+      Bucket& bucket = found->second;
+      bucket.sent = std::exchange(bucket.unsent, {});
+      bucket.is_noted = false;
     }
   }
   std::vector<BucketUse> out;
@@ -186,7 +188,7 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
     Bucket& bucket = found->second;
     bucket.fill(now);
     const Rule& rule = bucket.rule;
-    // What was used long ago has been refilled.
+    // A use of long ago has been refilled.
     const auto used = [](uint64_t per_unit, double left, double unsent) {
       return std::max(0.0, static_cast<double>(per_unit) - left - unsent);
     };
@@ -197,6 +199,7 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
                  .unit = rule.unit,
                  .requests = used(rule.requests_per_unit, bucket.requests, bucket.unsent.requests),
                  .tokens = used(rule.tokens_per_unit, bucket.tokens, bucket.unsent.tokens)};
+    use.may_be_lost = bucket.may_be_lost;
     use.requests = std::min(bucket.sent.requests, use.level.requests);
     use.tokens = std::min(bucket.sent.tokens, use.level.tokens);
   }
@@ -206,7 +209,10 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
 void RateLimiter::confirm_uses() {
   const std::lock_guard lock(mutex_);
   for (const std::string& name : sending_) {
-    if (const auto found = buckets_.find(name); found != buckets_.end()) found->second.sent = {};
+    const auto found = buckets_.find(name);
+    if (found == buckets_.end()) continue;
+    found->second.sent = {};
+    found->second.may_be_lost = false;
   }
   sending_.clear();
 }
@@ -217,7 +223,7 @@ void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, 
     auto found = buckets_.find(level.name);
     if (found == buckets_.end()) {
       if (buckets_.size() >= buckets_max_) drop_full(now);
-      if (buckets_.size() >= buckets_max_) return;
+      if (buckets_.size() >= buckets_max_) continue;
       Rule rule;
       rule.requests_per_unit = level.requests_per_unit;
       rule.tokens_per_unit = level.tokens_per_unit;
@@ -228,10 +234,15 @@ void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, 
     const auto left = [](uint64_t per_unit, double used, double unsent, double sent) {
       return per_unit == 0 ? 0 : static_cast<double>(per_unit) - used - unsent - sent;
     };
+    const Amounts before{bucket.requests, bucket.tokens};
     bucket.requests = left(bucket.rule.requests_per_unit, level.requests, bucket.unsent.requests,
                            bucket.sent.requests);
     bucket.tokens =
         left(bucket.rule.tokens_per_unit, level.tokens, bucket.unsent.tokens, bucket.sent.tokens);
+    if (bucket.may_be_lost) {
+      bucket.requests = std::min(bucket.requests, before.requests);
+      bucket.tokens = std::min(bucket.tokens, before.tokens);
+    }
     bucket.at = at;
     bucket.fill(now);
   }
@@ -241,7 +252,9 @@ void RateLimiter::report_all(TimePoint now) {
   const std::lock_guard lock(mutex_);
   for (Entry& entry : buckets_) {
     entry.second.fill(now);
-    if (!entry.second.is_full()) note(entry);
+    if (entry.second.is_full()) continue;
+    entry.second.may_be_lost = true;
+    note(entry);
   }
 }
 

@@ -58,7 +58,8 @@ class RateLimiter {
   /// Sets buckets to the levels that the routers had together at the time `at`. Uses that are not
   /// confirmed are counted on top of them.
   void set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now);
-  /// Makes take_uses() return every bucket that is not full, because the levels were lost.
+  /// Makes take_uses() return every bucket that is not full, because the levels may be lost. Until
+  /// confirm_uses(), set_levels() does not lower them.
   void report_all(TimePoint now);
   /// The number of buckets with uses that are not confirmed.
   size_t unconfirmed() const;
@@ -73,6 +74,7 @@ class RateLimiter {
     TimePoint at;
     Amounts unsent = {}, sent = {};  // if buckets are shared
     bool is_noted = false;           // the name is in changed_
+    bool may_be_lost = false;        // the others may have an older level
 
     void fill(TimePoint now);
     bool is_full() const;

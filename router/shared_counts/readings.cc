@@ -95,8 +95,9 @@ Result<std::vector<Peer>> read_routers(const RedisValue& reply) {
   if (!reply.is_list()) return unexpected_reply();
   std::vector<Peer> out;
   for (const RedisValue& each : reply.items) {
-    if (each.items.size() == 3)
-      out.push_back({each.items[0].text, each.items[1].text, each.items[2].text});
+    if (each.items.size() != 4) continue;
+    Peer peer{each.items[0].text, each.items[1].text, each.items[2].text};
+    if (read_number(each.items[3].text, peer.started)) out.push_back(std::move(peer));
   }
   return out;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What the scripts return, and the names of totals in Redis. The bytes come from a server that
+// The replies of the scripts, and the names of totals in Redis. The bytes come from a server that
 // other programs may write to, so everything is checked.
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace signalbox::shared_counts {
 
-/// What a script returned. Entries that cannot be read are left out.
+/// The reply of a script. Entries that cannot be read are left out.
 template <class Entry>
 struct Reading {
   std::string epoch, cursor;
@@ -24,6 +24,7 @@ struct Reading {
 /// Another router that shares the counts.
 struct Peer {
   std::string name, ledger, digest;
+  int64_t started = 0;  // microseconds since 1970
 };
 
 /// Errors: kCorrupt for something else than a script returns.

@@ -63,7 +63,10 @@ local function read(name)
 end
 )";
 
-// A bucket that is not there is full, unless the server has lost it: then a router knows better.
+// A bucket that is not there is full, unless the server has lost it: then a router knows better. So
+// it does if the server was restored from an older state. The bytes of an old batch may arrive
+// after those of a newer one, over another connection. Its number is kept for longer than the
+// longest unit.
 constexpr std::string_view kBuckets = R"(
 local me, batch, cursor = ARGV[1], ARGV[2], ARGV[3]
 local function level(name)
@@ -76,16 +79,20 @@ local function level(name)
   return {math.max(0, of[2] - units * of[4]), math.max(0, of[3] - units * of[5]), of[4], of[5], of[6]}
 end
 local batch_key = prefix .. 'batch:' .. me
-if #ARGV > 3 and redis.call('GET', batch_key) ~= batch then
-  redis.call('SET', batch_key, batch, 'EX', 3600)
-  for i = 4, #ARGV, 8 do
+if #ARGV > 3 and tonumber(batch) > (tonumber(redis.call('GET', batch_key) or '') or 0) then
+  redis.call('SET', batch_key, batch, 'EX', 172800)
+  for i = 4, #ARGV, 9 do
     local name, requests_per_unit, tokens_per_unit, unit = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
     local requests, tokens = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 5])
     local now_used = level(name)
-    if now_used then
-      requests, tokens = now_used[1] + requests, now_used[2] + tokens
+    local known_requests, known_tokens = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7])
+    if not now_used then
+      requests, tokens = known_requests, known_tokens
     else
-      requests, tokens = tonumber(ARGV[i + 6]), tonumber(ARGV[i + 7])
+      requests, tokens = now_used[1] + requests, now_used[2] + tokens
+      if ARGV[i + 8] == '1' then
+        requests, tokens = math.max(requests, known_requests), math.max(tokens, known_tokens)
+      end
     end
     local units = 0
     if requests > 0 and tonumber(requests_per_unit) > 0 then units = requests / requests_per_unit end
@@ -112,17 +119,17 @@ constexpr std::string_view kRouters = R"(
 local prefix = KEYS[1]
 local time = redis.call('TIME')
 local key = prefix .. 'routers'
-redis.call('HSET', key, ARGV[1], time[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3])
+redis.call('HSET', key, ARGV[1], time[1] .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[4])
 redis.call('EXPIRE', key, 3600)
 redis.call('ZREMRANGEBYSCORE', prefix .. 'totals', '-inf', string.format('%.0f', (time[1] - 3000000) * 1000000))
 redis.call('ZREMRANGEBYSCORE', prefix .. 'buckets', '-inf', string.format('%.0f', (time[1] - 2600000) * 1000000))
 local all, out = redis.call('HGETALL', key), {}
 for i = 1, #all, 2 do
-  local at, ledger, digest = string.match(all[i + 1], '^(%d+) (%S*) (%S*)$')
+  local at, ledger, digest, started = string.match(all[i + 1], '^(%d+) (%S*) (%S*) (%d+)$')
   if not at or time[1] - at > 60 then
     redis.call('HDEL', key, all[i])
   elseif all[i] ~= ARGV[1] and time[1] - at <= 3 then
-    out[#out + 1] = {all[i], ledger, digest}
+    out[#out + 1] = {all[i], ledger, digest, started}
   end
 end
 return out

@@ -22,13 +22,13 @@ const std::string& totals_script();
 
 /// KEYS: the prefix. ARGV: the router's name, the number of the report, the cursor, then for each
 /// bucket its name, requests and tokens per unit, the unit's seconds, the requests and tokens used,
-/// and the known level of requests and tokens. Returns the epoch, the new cursor, and [name,
-/// requests per unit, tokens per unit, unit, used requests, used tokens] for each bucket that has
-/// changed.
+/// the known level of requests and tokens, and "1" if the server may have lost this level, else
+/// "0". Returns the epoch, the new cursor, and [name, requests per unit, tokens per unit, unit,
+/// used requests, used tokens] for each bucket that has changed.
 const std::string& buckets_script();
 
-/// KEYS: the prefix. ARGV: the router's name, the ledger's name, the digest of its limits. Returns
-/// [name, ledger, digest] of the other routers that have run this within three seconds.
+/// KEYS: the prefix. ARGV: the router's name, the ledger's name, the digest of its limits, the time
+/// of its start. Returns these of the other routers that have run this within three seconds.
 std::string_view routers_script();
 
 /// The most entries that a script returns at once.

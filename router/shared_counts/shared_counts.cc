@@ -1,6 +1,6 @@
 // Reports carry whole totals and numbered batches of uses, so an exchange whose reply was lost is
-// simply made again. After a failure or a new connection, everything is reported once more, because
-// the server may have been restarted without its data.
+// simply made again. Over a new connection, everything is reported once more, because the server
+// may have been restarted without its data.
 
 #include "router/shared_counts/shared_counts.h"
 
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "base/log.h"
@@ -87,13 +88,14 @@ void add_totals(const std::vector<spending::SharedTotal>& totals, Words& to) {
 }
 
 void add_uses(const std::vector<limits::BucketUse>& uses, Words& to) {
-  for (const auto& [level, requests, tokens] : uses) {
+  for (const auto& [level, requests, tokens, may_be_lost] : uses) {
     to.push_back(level.name);
     to.push_back(std::to_string(level.requests_per_unit));
     to.push_back(std::to_string(level.tokens_per_unit));
     to.push_back(std::to_string(level.unit.count()));
     for (const double amount : {requests, tokens, level.requests, level.tokens})
       to.push_back(fmt::format("{:.17g}", amount));
+    to.push_back(may_be_lost ? "1" : "0");
   }
 }
 
@@ -102,6 +104,9 @@ void add_uses(const std::vector<limits::BucketUse>& uses, Words& to) {
 SharedCounts::SharedCounts(Options options, limits::RateLimiter& limiter, spending::Ledger* ledger)
     : options_(std::move(options)),
       name_(router_name()),
+      started_(std::chrono::duration_cast<std::chrono::microseconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()),
       limiter_(limiter),
       ledger_(ledger),
       redis_(options_.server),
@@ -136,11 +141,15 @@ SharedCounts::~SharedCounts() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  options_.limit = std::min(options_.limit, kLast);
   if (!failed_) exchange_all(Clock::now() + kLast);
 }
 
 void SharedCounts::configure(const config::Config& config) {
-  if (ledger_ != nullptr && config.spending) ledger_->share(config.spending->budgets);
+  if (ledger_ != nullptr && config.spending) {
+    ledger_->share(config.spending->budgets);
+    has_new_totals_ = true;
+  }
   const std::lock_guard lock(mutex_);
   digest_ = digest_of(config);
 }
@@ -204,34 +213,46 @@ void SharedCounts::log_change(const Result<bool>& exchanged) {
 void SharedCounts::report_everything() {
   limiter_.report_all(Clock::now());
   if (ledger_ != nullptr) ledger_->report_all();
+  totals_cursor_ = buckets_cursor_ = "0";  // the clock of another server may be behind
 }
 
 Result<bool> SharedCounts::exchange() {
-  if (failed_ || redis_.connections() != connections_) report_everything();
+  if (redis_.connections() != connections_ && !std::exchange(reports_everything_, true))
+    report_everything();
+  if (has_new_totals_.exchange(false)) totals_cursor_ = "0";
   const Clock::time_point asked_at = Clock::now();
   const bool greets = asked_at >= greet_at_;
 
   Words of_totals = call_of(totals_script(), options_.prefix);
   of_totals.insert(of_totals.end(), {ledger_name_, totals_cursor_});
-  if (ledger_ != nullptr) add_totals(ledger_->take_changes(kReportedMax), of_totals);
+  std::vector<spending::SharedTotal> totals;
+  if (ledger_ != nullptr) totals = ledger_->take_changes(kReportedMax);
+  add_totals(totals, of_totals);
   Words of_buckets = call_of(buckets_script(), options_.prefix);
   of_buckets.insert(of_buckets.end(), {name_, std::to_string(batch_), buckets_cursor_});
   add_uses(limiter_.take_uses(kReportedMax, asked_at), of_buckets);
   Words greeting = call_of(routers_script(), options_.prefix);
   {
     const std::lock_guard lock(mutex_);
-    greeting.insert(greeting.end(), {name_, ledger_name_, digest_});
+    greeting.insert(greeting.end(), {name_, ledger_name_, digest_, std::to_string(started_)});
   }
 
   std::vector<stores::Redis::Command> commands{views_of(of_buckets)};
   if (ledger_ != nullptr) commands.push_back(views_of(of_totals));
   if (greets) commands.push_back(views_of(greeting));
-  const bool connects = redis_.connections() != connections_ || failed_;
-  SIGNALBOX_TRY(const auto replies, redis_.run_all(commands, options_.limit));
-  if (connects) connections_ = redis_.connections();
-
+  const auto ran = redis_.run_all(commands, options_.limit);
+  if (!ran) {
+    if (ledger_ != nullptr) ledger_->put_back(totals);
+    return tl::unexpected(ran.error());
+  }
+  const std::vector<RedisValue>& replies = *ran;
   limiter_.confirm_uses();
   ++batch_;
+  // The server behind a new connection may have been restored from an older state. Its levels are
+  // read once ours are reported.
+  if (redis_.connections() != connections_ && !reports_everything_) return true;
+  reports_everything_ = false;
+  connections_ = redis_.connections();
   SIGNALBOX_TRY(bool more, apply_buckets(replies[0], asked_at));
   if (ledger_ != nullptr) {
     SIGNALBOX_TRY(const bool more_totals, apply_totals(replies[1]));
@@ -246,10 +267,10 @@ Result<bool> SharedCounts::exchange() {
 
 Result<bool> SharedCounts::apply_buckets(const RedisValue& reply, Clock::time_point asked_at) {
   SIGNALBOX_TRY(const auto read, read_buckets(reply));
-  limiter_.set_levels(read.entries, asked_at, Clock::now());
   const bool is_new = read.epoch != std::exchange(buckets_epoch_, read.epoch);
-  buckets_cursor_ = is_new ? "0" : read.cursor;
   if (is_new) limiter_.report_all(Clock::now());
+  limiter_.set_levels(read.entries, asked_at, Clock::now());
+  buckets_cursor_ = is_new ? "0" : read.cursor;
   return is_new || read.size == kEntriesMax;
 }
 
@@ -264,6 +285,28 @@ Result<bool> SharedCounts::apply_totals(const RedisValue& reply) {
   return more;
 }
 
+// Only the router that started later leaves the name. The amounts that were in the file at its
+// start are the share of the other one.
+void SharedCounts::leave_same_ledger(const std::vector<Peer>& peers) {
+  const auto age = [](const Peer& peer) { return std::tie(peer.started, peer.name); };
+  const Peer* same = nullptr;  // the oldest
+  for (const Peer& peer : peers) {
+    if (peer.ledger == ledger_name_ && (same == nullptr || age(peer) < age(*same))) same = &peer;
+  }
+  same_ledger_ = same != nullptr ? same_ledger_ + 1 : 0;
+  if (same_ledger_ == kSeenMin) {
+    log::error("shared_counts",
+               "{}: {} and {} have the same spending file, or copies of one; give each router a "
+               "file of its own (global.spending.file: {})",
+               kSection, name_, same->name, ledger_->file().string());
+  }
+  if (same_ledger_ < kSeenMin || std::tie(started_, name_) < age(*same)) return;
+  ledger_name_ = new_name();
+  ledger_->disown_file();
+  totals_cursor_ = "0";
+  same_ledger_ = 0;
+}
+
 Result<void> SharedCounts::apply_routers(const RedisValue& reply) {
   SIGNALBOX_TRY(const auto peers, read_routers(reply));
   std::string digest;
@@ -272,18 +315,7 @@ Result<void> SharedCounts::apply_routers(const RedisValue& reply) {
     digest = digest_;
     stats_.routers = peers.size() + 1;
   }
-  const auto same = std::ranges::find(peers, ledger_name_, &Peer::ledger);
-  same_ledger_ = ledger_ != nullptr && same != peers.end() ? same_ledger_ + 1 : 0;
-  if (same_ledger_ >= kSeenMin) {
-    log::error("shared_counts",
-               "{}: {} and {} have the same spending file, or copies of one; give each router a "
-               "file of its own (global.spending.file: {})",
-               kSection, name_, same->name, ledger_->file().string());
-    ledger_name_ = new_name();
-    ledger_->disown_file();
-    totals_cursor_ = "0";
-    same_ledger_ = 0;
-  }
+  if (ledger_ != nullptr) leave_same_ledger(peers);
   const auto other =
       std::ranges::find_if(peers, [&](const Peer& peer) { return peer.digest != digest; });
   other_limits_ = other != peers.end() ? other_limits_ + 1 : 0;

@@ -8,6 +8,7 @@
 // the routers may admit what begins in these 30 ms. A bucket then goes into debt, and its users
 // wait until this has been refilled.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -64,13 +65,15 @@ class SharedCounts {
   Result<bool> apply_totals(const stores::RedisValue& reply);
   Result<bool> apply_buckets(const stores::RedisValue& reply, Clock::time_point asked_at);
   Result<void> apply_routers(const stores::RedisValue& reply);
+  void leave_same_ledger(const std::vector<Peer>& peers);
   void report_everything();
   /// Exchanges until there is nothing more, or the time is over.
   bool exchange_all(Clock::time_point until);
   void log_change(const Result<bool>& exchanged);
 
-  const Options options_;
+  Options options_;
   const std::string name_;  // of this router
+  const int64_t started_;   // microseconds since 1970
   limits::RateLimiter& limiter_;
   spending::Ledger* const ledger_;
   stores::Redis redis_;
@@ -82,10 +85,13 @@ class SharedCounts {
   uint64_t connections_ = 0;
   bool adopts_ = true;  // what Redis knows of this router's earlier spending
   bool failed_ = false;
+  bool reports_everything_ = false;  // and has not been able to yet
   std::string failure_;
   Clock::time_point greet_at_{};            // when routers_script() runs next
   int same_ledger_ = 0, other_limits_ = 0;  // how often a peer had the same ledger, other limits
   std::string warned_of_;                   // the digest of those limits
+
+  std::atomic<bool> has_new_totals_ = false;  // since a new configuration
 
   mutable std::mutex mutex_;  // guards the rest
   std::string digest_;        // of budgets and rate limits

@@ -132,7 +132,11 @@ double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view 
 double Ledger::cost_in(const Total& total, Spending::Per per, Day today) {
   const Period& period = per == Spending::Per::kDay ? total.day : total.month;
   const Day day = begin_of(per, today);
-  return (period.begin == day ? period.own : 0) + (period.others_begin == day ? period.others : 0);
+  double out = period.begin == day ? period.own : 0;
+  for (const Period::Others& others : period.others) {
+    if (others.begin == day) out += others.amount;
+  }
+  return out;
 }
 
 std::vector<std::pair<std::string, double>> Ledger::costs(Spending::By by,

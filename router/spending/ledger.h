@@ -3,6 +3,7 @@
 // No request waits for the disk. Several routers may share the totals that budgets compare: each
 // reports its own total and learns the sum of the others' (router/shared_counts).
 
+#include <array>
 #include <condition_variable>
 #include <filesystem>
 #include <map>
@@ -42,7 +43,7 @@ struct TotalKey {
 
   auto operator<=>(const TotalKey&) const = default;
 };
-/// What this router and the others have spent. An amount only grows during its period.
+/// The spending of this router and that of the others. An amount only grows during its period.
 struct SharedTotal {
   TotalKey key;
   double own = 0, others = 0;
@@ -73,6 +74,8 @@ class Ledger {
   void share(const std::vector<Budget>& budgets);
   /// Returns at most `max` totals that have changed since they were returned last.
   std::vector<SharedTotal> take_changes(size_t max);
+  /// Makes take_changes() return these totals again, because their report failed.
+  void put_back(std::span<const SharedTotal> totals);
   /// Sets what the other routers have spent. `adopts`: if a total knows more of this router's
   /// spending than the file, because the router was killed, the difference is added here.
   void set_others(std::span<const SharedTotal> totals, bool adopts);
@@ -111,9 +114,14 @@ class Ledger {
   struct Period {
     Day begin = 0;
     double own = 0;
-    double before = 0;     // the part of `own` that was in the file at the start
-    Day others_begin = 0;  // of the period that the others have reported last
-    double others = 0;
+    double before = 0;  // the part of `own` that was in the file at the start
+    // Of the two latest periods that the others have reported: a router whose clock is ahead is
+    // in the next one.
+    struct Others {
+      Day begin = 0;
+      double amount = 0;
+    };
+    std::array<Others, 2> others = {};
   };
   struct Total {
     Period day, month;

@@ -47,11 +47,19 @@ std::vector<SharedTotal> Ledger::take_changes(size_t max) {
       const Period& period = total.of(per);
       if (period.own == 0 || !is_shared(*it, per)) continue;
       const auto& [by, name, currency] = *it;
-      out.push_back({{by, per, period.begin, name, currency}, period.own, period.others});
+      out.push_back({{by, per, period.begin, name, currency}, period.own});
     }
   }
   changed_.erase(changed_.begin(), end);
   return out;
+}
+
+void Ledger::put_back(std::span<const SharedTotal> totals) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, own, others] : totals) {
+    const auto found = totals_.find({key.by, key.name, key.currency});
+    if (found != totals_.end()) note(*found);
+  }
 }
 
 void Ledger::set_others(std::span<const SharedTotal> totals, bool adopts) {
@@ -64,12 +72,13 @@ void Ledger::set_others(std::span<const SharedTotal> totals, bool adopts) {
     if (!is_shared(name, each.key.per) || day > today + 1) continue;
     if (totals_.size() >= kRowsMax && !totals_.contains(name)) continue;
     Period& period = totals_[name].of(each.key.per);
-    if (day > period.others_begin) {
-      period.others_begin = day;
-      period.others = 0;
+    auto others = std::ranges::find(period.others, day, &Period::Others::begin);
+    if (others == period.others.end()) {
+      others = std::ranges::min_element(period.others, {}, &Period::Others::begin);
+      if (others->begin < day) *others = {day, 0};
     }
     // A server that was restarted empty learns the amounts one after the other.
-    if (day == period.others_begin) period.others = std::max(period.others, each.others);
+    if (others->begin == day) others->amount = std::max(others->amount, each.others);
     if (!adopts || day > today || each.own == 0) continue;
     begin(period, day);
     if (day != period.begin || each.own <= period.own) continue;

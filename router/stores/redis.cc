@@ -66,6 +66,20 @@ RedisValue value_of(const redisReply& reply) {
   return out;
 }
 
+/// Returns the first line of a server's message, without the arguments of the command that it
+/// repeats: they may be a password.
+std::string_view reason_of(std::string_view message) {
+  message = message.substr(0, message.find('\n'));
+  return message.substr(0, message.find(", with args"));
+}
+
+/// Returns whether another server has taken over, or will, behind the same address. Servers before
+/// Redis 7 put this word inside the message of a script.
+bool has_lost_its_role(std::string_view message) {
+  return message.find("READONLY ") != std::string_view::npos || message.starts_with("LOADING ") ||
+         message.starts_with("MASTERDOWN ");
+}
+
 /// Returns the item, or null if there is none or it has another type.
 RedisValue* item(RedisValue& list, size_t i, RedisValue::Type type) {
   return i < list.items.size() && list.items[i].type == type ? &list.items[i] : nullptr;
@@ -97,8 +111,8 @@ class Redis::Connection {
       SIGNALBOX_TRY(const Reply reply, next(until));
       const auto record_refusal = [&](const redisReply& by) {
         const std::string_view message = text_of(by);
-        refusal =
-            fail(Code::kUpstream, "{}: {}", command.front(), message.substr(0, message.find('\n')));
+        refusal = fail(Code::kUpstream, "{}: {}", command.front(), reason_of(message));
+        if (has_lost_its_role(message)) is_usable_ = false;
       };
       if (reply->type == REDIS_REPLY_ERROR) {
         if (refusal) record_refusal(*reply);
@@ -114,6 +128,8 @@ class Redis::Connection {
     if (!refusal) return tl::unexpected(refusal.error());
     return out;
   }
+  /// False if the server has lost its role: a new connection may reach the one that has it now.
+  bool is_usable() const { return is_usable_; }
 
  private:
   Result<void> send(std::string_view bytes, Until until) {
@@ -139,6 +155,7 @@ class Redis::Connection {
 
   std::optional<Socket> socket_;
   std::unique_ptr<TlsSession> tls_;  // used instead of socket_
+  bool is_usable_ = true;
   const std::unique_ptr<redisReader, FreeReader> reader_{redisReaderCreate()};
 };
 
@@ -182,7 +199,7 @@ Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands
     to = *std::move(connected);
   }
   auto out = to->run(commands, Until::clock::now() + limit);
-  const bool is_usable = out || out.error().code == Code::kUpstream;
+  const bool is_usable = out || (out.error().code == Code::kUpstream && to->is_usable());
   {
     const std::lock_guard lock(mutex_);
     if (is_usable && idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(to));

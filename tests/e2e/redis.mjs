@@ -51,7 +51,7 @@ export class Redis {
   }
 }
 
-/// By name: how it begins and ends.
+/// The beginning and the end of each trouble, by its name.
 export const kTroubles = {
   killed: { begin: (redis) => redis.kill(), end: (redis) => redis.start() },
   stopped: { begin: (redis) => redis.process.kill("SIGSTOP"), end: (redis) => redis.process.kill("SIGCONT") },

@@ -262,6 +262,48 @@ TEST_F(SharedRateLimiterTest, reports_all_levels_that_were_lost) {
   }
 }
 
+TEST_F(SharedRateLimiterTest,
+       keeps_its_level_until_it_has_reported_it_to_a_server_that_may_have_lost_it) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  BucketLevel old = level(1);
+  BucketLevel common = old;
+  common.requests = 60;
+  limiter_.set_levels(std::vector{common}, now_, now_);
+  EXPECT_TRUE(take().empty());
+  limiter_.report_all(now_);
+  limiter_.set_levels(std::vector{old}, now_, now_);
+  EXPECT_FALSE(admits(limit_, ann_));
+  const auto uses = take();
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_TRUE(uses[0].may_be_lost);
+  EXPECT_EQ(uses[0].level.requests, 60);
+  limiter_.confirm_uses();
+  limiter_.set_levels(std::vector{old}, now_, now_);
+  EXPECT_TRUE(admits(limit_, ann_));
+  EXPECT_FALSE(take()[0].may_be_lost);
+}
+
+TEST_F(SharedRateLimiterTest, keeps_no_names_of_buckets_that_it_has_dropped) {
+  for (const char* user : {"a", "b", "c", "d"}) EXPECT_TRUE(admits(limit_, {user, "", ""}));
+  now_ += minutes(2);  // they are full again
+  for (const char* user : {"e", "a", "a"}) EXPECT_TRUE(admits(limit_, {user, "", ""}));
+  EXPECT_EQ(limiter_.unconfirmed(), 2U);
+  const auto uses = take();
+  ASSERT_EQ(uses.size(), 2U);
+  EXPECT_EQ(uses[0].requests, 1);
+  EXPECT_EQ(uses[1].requests, 2);
+}
+
+TEST_F(SharedRateLimiterTest, learns_the_levels_of_its_users_while_there_are_too_many) {
+  EXPECT_TRUE(admits(limit_, ann_));
+  const BucketLevel common = level(60);
+  for (const char* user : {"a", "b", "c"}) EXPECT_TRUE(admits(limit_, {user, "", ""}));
+  BucketLevel unknown = common;
+  unknown.name += "x";
+  limiter_.set_levels(std::vector{unknown, common}, now_, now_);
+  EXPECT_FALSE(admits(limit_, ann_));
+}
+
 TEST_F(SharedRateLimiterTest, keeps_no_more_levels_than_users) {
   EXPECT_TRUE(admits(limit_, ann_));
   BucketLevel common = level(60);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "base/json.h"
@@ -274,6 +275,21 @@ TEST_F(SharedLedger, reports_the_totals_that_a_budget_compares) {
   EXPECT_EQ(ledger_->take_changes(100).size(), 2U);
 }
 
+TEST_F(SharedLedger, reports_again_what_is_put_back) {
+  ledger_->add(account_of("a", "dev,ops"), cost_of(1));
+  const auto totals = ledger_->take_changes(1);
+  ASSERT_EQ(totals.size(), 1U);
+  ledger_->add(account_of("a"), cost_of(2));
+  ledger_->put_back(totals);
+  ledger_->put_back(totals);
+  EXPECT_EQ(ledger_->unreported(), 2U);
+  const auto again = ledger_->take_changes(100);
+  ASSERT_EQ(again.size(), 2U);
+  const auto same = std::ranges::find(again, totals[0].key, &SharedTotal::key);
+  ASSERT_NE(same, again.end());
+  EXPECT_DOUBLE_EQ(same->own, 3);
+}
+
 TEST_F(SharedLedger, counts_what_other_routers_have_spent) {
   ledger_->add(account_of("a"), cost_of(1));
   ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 0, 10}, {day_of_key("b"), 0, 20}},
@@ -295,14 +311,24 @@ TEST_F(SharedLedger, counts_what_other_routers_have_spent) {
   EXPECT_DOUBLE_EQ(report_of(folder_.path() / "s.db").totals.at(0).spent.cost, 1);
 }
 
-TEST_F(SharedLedger, counts_its_own_spending_while_another_router_has_the_next_day_already) {
+TEST_F(SharedLedger, counts_the_spending_of_today_while_another_router_has_the_next_day_already) {
   ledger_->add(account_of("a"), cost_of(1));
   TotalKey tomorrow = day_of_key("a");
   ++tomorrow.begin;
-  ledger_->set_others(std::vector<SharedTotal>{{tomorrow, 0, 10}}, false);
-  EXPECT_DOUBLE_EQ(cost("a"), 1);
+  const auto report = [&](const TotalKey& key, double others) {
+    ledger_->set_others(std::vector<SharedTotal>{{key, 0, others}}, false);
+  };
+  report(day_of_key("a"), 2);
+  report(tomorrow, 10);
+  EXPECT_DOUBLE_EQ(cost("a"), 3);
   EXPECT_DOUBLE_EQ(
       ledger_->cost_of(Spending::By::kKey, "a", "USD", Spending::Per::kDay, today() + 1), 10);
+  report(day_of_key("a"), 4);
+  EXPECT_DOUBLE_EQ(cost("a"), 5);
+  TotalKey yesterday = day_of_key("a");
+  --yesterday.begin;
+  report(yesterday, 100);
+  EXPECT_DOUBLE_EQ(cost("a"), 5);
 }
 
 TEST_F(SharedLedger, adopts_what_a_killed_router_had_reported_but_not_written) {
