@@ -95,9 +95,8 @@ Access::Access(const config::ManagementApi& management)
   if (!asks_for_tokens_) {
     if (management.enabled && !loopback_only_)
       note(
-          "every client that can connect may read and classify; changes are refused without "
-          "auth.mode "
-          "bearer");
+          "every client that can connect may classify and may read everything, also the audit log "
+          "and the list of keys; changes are refused without auth.mode bearer");
     return;
   }
   const Roles roles = management.auth.roles.empty() ? default_roles() : management.auth.roles;

@@ -95,6 +95,11 @@ Result<void> check_key_name(std::string_view name,
 
 KeyChange adding(const config::ClientKey& key) {
   return [key](std::vector<config::ClientKey>& keys) -> Result<void> {
+    if (key.name == "." || key.name == "..")
+      return fail(Code::kInvalid,
+                  "a key cannot have the name \"{}\", because clients resolve it in the path that "
+                  "revokes the key; choose another name",
+                  key.name);
     if (std::ranges::any_of(keys, named(key.name)))
       return fail(Code::kInvalid, "there is a key \"{}\" already; choose another name", key.name);
     keys.push_back(key);

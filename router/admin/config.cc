@@ -66,10 +66,15 @@ AdminReply get(const http::Request& request, const serving::ServingState& state)
   const auto known = request.headers.find("if-none-match");
   if (known && has_tag(*known, etag)) return {304, "", "application/json", etag};
   const bool secrets = state.access.shows_secrets(access::credentials_of(request));
-  if (request.query() == "?format=file") {
+  const bool exact = request.query() == "?format=original";
+  if (exact || request.query() == "?format=file") {
     auto text = file_for(request, state, secrets);
     if (!text) return AdminReply::of(access::failure_of(text.error()));
     if (*text) return {200, **std::move(text), "application/yaml", etag};
+    if (exact)
+      return AdminReply::of({403, "FORBIDDEN",
+                             "the file may contain secrets, so it is not shown to you as it is "
+                             "written"});
   }
   const bool yaml = wants_yaml(request);
   auto text = config::show(state.text, state.config().source,
@@ -167,10 +172,11 @@ AdminReply change(const http::Request& request, const Find& find, bool needs_sam
 }
 
 AdminReply put(const http::Request& request, const Find& find) {
-  return change(
-      request, find, false, [&](const Reloader& reloader, const serving::ServingState& serving) {
-        return config::replaced(serving.text, document_of(request), reloader.file().string());
-      });
+  return change(request, find, request.query() == "?same_file=true",
+                [&](const Reloader& reloader, const serving::ServingState& serving) {
+                  return config::replaced(serving.text, document_of(request),
+                                          reloader.file().string());
+                });
 }
 
 AdminReply patch(const http::Request& request, const Find& find) {

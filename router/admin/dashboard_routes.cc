@@ -110,7 +110,7 @@ AdminReply audit_log(const http::Request& request, const audit::Log& log) {
   for (const auto& [name, file] : {std::pair("changes", log.file()),
                                    std::pair("refusals", audit::refusals_file(log.file()))}) {
     if (const auto done = write_entries(out, name, file, *limit); !done)
-      return AdminReply::of(access::failure_of(done.error()));
+      return AdminReply::of({500, "READ_ERROR", done.error().message});  // 404 is: there is no log
   }
   return {200, out.end_object().take()};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <string_view>
 
 #include "base/json_writer.h"
@@ -27,6 +28,16 @@ std::map<std::string, double> by_label(const FamilyBase& family, size_t label) {
   std::map<std::string, double> out;
   for (const Series& series : family.series()) out[series.labels[label]] += series.value;
   return out;
+}
+
+/// Adds the amounts of `series` without a partner of the same model, decision and currency.
+void add_unpaired(std::map<std::string, double>& out, const std::vector<Series>& series,
+                  const std::vector<Series>& partners) {
+  std::set<std::vector<std::string>> known;
+  for (const Series& each : partners) known.insert(each.labels);
+  for (const Series& each : series) {
+    if (known.find(each.labels) == known.end()) out[each.labels[2]] += each.value;
+  }
 }
 
 /// Adds up all series of a histogram.
@@ -53,6 +64,15 @@ bool is_refusal(std::string_view reason) {
 bool is_mistake(std::string_view reason) {
   return is_one_of(
       reason, {"parse_error", "model_not_found", "unsupported", "upstream_4xx", "cancellation"});
+}
+
+/// The same for requests that the check of keys and tokens denied; all others are refusals.
+bool is_outage(std::string_view reason) {
+  return is_one_of(reason, {"keys_unavailable", "audit_unavailable"});
+}
+
+bool is_malformed(std::string_view reason) {
+  return is_one_of(reason, {"duplicate_header", "token_too_large"});
 }
 
 void write(json::Writer& out, std::string_view key, double now, double before) {
@@ -130,6 +150,8 @@ History::Totals History::read_totals() const {
   for (const auto& [reason, count] : out.errors)
     (is_refusal(reason) ? out.blocked : is_mistake(reason) ? out.mistakes : out.failed) += count;
   out.denied = by_label(metrics_.denied, 0);
+  for (const auto& [reason, count] : out.denied)
+    (is_outage(reason) ? out.failed : is_malformed(reason) ? out.mistakes : out.blocked) += count;
   out.prompt = total(metrics_.prompt_tokens);
   out.completion = total(metrics_.completion_tokens);
   const auto tokens = by_label(metrics_.spent_tokens, 2);
@@ -137,6 +159,11 @@ History::Totals History::read_totals() const {
     out.saved = repeated->second;
   out.cost = by_label(metrics_.spent, 2);
   out.cost_on_default = by_label(metrics_.spent_on_default, 2);
+  // A pair of series is made together; read in this order, a new one never lacks its partner.
+  const std::vector<Series> spent = metrics_.spent.series();
+  const std::vector<Series> on_default = metrics_.spent_on_default.series();
+  add_unpaired(out.not_compared, spent, on_default);
+  add_unpaired(out.not_compared, on_default, metrics_.spent.series());
   out.cache = by_label(metrics_.cache_operations, 2);
   out.routing = counts_of(metrics_.routing_latency);
   out.upstream = counts_of(metrics_.completion_latency);
@@ -156,6 +183,7 @@ std::string History::encode(Clock::time_point at, const Totals& now, const Total
   write(out, "saved_tokens", now.saved, before.saved);
   write(out, "cost", now.cost, before.cost);
   write(out, "cost_on_default", now.cost_on_default, before.cost_on_default);
+  write(out, "not_compared", now.not_compared, before.not_compared);
   write(out, "models", now.models, before.models);
   write(out, "decisions", now.decisions, before.decisions);
   write(out, "cache", now.cache, before.cache);

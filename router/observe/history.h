@@ -42,7 +42,8 @@ class History {
   struct Totals {
     double requests = 0, failed = 0, blocked = 0, mistakes = 0;
     double prompt = 0, completion = 0, saved = 0;
-    std::map<std::string, double> cost, cost_on_default;     // by currency
+    // By currency. `not_compared` are amounts on one side only: savings are not known then.
+    std::map<std::string, double> cost, cost_on_default, not_compared;
     std::map<std::string, double> models, decisions, cache;  // requests; lookups by outcome
     std::map<std::string, double> errors, denied;            // by reason
     std::vector<uint64_t> routing, upstream, ttft;

@@ -144,8 +144,11 @@ std::vector<std::pair<std::string, double>> Ledger::costs(Spending::By by,
                                                           Spending::Per per, Day today) const {
   std::vector<std::pair<std::string, double>> out;
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, total] : totals_) {
-    if (std::get<0>(name) != by || std::get<2>(name) != currency) continue;
+  // Requests wait for this lock, so only the totals of this kind are read.
+  for (auto at = totals_.lower_bound({by, "", ""}); at != totals_.end(); ++at) {
+    const auto& [name, total] = *at;
+    if (std::get<0>(name) != by) break;
+    if (std::get<2>(name) != currency) continue;
     if (const double cost = cost_in(total, per, today); cost > 0)
       out.emplace_back(std::get<1>(name), cost);
   }

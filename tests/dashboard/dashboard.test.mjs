@@ -348,6 +348,9 @@ test("with tokens, each role sees and does what it may", async () => {
       await page.getByRole("link", { name: "Configuration", exact: true }).click();
       await page.getByText("not change it").waitFor();
       assert.equal(await page.getByRole("button", { name: "Apply…" }).count(), 0);
+      await page.getByRole("link", { name: "Decisions" }).click();
+      await page.getByText("recording is on, without texts unless a decision records them; maths has its own setting").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Switch recording" }).count(), 0);
     }, guarded.managementUrl);
     await visiting("try", {}, async (page) => {
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -357,6 +360,12 @@ test("with tokens, each role sees and does what it may", async () => {
       assert.ok(!JSON.stringify(upstream.headers).includes("o-token"), "the token for this listener went to a model's server");
       await page.getByRole("link", { name: "Configuration", exact: true }).click();
       await page.getByRole("button", { name: "Apply…" }).waitFor();
+      // The operator sees no secrets and gets the file without its comments, so the button may not write it back.
+      const file = await readFile(guarded.file, "utf8");
+      await page.getByRole("link", { name: "Decisions" }).click();
+      await page.getByRole("button", { name: "Switch recording off" }).click();
+      await page.getByRole("alert").filter({ hasText: "would lose the file's comments" }).waitFor();
+      assert.equal(await readFile(guarded.file, "utf8"), file);
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("heading", { name: "Sign in" }).waitFor();
     }, guarded.managementUrl);

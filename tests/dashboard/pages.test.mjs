@@ -1,7 +1,8 @@
 // Tests the pages with the demo's traffic, and what each shows where there is nothing to show.
 
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -57,6 +58,7 @@ test("errors are listed by cause, and clients' mistakes are no failures", async 
   await visiting("overview", async (page) => {
     const causes = page.getByRole("table").filter({ hasText: "Cause" });
     await causes.getByRole("row").filter({ hasText: "no model has the name that the client chose" }).filter({ hasText: "the client's" }).waitFor();
+    await causes.getByRole("row").filter({ hasText: "the model's server refused the request" }).filter({ hasText: "refused by a server" }).waitFor();
     await causes.getByRole("row").filter({ hasText: "a model's server failed (5xx)" }).filter({ hasText: "failure" }).waitFor();
     await causes.getByRole("row").filter({ hasText: "the request had no key" }).filter({ hasText: "refused by a rule" }).waitFor();
     const tile = (name) => page.locator(".tiles > div").filter({ has: page.getByText(name, { exact: true }) }).locator("dd");
@@ -68,6 +70,29 @@ test("errors are listed by cause, and clients' mistakes are no failures", async 
       const counted = [...figures.matchAll(/^llm_request_errors_total\{.*reason="upstream_5xx"\} (\d+)/gm)].reduce((sum, [, value]) => sum + Number(value), 0);
       return counted > 0 && (await number("Failed")) === counted;
     }, "failures are those of the metrics");
+  });
+});
+
+test("savings are shown only if all costs can be compared", async () => {
+  await visiting("servers", async (page) => {
+    const step = { at: Math.floor(Date.now() / 1000), requests: 2, cost: { USD: 1, EUR: 3 }, cost_on_default: { USD: 9 }, not_compared: { USD: 8, EUR: 3 } };
+    const traffic = { step: 2, began: 1, in_flight: 0, next: 1, bounds: { routing: [1], upstream: [1], ttft: [1] }, steps: [step] };
+    await page.route("**/api/v1/traffic?*", (route) => route.fulfill({ json: traffic }));
+    await page.getByRole("link", { name: "Overview" }).click();
+    const tiles = page.locator(".tiles > div").filter({ has: page.getByText("Cost", { exact: true }) });
+    await tiles.filter({ hasText: /1\.00\sUSD\s*not compared: a model without a price in USD answered too/ }).waitFor();
+    await tiles.filter({ hasText: /3\.00\sEUR\s*the default model has no price in EUR/ }).waitFor();
+    assert.doesNotMatch(await page.locator(".tiles").innerText(), /than on the default model/);
+  });
+});
+
+test("lines beyond the first hundred are counted and not listed", async () => {
+  await visiting("servers", async (page) => {
+    const line = (i) => ({ key: `key-${i}`, requests: 1, prompt_tokens: 1, completion_tokens: 1, currency: "USD", cost: 1000 - i, saved: 0 });
+    await page.route("**/api/v1/spending?*", (route) => route.fulfill({ json: { by: "key", lines: Array.from({ length: 130 }, (_, i) => line(i)), totals: [], shadows: [] } }));
+    await page.getByRole("link", { name: "Keys and budgets" }).click();
+    await page.getByText("And 30 further").waitFor();
+    assert.equal(await row(page, "Spending", "key-").count(), 100);
   });
 });
 
@@ -124,9 +149,9 @@ test("a row shows status, path, client and tokens, and opens where it is clicked
     const detail = page.locator("tr.detail");
     await detail.getByText("matches every request").waitFor();
     assert.ok(!/\b0\.000\b/.test(await detail.innerText()), "a decision without conditions has no confidence of 0");
-    await page.getByLabel("Outcome").selectOption("client's mistake");
+    await page.getByLabel("Outcome").selectOption("refused by a server");
     await page.getByLabel("Decision").selectOption("");
-    await row(page, "Requests", "400", "client: upstream 4xx").waitFor();
+    await row(page, "Requests", "400", "refused by the server: 400").waitFor();
     await page.getByLabel("Outcome").selectOption("failed");
     await row(page, "Requests", "breakage", "upstream 5xx").waitFor();
     assert.deepEqual(await visit.serious(), []);
@@ -170,6 +195,10 @@ test("spending is shown against budgets, and a key is added, shown once and revo
   });
 });
 
+test("a key expires on its day in UTC, wherever the viewer is", async () => {
+  await visiting("keys", (page) => row(page, "Keys", "ann", "31 Jan 2030").waitFor(), { timezoneId: "America/New_York" });
+});
+
 test("each model's head has its own labels", async () => {
   await visiting("models", async (page) => {
     await row(page, "Models", "domain classifier", "14 labels").getByText("14 labels").click();
@@ -202,11 +231,28 @@ test("what a cheaper model would save is said in a sentence", async () => {
 
 test("the audit log lists who changed what, and who was refused", async () => {
   await visiting("audit", async (page) => {
-    await row(page, "Changes", "change through the API", "what kim", "201").waitFor();
+    await row(page, "Changes", "change through the API", "key kim", "201").waitFor();
+    await row(page, "Changes", "no token required").first().waitFor();
+    await row(page, "Changes", "digest of the keys").first().waitFor();
     await row(page, "Changes", "started").waitFor();
+    await page.getByText("audit verify audit.jsonl*").waitFor();
     await page.getByRole("button", { name: "Refusals" }).click();
     await row(page, "Refusals", "nobody has that key", "401").first().waitFor(); // any of them
+    await page.getByText("audit verify audit-refusals.jsonl*").waitFor();
   });
+});
+
+test("an audit log that cannot be read is an error, and not an absent log", async () => {
+  const logging = await Daemon.start((port, managementPort) => `${nothing(port, managementPort)}    audit: {file: audit.jsonl}\n`);
+  try {
+    await rm(join(logging.folder, "audit-refusals.jsonl"));
+    await visiting("audit", async (page) => {
+      await page.getByRole("alert").filter({ hasText: "audit-refusals.jsonl: cannot be read" }).waitFor();
+      assert.equal(await page.getByText("There is no audit log").count(), 0);
+    }, {}, logging.managementUrl);
+  } finally {
+    await logging.stop();
+  }
 });
 
 test("the configuration has colours, a search, and problems beside their lines", async () => {
@@ -252,8 +298,17 @@ test("recording is switched on by a button, which keeps the file's comments", as
     const on = await readFile(empty.file, "utf8");
     assert.match(on, /^# kept\n[^]*\n  # kept, too\n  services:\n    router_replay: \{enabled: true\}\n    management_api/);
     assert.ok(!(await page.content()).includes(kSecret));
+    // An edit of the file that is not active yet is kept, and the failure is shown beside the listed requests.
+    await writeFile(empty.file, `${on}made_up_key: 1\n`);
     await page.getByRole("button", { name: "Switch recording off" }).click();
-    await page.getByText("requests are not recorded").waitFor();
+    await page.getByRole("alert").filter({ hasText: "differs from the active configuration" }).waitFor();
+    await page.getByRole("link", { name: "Open the page Configuration" }).waitFor();
+    assert.equal(await readFile(empty.file, "utf8"), `${on}made_up_key: 1\n`);
+    await writeFile(empty.file, on);
+    await until(async () => (await (await fetch(`${empty.managementUrl}/config/hash`)).json()).activation_status === "active", "the file is active");
+    await page.getByRole("button", { name: "Switch recording off" }).click();
+    await page.getByText("recording is off").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
     assert.equal(await readFile(empty.file, "utf8"), on.replace("enabled: true", "enabled: false"));
   }, {}, empty.managementUrl);
 });
@@ -295,6 +350,9 @@ const outline = (page) =>
 // columns as in structure.json, light and dark. axe compares the contrast of each text with its background. At 400 pixels
 // nothing may be wider than the page or be cut off in its card. UPDATE=1 writes structure.json anew.
 test("every page has its structure, light and dark, wide and at 400 pixels, and shows no text of users", async () => {
+  // The page Overview shows the last minutes, and the tests before may have taken longer.
+  await demo.ask("", "Hello");
+  await demo.ask("ann", `Prove theorem 1 ${kSecret}`);
   const kept = JSON.parse(await readFile(kStructure, "utf8").catch(() => "{}"));
   const looks = { light: {}, dark: { colorScheme: "dark" }, phone: { viewport: { width: 400, height: 850 } } };
   for (const name of kPages) {

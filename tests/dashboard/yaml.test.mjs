@@ -37,6 +37,9 @@ test("keys, texts, numbers and comments have kinds of their own", () => {
   ]) assert.deepEqual(kinds(line), expected, line);
 });
 
+/// A file with the section router_replay and what stands in it.
+const section = (inside, open = "\n") => `global:\n  services:\n    router_replay:${open}${inside}`;
+
 test("recording is switched by one line, or not at all", () => {
   const on = "    router_replay: {enabled: true}\n";
   for (const [before, after] of [
@@ -47,6 +50,14 @@ test("recording is switched by one line, or not at all", () => {
     [`global:\n  services:\n${on.replace("true", "false # not yet")}`, `global:\n  services:\n${on.replace("true", "true # not yet")}`],
     ["global:\n  services:\n    router_replay:\n      max_records: 5\n\n      enabled: false\n    http: {enabled: false}\n", "global:\n  services:\n    router_replay:\n      max_records: 5\n\n      enabled: true\n    http: {enabled: false}\n"],
     [`global:\n  services:\n${on}`, `global:\n  services:\n${on}`],
+    // Comments and deeper settings keep theirs.
+    [section("      # enabled: false in production\n      enabled: false\n"), section("      # enabled: false in production\n      enabled: true\n")],
+    [section("      redis:\n        enabled: false\n      enabled: false # now\n"), section("      redis:\n        enabled: false\n      enabled: true # now\n")],
+    [section(" {max_records: 5, enabled: false, x: {enabled: false}}\n", ""), section(" {max_records: 5, enabled: true, x: {enabled: false}}\n", "")],
+    [section("\n      # enabled: true costs memory\n", ""), null],
+    [section("      redis:\n        enabled: false\n"), null],
+    [section(" {x: {enabled: false}, enabled: false}\n", ""), null],
+    ...["no", "False", '"false"', "false_", "${ON}", ""].map((value) => [section(`      enabled: ${value}\n`), null]),
     // Not of a form that a line could change.
     ["global: {services: {}}\n", null],
     ["global:\n  services: {http: {}}\n", null],

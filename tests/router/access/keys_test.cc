@@ -93,6 +93,8 @@ TEST(KeyFile, keeps_what_it_is_given) {
   ASSERT_TRUE(change_keys(file, adding(key)));
   ASSERT_TRUE(change_keys(file, adding(key_of("bob", "other"))));
   EXPECT_EQ(change_keys(file, adding(key)).error().code, Code::kInvalid);
+  for (const char* name : {".", ".."})
+    EXPECT_EQ(change_keys(file, adding(key_of(name, name))).error().code, Code::kInvalid);
   auto read = read_keys(file);
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_EQ(read->size(), 2U);

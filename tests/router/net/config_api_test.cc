@@ -221,12 +221,16 @@ TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   // An operator edits the file by hand.
   folder_.write("config.yaml", "version: v0.3\n");
   EXPECT_EQ(ask(request("PATCH", "/config/router", "routing: {strategy: confidence}")).status, 409);
+  const Reply other = ask(request("PUT", "/config/router?same_file=true", next));
+  EXPECT_EQ(other.status, 409) << other.body;
+  EXPECT_EQ(on_disk(), "version: v0.3\n");
   EXPECT_TRUE(eventually([&] {
     return member(ask(get("/config/status")).body, "refused.why").find("providers: missing") !=
            std::string::npos;
   }));
   EXPECT_EQ(member(ask(get("/config/hash")).body, "activation_status"), "refused");
   EXPECT_EQ(ask(request("PUT", "/config/router", next)).status, 200) << "mends it";
+  EXPECT_EQ(ask(request("PUT", "/config/router?same_file=true", next)).status, 200);
   EXPECT_EQ(member(ask(get("/config/status")).body, "refused"), "null");
 }
 
@@ -322,6 +326,14 @@ TEST_F(ManagementAccess, shows_the_file_with_its_comments_to_who_may_see_secrets
   EXPECT_EQ(file("admin-token"), on_disk());
   EXPECT_EQ(file("operator-token").find("# kept"), std::string::npos);
   EXPECT_EQ(file("viewer-token").find("hunter2"), std::string::npos);
+  const auto original = [&](std::string_view token) {
+    return ask(get("/config/router?format=original", with(token)));
+  };
+  EXPECT_EQ(original("admin-token").body, on_disk());
+  for (const char* token : {"operator-token", "viewer-token"}) {
+    EXPECT_EQ(original(token).status, 403) << token;
+    EXPECT_EQ(original(token).body.find("version:"), std::string::npos);
+  }
 }
 
 TEST_F(ManagementAccess, lets_who_may_write_send_no_secret_elsewhere) {
@@ -376,6 +388,8 @@ TEST_F(ManagementAccess, lets_nobody_change_anything_from_elsewhere_without_a_to
   const Reply patched = ask(request("PATCH", "/config/router", "{}"));
   EXPECT_EQ(patched.status, 403);
   EXPECT_NE(patched.body.find("auth.mode"), std::string::npos);
+  const std::string status = ask(get("/config/status")).body;
+  EXPECT_NE(status.find("also the audit log and the list of keys"), std::string::npos) << status;
 }
 
 std::string asked_as(std::string_view host, std::string_view version = "1.1") {

@@ -112,6 +112,57 @@ TEST(History, tells_failures_from_refusals_and_mistakes_of_clients) {
             R"({"budget_exceeded":1,"parse_error":1,"upstream_4xx":1,"upstream_5xx":1})");
 }
 
+TEST(History, sorts_denied_requests_by_kind) {
+  Watched watched;
+  for (const char* reason : {"unknown_key", "expired_token", "keys_unavailable",
+                             "audit_unavailable", "duplicate_header"})
+    watched.metrics.denied.with({reason}).add();
+  watched.step();
+  const json::Document told = watched.told();
+  const auto step = *told.root().find("steps")->items().begin();
+  EXPECT_FALSE(step.find("requests"));
+  EXPECT_EQ(*step.find("failed")->integer(), 2);
+  EXPECT_EQ(*step.find("blocked")->integer(), 2);
+  EXPECT_EQ(*step.find("mistakes")->integer(), 1);
+  EXPECT_EQ(*step.find("denied")->find("keys_unavailable")->integer(), 1);
+}
+
+TEST(History, marks_currencies_in_which_costs_cannot_be_compared) {
+  Vocabulary vocabulary = two_models();
+  vocabulary.models = {{"small", "USD"}, {"free", ""}, {"far", "EUR"}};
+  vocabulary.default_currency = "USD";
+  Watched watched;
+  const Meters meters{watched.metrics, vocabulary};
+  const auto answered = [&](const char* model, double cost) {
+    Account account = answered_request();
+    account.model = model;
+    account.cost = cost;
+    account.cost_on_default = 2;
+    meters.record(account);
+  };
+  answered("small", 0.5);
+  watched.step();
+  answered("free", 0);
+  watched.step();
+  answered("far", 0.25);
+  watched.step();
+  answered("small", 0.5);
+  watched.step();
+  const json::Document told = watched.told();
+  std::vector<std::string> costs;
+  for (const json::Value& step : told.root().find("steps")->items()) {
+    std::string& text = costs.emplace_back();
+    for (const char* name : {"cost", "cost_on_default", "not_compared"}) {
+      const auto value = step.find(name);
+      text += fmt::format("{} ", value ? value->raw() : "-");
+    }
+  }
+  EXPECT_EQ(costs[0], R"({"USD":0.5} {"USD":2} - )");
+  EXPECT_EQ(costs[1], R"(- {"USD":2} {"USD":2} )");
+  EXPECT_EQ(costs[2], R"({"EUR":0.25} {"USD":2} {"EUR":0.25,"USD":2} )");
+  EXPECT_EQ(costs[3], costs[0]);
+}
+
 TEST(History, counts_times_by_bound) {
   Watched watched;
   watched.meters.record(answered_request());

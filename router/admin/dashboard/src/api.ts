@@ -98,6 +98,7 @@ export interface Step {
   saved_tokens?: number;
   cost?: Record<string, number>; // by currency
   cost_on_default?: Record<string, number>;
+  not_compared?: Record<string, number>; // costs of one side only, so that savings are not known
   errors?: Record<string, number>; // by reason
   denied?: Record<string, number>;
   models?: Record<string, number>;

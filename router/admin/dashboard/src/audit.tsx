@@ -27,6 +27,15 @@ const kAlarming = ["configuration_rejected", "file_replaced", "file_truncated", 
 const kShown = ["entry", "time", "previous", "event", "who", "from", "status"];
 const kDigestDigits = 64;
 
+const refusalsFile = (file: string) => file.replace(/(\.[^.]*)?$/, "-refusals$1");
+
+/// The words for a member's name.
+function nameOf(name: string, entry: AuditEntry): string {
+  if (name === "what" && String(entry.path).startsWith("/api/v1/keys")) return "key";
+  if (name === "after" && entry.event.startsWith("key_")) return "digest of the keys";
+  return name;
+}
+
 function detail(entry: AuditEntry): string {
   const parts = Object.entries(entry)
     .filter(([name]) => !kShown.includes(name))
@@ -34,7 +43,7 @@ function detail(entry: AuditEntry): string {
       if (name === "reason") return cause(String(value)).words;
       if (name === "method" || name === "path") return String(value);
       const text = String(value);
-      return `${name} ${text.length === kDigestDigits ? `${text.slice(0, 12)}…` : text}`;
+      return `${nameOf(name, entry)} ${text.length === kDigestDigits ? `${text.slice(0, 12)}…` : text}`;
     });
   return parts.join(" · ");
 }
@@ -82,7 +91,7 @@ export function Audit() {
               <td>
                 <span class={`pill ${kAlarming.includes(entry.event) ? "bad" : ""}`}>{kEvents[entry.event] ?? entry.event}</span>
               </td>
-              <td>{entry.who ?? (which === "refusals" ? (entry.user ?? entry.key ?? <span class="muted">nobody known</span>) : "")}</td>
+              <td>{entry.who === "anybody" ? "no token required" : entry.who ?? (which === "refusals" ? (entry.user ?? entry.key ?? <span class="muted">nobody known</span>) : "")}</td>
               <td class="opt">{entry.from ?? ""}</td>
               <td class="num">{entry.status ?? ""}</td>
               <td class="breaks">{detail(entry)}</td>
@@ -92,7 +101,7 @@ export function Audit() {
       )}
       {data && (
         <p class="muted">
-          This page does not verify the chain of digests: <code>signalbox audit verify {data.file}*</code> does.
+          This page does not verify the chain of digests: <code>signalbox audit verify {which === "changes" ? data.file : refusalsFile(data.file)}*</code> does, in the folder of the log.
         </p>
       )}
     </>

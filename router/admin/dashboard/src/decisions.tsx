@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 
 import { type Record_, json } from "./api";
 import { type May, List, Notice, useEvery } from "./parts";
-import { NotRecorded, useRecording } from "./recording";
+import { NotRecorded, NotSwitched, recordingWords, useRecording } from "./recording";
 import { tryAgain } from "./try";
 import { cause, moment, money, ms } from "./words";
 
@@ -15,7 +15,7 @@ interface Page {
 }
 const kLimit = 100;
 
-const kOutcomes = ["all", "answered", "failed", "blocked", "client's mistake", "from the cache"] as const;
+const kOutcomes = ["all", "answered", "failed", "blocked", "client's mistake", "from the cache", "refused by a server"] as const;
 type Outcome = (typeof kOutcomes)[number];
 
 function outcome(record: Record_): { kind: Outcome; words: string; mood: string } {
@@ -23,13 +23,14 @@ function outcome(record: Record_): { kind: Outcome; words: string; mood: string 
     const { blame, words } = cause(record.error);
     const short = record.error.replaceAll("_", " ");
     if (blame === "mistake") return { kind: "client's mistake", words: `client: ${short}`, mood: "" };
+    if (blame === "server") return { kind: "refused by a server", words: `refused by the server: ${record.status}`, mood: "warn" };
     if (blame === "refused") return { kind: "blocked", words: `blocked: ${words}`, mood: "warn" };
     return { kind: "failed", words: short, mood: "bad" };
   }
   if (record.response_path === "blocked") return { kind: "blocked", words: "blocked", mood: "warn" };
   if (record.status >= 500) return { kind: "failed", words: "failed", mood: "bad" };
   if (record.cache === "hit" || record.cache === "near") return { kind: "from the cache", words: "from the cache", mood: "ok" };
-  return { kind: "answered", words: record.response_path === "fast_response" ? "answered here" : "answered", mood: "ok" };
+  return { kind: "answered", words: record.response_path === "fast_response" ? "answered by the router" : "answered", mood: record.response_path === "fast_response" ? "" : "ok" };
 }
 
 const client = (record: Record_) => record.key ?? record.user;
@@ -197,13 +198,14 @@ export function Decisions({ may }: { may: May }) {
     <>
       <div class="head">
         <h1>Decisions</h1>
-        {recording.on !== null && <span class="muted">{recording.on ? "requests are recorded, without texts unless a decision records them" : "requests are not recorded"}</span>}
+        {recording.on !== null && <span class="muted">{recordingWords(recording)}</span>}
         <span class="grow" />
         {recording.on && may("config.write") && <button onClick={() => void recording.set(false)}>Switch recording off</button>}
         <label class="check">
           <input type="checkbox" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} /> Follow
         </label>
       </div>
+      <NotSwitched recording={recording} />
       <form class="row wrap filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           Decision

@@ -4,9 +4,11 @@ import { useState } from "preact/hooks";
 
 import { type Budget, type Issuer, type Key, type Keyring, type Limit, type Spending, call, post } from "./api";
 import { Empty, List, type May, Notice, Snippet, usePolled } from "./parts";
-import { count, moment, money, percent } from "./words";
+import { count, day, money, percent } from "./words";
 
 const kBy = ["key", "user", "group", "model", "decision", "day"] as const;
+const kLinesMax = 100;
+const kSeldomMs = 60_000; // for sums over everything that was ever counted
 type Period = "today" | "this month" | "ever";
 
 const isoDay = (date: Date) => date.toISOString().slice(0, 10);
@@ -60,7 +62,7 @@ function Budgets({ budgets }: { budgets: Budget[] }) {
                 {money(budget.amount, budget.currency)} <span class="aside">a {budget.per}</span>
               </td>
               <td>{kThen[budget.then]}</td>
-              <td class="num right nowrap">{new Date(budget.renewed).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })}</td>
+              <td class="num right nowrap">{day(budget.renewed)}</td>
             </tr>
           );
         });
@@ -72,13 +74,14 @@ function Budgets({ budgets }: { budgets: Budget[] }) {
 function Spent() {
   const [by, setBy] = useState<(typeof kBy)[number]>("key");
   const [period, setPeriod] = useState<Period>("this month");
-  const { data, error, missing } = usePolled<Spending>(`/api/v1/spending?by=${by}${period === "ever" ? "" : `&since=${since(period)}`}`, 5000);
+  const { data, error, missing } = usePolled<Spending>(`/api/v1/spending?by=${by}${period === "ever" ? "" : `&since=${since(period)}`}`, period === "ever" ? kSeldomMs : 5000);
   // Who has spent most comes first, and lines of one name stay together.
   const most = new Map<unknown, number>();
   for (const line of data?.lines ?? []) most.set(line[by], Math.max(most.get(line[by]) ?? 0, line.cost ?? 0));
   const lines = [...(data?.lines ?? [])].sort(
     (a, b) => most.get(b[by])! - most.get(a[by])! || String(a[by]).localeCompare(String(b[by])) || (b.cost ?? 0) - (a.cost ?? 0),
   );
+  const shown = lines.slice(0, kLinesMax);
   if (missing) {
     return (
       <Empty title="Spending is not counted" yaml={"global:\n  spending: {}"}>
@@ -113,8 +116,8 @@ function Spent() {
       )}
       {data?.by === by && lines.length > 0 && (
         <List label="Spending" columns={[by[0]!.toUpperCase() + by.slice(1), "#Requests", "#Tokens read", "#Tokens written", "#Cost", "#Saved"]}>
-          {[...lines, ...data.totals].map((line, i) => {
-            const total = i >= lines.length;
+          {[...shown, ...data.totals].map((line, i) => {
+            const total = i >= shown.length;
             return (
               <tr class={total ? "total" : ""}>
                 <th scope="row">{total ? (line.currency ? `all in ${line.currency}` : "all without a price") : String(line[by] ?? "") || <span class="muted">{by === "decision" ? "no decision" : `no ${by}`}</span>}</th>
@@ -128,7 +131,12 @@ function Spent() {
           })}
         </List>
       )}
-      <p class="muted">“Saved” is what the same tokens would have cost more on the most expensive model; answers from the cache save all of it.</p>
+      {lines.length > shown.length && (
+        <p class="muted">
+          And {(lines.length - shown.length).toLocaleString("en")} further, which the sums contain; <code>signalbox report</code> lists all.
+        </p>
+      )}
+      <p class="muted">A line without a price counts requests that a model without a price, or the cache, has answered. “Saved” is what the same tokens would have cost more on the most expensive model; answers from the cache save all of it.</p>
     </>
   );
 }
@@ -234,8 +242,8 @@ function KeyRow({ of, mayWrite, done }: { of: Key; mayWrite: boolean; done: () =
       <td>{names(of.groups, "none")}</td>
       <td>{names([...of.models, ...of.recipes.map((each) => `recipe ${each}`)], "all")}</td>
       <td>{names(of.limits.map(limitText), "none")}</td>
-      <td class="nowrap">
-        {expired ? <span class="pill bad">expired</span> : of.expires === null ? <span class="muted">never</span> : moment(of.expires).split(", ")[0]}
+      <td class="nowrap" title={of.expires ?? ""}>
+        {expired ? <span class="pill bad">expired</span> : of.expires === null ? <span class="muted">never</span> : day(of.expires)}
       </td>
       <td class="right">
         {of.from === "configuration" ? (

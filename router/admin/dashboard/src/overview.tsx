@@ -32,7 +32,7 @@ const plus = (a: number[] | undefined, b: number[] | undefined): number[] | unde
   !a ? b : !b ? a : Array.from({ length: Math.max(a.length, b.length) }, (_, i) => (a[i] ?? 0) + (b[i] ?? 0));
 
 const kCounted = ["requests", "failed", "blocked", "mistakes", "saved_tokens", "prompt_tokens", "completion_tokens"] as const;
-const kNamed = ["models", "decisions", "cache", "errors", "denied", "cost", "cost_on_default"] as const;
+const kNamed = ["models", "decisions", "cache", "errors", "denied", "cost", "cost_on_default", "not_compared"] as const;
 type Timed = "routing" | "upstream" | "ttft";
 
 /// Joins consecutive steps, so that charts of long windows have no more points than pixels.
@@ -118,15 +118,16 @@ const all = (named: Record<string, number> | undefined) => Object.values(named ?
 const kBlames: Record<Blame, [string, string]> = {
   failed: ["bad", "failure"],
   refused: ["warn", "refused by a rule"],
+  server: ["warn", "refused by a server"],
   mistake: ["", "the client's"],
 };
 
 /// Every error of the window with its cause, failures first.
 function Causes({ total }: { total: Step }) {
-  const order: Blame[] = ["failed", "refused", "mistake"];
+  const order: Blame[] = ["failed", "server", "refused", "mistake"];
   const rows = [
     ...Object.entries(total.errors ?? {}).map(([reason, value]) => ({ reason, value, ...cause(reason) })),
-    ...Object.entries(total.denied ?? {}).map(([reason, value]) => ({ reason, value, ...cause(reason), blame: "refused" as const })),
+    ...Object.entries(total.denied ?? {}).map(([reason, value]) => ({ reason, value, ...cause(reason) })),
   ].sort((a, b) => order.indexOf(a.blame) - order.indexOf(b.blame) || b.value - a.value);
   return (
     <section class="card" aria-labelledby="causes">
@@ -167,7 +168,8 @@ function costTiles(total: Step): [string, string, string?][] {
   if (currencies.length === 0) return [["Cost", "none", "no model with a price has answered"]];
   return currencies.map((currency) => {
     const cost = total.cost![currency]!, on_default = total.cost_on_default?.[currency];
-    if (on_default === undefined) return ["Cost", money(cost, currency), "the default model has no price"];
+    if (on_default === undefined) return ["Cost", money(cost, currency), `the default model has no price in ${currency}`];
+    if (total.not_compared?.[currency]) return ["Cost", money(cost, currency), `not compared: a model without a price in ${currency} answered too`];
     const saved = on_default - cost;
     return ["Cost", money(cost, currency), `${money(Math.abs(saved), currency)} ${saved >= 0 ? "less" : "more"} than on the default model`];
   });
@@ -217,14 +219,14 @@ export function Overview() {
   const requests = total.requests ?? 0;
   const lookups = Object.values(total.cache ?? {}).reduce((all, each) => all + each, 0);
   const { bounds } = traffic;
-  const denied = all(total.denied), refused = (total.blocked ?? 0) + denied;
+  const asked = requests + all(total.denied); // those that were denied reach no decision
   const tiles: [string, string, string?][] = [
     ["Requests", requests.toLocaleString("en"), `${perSecond((recent.requests ?? 0) / (Math.min(5, Math.max(1, window.length)) * traffic.step))} now`],
     ["In flight", traffic.in_flight.toLocaleString("en"), "now"],
     ...costTiles(total),
-    ["Failed", (total.failed ?? 0).toLocaleString("en"), share(total.failed ?? 0, requests, "in the router or a server")],
-    ["Blocked", refused.toLocaleString("en"), share(refused, requests + denied, "by keys, limits and guards")],
-    ["Clients' mistakes", (total.mistakes ?? 0).toLocaleString("en"), share(total.mistakes ?? 0, requests, "no failures")],
+    ["Failed", (total.failed ?? 0).toLocaleString("en"), share(total.failed ?? 0, asked, "in the router or a server")],
+    ["Blocked", (total.blocked ?? 0).toLocaleString("en"), share(total.blocked ?? 0, asked, "by keys, limits and guards")],
+    ["Clients' mistakes", (total.mistakes ?? 0).toLocaleString("en"), share(total.mistakes ?? 0, asked, "or refused by a server (4xx)")],
     ["Model's reply", seconds2(quantile(total.upstream, bounds.upstream, 0.5)), `p95 ${seconds2(quantile(total.upstream, bounds.upstream, 0.95))}`],
     ["First token", seconds2(quantile(total.ttft, bounds.ttft, 0.5)), `p95 ${seconds2(quantile(total.ttft, bounds.ttft, 0.95))}`],
     ["Routing", seconds2(quantile(total.routing, bounds.routing, 0.5)), `p95 ${seconds2(quantile(total.routing, bounds.routing, 0.95))}`],
@@ -270,7 +272,7 @@ export function Overview() {
           lines={[
             { label: "all", values: counts((step) => step.requests ?? 0), colour: "--line-1" },
             { label: "failed", values: counts((step) => step.failed ?? 0), colour: "--bad" },
-            { label: "blocked", values: counts((step) => (step.blocked ?? 0) + all(step.denied)), colour: "--warn" },
+            { label: "blocked", values: counts((step) => step.blocked ?? 0), colour: "--warn" },
             { label: "clients' mistakes", values: counts((step) => step.mistakes ?? 0), colour: "--muted" },
           ]}
         />

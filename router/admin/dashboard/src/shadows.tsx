@@ -36,7 +36,7 @@ function Verdict({ line }: { line: ShadowLine }) {
 }
 
 export function Shadows() {
-  const { data, error, missing } = usePolled<Spending>("/api/v1/spending?by=decision", 5000);
+  const { data, error, missing } = usePolled<Spending>("/api/v1/spending?by=decision", 60_000);
   const lines = data?.shadows ?? [];
   return (
     <>

@@ -90,13 +90,18 @@ export function moment(iso: string): string {
   return `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}, ${time}`;
 }
 
-/// Whose fault an error is: the router's or a server's, nobody's because a rule wanted it, or the client's.
-export type Blame = "failed" | "refused" | "mistake";
+/// "31 Jan 2030", in UTC as the router counts days.
+export const day = (iso: string): string =>
+  new Date(iso).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+/// Whose fault an error is: the router's or a server's, nobody's because a rule wanted it, or the client's. A server that
+/// refuses a request may do so because of the client, or of the router's own key or quota.
+export type Blame = "failed" | "refused" | "server" | "mistake";
 const kCauses: Record<string, [Blame, string]> = {
   parse_error: ["mistake", "the request could not be read"],
   model_not_found: ["mistake", "no model has the name that the client chose"],
   unsupported: ["mistake", "the request uses something that is not built"],
-  upstream_4xx: ["mistake", "the model's server refused the request (4xx)"],
+  upstream_4xx: ["server", "the model's server refused the request (4xx): the request, or the router's own key or quota there"],
   cancellation: ["mistake", "the client left before the reply was complete"],
   overloaded: ["failed", "too many requests were waiting"],
   timeout: ["failed", "the time for the request was over"],
@@ -114,6 +119,18 @@ const kCauses: Record<string, [Blame, string]> = {
   unknown_key: ["refused", "nobody has that key"],
   expired_key: ["refused", "the key has expired"],
   too_many_failures: ["refused", "too many wrong keys from one address"],
+  duplicate_header: ["mistake", "the request had two keys"],
+  token_too_large: ["mistake", "the token was too large"],
+  invalid_token: ["refused", "the token is not valid"],
+  wrong_signature: ["refused", "the token's signature is wrong"],
+  expired_token: ["refused", "the token has expired"],
+  early_token: ["refused", "the token is not valid yet"],
+  wrong_audience: ["refused", "the token is for another service"],
+  unknown_issuer: ["refused", "the token's issuer is not accepted here"],
+  unknown_signing_key: ["refused", "the issuer has no such key"],
+  group_not_allowed: ["refused", "the token's groups have no access"],
+  keys_unavailable: ["failed", "the keys of the token's issuer could not be read"],
+  audit_unavailable: ["failed", "the audit log could not be written"],
 };
 /// An error of the API or the gate, in words.
 export const cause = (reason: string): { blame: Blame; words: string } => {

@@ -55,6 +55,20 @@ function endOf(lines: string[], opener: number): number {
   return end;
 }
 
+/// "enabled: true" as the child of a block, or inside of braces on one line that have no further braces.
+const kSetting = /^(\s*(?:router_replay:\s*\{(?:[^{}"'#]*,)?\s*)?enabled:\s*)(true|false)((?:\s*[,}].*|\s+#.*|\s*))$/;
+
+/// The number of the line that has the section's own setting; null if it has none of that form.
+function settingOf(lines: string[], opener: number): number | null {
+  if (!opens(lines[opener]!, "router_replay", indentOf(lines[opener]!))) return kSetting.test(lines[opener]!) ? opener : null;
+  const end = endOf(lines, opener);
+  const child = lines.slice(opener + 1, end).find((line) => !isBlank(line));
+  if (!child) return null;
+  for (let i = opener + 1; i < end; ++i)
+    if (lines[i]!.startsWith(`${indentOf(child)}enabled:`)) return kSetting.test(lines[i]!) ? i : null;
+  return null;
+}
+
 /// The file with the record switched on or off; null if it is written in a way that this cannot change.
 export function withRecording(text: string, on: boolean): string | null {
   const lines = text.split("\n");
@@ -78,11 +92,8 @@ export function withRecording(text: string, on: boolean): string | null {
     lines.splice(services + 1, 0, `${deeper}router_replay: {enabled: ${on}}`);
     return lines.join("\n");
   }
-  for (let i = replay; i < endOf(lines, replay); ++i) {
-    const changed = lines[i]!.replace(/(^|[\s{,])enabled:\s*(true|false)/, `$1enabled: ${on}`);
-    if (changed === lines[i] && !/enabled:/.test(lines[i]!)) continue;
-    lines[i] = changed;
-    return lines.join("\n");
-  }
-  return null;
+  const setting = settingOf(lines, replay);
+  if (setting === null) return null;
+  lines[setting] = lines[setting]!.replace(kSetting, `$1${on}$3`);
+  return lines.join("\n");
 }
