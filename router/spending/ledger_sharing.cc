@@ -13,11 +13,12 @@ namespace signalbox::spending {
 using config::Spending;
 
 bool Ledger::is_shared(const Name& name, Spending::Per per) const {
-  const auto& [by, of, currency] = name;
-  return std::ranges::any_of(shared_, [&](const Budget& budget) {
+  const auto is_of = [&name, per](const Budget& budget) {
+    const auto& [by, of, currency] = name;
     return budget.per == per && budget.by == by && budget.currency == currency &&
            (budget.of.empty() || budget.of == of);
-  });
+  };
+  return std::ranges::any_of(shared_, is_of);
 }
 
 void Ledger::note(Totals::value_type& entry) {
