@@ -177,10 +177,12 @@ constexpr Key kClassificationApiKeys[] = {
 constexpr Section kClassificationApi{kClassificationApiKeys};
 
 // Gives a notice for a store that is not in memory.
+template <class Service>
 void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
   if (backend.empty() || backend == "memory") return;
   reader.does_without(node.line,
-                      fmt::format("{} is not supported: records are kept in memory", backend));
+                      fmt::format("{} is not supported: {} are kept in memory", backend,
+                                  std::is_same_v<Service, ResponseApi> ? "responses" : "records"));
 }
 
 constexpr Choice kBudgetBy[] = {
@@ -235,27 +237,14 @@ constexpr Key kClientApisKeys[] = {
 constexpr Key kResponseApiKeys[] = {
     boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
     string(FIELD(ResponseApi, store_backend),
-           "Store of the responses: `memory` (default), or `redis`, by which routers share them."),
+           "Store of the responses. Only `memory` (default) is built.")
+        .then<note_store<ResponseApi>>(),
     count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
     count(FIELD(ResponseApi, max_responses), "Responses to keep."),
-    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`.")
+        .not_built("responses are kept in memory"),
 };
-
-void check_response_store(Reader& reader, const yaml::Node& node, ResponseApi& api) {
-  const yaml::Node* const backend = node.find("store_backend");
-  if (backend == nullptr || api.store_backend.empty() || api.store_backend == "memory" ||
-      api.is_shared())
-    return;
-  reader.at_key("store_backend", [&] {
-    reader.does_without(
-        backend->line,
-        api.store_backend == "redis"
-            ? "redis has no address: responses are kept in memory"
-            : fmt::format("{} is not supported: responses are kept in memory", api.store_backend));
-  });
-}
-
-constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};
+constexpr Section kResponseApi{kResponseApiKeys};
 
 // --- observability ---
 
@@ -333,7 +322,7 @@ constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
     string(FIELD(RouterReplay, store_backend),
            "Store of the records. Only `memory` (default) is built.")
-        .then<note_store>(),
+        .then<note_store<RouterReplay>>(),
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),
