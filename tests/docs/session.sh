@@ -26,6 +26,18 @@ free_management_port() {
   fi
 }
 
+# Pages sleep while the router reloads its file, which takes longer on a busy machine. So this `sleep` waits for the
+# reload: until the router reports that it uses the file as it now is.
+sleep() {  # SECONDS
+  local tries
+  for ((tries = 0; tries < 600; ++tries)); do
+    ! curl --silent "localhost:$MANAGEMENT_PORT/config/status" | grep -q "$(sha256sum < "$served" | cut -d ' ' -f 1)" || return 0
+    command sleep 0.1
+  done
+  echo "the router did not reload $served"
+  return 1
+}
+
 serve() {  # OPTION...
   local file=deploy/config/default.yaml i tries
   for ((i = 1; i < $#; ++i)); do
@@ -33,12 +45,13 @@ serve() {  # OPTION...
   done
   stop_router
   free_management_port "$file"
+  served=$file
   signalbox serve "$@" > router.log 2>&1 &
   router=$!
   for ((tries = 0; tries < 600; ++tries)); do
     if curl --silent --fail --output /dev/null "localhost:$MANAGEMENT_PORT/ready"; then return 0; fi
     kill -0 "$router" 2> /dev/null || break
-    sleep 0.1
+    command sleep 0.1
   done
   echo "the router did not become ready:"
   cat router.log

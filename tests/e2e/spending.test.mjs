@@ -208,18 +208,6 @@ async function revive() {
   await until(async () => (await fetch(`${daemon.managementUrl}/ready`).catch(() => null))?.status === 200);
 }
 
-/// Measures how long this machine keeps a process that is ready from running: longest() returns milliseconds.
-function watchPauses() {
-  const kStepMs = 20;
-  let longest = 0, last = performance.now();
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last - kStepMs);
-    last = now;
-  }, kStepMs);
-  return { longest: () => longest, stop: () => clearInterval(timer) };
-}
-
 test("kill -9 loses at most the last second of spending, and no key", async () => {
   const key = await make("killed");
   const from = client(key);
@@ -228,7 +216,6 @@ test("kill -9 loses at most the last second of spending, and no key", async () =
   let lost = 0; // by the kills so far
   for (let i = 0; i < kills; ++i) {
     let runs = true;
-    const pauses = watchPauses();
     const load = Array.from({ length: 8 }, async () => {
       while (runs) {
         const done = await ask(from).catch(() => null);
@@ -236,6 +223,7 @@ test("kill -9 loses at most the last second of spending, and no key", async () =
       }
     });
     await pause(1200 + Math.random() * 600);
+    await until(() => answered.length > 20 * (i + 1), "requests between two kills");
     const name = `made-${i}`;
     const made = signalbox("keys", "new", name, "--config", daemon.file).trim();
     daemon.process.kill("SIGKILL");
@@ -243,16 +231,14 @@ test("kill -9 loses at most the last second of spending, and no key", async () =
     await daemon.exited;
     runs = false;
     await Promise.all(load);
-    pauses.stop();
     await revive();
     const counted = report("key").lines.find((each) => each.key === "killed")?.requests ?? 0;
-    const atRisk = answered.filter((at) => at > killedAt - 1000 - pauses.longest()).length;
+    const atRisk = answered.filter((at) => at > killedAt - 1000).length;
     const lostNow = answered.length - counted - lost;
     assert.ok(lostNow <= atRisk, `${lostNow} of ${answered.length} lost, ${atRisk} in the last second`);
     lost += lostNow;
     assert.equal((await fetch(`${daemon.url}/v1/models`, { headers: { authorization: `Bearer ${made}` } })).status, 200, name);
   }
-  assert.ok(answered.length > kills);
 });
 
 test("a budget counts what was spent before a restart", async () => {

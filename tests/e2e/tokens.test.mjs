@@ -75,8 +75,8 @@ after(async () => {
 });
 
 const client = (token, to = daemon) => new OpenAI({ apiKey: token, baseURL: `${to.url}/v1`, maxRetries: 0 });
-const ask = (token, model = "auto", to = daemon) =>
-  client(token, to).chat.completions.create({ model, messages: [{ role: "user", content: "Hello" }] });
+const kHello = { model: "auto", messages: [{ role: "user", content: "Hello" }] };
+const ask = (token, model = "auto", to = daemon) => client(token, to).chat.completions.create({ ...kHello, model });
 const listed = (token, to = daemon) => fetch(`${to.url}/v1/models`, { headers: { authorization: `Bearer ${token}` } });
 const withRoles = (...roles) => ({ realm: { roles } });
 
@@ -219,9 +219,10 @@ test("a token names its user, and no header does", async () => {
 test("budgets of users and groups count for tokens", async () => {
   for (const claims of [{ sub: "spender" }, { sub: "paul", ...withRoles("poor") }]) {
     const token = issuer.token(claims);
-    await ask(token);
-    // The reply is counted after the client has received it.
-    await until(() => ask(token).then(() => false, (error) => error.status === 429 && error.code === "budget_exceeded"), claims.sub);
+    const id = `budget-${claims.sub}`;
+    await client(token).chat.completions.create(kHello, { headers: { "x-request-id": id } });
+    await until(() => daemon.log.includes(`"request_id":"${id}"`)); // it is counted by then
+    await assert.rejects(ask(token), (error) => error.status === 429 && error.code === "budget_exceeded", claims.sub);
   }
   assert.equal((await ask(issuer.token({ sub: "saver" }))).model, "small");
 });
