@@ -6,6 +6,7 @@
 #include "router/signals/language.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -26,6 +27,16 @@ constexpr size_t kReadBytesMax = size_t{16} << 10;
 constexpr double kLetterWeight = 0.5;
 // Weight of one character of these scripts, relative to a letter of an alphabet.
 constexpr double kIdeographWeight = 3;
+
+// A text in Latin letters is in another language if it has that many different words of it, fewer
+// if one of them is in a list: names and loan words have foreign letters, too.
+constexpr size_t kOtherWords = 4;
+constexpr size_t kOtherWordsListed = 3;
+// Words of other languages for each word that only supported languages have.
+constexpr size_t kOtherPerSupported = 3;
+// A text in another script: share and weight of its letters.
+constexpr double kOtherScriptShare = 0.6;
+constexpr double kOtherScriptWeight = 8;
 
 struct Script {
   char32_t first, last;
@@ -180,6 +191,68 @@ Shares letter_shares(const std::map<char32_t, double>& counts,
   return shares;
 }
 
+using Languages = std::span<const std::string>;
+
+bool has_language(Languages languages, std::string_view language) {
+  return std::ranges::find(languages, language) != languages.end();
+}
+
+bool is_latin(std::string_view language) {
+  return std::ranges::find(kLatinLanguages, language, &LanguageWords::language) !=
+         kLatinLanguages.end();
+}
+
+bool has_letter_beyond(std::string_view word, Languages supported) {
+  for (size_t i = 0; i < word.size();) {
+    const utf8::Decoded at = utf8::decode(word, i);
+    i += at.bytes;
+    if (at.code_point < 0x80) continue;
+    const auto found = letter_table().find(at.code_point);
+    if (found != letter_table().end() && std::ranges::none_of(found->second, [&](auto each) {
+          return has_language(supported, each);
+        }))
+      return true;
+  }
+  return false;
+}
+
+bool is_in_other_words(std::string_view normalized, Languages supported) {
+  std::vector<std::string_view> different;  // up to kOtherWords
+  size_t other = 0, own = 0;
+  bool is_listed = false;
+  std::vector<text::TextUnit> units;
+  text::split_units(normalized, units);
+  for (const text::TextUnit& unit : units) {
+    const std::string_view word = normalized.substr(unit.begin, unit.end - unit.begin);
+    const auto found = word_table().find(word);
+    const bool listed = found != word_table().end();
+    const std::ptrdiff_t of_supported =
+        listed ? std::ranges::count_if(found->second,
+                                       [&](auto l) { return has_language(supported, l); })
+               : 0;
+    if (listed && of_supported == std::ssize(found->second)) ++own;
+    const bool is_other = listed && of_supported == 0;
+    if (!is_other && !has_letter_beyond(word, supported)) continue;
+    ++other;
+    if (word.size() == 1) continue;  // the name of a variable, a list item
+    is_listed = is_listed || is_other;
+    if (different.size() < kOtherWords && std::ranges::find(different, word) == different.end())
+      different.push_back(word);
+  }
+  return different.size() >= (is_listed ? kOtherWordsListed : kOtherWords) &&
+         other >= kOtherPerSupported * own;
+}
+
+double weight_of_letters(std::string_view normalized) {
+  double weight = 0;
+  for (size_t i = 0; i < normalized.size();) {
+    const utf8::Decoded at = utf8::decode(normalized, i);
+    i += at.bytes;
+    if (const Script* script = script_of(at.code_point)) weight += script->weight;
+  }
+  return weight;
+}
+
 class LanguageSignals : public NamedSignals<config::LanguageSignal> {
  public:
   using NamedSignals::NamedSignals;
@@ -248,6 +321,22 @@ LanguageShares language_shares(std::string_view text) {
     }
   }
   return out;
+}
+
+std::string_view unsupported_language(std::string_view text, Languages supported) {
+  const Shares shares = language_shares(text);
+  const auto best = std::ranges::max_element(shares, {}, &Shares::value_type::second);
+  if (best == shares.end() || has_language(supported, best->first)) return {};
+  std::string normalized;
+  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
+  double other = 0;
+  for (const auto& [language, share] : shares) {
+    if (!is_latin(language) && !has_language(supported, language)) other += share;
+  }
+  const bool is_other_script =
+      other >= kOtherScriptShare && other * weight_of_letters(normalized) >= kOtherScriptWeight;
+  const bool is_certain = is_other_script || is_in_other_words(normalized, supported);
+  return is_certain ? best->first : std::string_view{};
 }
 
 SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals) {

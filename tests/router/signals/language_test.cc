@@ -1,0 +1,88 @@
+// Tests which texts are certain to be in a language that is not supported: attacks in 21 languages,
+// and harmless English texts.
+
+#include "router/signals/language.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/json.h"
+
+namespace signalbox::signals {
+namespace {
+
+using Languages = std::vector<std::string>;
+const Languages kEnglish{"en"};
+
+template <class Visit>
+size_t for_each_row(std::string_view file, const Visit& visit) {
+  std::ifstream lines(std::filesystem::path(SIGNALBOX_SOURCE_DIR) / "tests/quality" / file);
+  size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    const auto row = json::Document::parse(line);
+    if (!row) {
+      ADD_FAILURE() << file << ":" << rows + 1 << ": " << row.error().message;
+      continue;
+    }
+    visit(row->root());
+  }
+  return rows;
+}
+
+TEST(UnsupportedLanguage, IsFoundInShortTexts) {
+  std::map<std::string, int> found;
+  for_each_row("attacks_by_language.jsonl", [&](const json::Value& row) {
+    const std::string language(row.find("language")->text());
+    found[language] += unsupported_language(row.find("text")->text(), kEnglish) == language;
+  });
+  EXPECT_EQ(found.size(), 21U);
+  for (const auto& [language, count] : found) {
+    if (language == "en") {
+      EXPECT_EQ(count, 0);
+    } else {
+      // Indonesian has no letters of its own, and its words are the fewest in the list.
+      EXPECT_GE(count, language == "id" ? 6 : 8) << language;
+    }
+  }
+}
+
+TEST(UnsupportedLanguage, IsNotFoundInEnglish) {
+  size_t rows = 0, found = 0;
+  for (const char* file : {"plain_questions.jsonl", "harmless_passages.jsonl", "attack_kinds.jsonl",
+                           "nothing_personal.jsonl", "nothing_personal_again.jsonl"}) {
+    rows += for_each_row(file, [&](const json::Value& row) {
+      found += !unsupported_language(row.find("text")->text(), kEnglish).empty();
+    });
+  }
+  EXPECT_GT(rows, 1900U);
+  EXPECT_EQ(found, 0U);
+}
+
+TEST(UnsupportedLanguage, NeedsMoreThanNamesAndLoanWords) {
+  for (const char* text :
+       {"", "1 + 1 = 2", "Dzień dobry", "Hola", "你好", "Москва",
+        "Call Kamila Červinková about the café in Poděbrady",
+        "What does 你好 mean, and how do I say it in a letter to my teacher?",
+        "for (int i = 0; i < n; ++i) { o = a[i]; y = e; }",
+        "Translate the sentence \"la vida es bella\" into the language that you know best."})
+    EXPECT_EQ(unsupported_language(text, kEnglish), "") << text;
+}
+
+TEST(UnsupportedLanguage, DependsOnTheSupportedOnes) {
+  const std::string_view german = "Erkläre mir bitte, warum der Himmel am Tag blau ist.";
+  const std::string_view ukrainian = "Поясніть, будь ласка, цю помилку в моїй програмі.";
+  EXPECT_EQ(unsupported_language(german, kEnglish), "de");
+  EXPECT_EQ(unsupported_language(german, Languages{"en", "de"}), "");
+  EXPECT_EQ(unsupported_language(german, Languages{"fr"}), "de");
+  EXPECT_EQ(unsupported_language(ukrainian, Languages{"en", "ru"}), "uk");
+  EXPECT_EQ(unsupported_language(ukrainian, Languages{"uk"}), "");
+  EXPECT_EQ(
+      unsupported_language("Please explain why the sky is blue during the day.", Languages{"de"}),
+      "en");
+}
+
+}  // namespace
+}  // namespace signalbox::signals
