@@ -401,6 +401,11 @@ constexpr Choice kJailbreakMethods[] = {{"classifier", JailbreakSignal::Method::
                                         {"contrastive", JailbreakSignal::Method::kContrastive},
                                         {"hybrid", JailbreakSignal::Method::kHybrid}};
 
+using OnUnsupportedLanguage = JailbreakSignal::OnUnsupportedLanguage;
+
+constexpr Choice kOnUnsupportedLanguage[] = {{"match", OnUnsupportedLanguage::kMatch},
+                                             {"no_match", OnUnsupportedLanguage::kNoMatch}};
+
 constexpr Key kJailbreakKeys[] = {
     signal_name<JailbreakSignal>(),
     signal_description<JailbreakSignal>(),
@@ -409,6 +414,9 @@ constexpr Key kJailbreakKeys[] = {
     share(FIELD(JailbreakSignal, threshold),
           "Least score that matches. 0: the threshold of prompt_guard."),
     boolean(FIELD(JailbreakSignal, include_history), "Examine earlier turns, too."),
+    choice(FIELD(JailbreakSignal, on_unsupported_language), kOnUnsupportedLanguage,
+           "Result for a text in a language that the classifier does not support, if it finds no "
+           "attempt: a match, or only a report (`no_match`, the default)."),
     texts(FIELD(JailbreakSignal, jailbreak_patterns), "Examples of attempts."),
     texts(FIELD(JailbreakSignal, benign_patterns), "Examples that only resemble attempts."),
 };

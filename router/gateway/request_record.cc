@@ -127,6 +127,7 @@ void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded d
   account_.detail = why;
   if (degraded == Degraded::kNo && evaluation.rests_on_missing())
     account_.degraded = Degraded::kModelMissing;
+  account_.unsupported_language = evaluation.unsupported_language();
   auto effort = evaluation.timings();
   for (const auto& run : effort.signals)
     account_.signals.push_back({std::string(run.type), run.began, run.ended, run.failed});

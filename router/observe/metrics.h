@@ -47,7 +47,7 @@ class Metrics {
   Family<Histogram> decision_latency;
   Family<Counter> decision_matches;
   Family<Histogram> decision_confidence;
-  Family<Counter> pii_violations, jailbreaks;
+  Family<Counter> pii_violations, jailbreaks, unsupported_languages;
   // The plugin context_compression.
   Family<Counter> compressions, compression_saved;
   // Reply checks.

@@ -421,6 +421,13 @@ bool Evaluation::rests_on_missing() const {
   return state_->rests_on_missing();
 }
 
+std::string_view Evaluation::unsupported_language() const {
+  for (const signals::Reading& reading : state_->readings) {
+    if (!reading.unsupported_language.empty()) return reading.unsupported_language;
+  }
+  return {};
+}
+
 Evaluation::Timings Evaluation::timings() const {
   Timings out{
       {}, state_->inputs.passes(), state_->deciding, state_->rules_began, state_->rules_ended};
