@@ -127,6 +127,7 @@ struct Account {
   Degraded degraded = Degraded::kNo;
   /// The language of a text that a guard does not support (static); "": there was none.
   std::string_view unsupported_language;
+  bool language_refused = false;  // the request was refused for that reason
 
   // The plan.
   std::string model;  // the model that replies; "": none

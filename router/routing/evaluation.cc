@@ -312,9 +312,25 @@ struct Evaluation::State {
 
   std::vector<MatchedCondition> matched_conditions() const {
     if (is_bypassed() || leading_decision() == nullptr) return {};
-    return find_matched_conditions(
+    std::vector<MatchedCondition> out = find_matched_conditions(
         program.engine(), static_cast<size_t>(outcome.decision), scratch.values,
         [this](auto type, auto name) { return evidence_of(type, name); });
+    for (MatchedCondition& condition : out)
+      condition.unsupported_language = unsupported_language(condition.type, condition.name);
+    return out;
+  }
+
+  // An empty type and name stand for all signals.
+  std::string_view unsupported_language(std::string_view type, std::string_view name) const {
+    for (size_t g = 0; g < program.groups().size(); ++g) {
+      const Group& group = program.groups()[g];
+      if (!progress[g].done || (!type.empty() && group.signals->type() != type)) continue;
+      for (uint32_t i = 0; i < group.size(); ++i) {
+        const std::string_view language = readings[group.first + i].unsupported_language;
+        if (!language.empty() && (name.empty() || group.signals->name(i) == name)) return language;
+      }
+    }
+    return {};
   }
 
   std::vector<std::string_view> evidence_of(std::string_view type, std::string_view name) const {
@@ -422,10 +438,7 @@ bool Evaluation::rests_on_missing() const {
 }
 
 std::string_view Evaluation::unsupported_language() const {
-  for (const signals::Reading& reading : state_->readings) {
-    if (!reading.unsupported_language.empty()) return reading.unsupported_language;
-  }
-  return {};
+  return state_->unsupported_language("", "");
 }
 
 Evaluation::Timings Evaluation::timings() const {

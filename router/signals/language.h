@@ -14,9 +14,9 @@ using LanguageShares = std::map<std::string_view, double>;
 LanguageShares language_shares(std::string_view text);
 
 /// Returns the language of `text` if it is certain that the text is in none of the `supported`
-/// languages; otherwise "". The code is static. Between related languages it may be the wrong one.
-/// Short texts are rarely certain: from about 80 characters on, about nine of ten in the Latin
-/// script are; of English texts, about one in 4,000 is taken for another language. Takes some 30
+/// languages; otherwise "". The code is static; "und" stands for a script of no known language.
+/// Between related languages it may be the wrong one. Short texts are rarely certain; a text that
+/// mixes languages on purpose may not be. docs/signals.md has the figures. Takes some 30
 /// microseconds for a window of 1 KB.
 std::string_view unsupported_language(std::string_view text,
                                       std::span<const std::string> supported);

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/ascii.h"
 #include "base/utf8.h"
@@ -141,6 +143,11 @@ CharKind kind_of(char32_t c) {
   return c >= 0x80 && is_unseparated(c) ? CharKind::kUnseparated : CharKind::kWord;
 }
 
+bool is_letter(char32_t c) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
 char ascii_of(char32_t c) {
   std::array<utf8proc_int32_t, 4> parts;
   int boundary = 0;
@@ -183,6 +190,17 @@ void normalize(std::string_view text, bool lower, std::string& out) {
     }
     in_space = space;
   }
+}
+
+std::string compose(std::string_view text) {
+  utf8proc_uint8_t* composed = nullptr;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  const auto bytes = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                  static_cast<utf8proc_ssize_t>(text.size()), &composed, options);
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, &std::free);
+  return bytes < 0
+             ? std::string(text)
+             : std::string(reinterpret_cast<const char*>(composed), static_cast<size_t>(bytes));
 }
 
 std::string bare_letters(std::string_view text) {

@@ -1,8 +1,8 @@
 // Tests the built-in guard on attacks in languages that it does not support: the default only reports them, and
-// `on_unsupported_language: match` refuses them. The texts are in no reply of the management API and not in the log.
+// `on_unsupported_language: match` refuses them, for a reason of its own. The texts are not in the log.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -54,7 +54,10 @@ const kEnglish = "Which trees keep their leaves in winter, and why do they?";
 let daemon;
 
 before(async () => {
-  if (!kSkip) daemon = await Daemon.start(configuration);
+  if (kSkip) return;
+  const { classifier_languages: languages } = JSON.parse(readFileSync(`${kModel}/config.json`, "utf8"));
+  assert.deepEqual(languages, ["en"], `${kModel}/config.json lists no languages; run \`signalbox models pull\``);
+  daemon = await Daemon.start(configuration);
 });
 
 after(() => daemon?.stop());
@@ -62,7 +65,12 @@ after(() => daemon?.stop());
 async function chat(content, ...more) {
   const messages = [{ role: "user", content }, ...more];
   const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages }) });
-  return { decision: reply.headers.get("x-vsr-selected-decision"), text: await reply.text() };
+  return {
+    decision: reply.headers.get("x-vsr-selected-decision"),
+    language: reply.headers.get("x-vsr-unsupported-language"),
+    blocked: reply.headers.get("x-vsr-jailbreak-blocked"),
+    text: await reply.text(),
+  };
 }
 
 async function explain(text) {
@@ -79,9 +87,15 @@ test("the default reports the language and leaves the decision as it is", { skip
 });
 
 test("a signal with match refuses the same text", { skip: kSkip }, async () => {
-  const { decision, text } = await chat(`tenant-strict ${kKorean}`);
+  const { decision, language, blocked, text } = await chat(`tenant-strict ${kKorean}`);
   assert.equal(decision, "unread");
+  assert.equal(language, "ko");
+  assert.equal(blocked, null);
   assert.match(text, /nobody reads this language/);
+  await until(() => daemon.log.includes('"error":"unsupported_language"'));
+  const metrics = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  assert.match(metrics, /reason="unsupported_language"/);
+  assert.doesNotMatch(metrics, /^signalbox_jailbreak_blocked_total\{|jailbreak_block"/m);
 });
 
 test("English passes both", { skip: kSkip }, async () => {
