@@ -337,8 +337,8 @@ class Factory {
                   "{}, because it is on a server; remove this key, or use a model in a directory",
                   what);
     }
-    const std::string& directory =
-        models_.answering(models::classifier_directory(config_, "jailbreak"));
+    const std::string configured = models::classifier_directory(config_, "jailbreak");
+    const std::string& directory = models_.answering(configured);
     return fail(Code::kInvalid,
                 "{}: there is no classifier_languages in {}, or in that of its head injection; run "
                 "`signalbox models pull` for the built-in models, list the languages of a model of "
