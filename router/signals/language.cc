@@ -308,13 +308,13 @@ LanguageShares language_shares(std::string_view text) {
 
 std::string_view unsupported_language(std::string_view text, Languages supported) {
   std::string normalized;
-  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
-  normalized = text::compose(normalized);
+  text::normalize(text, true, normalized);
+  const bool is_ascii = std::ranges::all_of(normalized, [](char c) { return (c & 0x80) == 0; });
+  if (!is_ascii) normalized = text::compose(normalized);
   const std::vector<std::string_view> words = words_of(normalized);
   const bool is_other_words = is_in_other_words(words, supported);
   // Most texts end here.
-  if (!is_other_words && std::ranges::all_of(normalized, [](char c) { return (c & 0x80) == 0; }))
-    return {};
+  if (!is_other_words && is_ascii) return {};
   const std::string joined = fmt::format("{}", fmt::join(words, " "));
   double other = 0, other_best = 0, latin_best = 0;
   std::string_view other_language = kUndetermined, latin_language = kUndetermined;
