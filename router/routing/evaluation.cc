@@ -315,22 +315,30 @@ struct Evaluation::State {
     std::vector<MatchedCondition> out = find_matched_conditions(
         program.engine(), static_cast<size_t>(outcome.decision), scratch.values,
         [this](auto type, auto name) { return evidence_of(type, name); });
-    for (MatchedCondition& condition : out)
-      condition.unsupported_language = unsupported_language(condition.type, condition.name);
+    for_each_unsupported_language(
+        [&](std::string_view type, std::string_view name, const signals::Reading& reading) {
+          // A condition may also match because its signal failed.
+          if (!reading.matched) return;
+          for (MatchedCondition& each : out) {
+            if (each.type == type && each.name == name)
+              each.unsupported_language = reading.unsupported_language;
+          }
+        });
     return out;
   }
 
-  // An empty type and name stand for all signals.
-  std::string_view unsupported_language(std::string_view type, std::string_view name) const {
+  // Calls visit(type, name, reading) for each signal that found such a language.
+  template <class Visit>
+  void for_each_unsupported_language(const Visit& visit) const {
     for (size_t g = 0; g < program.groups().size(); ++g) {
       const Group& group = program.groups()[g];
-      if (!progress[g].done || (!type.empty() && group.signals->type() != type)) continue;
+      if (!progress[g].done) continue;
       for (uint32_t i = 0; i < group.size(); ++i) {
-        const std::string_view language = readings[group.first + i].unsupported_language;
-        if (!language.empty() && (name.empty() || group.signals->name(i) == name)) return language;
+        const signals::Reading& reading = readings[group.first + i];
+        if (!reading.unsupported_language.empty())
+          visit(group.signals->type(), group.signals->name(i), reading);
       }
     }
-    return {};
   }
 
   std::vector<std::string_view> evidence_of(std::string_view type, std::string_view name) const {
@@ -438,7 +446,11 @@ bool Evaluation::rests_on_missing() const {
 }
 
 std::string_view Evaluation::unsupported_language() const {
-  return state_->unsupported_language("", "");
+  std::string_view out;
+  state_->for_each_unsupported_language([&](auto, auto, const signals::Reading& reading) {
+    if (out.empty()) out = reading.unsupported_language;
+  });
+  return out;
 }
 
 Evaluation::Timings Evaluation::timings() const {

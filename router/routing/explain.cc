@@ -267,9 +267,10 @@ class Explainer {
       if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
       out += found;
     }
-    if (const auto language = type.readings[signal].unsupported_language; !language.empty())
+    const signals::Reading& reading = type.readings[signal];
+    if (reading.matched && !reading.unsupported_language.empty())
       out += fmt::format("{}unsupported_language {}, which counts as a match",
-                         out.empty() ? "" : ", ", language);
+                         out.empty() ? "" : ", ", reading.unsupported_language);
     if (!type.signals->stand_in().empty())
       out += fmt::format("{}by the stand-in {}", out.empty() ? "" : ", ", type.signals->stand_in());
     return out;

@@ -52,6 +52,7 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
         out.pii_types.emplace_back(type);
     }
   }
+  if (!out.jailbreak.empty()) out.unsupported_language = {};  // the attack is the reason
   return out;
 }
 

@@ -2,6 +2,7 @@
 // known jailbreaks minus the similarity to benign lookalikes, or the higher of both.
 
 #include <algorithm>
+#include <cmath>
 
 #include "router/signals/jailbreak_windows.h"
 #include "router/signals/prototypes.h"
@@ -113,10 +114,24 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       out[i].known = best.matched || !lacks_a_half(i);
       out[i].whole = best.matched || whole;
     }
+    rank_attacks_first(out);
     return {};
   }
 
  private:
+  // If one signal found an attack, decisions that rest on the language of another one come second.
+  static void rank_attacks_first(std::span<Reading> readings) {
+    double least = 2;
+    for (const Reading& each : readings) {
+      if (each.matched && each.unsupported_language.empty())
+        least = std::min(least, each.confidence);
+    }
+    for (Reading& each : readings) {
+      if (each.matched && !each.unsupported_language.empty())
+        each.confidence = std::min(each.confidence, std::nextafter(least, 0.0));
+    }
+  }
+
   std::string_view reason_not_compared(size_t signal) const {
     return signals_[signal].jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
                                                        : "there is no embedding model";
