@@ -43,6 +43,7 @@
 #include "router/kubernetes/controller.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/shared_responses/redis_responses.h"
 #include "router/spending/prices.h"
 
 namespace signalbox::daemon {
@@ -124,6 +125,7 @@ struct Daemon::Impl {
   mutable access::KeyHistory key_history{audit};
   access::GateShared gates{metrics, failures, audit};
   mutable tokens::KeySources token_keys;
+  std::unique_ptr<dialects::SharedResponses> shared_responses;  // null: routers share none
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
@@ -204,7 +206,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   const config::ResponseApi& response_api = state->config().response_api;
   if (response_api.enabled) {
     responses.set_limits(gateway::limits_of(response_api));
-    add(gateway::response_routes(responses, state->config()));
+    add(gateway::response_routes(responses, state->config(), *storage));
   }
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
@@ -426,6 +428,8 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
   SIGNALBOX_TRY_VOID(share_counts(config));
+  SIGNALBOX_TRY(shared_responses, shared_responses::open(config.response_api));
+  responses.share(shared_responses.get());
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));

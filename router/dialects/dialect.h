@@ -36,6 +36,11 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
+  /// Call it before the end of the reply is sent. `waits`: for a server that routers share, so that
+  /// it must not run on an event loop.
+  virtual void publish(bool /*waits*/) {}
+  /// True if publish() has something to do.
+  virtual bool publishes() const { return false; }
 };
 
 /// The identity and time of a request, which a dialect needs but cannot create itself.
@@ -66,6 +71,8 @@ class Dialect {
   /// Errors: kInvalid with the path of a member that is malformed ("tools[1].type: ..."). A member
   /// without an equivalent in a chat completion is one of the losses. Nothing is dropped silently.
   virtual Result<Incoming> read(std::string body, const RequestContext& context) const = 0;
+  /// True if read() may wait for a server, so that it must not run on an event loop.
+  virtual bool reads_slowly() const { return false; }
   /// The body for the server, from the chat completion request with its edits.
   virtual Result<std::string> outgoing(std::string chat) const { return chat; }
   /// The path at the server.

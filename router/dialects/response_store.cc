@@ -7,6 +7,7 @@ namespace signalbox::dialects {
 namespace {
 
 constexpr size_t kOverheadBytes = 256;  // of list, map and control block
+constexpr size_t kIdBytesMax = 64;      // ours are shorter
 
 }  // namespace
 
@@ -49,8 +50,8 @@ void ResponseStore::put(std::string id, StoredResponse response, int64_t now) {
   bytes_ += bytes;
 }
 
-const ResponseStore::Entry* ResponseStore::find(std::string_view id, std::string_view owner,
-                                                int64_t now) const {
+const ResponseStore::Entry* ResponseStore::entry_of(std::string_view id, std::string_view owner,
+                                                    int64_t now) const {
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return nullptr;
   const Entry& entry = *found->second;
@@ -61,15 +62,62 @@ std::shared_ptr<const StoredResponse> ResponseStore::get(std::string_view id,
                                                          std::string_view owner,
                                                          int64_t now) const {
   const std::lock_guard lock(mutex_);
-  const Entry* entry = find(id, owner, now);
+  const Entry* entry = entry_of(id, owner, now);
   return entry == nullptr ? nullptr : entry->response;
 }
 
 bool ResponseStore::remove(std::string_view id, std::string_view owner, int64_t now) {
   const std::lock_guard lock(mutex_);
-  if (find(id, owner, now) == nullptr) return false;
+  if (entry_of(id, owner, now) == nullptr) return false;
   erase(by_id_.find(id)->second);
   return true;
+}
+
+// The shared level is asked first, because another router may have removed the response.
+Result<std::shared_ptr<const StoredResponse>> ResponseStore::find(std::string_view id,
+                                                                  std::string_view owner,
+                                                                  int64_t now) {
+  auto here = get(id, owner, now);
+  if (below_ == nullptr || id.size() > kIdBytesMax) return here;
+  auto found = below_->get(id);
+  if (!found && !here) return tl::unexpected(std::move(found).error());
+  if (!found) return here;
+  if (found->state == SharedResponses::State::kRemoved) {
+    remove(id, owner, now);
+    return nullptr;
+  }
+  if (found->state == SharedResponses::State::kThere)
+    return found->response->owner == owner ? std::move(found->response) : nullptr;
+  if (here) publish(id, owner, now);  // the shared level has lost it
+  return here;
+}
+
+Result<bool> ResponseStore::withdraw(std::string_view id, std::string_view owner, int64_t now) {
+  if (below_ == nullptr) return remove(id, owner, now);
+  SIGNALBOX_TRY(const auto found, find(id, owner, now));
+  if (found == nullptr) return false;
+  int64_t ttl_s = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    ttl_s = limits_.ttl_s;
+  }
+  SIGNALBOX_TRY_VOID(below_->remove(id, ttl_s));
+  remove(id, owner, now);
+  return true;
+}
+
+void ResponseStore::publish(std::string_view id, std::string_view owner, int64_t now, bool waits) {
+  if (below_ == nullptr) return;
+  std::shared_ptr<const StoredResponse> response;
+  int64_t ttl_s = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const Entry* entry = entry_of(id, owner, now);
+    if (entry == nullptr) return;
+    response = entry->response;
+    ttl_s = limits_.ttl_s - (now - entry->since);
+  }
+  below_->put(id, std::move(response), ttl_s, waits);
 }
 
 size_t ResponseStore::size() const {

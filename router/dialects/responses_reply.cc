@@ -99,8 +99,11 @@ class ResponsesReplies final : public ChatStream {
   Result<std::string> whole(std::string body) override;
   std::string refusal(int, std::string_view body) const override { return std::string(body); }
   std::string broken(std::string_view error_body) override;
+  bool publishes() const override { return stored_ && store_->is_shared(); }
+  void publish(bool waits) override { store_->publish(id(), owner_, now_, waits); }
 
  private:
+  std::string id() const { return fmt::format("resp_{}", token_); }
   Result<void> chunk(const ChatPiece& piece, std::string& out) override;
   Result<void> end(std::string& out) override;
 
@@ -128,7 +131,7 @@ class ResponsesReplies final : public ChatStream {
   const int64_t now_;
   ResponseStore* const store_;
 
-  bool started_ = false;
+  bool started_ = false, stored_ = false;
   int64_t sequence_ = 0;
   std::string model_;
   Item item_;
@@ -337,7 +340,8 @@ void ResponsesReplies::store_response(const std::string& response) {
   StoredResponse stored{owner_, response, std::move(request_.input), std::move(request_.messages)};
   const std::string output = output_messages_.take();
   if (!output.empty()) stored.messages.append(stored.messages.empty() ? "" : ",").append(output);
-  store_->put(fmt::format("resp_{}", token_), std::move(stored), now_);
+  store_->put(id(), std::move(stored), now_);
+  stored_ = true;
 }
 
 Result<void> ResponsesReplies::end(std::string& out) {
@@ -384,13 +388,22 @@ std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
 }
 
 Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
-  const Earlier earlier{[&](std::string_view id) -> std::optional<std::string> {
-                          const auto found = store_.get(id, context.owner, context.now);
+  // Many items may be of one response.
+  std::map<std::string, std::shared_ptr<const StoredResponse>, std::less<>> read;
+  const auto find = [&](std::string_view id) -> Result<const StoredResponse*> {
+    auto found = read.find(id);
+    if (found == read.end()) {
+      SIGNALBOX_TRY(auto stored, store_.find(id, context.owner, context.now));
+      found = read.emplace(id, std::move(stored)).first;
+    }
+    return found->second.get();
+  };
+  const Earlier earlier{[&](std::string_view id) -> Earlier::Found {
+                          SIGNALBOX_TRY(const auto* found, find(id));
                           return found ? std::optional(found->messages) : std::nullopt;
                         },
-                        [&](std::string_view id) -> std::optional<std::string> {
-                          const auto found =
-                              store_.get(response_of_item(id), context.owner, context.now);
+                        [&](std::string_view id) -> Earlier::Found {
+                          SIGNALBOX_TRY(const auto* found, find(response_of_item(id)));
                           return found ? find_item(*found, id) : std::nullopt;
                         }};
   SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));

@@ -189,6 +189,11 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
     co_await http::send_error(reply, std::move(fields), body.error(), scope.api.error_shape());
     co_return;
   }
+  if (request.replies && request.replies->publishes()) {
+    std::function<void()> publish = [&request] { request.replies->publish(true); };
+    const bool ran = co_await scope.context.storage.run(std::move(publish));
+    if (!ran) request.replies->publish(false);
+  }
   const bool stream = request.chat.stream;
   fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
   if (stream) fields.add("Cache-Control", "no-cache");

@@ -46,6 +46,28 @@ Result<ParsedRequest> parse(const RequestScope& scope) {
   return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
 }
 
+http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scope, size_t bytes,
+                                std::function<void()> work) {
+  http::Interrupt& interrupt = scope.exchange.interrupt;
+  std::stop_source given_up;  // work that has begun is not worth interrupting
+  const http::Share share = scope.share(bytes, kLongToRead);
+  const bool ran = co_await http::run_within(pool, interrupt, given_up, std::move(work), share);
+  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
+  if (!ran) co_return fail(Code::kOverloaded, "too many large requests are waiting to be read");
+  co_return Result<void>();
+}
+
+http::Task<Result<void>> run_reading(const RequestScope& scope, std::function<void()> read) {
+  const size_t bytes = scope.exchange.request.body.size();
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  if (dialect != nullptr && dialect->reads_slowly()) {
+    Result<void> ran = co_await run_on(scope.context.storage, scope, bytes, std::move(read));
+    co_return ran;
+  }
+  Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  co_return ran;
+}
+
 }  // namespace
 
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers) {
@@ -60,21 +82,14 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
     work();
     co_return Result<void>();
   }
-  http::Interrupt& interrupt = scope.exchange.interrupt;
-  std::stop_source given_up;  // work that has begun is not worth interrupting
-  const http::Share share = scope.share(bytes, kLongToRead);
-  const bool ran =
-      co_await http::run_within(scope.context.reading, interrupt, given_up, std::move(work), share);
-  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
-  if (!ran) co_return fail(Code::kOverloaded, "too many large requests are waiting to be read");
-  co_return Result<void>();
+  Result<void> ran = co_await run_on(scope.context.reading, scope, bytes, std::move(work));
+  co_return ran;
 }
 
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
   Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
   std::function<void()> read = [&] { parsed = parse(scope); };
-  const size_t bytes = scope.exchange.request.body.size();
-  const Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  const Result<void> ran = co_await run_reading(scope, std::move(read));
   if (!ran) co_return tl::unexpected<Error>(ran.error());
   if (!parsed || !contexts::has_refs(parsed->chat.document)) co_return parsed;
   const dialects::Dialect* const dialect = scope.api.dialect();

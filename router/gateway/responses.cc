@@ -21,11 +21,18 @@ int64_t now() {
 
 class Stored {
  public:
-  Stored(dialects::ResponseStore& store, const config::Config& config, bool removes)
-      : store_(store), config_(config), removes_(removes) {}
+  Stored(dialects::ResponseStore& store, const config::Config& config, http::ThreadPool& storage,
+         bool removes)
+      : store_(store), config_(config), storage_(storage), removes_(removes) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    const Result<std::string> body = answer(exchange.request);
+    Result<std::string> body = fail(Code::kOverloaded, "too many requests wait for responses");
+    std::function<void()> work = [&] { body = answer(exchange.request); };
+    if (store_.is_shared()) {
+      co_await storage_.run(std::move(work));
+    } else {
+      work();
+    }
     http::Headers fields;
     if (!body && body.error().code == Code::kNotFound) {
       fields.add("Content-Type", "application/json");
@@ -47,9 +54,12 @@ class Stored {
     const bool items = !removes_ && id.ends_with(kItems);
     if (items) id.remove_suffix(kItems.size());
     const std::string owner = access::owner_of(request.headers, config_);
-    const auto stored = store_.get(id, owner, now());
-    if (!stored || (removes_ && !store_.remove(id, owner, now())))
-      return fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
+    SIGNALBOX_TRY(const auto stored, store_.find(id, owner, now()));
+    bool is_there = stored != nullptr;
+    if (is_there && removes_) {
+      SIGNALBOX_TRY(is_there, store_.withdraw(id, owner, now()));
+    }
+    if (!is_there) return fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
     if (removes_) {
       json::Writer out;
       out.begin_object().member("id", id).member("object", "response.deleted");
@@ -63,15 +73,16 @@ class Stored {
 
   dialects::ResponseStore& store_;
   const config::Config& config_;
+  http::ThreadPool& storage_;
   const bool removes_;
 };
 
 }  // namespace
 
 std::vector<http::Route> response_routes(dialects::ResponseStore& store,
-                                         const config::Config& config) {
-  return {{"GET", std::string(kPrefix), Stored(store, config, false)},
-          {"DELETE", std::string(kPrefix), Stored(store, config, true)}};
+                                         const config::Config& config, http::ThreadPool& storage) {
+  return {{"GET", std::string(kPrefix), Stored(store, config, storage, false)},
+          {"DELETE", std::string(kPrefix), Stored(store, config, storage, true)}};
 }
 
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api) {

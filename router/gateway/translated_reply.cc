@@ -12,7 +12,7 @@ namespace signalbox::gateway {
 
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wrap(
     std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
-    bool streams) {
+    bool streams, http::ThreadPool* publishes_on) {
   const http::Response& head = answer->head();
   const auto encoding = head.headers.find("content-encoding");
   if (encoding && !ascii::iequals(*encoding, "identity"))
@@ -21,7 +21,8 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
     co_return fail(Code::kUpstream, "the reply is {} stream of events, and {} was asked for",
                    streams ? "no" : "a", streams ? "one" : "none");
   }
-  std::unique_ptr<TranslatedReply> out(new TranslatedReply(std::move(answer), translator));
+  std::unique_ptr<TranslatedReply> out(
+      new TranslatedReply(std::move(answer), translator, publishes_on));
   if (!out->events_) {
     Result<void> read = co_await out->read_whole();
     if (!read) co_return tl::unexpected<Error>(std::move(read).error());
@@ -30,8 +31,9 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
 }
 
 TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer,
-                                 dialects::ReplyTranslator& translator)
-    : answer_(std::move(answer)), translator_(translator) {
+                                 dialects::ReplyTranslator& translator,
+                                 http::ThreadPool* publishes_on)
+    : answer_(std::move(answer)), translator_(translator), publishes_on_(publishes_on) {
   const http::Response& head = answer_->head();
   head_.status = head.status;
   events_ = head.status == 200 && is_event_stream(head.headers);
@@ -50,11 +52,20 @@ http::Task<Result<void>> TranslatedReply::read_whole() {
     Result<std::string> whole = translator_.whole(std::move(body));
     if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());
     out_ = *std::move(whole);
+    co_await publish();
   } else {
     out_ = translator_.refusal(head_.status, body);
   }
   head_.content_length = out_.size();
   co_return Result<void>{};
+}
+
+// The reply waits for it, unless the pool is full.
+http::Task<> TranslatedReply::publish() {
+  if (publishes_on_ == nullptr || !translator_.publishes()) co_return;
+  std::function<void()> work = [this] { translator_.publish(true); };
+  const bool ran = co_await publishes_on_->run(std::move(work));
+  if (!ran) translator_.publish(false);
 }
 
 Result<void> TranslatedReply::take(const upstream::Piece& piece) {
@@ -75,6 +86,7 @@ http::Task<Result<upstream::Piece>> TranslatedReply::next() {
       error_ = std::move(taken).error();
       co_return upstream::Piece{out_, false};
     }
+    if (piece->last) co_await publish();
     if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
   }
 }

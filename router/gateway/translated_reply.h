@@ -6,6 +6,7 @@
 #include <string>
 
 #include "router/dialects/dialect.h"
+#include "router/http/thread_pool.h"
 #include "router/upstream/backend.h"
 
 namespace signalbox::gateway {
@@ -16,12 +17,13 @@ class TranslatedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// `streams`: the client asked for a stream. The translator outlives the reply. Errors: kUpstream
-  /// if the reply is not of that kind or is compressed without having been asked to be; those of
-  /// the translator and of UpstreamReply::next().
+  /// `streams`: the client asked for a stream. `publishes_on`: where the translator publishes, if
+  /// it is for the client. Both outlive the reply. Errors: kUpstream if the reply is not of that
+  /// kind or is compressed without having been asked to be; those of the translator and of
+  /// UpstreamReply::next().
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
-      bool streams);
+      bool streams, http::ThreadPool* publishes_on = nullptr);
 
   const http::Response& head() const override { return head_; }
   /// False for a stream, because a piece may translate to nothing.
@@ -31,12 +33,14 @@ class TranslatedReply final : public upstream::UpstreamReply {
 
  private:
   TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer,
-                  dialects::ReplyTranslator& translator);
+                  dialects::ReplyTranslator& translator, http::ThreadPool* publishes_on);
   http::Task<Result<void>> read_whole();
+  http::Task<> publish();
   Result<void> take(const upstream::Piece& piece);
 
   std::unique_ptr<upstream::UpstreamReply> answer_;
   dialects::ReplyTranslator& translator_;
+  http::ThreadPool* const publishes_on_;
   http::Response head_;
   bool events_ = false;
   std::optional<Error> error_;  // sent after what was translated before it

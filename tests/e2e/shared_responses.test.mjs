@@ -1,0 +1,132 @@
+// Tests stored responses that two routers share over a real Redis, with OpenAI's own client.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { Redis, kTroubles } from "./redis.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+import { until } from "./until.mjs";
+
+const kSkip = Redis.missing();
+const kKills = Number(process.env.SIGNALBOX_KILLS ?? 5);
+
+let folder, upstream, redis;
+const daemons = [];
+
+const configuration = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: scripted}
+  models:
+    - {name: scripted, backend_refs: [{name: scripted, endpoint: "127.0.0.1:${upstream.port}"}]}
+routing:
+  signals:
+    keywords:
+      - {name: secret, keywords: [forbidden]}
+  decisions:
+    - name: refused
+      rules: {type: keyword, name: secret}
+      modelRefs: [{model: scripted}]
+      plugins: [{type: fast_response, configuration: {message: "I will not."}}]
+global:
+  services:
+    response_api: {store_backend: redis, redis: {address: "127.0.0.1:${redis.port}"}}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+const client = (daemon, apiKey = "key-1") => new OpenAI({ apiKey, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+const ask = (daemon, input, more = {}) => client(daemon).responses.create({ model: "auto", input, ...more });
+
+async function stream(daemon, input, more = {}) {
+  let response;
+  for await (const event of await ask(daemon, input, { stream: true, ...more })) if (event.type === "response.completed") response = event.response;
+  return response;
+}
+
+before(async () => {
+  if (kSkip) return;
+  folder = await mkdtemp(join(tmpdir(), "signalbox-responses-"));
+  upstream = await ScriptedUpstream.start();
+  upstream.answer = (asked) => (asked.stream ? streamed([{ content: "Fi" }, { content: "ne." }], "stop") : completion({ content: "Fine." }));
+  redis = await Redis.on(folder);
+  for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
+});
+
+after(async () => {
+  if (kSkip) return;
+  await Promise.all(daemons.map((daemon) => daemon.stop()));
+  await redis.kill();
+  await upstream.stop();
+  await rm(folder, { recursive: true });
+});
+
+const kConversation = ["One", "Fine.", "Two"];
+const continued = () => upstream.asked.messages.map(({ content }) => content);
+
+test("the other router continues a response, whole or streamed, ours or a model's", { skip: kSkip }, async () => {
+  for (const make of [ask, stream]) {
+    const first = await make(daemons[0], "One");
+    const second = await make(daemons[1], "Two", { previous_response_id: first.id });
+    assert.deepEqual(continued(), kConversation);
+    await make(daemons[0], "Three", { previous_response_id: second.id });
+    assert.deepEqual(continued(), [...kConversation, "Fine.", "Three"]);
+    const own = await make(daemons[0], "It is forbidden.");
+    assert.equal(own.output[0].content[0].text, "I will not.");
+    await make(daemons[1], "Two", { previous_response_id: own.id });
+    assert.deepEqual(continued(), ["It is forbidden.", "I will not.", "Two"]);
+    const item = first.output[0].id;
+    await make(daemons[1], [{ type: "item_reference", id: item }, { role: "user", content: "Two" }]);
+    assert.deepEqual(continued(), ["Fine.", "Two"]);
+  }
+});
+
+test("the other router shows, lists and deletes a response, for all", { skip: kSkip }, async () => {
+  const { id } = await ask(daemons[0], "One");
+  assert.equal((await client(daemons[1]).responses.retrieve(id)).output[0].content[0].text, "Fine.");
+  assert.equal((await client(daemons[1]).responses.inputItems.list(id)).data[0].content[0].text, "One");
+  await client(daemons[1]).responses.delete(id);
+  for (const daemon of daemons) {
+    await assert.rejects(client(daemon).responses.retrieve(id), (error) => error.status === 404);
+    await assert.rejects(ask(daemon, "Two", { previous_response_id: id }), (error) => error.status === 400 && error.message.includes("there is no response"));
+  }
+});
+
+test("a response survives kill -9 of its router right after the reply", { skip: kSkip }, async () => {
+  for (let i = 0; i < kKills; ++i) {
+    const third = await Daemon.start(configuration);
+    const { id } = await (i % 2 === 0 ? ask : stream)(third, "One");
+    third.process.kill("SIGKILL");
+    await ask(daemons[0], "Two", { previous_response_id: id });
+    assert.deepEqual(continued(), kConversation);
+    await third.exited;
+    await rm(third.folder, { recursive: true });
+  }
+});
+
+for (const [name, trouble] of Object.entries(kTroubles)) {
+  test(`while Redis is ${name}, a router continues its own responses, and the others do so afterwards`, { skip: kSkip }, async () => {
+    const before = await ask(daemons[0], "One");
+    await trouble.begin(redis);
+    const first = await ask(daemons[0], "One");
+    for (const { id } of [before, first]) {
+      await stream(daemons[0], "Two", { previous_response_id: id });
+      assert.deepEqual(continued(), kConversation);
+    }
+    if (name !== "full") {
+      await assert.rejects(ask(daemons[1], "Two", { previous_response_id: first.id }), (error) => error.status === 502 && /previous_response_id: redis 127/.test(error.message));
+      await assert.rejects(client(daemons[0]).responses.delete(first.id), (error) => error.status === 502);
+    }
+    assert.match(daemons[0].log, /global\.services\.response_api: redis 127.*new responses stay in this router/);
+    await trouble.end(redis);
+    await until(() => ask(daemons[1], "Two", { previous_response_id: first.id }).then(() => true, () => false), "the response");
+    assert.deepEqual(continued(), kConversation);
+  });
+}
