@@ -237,7 +237,8 @@ constexpr Key kResponseApiKeys[] = {
     string(FIELD(ResponseApi, store_backend),
            "Store of the responses: `memory` (default), or `redis`, by which routers share them."),
     count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
-    count(FIELD(ResponseApi, max_responses), "Responses to keep."),
+    count(FIELD(ResponseApi, max_responses),
+          "Responses that a router keeps in memory. Redis keeps all until they expire."),
     object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`."),
 };
 

@@ -125,8 +125,8 @@ struct Daemon::Impl {
   mutable access::KeyHistory key_history{audit};
   access::GateShared gates{metrics, failures, audit};
   mutable tokens::KeySources token_keys;
-  std::unique_ptr<dialects::SharedResponses> shared_responses;  // null: routers share none
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
+  std::unique_ptr<shared_responses::Sharing> shared_responses;  // null: routers share none
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
   const dialects::ResponsesDialect responses_dialect{responses};
@@ -140,6 +140,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
+                             responses,
                              [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -428,7 +429,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
   SIGNALBOX_TRY_VOID(share_counts(config));
-  SIGNALBOX_TRY(shared_responses, shared_responses::open(config.response_api));
+  SIGNALBOX_TRY(shared_responses, shared_responses::open(config.response_api, responses));
   responses.share(shared_responses.get());
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
@@ -471,6 +472,8 @@ Daemon::~Daemon() {
   impl_->reloader.reset();  // it may be building a state, which uses the pools below
   impl_->classification.reset();
   impl_->storage.reset();
+  impl_->responses.share(nullptr);
+  impl_->shared_responses.reset();  // it may wake replies on the server's loops
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, models::OpenModels open,
@@ -507,6 +510,7 @@ bool Daemon::drain() {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       until - std::chrono::steady_clock::now());
   impl_->shadows.drain(std::max(left, std::chrono::milliseconds(0)));
+  if (impl_->shared_responses) impl_->shared_responses->drain(until);
   return (!envoy.valid() || envoy.get()) && drained;
 }
 

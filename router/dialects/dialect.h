@@ -3,9 +3,12 @@
 // only form that decisions, plugins, masking and metrics know. The reply is translated back. Pure
 // translation: no socket, no clock.
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -36,19 +39,21 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
-  /// Call it before the end of the reply is sent. `waits`: for a server that routers share, so that
-  /// it must not run on an event loop.
-  virtual void publish(bool /*waits*/) {}
-  /// True if publish() has something to do.
-  virtual bool publishes() const { return false; }
+  /// Call it before the client gets what whole(), push() or finish() returned: what other routers
+  /// must know by then is given to them. Returns how long to wait for `done`, which is called on
+  /// any thread when they can know it; nullopt if there is nothing to wait for.
+  virtual std::optional<std::chrono::milliseconds> publish(std::function<void()> /*done*/) {
+    return std::nullopt;
+  }
 };
 
 /// The identity and time of a request, which a dialect needs but cannot create itself.
 struct RequestContext {
-  std::string_view id;     // of the request, printable ASCII; a client may have chosen it
-  std::string_view token;  // unguessable letters and digits, unique for each request
-  std::string_view owner;  // owner of stored state; no other owner can access it
-  int64_t now = 0;         // seconds since 1970
+  std::string_view id;        // of the request, printable ASCII; a client may have chosen it
+  std::string_view token;     // unguessable letters and digits, unique for each request
+  std::string_view owner;     // owner of stored state; no other owner can access it
+  int64_t now = 0;            // seconds since 1970
+  std::stop_token stop = {};  // requested when nobody waits for the answer any more
 };
 
 /// A request and its reading as a chat completion. A server of the client's own API gets the

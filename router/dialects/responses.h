@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,8 +78,9 @@ class ResponsesDialect final : public Dialect {
   ResponseStore& store_;
 };
 
-/// Returns the item with that id from a stored response or its input, as JSON.
-std::optional<std::string> find_item(const StoredResponse& stored, std::string_view id);
+/// Returns the items with these ids from a stored response and its input, as JSON by id.
+std::map<std::string, std::string, std::less<>> find_items(const StoredResponse& stored,
+                                                           const std::set<std::string_view>& ids);
 /// The id of the response that belongs to an item of ours; "" for any other id.
 std::string response_of_item(std::string_view item);
 

@@ -99,8 +99,10 @@ class ResponsesReplies final : public ChatStream {
   Result<std::string> whole(std::string body) override;
   std::string refusal(int, std::string_view body) const override { return std::string(body); }
   std::string broken(std::string_view error_body) override;
-  bool publishes() const override { return stored_ && store_->is_shared(); }
-  void publish(bool waits) override { store_->publish(id(), owner_, now_, waits); }
+  std::optional<std::chrono::milliseconds> publish(std::function<void()> done) override {
+    if (!stored_) return std::nullopt;
+    return store_->publish(id(), std::exchange(stored_, nullptr), now_, std::move(done));
+  }
 
  private:
   std::string id() const { return fmt::format("resp_{}", token_); }
@@ -131,7 +133,8 @@ class ResponsesReplies final : public ChatStream {
   const int64_t now_;
   ResponseStore* const store_;
 
-  bool started_ = false, stored_ = false;
+  bool started_ = false;
+  ResponsePointer stored_;  // not published yet
   int64_t sequence_ = 0;
   std::string model_;
   Item item_;
@@ -340,8 +343,7 @@ void ResponsesReplies::store_response(const std::string& response) {
   StoredResponse stored{owner_, response, std::move(request_.input), std::move(request_.messages)};
   const std::string output = output_messages_.take();
   if (!output.empty()) stored.messages.append(stored.messages.empty() ? "" : ",").append(output);
-  store_->put(id(), std::move(stored), now_);
-  stored_ = true;
+  stored_ = store_->put(id(), std::move(stored), now_);
 }
 
 Result<void> ResponsesReplies::end(std::string& out) {
@@ -385,39 +387,6 @@ std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
                                                    const RequestContext& context,
                                                    ResponseStore* store) {
   return std::make_unique<ResponsesReplies>(std::move(request), context, store);
-}
-
-Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
-  // Many items may be of one response.
-  std::map<std::string, std::shared_ptr<const StoredResponse>, std::less<>> read;
-  const auto find = [&](std::string_view id) -> Result<const StoredResponse*> {
-    auto found = read.find(id);
-    if (found == read.end()) {
-      SIGNALBOX_TRY(auto stored, store_.find(id, context.owner, context.now));
-      found = read.emplace(id, std::move(stored)).first;
-    }
-    return found->second.get();
-  };
-  const Earlier earlier{[&](std::string_view id) -> Earlier::Found {
-                          SIGNALBOX_TRY(const auto* found, find(id));
-                          return found ? std::optional(found->messages) : std::nullopt;
-                        },
-                        [&](std::string_view id) -> Earlier::Found {
-                          SIGNALBOX_TRY(const auto* found, find(response_of_item(id)));
-                          return found ? find_item(*found, id) : std::nullopt;
-                        }};
-  SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
-  SIGNALBOX_TRY(ParsedResponses request, read_responses(source.root(), context.token, earlier));
-  Incoming out;
-  out.chat = std::move(request.chat);
-  out.losses = std::move(request.losses);
-  out.source = std::move(source);
-  out.replies = responses_replies(std::move(request), context, &store_);
-  return out;
-}
-
-std::string ResponsesDialect::refusal(int, std::string_view body) const {
-  return std::string(body);
 }
 
 }  // namespace signalbox::dialects

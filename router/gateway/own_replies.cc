@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/json.h"
+#include "router/gateway/translated_reply.h"
 #include "router/plugins/fast_response/fast_response.h"
 
 namespace signalbox::gateway {
@@ -189,11 +190,7 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
     co_await http::send_error(reply, std::move(fields), body.error(), scope.api.error_shape());
     co_return;
   }
-  if (request.replies && request.replies->publishes()) {
-    std::function<void()> publish = [&request] { request.replies->publish(true); };
-    const bool ran = co_await scope.context.storage.run(std::move(publish));
-    if (!ran) request.replies->publish(false);
-  }
+  if (request.replies) co_await publish(*request.replies);
   const bool stream = request.chat.stream;
   fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
   if (stream) fields.add("Cache-Control", "no-cache");

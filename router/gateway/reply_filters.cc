@@ -36,8 +36,7 @@ void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& f
     filters.push_back([in](ReplyPointer reply) { return check(in, std::move(reply)); });
   if (in.server.to_client) {
     filters.push_back([in](ReplyPointer reply) {
-      return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream,
-                                   &in.scope.context.storage);
+      return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream);
     });
   }
 }

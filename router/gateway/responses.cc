@@ -54,17 +54,16 @@ class Stored {
     const bool items = !removes_ && id.ends_with(kItems);
     if (items) id.remove_suffix(kItems.size());
     const std::string owner = access::owner_of(request.headers, config_);
-    SIGNALBOX_TRY(const auto stored, store_.find(id, owner, now()));
-    bool is_there = stored != nullptr;
-    if (is_there && removes_) {
-      SIGNALBOX_TRY(is_there, store_.withdraw(id, owner, now()));
-    }
-    if (!is_there) return fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
+    const auto none = fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
     if (removes_) {
+      SIGNALBOX_TRY(const bool removed, store_.withdraw(id, owner, now()));
+      if (!removed) return none;
       json::Writer out;
       out.begin_object().member("id", id).member("object", "response.deleted");
       return out.member("deleted", true).end_object().take();
     }
+    SIGNALBOX_TRY(const auto stored, store_.find(id, owner, now()));
+    if (stored == nullptr) return none;
     if (items) return dialects::list_input_items(*stored, request.query());
     if (request.query().find("stream=true") != std::string_view::npos)
       return fail(Code::kInvalid, "stream: what is stored is not streamed again");

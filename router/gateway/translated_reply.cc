@@ -2,6 +2,8 @@
 
 #include "router/gateway/translated_reply.h"
 
+#include <boost/asio/post.hpp>
+#include <functional>
 #include <utility>
 
 #include "base/ascii.h"
@@ -10,9 +12,23 @@
 
 namespace signalbox::gateway {
 
+// The call may come from a thread that has no part in this loop, and after the time is over.
+http::Task<> publish(dialects::ReplyTranslator& translator) {
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  const auto timer = std::make_shared<http::Timer>(executor);
+  std::function<void()> done = [timer] {
+    const http::Executor loop = timer->get_executor();
+    http::asio::post(loop, [timer] { timer->expires_at(http::Clock::time_point::min()); });
+  };
+  const auto patience = translator.publish(std::move(done));
+  if (!patience) co_return;
+  timer->expires_after(*patience);
+  co_await timer->async_wait(http::kAwait);
+}
+
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wrap(
     std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
-    bool streams, http::ThreadPool* publishes_on) {
+    bool streams) {
   const http::Response& head = answer->head();
   const auto encoding = head.headers.find("content-encoding");
   if (encoding && !ascii::iequals(*encoding, "identity"))
@@ -21,8 +37,7 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
     co_return fail(Code::kUpstream, "the reply is {} stream of events, and {} was asked for",
                    streams ? "no" : "a", streams ? "one" : "none");
   }
-  std::unique_ptr<TranslatedReply> out(
-      new TranslatedReply(std::move(answer), translator, publishes_on));
+  std::unique_ptr<TranslatedReply> out(new TranslatedReply(std::move(answer), translator));
   if (!out->events_) {
     Result<void> read = co_await out->read_whole();
     if (!read) co_return tl::unexpected<Error>(std::move(read).error());
@@ -31,9 +46,8 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
 }
 
 TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer,
-                                 dialects::ReplyTranslator& translator,
-                                 http::ThreadPool* publishes_on)
-    : answer_(std::move(answer)), translator_(translator), publishes_on_(publishes_on) {
+                                 dialects::ReplyTranslator& translator)
+    : answer_(std::move(answer)), translator_(translator) {
   const http::Response& head = answer_->head();
   head_.status = head.status;
   events_ = head.status == 200 && is_event_stream(head.headers);
@@ -52,20 +66,12 @@ http::Task<Result<void>> TranslatedReply::read_whole() {
     Result<std::string> whole = translator_.whole(std::move(body));
     if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());
     out_ = *std::move(whole);
-    co_await publish();
+    co_await publish(translator_);
   } else {
     out_ = translator_.refusal(head_.status, body);
   }
   head_.content_length = out_.size();
   co_return Result<void>{};
-}
-
-// The reply waits for it, unless the pool is full.
-http::Task<> TranslatedReply::publish() {
-  if (publishes_on_ == nullptr || !translator_.publishes()) co_return;
-  std::function<void()> work = [this] { translator_.publish(true); };
-  const bool ran = co_await publishes_on_->run(std::move(work));
-  if (!ran) translator_.publish(false);
 }
 
 Result<void> TranslatedReply::take(const upstream::Piece& piece) {
@@ -86,7 +92,8 @@ http::Task<Result<upstream::Piece>> TranslatedReply::next() {
       error_ = std::move(taken).error();
       co_return upstream::Piece{out_, false};
     }
-    if (piece->last) co_await publish();
+    // The events that end a response may come before the end of the stream.
+    co_await publish(translator_);
     if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
   }
 }

@@ -6,10 +6,14 @@
 #include <string>
 
 #include "router/dialects/dialect.h"
-#include "router/http/thread_pool.h"
+#include "router/http/io.h"
 #include "router/upstream/backend.h"
 
 namespace signalbox::gateway {
+
+/// Publishes what was translated last, and waits until other routers can know it, but no longer
+/// than the translator's patience.
+http::Task<> publish(dialects::ReplyTranslator& translator);
 
 /// A stream of events is translated as it comes. Any other body is read whole first, up to
 /// kBodyBytesMax, so that a body that cannot be translated ends in an error status.
@@ -17,13 +21,12 @@ class TranslatedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// `streams`: the client asked for a stream. `publishes_on`: where the translator publishes, if
-  /// it is for the client. Both outlive the reply. Errors: kUpstream if the reply is not of that
-  /// kind or is compressed without having been asked to be; those of the translator and of
-  /// UpstreamReply::next().
+  /// `streams`: the client asked for a stream. The translator outlives the reply. Errors: kUpstream
+  /// if the reply is not of that kind or is compressed without having been asked to be; those of
+  /// the translator and of UpstreamReply::next().
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
-      bool streams, http::ThreadPool* publishes_on = nullptr);
+      bool streams);
 
   const http::Response& head() const override { return head_; }
   /// False for a stream, because a piece may translate to nothing.
@@ -33,14 +36,12 @@ class TranslatedReply final : public upstream::UpstreamReply {
 
  private:
   TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer,
-                  dialects::ReplyTranslator& translator, http::ThreadPool* publishes_on);
+                  dialects::ReplyTranslator& translator);
   http::Task<Result<void>> read_whole();
-  http::Task<> publish();
   Result<void> take(const upstream::Piece& piece);
 
   std::unique_ptr<upstream::UpstreamReply> answer_;
   dialects::ReplyTranslator& translator_;
-  http::ThreadPool* const publishes_on_;
   http::Response head_;
   bool events_ = false;
   std::optional<Error> error_;  // sent after what was translated before it

@@ -162,9 +162,12 @@ void keep_contexts(const config::ContextStore& running, config::ContextStore& ne
 void keep_response_api(const config::ResponseApi& running, config::ResponseApi& next,
                        SettingKeeper keys) {
   keys.keep("store_backend", running.store_backend, next.store_backend);
-  if (running.redis == next.redis) return;
-  keys.lines.push_back("global.services.response_api.redis: a change requires a restart");
-  next.redis = running.redis;
+  if (running.redis != next.redis) {
+    keys.lines.push_back("global.services.response_api.redis: a change requires a restart");
+    next.redis = running.redis;
+  }
+  // The API would keep its responses in memory.
+  if (next.is_shared() && !running.enabled) keys.keep("enabled", running.enabled, next.enabled);
 }
 
 void keep_shared_counts(const config::SharedCounts& running, config::SharedCounts& next,

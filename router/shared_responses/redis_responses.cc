@@ -1,39 +1,61 @@
-// A reply ends when its response has been written or Redis has not answered in time. So a client
-// that has the reply can continue it at any router, also if its own router has been killed.
+// One thread follows the stream of deletions over a connection of its own. So it knows at once
+// when Redis goes away or comes back, and only it decides that; a large response that takes too
+// long says nothing about Redis.
 
 #include "router/shared_responses/redis_responses.h"
 
+#include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <condition_variable>
+#include <ctime>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "router/shared_responses/deletions.h"
 #include "router/shared_responses/record.h"
+#include "router/shared_responses/write_queue.h"
 #include "router/stores/redis_config.h"
-#include "router/upstream/breaker.h"
 
 namespace signalbox::shared_responses {
 namespace {
 
-using dialects::StoredResponse;
+using dialects::ResponsePointer;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using std::chrono::steady_clock;
+using Clock = WriteQueue::Clock;
 using Command = stores::Redis::Command;
+using Values = std::vector<stores::RedisValue>;
 
-constexpr milliseconds kRetry{250};
-constexpr std::string_view kSection = "global.services.response_api";
+constexpr milliseconds kFollow{200}, kRetry{100}, kNoWait{1};
+constexpr size_t kIdBytesMax = 64;
+constexpr size_t kRestoredAtOnce = 64;
+const std::string kDeletionsMax = std::to_string(Deletions::kMax);
+/// The stream ends itself if no router deletes anything.
+constexpr std::string_view kStreamSeconds = "5184000";
 
-class RedisResponses final : public dialects::SharedResponses {
+int64_t now_ms() {
+  return std::chrono::duration_cast<milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+class RedisResponses final : public Sharing {
  public:
-  explicit RedisResponses(Options options)
+  RedisResponses(Options options, dialects::ResponseStore& here)
       : options_(std::move(options)),
+        here_(here),
         redis_(options_.server),
-        last_byte_(std::to_string(kRecordBytesMax - 1)),
-        thread_([this] { write_in_turns(); }) {}
+        followed_(options_.server),
+        stream_(options_.prefix + "deleted"),
+        queue_(redis_.name(), options_.waiting_bytes,
+               [this](const WriteQueue::Item& item) { return write(item); }),
+        thread_([this] { follow(); }) {}
 
   ~RedisResponses() override {
     {
@@ -44,139 +66,252 @@ class RedisResponses final : public dialects::SharedResponses {
     thread_.join();
   }
 
-  Result<Found> get(std::string_view id) override {
-    const std::string at = key_of("r:", id), removed_at = key_of("d:", id);
-    SIGNALBOX_TRY(
-        const auto values,
-        run({{"GETRANGE", at, "0", last_byte_}, {"EXISTS", removed_at}}, options_.read_limit));
-    if (values[1].number != 0) return Found{State::kRemoved, nullptr};
-    if (values[0].text.empty()) return Found{};
-    auto response = read_record(values[0].text);
-    if (!response) {
-      log::warn("responses", "{}: {}", redis_.name(), response.error().message);
-      return Found{};
-    }
-    return Found{State::kThere, std::make_shared<const StoredResponse>(*std::move(response))};
+  Result<Found> get(std::string_view id, bool is_here, size_t bytes_max) override;
+  void put(std::string_view id, ResponsePointer response, int64_t ttl_s,
+           std::function<void()> done) override;
+  Result<void> remove(std::string_view id, int64_t ttl_s) override;
+  milliseconds patience() const override {
+    return options_.server.connect_limit + options_.write_limit;
   }
-
-  void put(std::string_view id, std::shared_ptr<const StoredResponse> response, int64_t ttl_s,
-           bool waits) override {
-    if (response->bytes() > kRecordBytesMax) return;
-    Waiting one{std::string(id), std::move(response), steady_clock::now() + seconds(ttl_s)};
-    if (!waits || !write(one)) wait(std::move(one));
-  }
-
-  Result<void> remove(std::string_view id, int64_t ttl_s) override {
-    const std::string at = key_of("r:", id), removed_at = key_of("d:", id);
-    const std::string ttl = std::to_string(ttl_s);
-    SIGNALBOX_TRY(const auto done,
-                  run({{"MULTI"}, {"SET", removed_at, "1", "EX", ttl}, {"DEL", at}, {"EXEC"}},
-                      options_.write_limit));
-    return {};
-  }
+  Stats stats() const override { return queue_.stats(); }
+  size_t drain(Clock::time_point until) override { return queue_.drain(until); }
 
  private:
-  struct Waiting {
-    std::string id;
-    std::shared_ptr<const StoredResponse> response;
-    steady_clock::time_point until;  // it expires then
-  };
+  using Deletion = std::pair<std::string, int64_t>;  // the id, and the end in milliseconds
 
   std::string key_of(std::string_view kind, std::string_view id) const {
     return options_.prefix + std::string(kind) + std::string(id);
   }
-
-  Result<std::vector<stores::RedisValue>> run(const std::vector<Command>& commands,
-                                              milliseconds limit) {
-    if (!breaker_.allows(steady_clock::now())) {
-      return fail(Code::kUpstream,
-                  "{} does not respond, and responses of other routers are "
-                  "only there",
-                  redis_.name());
-    }
-    auto out = redis_.run_all(commands, limit);
-    const bool responds = out || out.error().code == Code::kUpstream;
-    const bool changed = breaker_.tell(responds, steady_clock::now());
-    if (changed && responds) log::info("responses", "{} works again", redis_.name());
-    const std::string refusal = out ? "" : out.error().message;
+  bool is_deleted(std::string_view id) const {
     const std::lock_guard lock(mutex_);
-    if (!out && refusal != std::exchange(refusal_, refusal)) {
-      log::warn("responses", "{}: {}; until this is over, new responses stay in this router",
-                kSection, refusal);
-    }
-    if (out) refusal_.clear();
-    if (!out) return fail(Code::kUpstream, "{}", refusal);
-    return out;
+    return deletions_.contains(id);
   }
+  Result<void> write(const WriteQueue::Item& item);
+  Result<void> delete_all(const std::vector<Deletion>& deletions);
 
-  bool write(const Waiting& one) {
-    const auto left =
-        std::chrono::duration_cast<milliseconds>(one.until - steady_clock::now()).count();
-    if (left <= 0) return true;
-    const std::string at = key_of("r:", one.id);
-    const std::string ttl = std::to_string(left), record = write_record(*one.response);
-    return run({{"SET", at, record, "PX", ttl}}, options_.write_limit).has_value();
-  }
-
-  void wait(Waiting one) {
-    const std::lock_guard lock(mutex_);
-    waiting_bytes_ += one.response->bytes();
-    waiting_.push_back(std::move(one));
-    while (waiting_bytes_ > options_.waiting_bytes) {
-      waiting_bytes_ -= waiting_.front().response->bytes();
-      waiting_.pop_front();
-      if (!std::exchange(overflows_, true))
-        log::warn("responses", "{}: too many responses wait for it; the oldest stay in this router",
-                  redis_.name());
-    }
-  }
-
-  void write_in_turns() {
-    for (;;) {
-      Waiting next;
-      {
-        std::unique_lock lock(mutex_);
-        if (wake_.wait_for(lock, kRetry, [this] { return stopping_; })) return;
-        if (waiting_.empty()) continue;
-      }
-      while (take(next)) {
-        if (write(next)) continue;
-        wait(std::move(next));
-        break;
-      }
-    }
-  }
-
-  bool take(Waiting& into) {
-    const std::lock_guard lock(mutex_);
-    if (waiting_.empty() || stopping_) return false;
-    into = std::move(waiting_.front());
-    waiting_.pop_front();
-    waiting_bytes_ -= into.response->bytes();
-    if (waiting_.empty()) overflows_ = false;
-    return true;
-  }
+  void follow();
+  Result<void> follow_once();
+  void learn(std::string id, int64_t until_ms);
+  void find_lost_deletions();
+  Result<void> restore();
+  Result<void> restore_responses();
 
   const Options options_;
-  stores::Redis redis_;
-  const std::string last_byte_;
-  upstream::Breaker breaker_;
-  std::mutex mutex_;
-  std::deque<Waiting> waiting_;
-  size_t waiting_bytes_ = 0;
-  bool overflows_ = false, stopping_ = false;
-  std::string refusal_;  // the last failure that was logged
+  dialects::ResponseStore& here_;
+  stores::Redis redis_, followed_;
+  const std::string stream_;
+  mutable std::mutex mutex_;
+  Deletions deletions_;
+  bool stopping_ = false;
   std::condition_variable wake_;
+  std::atomic<bool> unreadable_ = false;  // and it was logged
+
+  // These belong to the thread that follows.
+  std::string cursor_ = "0-0";
+  uint64_t connections_ = 0;
+  bool catches_up_ = true;           // the stream has not been read to its end yet
+  std::set<std::string> in_stream_;  // meanwhile
+  std::deque<Deletion> deletions_to_restore_;
+  std::deque<std::pair<std::string, ResponsePointer>> responses_to_restore_;
+
+  WriteQueue queue_;
   std::thread thread_;
 };
 
-}  // namespace
+// --- for requests ---
 
-std::unique_ptr<dialects::SharedResponses> make_redis_responses(Options options) {
-  return std::make_unique<RedisResponses>(std::move(options));
+Result<RedisResponses::Found> RedisResponses::get(std::string_view id, bool is_here,
+                                                  size_t bytes_max) {
+  if (is_deleted(id)) return Found{true};
+  const auto unreadable = [] {
+    return fail(Code::kUpstream,
+                "the store that routers share does not respond, and this router has no copy");
+  };
+  if (queue_.is_away()) return unreadable();
+  const std::string at = key_of("r:", id), removed_at = key_of("d:", id);
+  const std::string last = std::to_string(std::min(bytes_max, kRecordBytesMax));
+  std::vector<Command> commands{{"EXISTS", removed_at}};
+  if (!is_here) commands.push_back({"GETRANGE", at, "0", last});
+  const Result<Values> values = redis_.run_all(commands, options_.read_limit);
+  if (!values) {
+    if (!unreadable_.exchange(true))
+      log::warn("responses", "{}: {}", kSection, values.error().message);
+    return unreadable();
+  }
+  unreadable_ = false;
+  if ((*values)[0].number != 0) return Found{true};
+  if (is_here) return Found{};
+  const std::string& record = (*values)[1].text;
+  if (record.empty()) return Found{};
+  if (record.size() > bytes_max)
+    return fail(Code::kTooLarge, "the stored responses of the request are too large together");
+  auto response = read_record(record);
+  if (!response) {
+    log::warn("responses", "{}: {}", redis_.name(), response.error().message);
+    return Found{};
+  }
+  return Found{false, std::make_shared<const dialects::StoredResponse>(*std::move(response))};
 }
 
-Result<std::unique_ptr<dialects::SharedResponses>> open(const config::ResponseApi& config) {
+void RedisResponses::put(std::string_view id, ResponsePointer response, int64_t ttl_s,
+                         std::function<void()> done) {
+  const bool is_too_large = response->bytes() > kRecordBytesMax;
+  WriteQueue::Item item{std::string(id), std::move(response), Clock::now() + seconds(ttl_s),
+                        std::move(done)};
+  is_too_large ? queue_.refuse(std::move(item)) : queue_.add(std::move(item));
+}
+
+Result<void> RedisResponses::write(const WriteQueue::Item& item) {
+  const auto left = std::chrono::duration_cast<milliseconds>(item.until - Clock::now()).count();
+  if (left <= 0 || is_deleted(item.id)) return {};
+  const std::string at = key_of("r:", item.id), ttl = std::to_string(left);
+  const std::string record = write_record(*item.response);
+  SIGNALBOX_TRY_VOID(redis_.run({"SET", at, record, "PX", ttl}, options_.write_limit));
+  return {};
+}
+
+// Another router may keep the response as long as its record in Redis.
+Result<void> RedisResponses::remove(std::string_view id, int64_t ttl_s) {
+  constexpr std::string_view kNotDeleted =
+      "the response is not deleted, because the store that routers share takes no changes now";
+  if (queue_.is_away()) return fail(Code::kUpstream, "{}", kNotDeleted);
+  const std::string at = key_of("r:", id);
+  Result<void> removed;
+  if (const auto left = redis_.run({"PTTL", at}, options_.read_limit); !left) {
+    removed = tl::unexpected(left.error());
+  } else {
+    const int64_t ttl_ms = std::max({left->number, ttl_s * 1000, int64_t{1}});
+    removed = delete_all({{std::string(id), now_ms() + ttl_ms}});
+  }
+  if (removed) return {};
+  if (removed.error().code == Code::kUpstream) queue_.set_refusing(removed.error());
+  return fail(Code::kUpstream, "{}", kNotDeleted);
+}
+
+Result<void> RedisResponses::delete_all(const std::vector<Deletion>& deletions) {
+  std::deque<std::string> words;
+  const auto word = [&words](std::string text) -> std::string_view {
+    return words.emplace_back(std::move(text));
+  };
+  const int64_t now = now_ms();
+  std::vector<Command> commands{{"MULTI"}};
+  for (const auto& [id, until_ms] : deletions) {
+    const std::string_view until = word(std::to_string(until_ms));
+    const std::string_view ttl = word(std::to_string(std::max<int64_t>(1, until_ms - now)));
+    commands.push_back({"DEL", word(key_of("r:", id))});
+    commands.push_back({"SET", word(key_of("d:", id)), "1", "PX", ttl});
+    commands.push_back(
+        {"XADD", stream_, "MAXLEN", "~", kDeletionsMax, "*", "id", id, "until", until});
+  }
+  commands.push_back({"EXPIRE", stream_, kStreamSeconds});
+  commands.push_back({"EXEC"});
+  SIGNALBOX_TRY_VOID(redis_.run_all(commands, options_.write_limit));
+  for (const auto& [id, until_ms] : deletions) learn(id, until_ms);
+  return {};
+}
+
+// --- the thread that follows ---
+
+void RedisResponses::follow() {
+  for (;;) {
+    const Result<void> followed = follow_once();
+    if (!followed) queue_.set_away(followed.error());
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, followed ? milliseconds(0) : kRetry, [this] { return stopping_; }))
+      return;
+  }
+}
+
+Result<void> RedisResponses::follow_once() {
+  const bool waits = !catches_up_ && deletions_to_restore_.empty() && responses_to_restore_.empty();
+  SIGNALBOX_TRY(const auto entries,
+                followed_.follow(stream_, cursor_, waits ? kFollow : kNoWait, options_.read_limit));
+  // The server behind a new connection may have lost its data, or been restored from an older
+  // state.
+  if (followed_.connections() != connections_) {
+    connections_ = followed_.connections();
+    catches_up_ = true;
+    in_stream_.clear();
+    responses_to_restore_.clear();
+    for (auto& each : here_.all(std::time(nullptr)))
+      responses_to_restore_.push_back(std::move(each));
+    cursor_ = "0-0";
+    return {};
+  }
+  for (const std::vector<std::string>& entry : entries) {
+    if (entry.size() != 4 || entry[1].size() > kIdBytesMax) continue;
+    int64_t until_ms = 0;
+    std::from_chars(entry[3].data(), entry[3].data() + entry[3].size(), until_ms);
+    if (catches_up_) in_stream_.insert(entry[1]);
+    if (until_ms > now_ms()) learn(entry[1], until_ms);
+  }
+  if (catches_up_ && entries.size() == stores::Redis::kEntriesMax) return {};
+  if (std::exchange(catches_up_, false)) find_lost_deletions();
+  queue_.set_working();
+  const Result<void> restored = restore();
+  if (!restored && restored.error().code != Code::kUpstream)
+    return tl::unexpected(restored.error());
+  if (restored) return {};
+  queue_.set_refusing(restored.error());
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, kFollow, [this] { return stopping_; });
+  return {};
+}
+
+void RedisResponses::learn(std::string id, int64_t until_ms) {
+  here_.forget(id);
+  queue_.forget(id);
+  const std::lock_guard lock(mutex_);
+  deletions_.add(std::move(id), until_ms);
+}
+
+void RedisResponses::find_lost_deletions() {
+  deletions_to_restore_.clear();
+  const std::lock_guard lock(mutex_);
+  for (Deletion& each : deletions_.all(now_ms())) {
+    if (!in_stream_.contains(each.first)) deletions_to_restore_.push_back(std::move(each));
+  }
+  in_stream_.clear();
+}
+
+// A part at a time, because deletions are followed in between.
+Result<void> RedisResponses::restore() {
+  if (deletions_to_restore_.empty()) return restore_responses();
+  const auto end = deletions_to_restore_.begin() +
+                   std::min<ptrdiff_t>(kRestoredAtOnce, std::ssize(deletions_to_restore_));
+  SIGNALBOX_TRY_VOID(delete_all({deletions_to_restore_.begin(), end}));
+  deletions_to_restore_.erase(deletions_to_restore_.begin(), end);
+  return {};
+}
+
+Result<void> RedisResponses::restore_responses() {
+  const size_t count = std::min(kRestoredAtOnce, responses_to_restore_.size());
+  if (count == 0) return {};
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < count; ++i) keys.push_back(key_of("r:", responses_to_restore_[i].first));
+  std::vector<Command> commands;
+  for (const std::string& key : keys) commands.push_back({"EXISTS", key});
+  SIGNALBOX_TRY(const Values are_there, redis_.run_all(commands, options_.read_limit));
+  const int64_t now = std::time(nullptr);
+  for (size_t i = 0; i < count; ++i) {
+    auto& [id, response] = responses_to_restore_.front();
+    if (!queue_.has_room(response->bytes())) break;
+    const int64_t ttl_s = here_.left(*response, now);
+    if (are_there[i].number == 0 && ttl_s > 0 && response->bytes() <= kRecordBytesMax)
+      put(id, std::move(response), ttl_s, {});
+    responses_to_restore_.pop_front();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Sharing> make_redis_responses(Options options, dialects::ResponseStore& here) {
+  return std::make_unique<RedisResponses>(std::move(options), here);
+}
+
+Result<std::unique_ptr<Sharing>> open(const config::ResponseApi& config,
+                                      dialects::ResponseStore& here) {
   if (!config.enabled || !config.is_shared()) return nullptr;
   auto server = stores::redis_server(config.redis);
   if (!server) return fail_in(kSection, std::move(server).error());
@@ -184,7 +319,7 @@ Result<std::unique_ptr<dialects::SharedResponses>> open(const config::ResponseAp
   if (!config.redis.key_prefix.empty()) options.prefix = config.redis.key_prefix;
   stores::set_seconds(config.redis.read_timeout, options.read_limit);
   stores::set_seconds(config.redis.write_timeout, options.write_limit);
-  return make_redis_responses(std::move(options));
+  return make_redis_responses(std::move(options), here);
 }
 
 }  // namespace signalbox::shared_responses

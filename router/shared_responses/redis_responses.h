@@ -1,10 +1,13 @@
 #pragma once
 // Stored responses in Redis (or Valkey, 5 or newer), so that every router can continue them.
 //
-//   PREFIX r:ID    the record of a response, which expires by itself
-//   PREFIX d:ID    there if the response was deleted, as long as a router may still have it
+//   PREFIX r:ID      the record of a response, which expires by itself
+//   PREFIX d:ID      there if the response was deleted, until its record would have expired
+//   PREFIX deleted   a stream of the same ids, which every router follows
 //
-// While Redis is away, new responses stay in this router, and are written when it is back.
+// A router also keeps its own responses in memory. While Redis is away, it continues those, and
+// writes new ones when Redis is back. If Redis has lost its data, it gets from each router the
+// responses and the deletions that this router has.
 
 #include <chrono>
 #include <memory>
@@ -23,10 +26,19 @@ struct Options {
   size_t waiting_bytes = size_t{64} << 20;  // of responses that are not written yet
 };
 
-std::unique_ptr<dialects::SharedResponses> make_redis_responses(Options options);
+class Sharing : public dialects::SharedResponses {
+ public:
+  /// Waits until everything is written, and logs how much is not. Returns that number.
+  virtual size_t drain(std::chrono::steady_clock::time_point until) = 0;
+};
 
-/// As configured; null: responses stay in this router. Connects at the first call. Errors: those of
-/// redis_server(), with the key in the file.
-Result<std::unique_ptr<dialects::SharedResponses>> open(const config::ResponseApi& config);
+/// Connects in the background. `here` holds the responses of this router; it outlives the result,
+/// which does not call share().
+std::unique_ptr<Sharing> make_redis_responses(Options options, dialects::ResponseStore& here);
+
+/// As configured; null: responses stay in this router. Errors: those of redis_server(), with the
+/// key in the file.
+Result<std::unique_ptr<Sharing>> open(const config::ResponseApi& config,
+                                      dialects::ResponseStore& here);
 
 }  // namespace signalbox::shared_responses

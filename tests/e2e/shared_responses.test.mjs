@@ -10,8 +10,8 @@ import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
-import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
+import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 
 const kSkip = Redis.missing();
 const kKills = Number(process.env.SIGNALBOX_KILLS ?? 5);
@@ -45,11 +45,32 @@ global:
 const client = (daemon, apiKey = "key-1") => new OpenAI({ apiKey, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
 const ask = (daemon, input, more = {}) => client(daemon).responses.create({ model: "auto", input, ...more });
 
+/// Returns the response as soon as the stream has named it. The stream goes on until `rest` is called.
+async function firstOf(daemon, input, more = {}) {
+  const events = (await ask(daemon, input, { stream: true, ...more }))[Symbol.asyncIterator]();
+  for (;;) {
+    const { value } = await events.next();
+    if (value.type !== "response.completed") continue;
+    const rest = async () => {
+      while (!(await events.next()).done);
+    };
+    return { response: value.response, rest };
+  }
+}
+
 async function stream(daemon, input, more = {}) {
-  let response;
-  for await (const event of await ask(daemon, input, { stream: true, ...more })) if (event.type === "response.completed") response = event.response;
+  const { response, rest } = await firstOf(daemon, input, more);
+  await rest();
   return response;
 }
+
+const metric = async (daemon, name) => {
+  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
+};
+const knowsTrouble = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 0, "the trouble");
+const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 1 && (await metric(daemon, "signalbox_shared_responses_waiting")) === 0, "the end of the trouble");
+const isMissing = (error) => error.status === 404;
 
 before(async () => {
   if (kSkip) return;
@@ -88,13 +109,22 @@ test("the other router continues a response, whole or streamed, ours or a model'
   }
 });
 
+test("the other router continues a stream whose last event has just been read", { skip: kSkip }, async () => {
+  for (let i = 0; i < 20; ++i) {
+    const { response, rest } = await firstOf(daemons[i % 2], "One");
+    await ask(daemons[(i + 1) % 2], "Two", { previous_response_id: response.id });
+    assert.deepEqual(continued(), kConversation);
+    await rest();
+  }
+});
+
 test("the other router shows, lists and deletes a response, for all", { skip: kSkip }, async () => {
   const { id } = await ask(daemons[0], "One");
   assert.equal((await client(daemons[1]).responses.retrieve(id)).output[0].content[0].text, "Fine.");
   assert.equal((await client(daemons[1]).responses.inputItems.list(id)).data[0].content[0].text, "One");
   await client(daemons[1]).responses.delete(id);
   for (const daemon of daemons) {
-    await assert.rejects(client(daemon).responses.retrieve(id), (error) => error.status === 404);
+    await assert.rejects(client(daemon).responses.retrieve(id), isMissing);
     await assert.rejects(ask(daemon, "Two", { previous_response_id: id }), (error) => error.status === 400 && error.message.includes("there is no response"));
   }
 });
@@ -111,22 +141,62 @@ test("a response survives kill -9 of its router right after the reply", { skip: 
   }
 });
 
+test("a deleted response does not come back when Redis has lost its data, and the others do", { skip: kSkip }, async () => {
+  const deleted = await ask(daemons[0], "One");
+  const kept = await ask(daemons[0], "One");
+  await client(daemons[1]).responses.delete(deleted.id);
+  await redis.kill();
+  await redis.start();
+  await until(() => ask(daemons[1], "Two", { previous_response_id: kept.id }).then(() => true, () => false), "the response");
+  for (const daemon of daemons) await assert.rejects(client(daemon).responses.retrieve(deleted.id), isMissing);
+});
+
+test("a router that ends writes what waits, or counts it", { skip: kSkip }, async () => {
+  for (const returns of [true, false]) {
+    const drained = (...ports) => configuration(...ports) + `    http: {drain_timeout: ${returns ? 15 : 1}s}\n`;
+    const third = await Daemon.start(drained);
+    await redis.kill();
+    await knowsTrouble(third);
+    const { id } = await ask(third, "One");
+    third.process.kill("SIGTERM");
+    await until(() => third.log.includes("shutting down"), "the end to begin");
+    if (returns) await redis.start();
+    assert.deepEqual(await third.exited, { code: 0, signal: null });
+    const lost = /response_api: 1 responses were not written to redis 127.*are lost/.test(third.log);
+    assert.equal(lost, !returns, third.log);
+    if (!returns) await redis.start();
+    await Promise.all(daemons.map(isBack));
+    const found = await client(daemons[0]).responses.retrieve(id).then(() => true, () => false);
+    assert.equal(found, returns);
+    await rm(third.folder, { recursive: true });
+  }
+});
+
 for (const [name, trouble] of Object.entries(kTroubles)) {
   test(`while Redis is ${name}, a router continues its own responses, and the others do so afterwards`, { skip: kSkip }, async () => {
+    const logged = () => daemons[0].log.match(/global\.services\.response_api: redis 127.*new responses stay in this router/g)?.length ?? 0;
     const before = await ask(daemons[0], "One");
+    const loggedBefore = logged();
     await trouble.begin(redis);
     const first = await ask(daemons[0], "One");
     for (const { id } of [before, first]) {
-      await stream(daemons[0], "Two", { previous_response_id: id });
+      for (let i = 0; i < 5; ++i) {
+        await stream(daemons[0], "Two", { previous_response_id: id });
+        assert.deepEqual(continued(), kConversation);
+      }
+    }
+    const hidesServer = (error) => error.status === 502 && !/redis|127/.test(error.message);
+    if (name !== "full") {
+      await assert.rejects(ask(daemons[1], "Two", { previous_response_id: first.id }), (error) => hidesServer(error) && error.message.includes("previous_response_id: the store that routers share"));
+    }
+    await assert.rejects(client(daemons[0]).responses.delete(first.id), (error) => hidesServer(error) && error.message.includes("not deleted"));
+    await until(() => logged() > loggedBefore, "the log line");
+    await trouble.end(redis);
+    await Promise.all(daemons.map(isBack));
+    assert.equal(logged(), loggedBefore + 1, daemons[0].log);
+    for (const { id } of [before, first]) {
+      await until(() => ask(daemons[1], "Two", { previous_response_id: id }).then(() => true, () => false), "the response");
       assert.deepEqual(continued(), kConversation);
     }
-    if (name !== "full") {
-      await assert.rejects(ask(daemons[1], "Two", { previous_response_id: first.id }), (error) => error.status === 502 && /previous_response_id: redis 127/.test(error.message));
-      await assert.rejects(client(daemons[0]).responses.delete(first.id), (error) => error.status === 502);
-    }
-    assert.match(daemons[0].log, /global\.services\.response_api: redis 127.*new responses stay in this router/);
-    await trouble.end(redis);
-    await until(() => ask(daemons[1], "Two", { previous_response_id: first.id }).then(() => true, () => false), "the response");
-    assert.deepEqual(continued(), kConversation);
   });
 }

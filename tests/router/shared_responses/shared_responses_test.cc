@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <functional>
+#include <future>
 #include <thread>
 
 #include "router/shared_responses/record.h"
@@ -18,10 +20,12 @@ using dialects::StoredResponse;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int64_t kNow = 1'000'000;
+// All times are real ones, because routers give them to Redis.
+const int64_t kNow = std::time(nullptr);
+constexpr seconds kWithin{30};  // for events, which come much earlier
 
 StoredResponse response_of(std::string text, std::string owner = "ann") {
-  return {std::move(owner), std::move(text), "input", "messages"};
+  return {std::move(owner), std::move(text), "input", "messages", kNow};
 }
 
 TEST(ResponseRecord, is_read_as_it_was_written) {
@@ -33,6 +37,7 @@ TEST(ResponseRecord, is_read_as_it_was_written) {
     EXPECT_EQ(read->response, each.response);
     EXPECT_EQ(read->input, each.input);
     EXPECT_EQ(read->messages, each.messages);
+    EXPECT_EQ(read->since, each.since);
   }
 }
 
@@ -46,14 +51,23 @@ TEST(ResponseRecord, refuses_other_bytes) {
 
 /// One router, as far as its responses go.
 struct Site {
-  explicit Site(const test::RedisProcess& redis)
-      : below(make_redis_responses({.server = redis.address()})) {
+  explicit Site(const test::RedisProcess& redis, milliseconds limit = kWithin) {
+    stores::RedisServer server = redis.address();
+    server.connect_limit = limit;
+    below =
+        make_redis_responses({.server = server, .read_limit = limit, .write_limit = limit}, store);
     store.share(below.get());
   }
+  ~Site() { store.share(nullptr); }
+
+  /// Returns once a reply would go on.
   void add(const std::string& id, StoredResponse response) {
-    const std::string owner = response.owner;
-    store.put(id, std::move(response), kNow);
-    store.publish(id, owner, kNow);
+    publish(id, store.put(id, std::move(response), kNow));
+  }
+  void publish(const std::string& id, dialects::ResponsePointer response) {
+    const auto done = std::make_shared<std::promise<void>>();
+    store.publish(id, std::move(response), kNow, [done] { done->set_value(); });
+    ASSERT_EQ(done->get_future().wait_for(kWithin), std::future_status::ready);
   }
   /// The text of a response, "none" or "error".
   std::string text(std::string_view id, std::string_view owner = "ann") {
@@ -61,9 +75,10 @@ struct Site {
     if (!found) return "error";
     return *found ? (*found)->response : "none";
   }
+  bool works() const { return below->stats().works; }
 
-  std::unique_ptr<dialects::SharedResponses> below;
   ResponseStore store{{}};
+  std::unique_ptr<Sharing> below;
 };
 
 class SharedResponsesTest : public testing::Test {
@@ -72,16 +87,29 @@ class SharedResponsesTest : public testing::Test {
     if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
       GTEST_SKIP() << missing;
     redis_.start();
-    client_ = std::make_unique<stores::Redis>(redis_.address());
+    stores::RedisServer server = redis_.address();
+    server.connect_limit = kWithin;
+    client_ = std::make_unique<stores::Redis>(server);
     a_ = std::make_unique<Site>(redis_);
     b_ = std::make_unique<Site>(redis_);
   }
   static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + seconds(30);
+    const auto end = std::chrono::steady_clock::now() + kWithin;
     while (!holds()) {
       ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
       std::this_thread::sleep_for(milliseconds(5));
     }
+  }
+  int64_t number(const stores::Redis::Command& command) {
+    const auto value = client_->run(command, kWithin);
+    return value ? value->number : -100;
+  }
+  void set(std::string_view key, std::string_view value) {
+    ASSERT_TRUE(client_->run({"CONFIG", "SET", key, value}, kWithin));
+  }
+  void restart_without_data() {
+    redis_.server().end();
+    redis_.start();
   }
 
   test::RedisProcess redis_{false};
@@ -99,6 +127,21 @@ TEST_F(SharedResponsesTest, a_response_is_at_every_router_and_of_its_owner_only)
   EXPECT_EQ(b_->text("resp_1"), "one");
 }
 
+TEST_F(SharedResponsesTest, a_response_that_its_router_has_no_room_for_is_shared) {
+  a_->store.set_limits({.responses = 1});
+  const auto first = a_->store.put("resp_1", response_of("one"), kNow);
+  a_->add("resp_2", response_of("two"));
+  a_->publish("resp_1", first);
+  EXPECT_EQ(b_->text("resp_1"), "one");
+}
+
+TEST_F(SharedResponsesTest, a_router_applies_its_own_lifetime) {
+  a_->publish("resp_1", a_->store.put("resp_1", response_of("one"), kNow - 100));
+  EXPECT_EQ(b_->text("resp_1"), "one");
+  b_->store.set_limits({.ttl_s = 50});
+  EXPECT_EQ(b_->text("resp_1"), "none");
+}
+
 TEST_F(SharedResponsesTest, what_one_router_removes_is_gone_at_all) {
   a_->add("resp_1", response_of("one"));
   EXPECT_FALSE(b_->store.withdraw("resp_1", "bob", kNow).value());
@@ -106,6 +149,43 @@ TEST_F(SharedResponsesTest, what_one_router_removes_is_gone_at_all) {
   EXPECT_EQ(a_->text("resp_1"), "none");
   EXPECT_EQ(b_->text("resp_1"), "none");
   EXPECT_FALSE(a_->store.withdraw("resp_1", "ann", kNow).value());
+}
+
+TEST_F(SharedResponsesTest, a_deletion_lasts_as_long_as_the_response_would) {
+  a_->add("resp_1", response_of("one"));
+  b_->store.set_limits({.ttl_s = 60});
+  EXPECT_TRUE(b_->store.withdraw("resp_1", "ann", kNow).value());
+  EXPECT_GT(number({"PTTL", "signalbox:responses:d:resp_1"}), 23 * 3600 * 1000);
+}
+
+TEST_F(SharedResponsesTest, a_deleted_response_does_not_come_back_when_the_data_is_lost) {
+  a_->add("resp_1", response_of("one"));
+  EXPECT_TRUE(b_->store.withdraw("resp_1", "ann", kNow).value());
+  wait_for([&] { return a_->store.size() == 0; });
+  restart_without_data();
+  a_->add("resp_2", response_of("two"));
+  wait_for([&] { return b_->text("resp_2") == "two"; });
+  EXPECT_EQ(a_->text("resp_1"), "none");
+  EXPECT_EQ(b_->text("resp_1"), "none");
+  EXPECT_EQ(number({"EXISTS", "signalbox:responses:r:resp_1"}), 0);
+}
+
+TEST_F(SharedResponsesTest, a_server_with_an_older_state_learns_of_deletions_again) {
+  a_->add("resp_1", response_of("one"));
+  EXPECT_TRUE(b_->store.withdraw("resp_1", "ann", kNow).value());
+  restart_without_data();
+  wait_for([&] { return number({"EXISTS", "signalbox:responses:d:resp_1"}) == 1; });
+  const std::string record = write_record(response_of("one"));
+  ASSERT_TRUE(client_->run({"SET", "signalbox:responses:r:resp_1", record}, kWithin));
+  Site c(redis_);
+  EXPECT_EQ(c.text("resp_1"), "none");
+}
+
+TEST_F(SharedResponsesTest, a_server_that_lost_its_data_gets_all_responses_again) {
+  for (int i = 0; i < 200; ++i) a_->add(fmt::format("resp_{}", i), response_of("one"));
+  restart_without_data();
+  for (int i = 0; i < 200; ++i)
+    wait_for([&] { return b_->text(fmt::format("resp_{}", i)) == "one"; });
 }
 
 TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_down_arrives_later) {
@@ -119,35 +199,80 @@ TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_down_arrives_late
   wait_for([&] { return b_->text("resp_1") == "one"; });
 }
 
+TEST_F(SharedResponsesTest, nothing_waits_for_a_server_that_is_known_to_be_down) {
+  redis_.server().end();
+  wait_for([&] { return !a_->works(); });
+  bool done = false;
+  a_->store.publish("resp_1", a_->store.put("resp_1", response_of("one"), kNow), kNow,
+                    [&done] { done = true; });
+  EXPECT_TRUE(done) << "when publish() returns";
+}
+
 TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_stopped_arrives_later) {
+  Site c(redis_, milliseconds(100));
   redis_.server().signal(SIGSTOP);
-  a_->add("resp_1", response_of("one"));
-  EXPECT_EQ(a_->text("resp_1"), "one");
-  EXPECT_EQ(b_->text("resp_1"), "error");
+  c.add("resp_1", response_of("one"));
+  EXPECT_EQ(c.text("resp_1"), "one");
+  Site d(redis_, milliseconds(100));
+  EXPECT_EQ(d.text("resp_1"), "error");
   redis_.server().signal(SIGCONT);
   wait_for([&] { return b_->text("resp_1") == "one"; });
 }
 
 TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_full_arrives_later) {
-  ASSERT_TRUE(client_->run({"CONFIG", "SET", "maxmemory", "1"}, milliseconds(500)));
+  set("maxmemory", "1");
   a_->add("resp_1", response_of("one"));
+  EXPECT_FALSE(a_->works());
   EXPECT_EQ(a_->text("resp_1"), "one");
   EXPECT_EQ(b_->text("resp_1"), "none");
-  ASSERT_TRUE(client_->run({"CONFIG", "SET", "maxmemory", "0"}, milliseconds(500)));
+  const auto removed = a_->store.withdraw("resp_1", "ann", kNow);
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(
+      removed.error().message,
+      "the response is not deleted, because the store that routers share takes no changes now");
+  EXPECT_EQ(a_->text("resp_1"), "one");
+  set("maxmemory", "0");
   wait_for([&] { return b_->text("resp_1") == "one"; });
+  wait_for([&] { return a_->works(); });
 }
 
-TEST_F(SharedResponsesTest, a_server_that_lost_its_data_gets_a_response_again_when_it_is_used) {
-  a_->add("resp_1", response_of("one"));
-  ASSERT_TRUE(client_->run({"FLUSHALL"}, milliseconds(500)));
+TEST_F(SharedResponsesTest, a_response_that_is_too_large_stays_in_its_router) {
+  a_->add("resp_1", response_of(std::string(kRecordBytesMax, 'x')));
+  a_->add("resp_2", response_of("two"));
+  EXPECT_EQ(a_->below->stats().refused, 1U);
+  EXPECT_TRUE(a_->works());
+  EXPECT_EQ(a_->text("resp_1").size(), kRecordBytesMax);
   EXPECT_EQ(b_->text("resp_1"), "none");
-  EXPECT_EQ(a_->text("resp_1"), "one");
-  EXPECT_EQ(b_->text("resp_1"), "one");
+  EXPECT_EQ(b_->text("resp_2"), "two");
+}
+
+TEST_F(SharedResponsesTest, a_response_that_the_server_does_not_take_does_not_hold_up_others) {
+  set("proto-max-bulk-len", "1mb");
+  a_->add("resp_large", response_of(std::string(2'000'000, 'x')));
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = fmt::format("resp_{}", i);
+    a_->add(id, response_of("one"));
+    ASSERT_EQ(b_->text(id), "one");
+    ASSERT_TRUE(a_->works());
+  }
+  wait_for([&] { return a_->below->stats().refused > 0 && a_->below->stats().waiting == 0; });
+}
+
+TEST_F(SharedResponsesTest, the_end_waits_for_what_is_not_written_yet) {
+  redis_.server().end();
+  a_->add("resp_1", response_of("one"));
+  EXPECT_EQ(a_->below->drain(std::chrono::steady_clock::now()), 1U);
+  redis_.start();
+  EXPECT_EQ(a_->below->drain(std::chrono::steady_clock::now() + kWithin), 0U);
+  EXPECT_EQ(number({"EXISTS", "signalbox:responses:r:resp_1"}), 1);
 }
 
 TEST_F(SharedResponsesTest, bytes_of_another_program_are_no_response) {
-  ASSERT_TRUE(client_->run({"SET", "signalbox:responses:r:resp_1", "odd"}, milliseconds(500)));
+  ASSERT_TRUE(client_->run({"SET", "signalbox:responses:r:resp_1", "odd"}, kWithin));
+  ASSERT_TRUE(client_->run({"XADD", "signalbox:responses:deleted", "*", "odd", "entry"}, kWithin));
   EXPECT_EQ(a_->text("resp_1"), "none");
+  a_->add("resp_2", response_of("two"));
+  EXPECT_EQ(b_->text("resp_2"), "two");
 }
 
 }  // namespace
