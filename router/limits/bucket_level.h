@@ -7,7 +7,7 @@
 
 namespace signalbox::limits {
 
-/// How much of a bucket is used. More than a unit's worth may be used.
+/// The used part of a bucket. More than a unit's worth may be used.
 struct BucketLevel {
   std::string name;  // of the rule and the user
   uint64_t requests_per_unit = 0, tokens_per_unit = 0;

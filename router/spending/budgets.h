@@ -33,7 +33,7 @@ struct Finding {
 std::optional<Finding> judge(const std::vector<Budget>& budgets, const Ledger& ledger,
                              const Spender& spender, std::chrono::system_clock::time_point now);
 
-/// What the budgets have left, as JSON: {"budgets": [{"name", "by", "amount", "currency", "per",
+/// Writes the rest of all budgets as JSON: {"budgets": [{"name", "by", "amount", "currency", "per",
 /// "then", "warn_at", "renewed", "spenders": [{"name", "spent", "state"}], "further": N}]}. The
 /// state is "fine", "warned" or "exceeded". A budget has at most a hundred spenders, those that
 /// have spent most; `further` is the number of the others.

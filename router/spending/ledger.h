@@ -115,8 +115,8 @@ class Ledger {
     Day begin = 0;
     double own = 0;
     double before = 0;  // the part of `own` that was in the file at the start
-    // Of the two latest periods that the others have reported: a router whose clock is ahead is
-    // in the next one.
+    // The two latest periods that the others have reported: a router whose clock is ahead is in
+    // the next one.
     struct Others {
       Day begin = 0;
       double amount = 0;

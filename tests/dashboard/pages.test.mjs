@@ -366,7 +366,7 @@ test("every page has its structure, light and dark, wide and at 400 pixels, and 
         let lines;
         await until(async () => isDeepStrictEqual(comparable((lines = await outline(page))), comparable(kept[name])),
           () => `${name}, ${look}, has ${JSON.stringify(lines)} and not ${JSON.stringify(kept[name])}`);
-        // What differs in the dark is the contrast, and at 400 pixels the layout.
+        // The dark changes the contrast, and 400 pixels change the layout.
         if (look !== "phone") assert.deepEqual(await visit.serious(look === "dark" ? ["color-contrast"] : undefined), [], `${name}, ${look}`);
         assert.ok(!(await page.content()).includes(kSecret), `${name} shows a text of a user`);
         if (look !== "phone") return;

@@ -164,8 +164,8 @@ test("a changed configuration goes on counting", async () => {
 });
 
 test("refusals are counted by their reason", async () => {
-  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  assert.match(text, /reason="rate_limited"/);
-  assert.match(text, /reason="missing_identity"/);
-  assert.equal(daemon.log.match(/"error":"missing_identity"/g).length, 2, "of a chat and of a count");
+  const metrics = async () => (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  await until(async () => /reason="rate_limited"/.test(await metrics()), "the reason in the metrics");
+  await until(async () => /reason="missing_identity"/.test(await metrics()), "the reason in the metrics");
+  await until(() => daemon.log.match(/"error":"missing_identity"/g)?.length === 2, "two log lines, of a chat and of a count");
 });

@@ -199,7 +199,10 @@ for (const [name, trouble] of Object.entries(kTroubles)) {
     await works(0);
     during.push(await ask(daemons[0], key), await ask(daemons[1], key), await ask(daemons[1], limited));
     assert.equal(paidOf(during), during.length, JSON.stringify(during));
-    for (const daemon of daemons) assert.match(daemon.log, /global\.stores\.shared_counts: redis 127\.0\.0\.1:\d+: .*; until this is over/);
+    for (const daemon of daemons) {
+      const reported = /global\.stores\.shared_counts: redis 127\.0\.0\.1:\d+: .*; until this is over/;
+      await until(() => reported.test(daemon.log), () => daemon.log);
+    }
     await trouble.end(redis);
     await works(1);
     await settle();
@@ -272,7 +275,7 @@ test("a router that starts without Redis serves and reports why", { skip: kSkip 
   await redis.send("ACL", "SETUSER", "limited", "on", ">right", "~*", "+@all");
   const daemon = await Daemon.start(configuration(", username: limited, password: wrong"));
   try {
-    assert.match(daemon.log, /redis 127\.0\.0\.1:\d+: AUTH: WRONGPASS/);
+    await until(() => /redis 127\.0\.0\.1:\d+: AUTH: WRONGPASS/.test(daemon.log), () => daemon.log);
     assert.ok(!daemon.log.includes("wrong,") && !daemon.log.includes('"wrong"'));
     const key = await make("early");
     await until(async () => (await ask(daemon, key)).status === 200, "the key");

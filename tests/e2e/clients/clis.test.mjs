@@ -21,6 +21,7 @@ const kSaid = "The file now reads gamma.";
 const binary = (...paths) => paths.map((path) => join(kPackages, path)).find(existsSync);
 const kClaude = binary(`@anthropic-ai/claude-code-linux-${process.arch}/claude`);
 const kCodex = binary(".bin/codex");
+const kOpencode = binary(`opencode-linux-${process.arch}-baseline/bin/opencode`);
 
 /// Runs a program in a fresh home and returns what it wrote.
 async function run(program, parameters, folder, environment) {
@@ -82,6 +83,21 @@ const kAgents = {
       );
       const parameters = ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", kAsked];
       return run(kCodex, parameters, folder, { KEY: "k" });
+    },
+  },
+  opencode: {
+    program: kOpencode,
+    model: "coder",
+    steps: (folder) => [
+      { call: "read", input: { filePath: join(folder, "work/notes.txt") } },
+      { call: "edit", input: { filePath: join(folder, "work/notes.txt"), oldString: "beta", newString: "gamma" } },
+      { text: kSaid },
+    ],
+    run: async (url, folder) => {
+      const options = { baseURL: `${url}/v1`, apiKey: "k" };
+      const provider = { signalbox: { npm: "@ai-sdk/openai-compatible", name: "Signalbox", options, models: { coder: {} } } };
+      await writeFile(join(folder, "work/opencode.json"), JSON.stringify({ provider, model: "signalbox/coder" }));
+      return run(kOpencode, ["run", kAsked], folder, {});
     },
   },
 };
@@ -152,6 +168,7 @@ function assertSame(actual, expected, what) {
 const kCases = [
   { name: "claude", native: "api_format: anthropic", path: "/v1/messages" },
   { name: "codex", native: "responses_api: true", path: "/v1/responses" },
+  { name: "opencode", native: "api_format: openai", path: "/v1/chat/completions" },
 ];
 
 for (const { name, native, path } of kCases) {
@@ -168,6 +185,18 @@ for (const { name, native, path } of kCases) {
         assert.equal(headers[header], direct.turns[i].headers[header], header);
     }
   });
+
+  if (path === "/v1/chat/completions") {
+    test(`${name} edits a file in front of a server of Anthropic's messages`, { skip }, async () => {
+      const { turns } = await play(agent, "api_format: anthropic");
+      for (const { path: used, asked } of turns) {
+        assert.equal(used, "/v1/messages");
+        assert.ok(asked.system.length > 0);
+        assert.deepEqual(asked.messages.map(({ role }) => role).filter((role) => role !== "user" && role !== "assistant"), []);
+      }
+    });
+    continue;
+  }
 
   test(`${name} edits a file in front of a server of chat completions`, { skip }, async () => {
     const { turns, log } = await play(agent, "api_format: openai");

@@ -121,13 +121,20 @@ TEST(RemoteStore, is_not_broken_by_what_others_write) {
 
 // --- real servers ---
 
+/// A test that is patient with look-ups is patient with writes, too.
+milliseconds write_limit(milliseconds look_up_limit) {
+  return std::max(look_up_limit, milliseconds(1000));
+}
+
 class Redis {
  public:
   explicit Redis(bool is_secure = false) : process_(is_secure) {}
   static std::string missing() { return test::RedisProcess::missing(); }
   void start() { process_.start({"--maxmemory", "8mb"}); }
   std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100)) const {
-    return make_redis_remote({.server = process_.address(), .look_up_limit = look_up_limit});
+    return make_redis_remote({.server = process_.address(),
+                              .look_up_limit = look_up_limit,
+                              .write_limit = write_limit(look_up_limit)});
   }
   test::ServerProcess& server() { return process_.server(); }
 
@@ -152,7 +159,8 @@ class Postgres {
                                   .user = "tester",
                                   .ssl_mode = "disable",
                                   .table = std::move(table),
-                                  .look_up_limit = look_up_limit});
+                                  .look_up_limit = look_up_limit,
+                                  .write_limit = write_limit(look_up_limit)});
   }
   test::ServerProcess& server() { return process_.server(); }
   test::PostgresProcess& process() { return process_; }

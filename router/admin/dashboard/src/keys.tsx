@@ -1,4 +1,4 @@
-// Who spends what, against which budget, and the keys and tokens by which the router knows its clients.
+// The page of spending, budgets, and the keys and tokens by which the router knows its clients.
 
 import { useState } from "preact/hooks";
 
@@ -75,7 +75,7 @@ function Spent() {
   const [by, setBy] = useState<(typeof kBy)[number]>("key");
   const [period, setPeriod] = useState<Period>("this month");
   const { data, error, missing } = usePolled<Spending>(`/api/v1/spending?by=${by}${period === "ever" ? "" : `&since=${since(period)}`}`, period === "ever" ? kSeldomMs : 5000);
-  // Who has spent most comes first, and lines of one name stay together.
+  // The largest spending comes first, and lines of one name stay together.
   const most = new Map<unknown, number>();
   for (const line of data?.lines ?? []) most.set(line[by], Math.max(most.get(line[by]) ?? 0, line.cost ?? 0));
   const lines = [...(data?.lines ?? [])].sort(

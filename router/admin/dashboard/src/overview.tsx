@@ -1,4 +1,4 @@
-// What passes now: the last minutes from the router's history, then each step when it ends.
+// The page of current traffic: it shows the last minutes from the router's history, then each step when it ends.
 
 import { useMemo, useRef, useState } from "preact/hooks";
 

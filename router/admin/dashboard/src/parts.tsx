@@ -172,7 +172,7 @@ export function useEvery(ms: number, run: () => Promise<void>, active = true) {
   }, [visible, active, ms]);
 }
 
-/// What a path returns, read again and again. `missing`: the path replied 404, as those of features that are off do.
+/// Reads a path again and again, and returns its latest reply. `missing`: the path replied 404, because its feature is off.
 export function usePolled<T>(path: string, ms: number) {
   const [data, setData] = useState<T | null>(null);
   const [error, setError] = useState("");

@@ -34,7 +34,7 @@ interface Settings {
 const ownOnes = (settings: Settings) =>
   (settings.routing?.decisions ?? []).filter((each) => each.plugins?.some((plugin) => plugin.type === "router_replay")).map((each) => each.name);
 
-/// Whether requests are recorded; null: not known.
+/// True if requests are recorded; null: not known.
 export function useRecording(may: May) {
   const [on, setOn] = useState<boolean | null>(null);
   const [own, setOwn] = useState<string[]>([]);

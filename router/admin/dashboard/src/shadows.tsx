@@ -1,4 +1,4 @@
-// What shadows report: the answers of other models to the same requests, and what they would have cost.
+// The page of shadows: answers of other models to the same requests, and what they would have cost.
 
 import type { ShadowLine, Spending } from "./api";
 import { Empty, List, Notice, usePolled } from "./parts";
