@@ -225,8 +225,8 @@ size_t WriteQueue::drain(Clock::time_point until) {
   const auto left = [this] { return ready_.size() + failed_.size() + writing_; };
   idle_.wait_until(lock, until, [&] { return left() == 0; });
   if (left() != 0) {
-    log::warn("responses", "{}: {} responses were not written to {}, and are lost", kSection,
-              left(), server_);
+    log::warn("responses", "{}: responses that were not written to {} are lost: {}", kSection,
+              server_, left());
   }
   return left();
 }
