@@ -91,7 +91,7 @@ class RedisResponses final : public Sharing {
 
   void follow();
   Result<void> follow_once();
-  void learn(std::string id, int64_t until_ms);
+  void learn(const std::string& id, int64_t until_ms);
   void find_lost_deletions();
   Result<void> restore();
   Result<void> restore_responses();
@@ -134,7 +134,8 @@ Result<RedisResponses::Found> RedisResponses::get(std::string_view id, bool is_h
   if (!is_here) commands.push_back({"GETRANGE", at, "0", last});
   const Result<Values> values = redis_.run_all(commands, options_.read_limit);
   if (!values) {
-    if (!unreadable_.exchange(true))
+    // If it does not answer, the thread that follows logs that.
+    if (values.error().code == Code::kUpstream && !unreadable_.exchange(true))
       log::warn("responses", "{}: {}", kSection, values.error().message);
     return unreadable();
   }
@@ -258,11 +259,13 @@ Result<void> RedisResponses::follow_once() {
   return {};
 }
 
-void RedisResponses::learn(std::string id, int64_t until_ms) {
+void RedisResponses::learn(const std::string& id, int64_t until_ms) {
+  {
+    const std::lock_guard lock(mutex_);
+    deletions_.add(id, until_ms);
+  }
   here_.forget(id);
   queue_.forget(id);
-  const std::lock_guard lock(mutex_);
-  deletions_.add(std::move(id), until_ms);
 }
 
 void RedisResponses::find_lost_deletions() {
