@@ -140,6 +140,16 @@ test("a response survives kill -9 of its router right after the reply", { skip: 
   }
 });
 
+test("a response that is too large stays in its router, and holds up no other", { skip: kSkip }, async () => {
+  const large = await ask(daemons[0], "x".repeat(9_000_000));
+  await ask(daemons[0], "Two", { previous_response_id: large.id });
+  await assert.rejects(ask(daemons[1], "Two", { previous_response_id: large.id }), (error) => error.status === 400);
+  const { id } = await ask(daemons[0], "One");
+  await ask(daemons[1], "Two", { previous_response_id: id });
+  assert.equal(await metric(daemons[0], 'signalbox_shared_responses_total{result="refused"}'), 1);
+  assert.match(daemons[0].log, /a response and its conversation have 18\d+ bytes, and at most 16777216 are shared/);
+});
+
 test("a deleted response does not come back when Redis has lost its data, and the others do", { skip: kSkip }, async () => {
   const deleted = await ask(daemons[0], "One");
   const kept = await ask(daemons[0], "One");
