@@ -119,6 +119,7 @@ void Scrape::update_responses() const {
   const auto stats = shared->stats();
   metrics_.shared_responses_works.only().set(stats.works ? 1 : 0);
   metrics_.shared_responses_waiting.only().set(static_cast<double>(stats.waiting));
+  metrics_.shared_responses_late.only().follow(static_cast<double>(stats.late));
   const auto count = [&](const char* result, uint64_t times) {
     metrics_.shared_responses.with({result}).follow(static_cast<double>(times));
   };

@@ -137,8 +137,9 @@ std::optional<std::chrono::milliseconds> ResponseStore::publish(std::string_view
   SharedResponses* const below = below_;
   if (below == nullptr) return std::nullopt;
   const int64_t ttl_s = left(*response, now);
+  const auto patience = below->patience(*response);
   below->put(id, std::move(response), ttl_s, std::move(done));
-  return below->patience();
+  return patience;
 }
 
 size_t ResponseStore::size() const {

@@ -42,6 +42,7 @@ class SharedResponses {
     bool works = true;                               // it answers, and takes what is new
     uint64_t written = 0, refused = 0, dropped = 0;  // responses
     uint64_t waiting = 0;                            // responses that are not written yet
+    uint64_t late = 0;                               // replies that went on before that
   };
   virtual ~SharedResponses() = default;
 
@@ -56,8 +57,8 @@ class SharedResponses {
   /// Removes it for all routers, none of which may have it for longer than `ttl_s`, except if the
   /// level knows better. Blocks within a time limit. Errors: kUpstream; then it is not removed.
   virtual Result<void> remove(std::string_view id, int64_t ttl_s) = 0;
-  /// How long the end of a reply should wait for `done`.
-  virtual std::chrono::milliseconds patience() const = 0;
+  /// How long the end of a reply with that response should wait for `done`.
+  virtual std::chrono::milliseconds patience(const StoredResponse& response) const = 0;
   virtual Stats stats() const = 0;
 };
 

@@ -72,7 +72,7 @@ class Metrics {
   Family<Counter> shared_counts_exchanges;
   // Stored responses that several routers share; without series unless they do.
   Family<Gauge> shared_responses_works, shared_responses_waiting;
-  Family<Counter> shared_responses;
+  Family<Counter> shared_responses, shared_responses_late;
   // The process.
   Family<Counter> config_updates;
   Family<Gauge> config_version, config_refused;

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -38,6 +39,14 @@ constexpr size_t kRestoredAtOnce = 64;
 const std::string kDeletionsMax = std::to_string(Deletions::kMax);
 /// The stream ends itself if no router deletes anything.
 constexpr std::string_view kStreamSeconds = "5184000";
+/// What a look-up reads at once. Of a longer record it reads the rest when it knows the length.
+constexpr size_t kFirstBytes = size_t{64} << 10;
+
+/// The time that a record of that size may take beside the limit of an exchange.
+milliseconds time_for(size_t bytes) {
+  constexpr size_t kBytesPerSecond = size_t{8} << 20;
+  return milliseconds(1000 * bytes / kBytesPerSecond);
+}
 
 int64_t now_ms() {
   return std::chrono::duration_cast<milliseconds>(
@@ -70,8 +79,8 @@ class RedisResponses final : public Sharing {
   void put(std::string_view id, ResponsePointer response, int64_t ttl_s,
            std::function<void()> done) override;
   Result<void> remove(std::string_view id, int64_t ttl_s) override;
-  milliseconds patience() const override {
-    return options_.server.connect_limit + options_.write_limit;
+  milliseconds patience(const dialects::StoredResponse& response) const override {
+    return options_.server.connect_limit + options_.write_limit + time_for(response.bytes());
   }
   Stats stats() const override { return queue_.stats(); }
   size_t drain(Clock::time_point until) override { return queue_.drain(until); }
@@ -86,6 +95,8 @@ class RedisResponses final : public Sharing {
     const std::lock_guard lock(mutex_);
     return deletions_.contains(id);
   }
+  /// Returns the bytes of a record, "" if there is none or `is_here`, or nullopt if it was removed.
+  Result<std::optional<std::string>> read(std::string_view id, bool is_here, size_t bytes_max);
   Result<void> write(const WriteQueue::Item& item);
   Result<void> delete_all(const std::vector<Deletion>& deletions);
 
@@ -113,6 +124,7 @@ class RedisResponses final : public Sharing {
   std::set<std::string> in_stream_;  // meanwhile
   std::deque<Deletion> deletions_to_restore_;
   std::deque<std::pair<std::string, ResponsePointer>> responses_to_restore_;
+  bool lacks_room_ = false;  // for the next of them
 
   WriteQueue queue_;
   std::thread thread_;
@@ -128,25 +140,18 @@ Result<RedisResponses::Found> RedisResponses::get(std::string_view id, bool is_h
                 "the store that routers share does not respond, and this router has no copy");
   };
   if (queue_.is_away()) return unreadable();
-  const std::string at = key_of("r:", id), removed_at = key_of("d:", id);
-  const std::string last = std::to_string(std::min(bytes_max, kRecordBytesMax));
-  std::vector<Command> commands{{"EXISTS", removed_at}};
-  if (!is_here) commands.push_back({"GETRANGE", at, "0", last});
-  const Result<Values> values = redis_.run_all(commands, options_.read_limit);
-  if (!values) {
+  const auto record = read(id, is_here, bytes_max);
+  if (!record && record.error().code == Code::kTooLarge) return tl::unexpected(record.error());
+  if (!record) {
     // If it does not answer, the thread that follows logs that.
-    if (values.error().code == Code::kUpstream && !unreadable_.exchange(true))
-      log::warn("responses", "{}: {}", kSection, values.error().message);
+    if (record.error().code == Code::kUpstream && !unreadable_.exchange(true))
+      log::warn("responses", "{}: {}", kSection, record.error().message);
     return unreadable();
   }
   unreadable_ = false;
-  if ((*values)[0].number != 0) return Found{true};
-  if (is_here) return Found{};
-  const std::string& record = (*values)[1].text;
-  if (record.empty()) return Found{};
-  if (record.size() > bytes_max)
-    return fail(Code::kTooLarge, "the stored responses of the request are too large together");
-  auto response = read_record(record);
+  if (!*record) return Found{true};
+  if ((*record)->empty()) return Found{};
+  auto response = read_record(**record);
   if (!response) {
     log::warn("responses", "{}: {}", redis_.name(), response.error().message);
     return Found{};
@@ -154,11 +159,39 @@ Result<RedisResponses::Found> RedisResponses::get(std::string_view id, bool is_h
   return Found{false, std::make_shared<const dialects::StoredResponse>(*std::move(response))};
 }
 
+Result<std::optional<std::string>> RedisResponses::read(std::string_view id, bool is_here,
+                                                        size_t bytes_max) {
+  const std::string at = key_of("r:", id), removed_at = key_of("d:", id);
+  const std::string first = std::to_string(kFirstBytes), last = std::to_string(kFirstBytes - 1);
+  std::vector<Command> commands{{"EXISTS", removed_at}};
+  if (!is_here) {
+    commands.push_back({"STRLEN", at});
+    commands.push_back({"GETRANGE", at, "0", last});
+  }
+  SIGNALBOX_TRY(Values values, redis_.run_all(commands, options_.read_limit));
+  if (values[0].number != 0) return std::nullopt;
+  if (is_here) return std::string();
+  const auto size = static_cast<size_t>(values[1].number);
+  std::string record = std::move(values[2].text);
+  if (size > bytes_max)
+    return fail(Code::kTooLarge, "the stored responses of the request are too large together");
+  if (size <= record.size() || size > kRecordBytesMax) return record;
+  const std::string end = std::to_string(size - 1);
+  const milliseconds limit = options_.read_limit + time_for(size);
+  SIGNALBOX_TRY(const auto rest, redis_.run({"GETRANGE", at, first, end}, limit));
+  if (rest.text.empty()) return rest.text;  // it has expired or was removed
+  return record + rest.text;
+}
+
 void RedisResponses::put(std::string_view id, ResponsePointer response, int64_t ttl_s,
                          std::function<void()> done) {
   const bool is_too_large = response->bytes() > kRecordBytesMax;
-  WriteQueue::Item item{std::string(id), std::move(response), Clock::now() + seconds(ttl_s),
-                        std::move(done)};
+  const auto now = Clock::now();
+  WriteQueue::Item item{.id = std::string(id),
+                        .response = std::move(response),
+                        .until = now + seconds(ttl_s),
+                        .done = std::move(done)};
+  item.waits_until = now + patience(*item.response);
   is_too_large ? queue_.refuse(std::move(item)) : queue_.add(std::move(item));
 }
 
@@ -167,7 +200,8 @@ Result<void> RedisResponses::write(const WriteQueue::Item& item) {
   if (left <= 0 || is_deleted(item.id)) return {};
   const std::string at = key_of("r:", item.id), ttl = std::to_string(left);
   const std::string record = write_record(*item.response);
-  SIGNALBOX_TRY_VOID(redis_.run({"SET", at, record, "PX", ttl}, options_.write_limit));
+  const milliseconds limit = options_.write_limit + time_for(record.size());
+  SIGNALBOX_TRY_VOID(redis_.run({"SET", at, record, "PX", ttl}, limit));
   return {};
 }
 
@@ -224,7 +258,8 @@ void RedisResponses::follow() {
 }
 
 Result<void> RedisResponses::follow_once() {
-  const bool waits = !catches_up_ && deletions_to_restore_.empty() && responses_to_restore_.empty();
+  const bool is_done = deletions_to_restore_.empty() && responses_to_restore_.empty();
+  const bool waits = !catches_up_ && (is_done || std::exchange(lacks_room_, false));
   SIGNALBOX_TRY(const auto entries,
                 followed_.follow(stream_, cursor_, waits ? kFollow : kNoWait, options_.read_limit));
   // The server behind a new connection may have lost its data, or been restored from an older
@@ -298,10 +333,12 @@ Result<void> RedisResponses::restore_responses() {
   const int64_t now = std::time(nullptr);
   for (size_t i = 0; i < count; ++i) {
     auto& [id, response] = responses_to_restore_.front();
-    if (!queue_.has_room(response->bytes())) break;
     const int64_t ttl_s = here_.left(*response, now);
-    if (are_there[i].number == 0 && ttl_s > 0 && response->bytes() <= kRecordBytesMax)
+    if (are_there[i].number == 0 && ttl_s > 0 && response->bytes() <= kRecordBytesMax) {
+      lacks_room_ = !queue_.has_room(response->bytes());
+      if (lacks_room_) break;
       put(id, std::move(response), ttl_s, {});
+    }
     responses_to_restore_.pop_front();
   }
   return {};

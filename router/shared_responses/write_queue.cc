@@ -15,8 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kThreads = 4;  // so that a few large responses do not delay the others
+// The first writes only for replies that wait, so that other large responses do not delay them.
+constexpr size_t kThreads = 4;
 constexpr int kAttemptsMax = 3;
+constexpr size_t kLargeBytes = size_t{256} << 10;
 constexpr milliseconds kTryAgain{200};
 
 void call(const std::function<void()>& done) {
@@ -32,7 +34,8 @@ bool is_refused_for_good(const Error& error) {
 
 WriteQueue::WriteQueue(std::string server, size_t bytes_max, Write write)
     : server_(std::move(server)), bytes_max_(bytes_max), write_(std::move(write)) {
-  for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { write_in_turns(); });
+  for (size_t i = 0; i < kThreads; ++i)
+    threads_.emplace_back([this, i] { write_in_turns(i == 0); });
 }
 
 WriteQueue::~WriteQueue() {
@@ -51,14 +54,15 @@ void WriteQueue::add(Item item) {
     const std::lock_guard lock(mutex_);
     bytes_ += item.response->bytes();
     if (state_ == State::kWorking) {
-      ready_.push_back(std::move(item));
+      Items& to = item.done ? awaited_ : backlog_;
+      to.push_back(std::move(item));
     } else {
-      done.push_back(std::exchange(item.done, nullptr));
+      done.push_back(release(item));
       failed_.push_back(std::move(item));
     }
     bound(done);
   }
-  wake_.notify_one();
+  wake_.notify_all();
   for (const auto& each : done) call(each);
 }
 
@@ -77,9 +81,9 @@ void WriteQueue::refuse(Item item) {
 // Precondition: the lock is held. Drops the oldest.
 void WriteQueue::bound(std::vector<std::function<void()>>& done) {
   while (bytes_ > bytes_max_) {
-    Items& from = failed_.empty() ? ready_ : failed_;
+    Items& from = !failed_.empty() ? failed_ : !backlog_.empty() ? backlog_ : awaited_;
     bytes_ -= from.front().response->bytes();
-    done.push_back(std::move(from.front().done));
+    done.push_back(release(from.front()));
     from.pop_front();
     ++stats_.dropped;
     if (!std::exchange(overflow_logged_, true)) {
@@ -93,11 +97,11 @@ void WriteQueue::forget(const std::string& id) {
   std::vector<std::function<void()>> done;
   {
     const std::lock_guard lock(mutex_);
-    for (Items* items : {&ready_, &failed_}) {
+    for (Items* items : {&awaited_, &backlog_, &failed_}) {
       std::erase_if(*items, [&](Item& item) {
         if (item.id != id) return false;
         bytes_ -= item.response->bytes();
-        done.push_back(std::move(item.done));
+        done.push_back(release(item));
         return true;
       });
     }
@@ -114,8 +118,8 @@ void WriteQueue::set_working() {
     if (state_ != State::kAway && Clock::now() < retry_at_) return;
     retry_at_ = Clock::now() + kTryAgain;
     state_ = State::kWorking;
-    std::move(ready_.begin(), ready_.end(), std::back_inserter(failed_));
-    ready_ = std::exchange(failed_, {});
+    std::move(backlog_.begin(), backlog_.end(), std::back_inserter(failed_));
+    backlog_ = std::exchange(failed_, {});
   }
   wake_.notify_all();
 }
@@ -140,8 +144,10 @@ void WriteQueue::set_away(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
     state_ = State::kAway;
-    for (Items* items : {&ready_, &failed_}) {
-      for (Item& item : *items) item.attempts = 0;  // they were not at fault
+    for (Items* items : {&backlog_, &failed_}) {
+      for (Item& item : *items) {
+        if (!item.fills_connection) item.attempts = 0;  // it was not at fault
+      }
     }
     if (!std::exchange(away_logged_, true)) {
       log::warn("responses", "{}: {}; until this is over, new responses stay in this router",
@@ -166,21 +172,50 @@ void WriteQueue::stop_waiting() {
   std::vector<std::function<void()>> done;
   {
     const std::lock_guard lock(mutex_);
-    for (Item& item : ready_) done.push_back(std::exchange(item.done, nullptr));
+    if (state_ == State::kWorking) return;  // again
+    for (Item& item : awaited_) {
+      done.push_back(release(item));
+      backlog_.push_back(std::move(item));
+    }
+    awaited_.clear();
   }
   for (const auto& each : done) call(each);
 }
 
-void WriteQueue::write_in_turns() {
+// Precondition: the lock is held.
+bool WriteQueue::has_work(bool only_awaited) {
+  // A reply that goes on does not hold up those that still wait.
+  while (!awaited_.empty() && Clock::now() > awaited_.front().waits_until) {
+    ++stats_.late;
+    awaited_.front().waits_until = Clock::time_point::max();
+    backlog_.push_back(std::move(awaited_.front()));
+    awaited_.pop_front();
+  }
+  return state_ == State::kWorking && !(awaited_.empty() && (only_awaited || backlog_.empty()));
+}
+
+// Precondition: the lock is held, and there is an item.
+WriteQueue::Item WriteQueue::take() {
+  Items& from = awaited_.empty() ? backlog_ : awaited_;
+  Item item = std::move(from.front());
+  from.pop_front();
+  bytes_ -= item.response->bytes();
+  ++writing_;
+  return item;
+}
+
+// Precondition: the lock is held.
+std::function<void()> WriteQueue::release(Item& item) {
+  if (item.done && Clock::now() > item.waits_until) ++stats_.late;
+  return std::exchange(item.done, nullptr);
+}
+
+void WriteQueue::write_in_turns(bool only_awaited) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock,
-               [this] { return stopping_ || (state_ == State::kWorking && !ready_.empty()); });
+    wake_.wait(lock, [&] { return stopping_ || has_work(only_awaited); });
     if (stopping_) return;
-    Item item = std::move(ready_.front());
-    ready_.pop_front();
-    bytes_ -= item.response->bytes();
-    ++writing_;
+    Item item = take();
     lock.unlock();
     const Result<void> written = write_(item);
     lock.lock();
@@ -197,8 +232,8 @@ void WriteQueue::write_in_turns() {
 
 // Precondition: the lock is held.
 std::function<void()> WriteQueue::settle(Item item, const Result<void>& written) {
-  std::function<void()> done = std::exchange(item.done, nullptr);
-  if (ready_.empty() && failed_.empty()) overflow_logged_ = false;
+  std::function<void()> done = release(item);
+  if (awaited_.empty() && backlog_.empty() && failed_.empty()) overflow_logged_ = false;
   if (written) {
     ++stats_.written;
     if (std::exchange(refusal_logged_, false))
@@ -208,7 +243,9 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
   const Error& error = written.error();
   const bool is_refusal = error.code == Code::kUpstream && !is_refused_for_good(error);
   if (is_refusal) refuse_for_now(error);
-  const bool is_at_fault = !is_refusal && state_ != State::kAway;
+  item.fills_connection = error.code == Code::kDeadline && item.response->bytes() >= kLargeBytes;
+  // Then it may be why the server seems to be away.
+  const bool is_at_fault = !is_refusal && (item.fills_connection || state_ != State::kAway);
   if (is_at_fault && ++item.attempts == kAttemptsMax) {
     ++stats_.refused;
     log::warn("responses", "{}: a response of {} bytes stays in this router: {}", kSection,
@@ -222,7 +259,9 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
 
 size_t WriteQueue::drain(Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  const auto left = [this] { return ready_.size() + failed_.size() + writing_; };
+  const auto left = [this] {
+    return awaited_.size() + backlog_.size() + failed_.size() + writing_;
+  };
   idle_.wait_until(lock, until, [&] { return left() == 0; });
   if (left() != 0) {
     log::warn("responses", "{}: responses that were not written to {} are lost: {}", kSection,
@@ -235,7 +274,7 @@ dialects::SharedResponses::Stats WriteQueue::stats() const {
   const std::lock_guard lock(mutex_);
   auto out = stats_;
   out.works = state_ == State::kWorking && !refusal_logged_;
-  out.waiting = ready_.size() + failed_.size() + writing_;
+  out.waiting = awaited_.size() + backlog_.size() + failed_.size() + writing_;
   return out;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Responses that are on their way to the server that routers share, and what is known about that
 // server: it works, it refuses what is new (because it is full), or it is away. Threads write as
-// long as it works.
+// long as it works, first the responses whose replies wait.
 
 #include <chrono>
 #include <condition_variable>
@@ -27,9 +27,11 @@ class WriteQueue {
   struct Item {
     std::string id;
     dialects::ResponsePointer response;
-    Clock::time_point until;     // it expires then
-    std::function<void()> done;  // may be null
+    Clock::time_point until;          // it expires then
+    std::function<void()> done;       // null: no reply waits
+    Clock::time_point waits_until{};  // the reply goes on then
     int attempts = 0;
+    bool fills_connection = false;  // perhaps: it is large, and the last attempt took too long
   };
   /// Errors: kUpstream if the server refuses it, others if it did not answer in time.
   using Write = std::function<Result<void>(const Item&)>;
@@ -62,7 +64,10 @@ class WriteQueue {
   enum class State : uint8_t { kWorking, kRefusing, kAway };
   using Items = std::deque<Item>;
 
-  void write_in_turns();
+  void write_in_turns(bool only_awaited);
+  bool has_work(bool only_awaited);
+  Item take();
+  std::function<void()> release(Item& item);
   std::function<void()> settle(Item item, const Result<void>& written);
   void refuse_for_now(const Error& why);
   void stop_waiting();
@@ -73,9 +78,10 @@ class WriteQueue {
   const Write write_;
   mutable std::mutex mutex_;  // guards the rest
   State state_ = State::kWorking;
-  Items ready_, failed_;  // oldest first
-  size_t bytes_ = 0;      // of both
-  size_t writing_ = 0;    // responses that the threads have
+  // Oldest first: those whose replies wait, the others, and those to be tried again later.
+  Items awaited_, backlog_, failed_;
+  size_t bytes_ = 0;    // of all
+  size_t writing_ = 0;  // responses that the threads have
   Clock::time_point retry_at_{};
   dialects::SharedResponses::Stats stats_;
   bool away_logged_ = false, refusal_logged_ = false, overflow_logged_ = false;

@@ -199,7 +199,7 @@ class Shared final : public dialects::SharedResponses {
   }
   void put(std::string_view, dialects::ResponsePointer, int64_t, std::function<void()>) override {}
   Result<void> remove(std::string_view, int64_t) override { return {}; }
-  std::chrono::milliseconds patience() const override { return {}; }
+  std::chrono::milliseconds patience(const dialects::StoredResponse&) const override { return {}; }
   Stats stats() const override { return {}; }
 
   size_t lookups = 0, loaded = 0, stop_at = 0;

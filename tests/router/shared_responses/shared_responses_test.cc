@@ -246,6 +246,22 @@ TEST_F(SharedResponsesTest, a_response_that_is_too_large_stays_in_its_router) {
   EXPECT_EQ(b_->text("resp_2"), "two");
 }
 
+TEST_F(SharedResponsesTest, a_response_that_could_never_wait_does_not_stop_restoration) {
+  a_->add("resp_1", response_of(std::string(40'000'000, 'x')));
+  a_->add("resp_2", response_of("two"));
+  restart_without_data();
+  wait_for([&] { return b_->text("resp_2") == "two"; });
+  EXPECT_EQ(b_->text("resp_1"), "none");
+}
+
+TEST_F(SharedResponsesTest, a_large_response_gets_more_time) {
+  Site c(redis_, milliseconds(300));
+  ASSERT_TRUE(client_->run({"CLIENT", "PAUSE", "1500", "WRITE"}, kWithin));
+  c.add("resp_1", response_of(std::string(15'000'000, 'x')));
+  wait_for([&] { return b_->text("resp_1").size() == 15'000'000; });
+  EXPECT_EQ(c.below->stats().refused, 0U);
+}
+
 TEST_F(SharedResponsesTest, a_response_that_the_server_does_not_take_does_not_hold_up_others) {
   set("proto-max-bulk-len", "1mb");
   a_->add("resp_large", response_of(std::string(2'000'000, 'x')));
