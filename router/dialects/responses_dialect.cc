@@ -1,5 +1,5 @@
 // Reads the stored responses that a request refers to. They may come from a server and be large, so
-// only the items in question are kept of them, and a request gets only so many.
+// only the items in question are kept of them, and a request gets only so many from a server.
 
 #include <map>
 #include <set>
@@ -62,7 +62,7 @@ class Lookup {
 
   Result<ResponsePointer> read(std::string_view id) {
     if (context_.stop.stop_requested()) return fail(Code::kCancelled, "nobody waits for it");
-    if (lookups_++ == kLookupsMax) {
+    if (store_.is_shared() && lookups_++ == kLookupsMax) {
       return fail(Code::kTooLarge, "a request may refer to at most {} stored responses",
                   kLookupsMax);
     }

@@ -216,20 +216,25 @@ std::string response_number(int number) {
 }
 
 /// Refers to the items of responses 0 up to `count`, each `times` times. Returns the refusal.
-std::optional<Error> refer(Shared& shared, int count, int times = 1) {
-  dialects::ResponseStore store{{}};
-  store.share(&shared);
+std::optional<Error> refer(dialects::ResponseStore& store, int count, int times = 1,
+                           std::stop_token stop = {}) {
   std::string items;
   for (int i = 0; i < count * times; ++i) {
     items += fmt::format(R"({}{{"type":"item_reference","id":"msg_{}0"}})", i == 0 ? "" : ",",
                          response_number(i % count));
   }
   dialects::RequestContext context = kRequestContext;
-  context.stop = shared.stop.get_token();
+  context.stop = std::move(stop);
   const auto incoming = dialects::ResponsesDialect(store).read(
       fmt::format(R"({{"model":"m","input":[{}]}})", items), context);
   EXPECT_TRUE(incoming);
   return incoming->losses.refusal(false);
+}
+
+std::optional<Error> refer(Shared& shared, int count, int times = 1) {
+  dialects::ResponseStore store{{}};
+  store.share(&shared);
+  return refer(store, count, times, shared.stop.get_token());
 }
 
 TEST(ItemReferences, read_each_response_once) {
@@ -259,6 +264,18 @@ TEST(ItemReferences, read_no_more_than_a_request_may) {
   const auto too_long = refer(repeated, 1, 2);
   ASSERT_TRUE(too_long);
   EXPECT_EQ(too_long->code, Code::kTooLarge);
+}
+
+TEST(ItemReferences, read_any_number_from_memory) {
+  Shared source(1000);
+  dialects::ResponseStore store{{}};
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = "resp_" + response_number(i);
+    const auto found = source.get(id, false, 1'000'000);
+    ASSERT_TRUE(found);
+    store.put(id, *found->response, kRequestContext.now);
+  }
+  EXPECT_FALSE(refer(store, 200));
 }
 
 TEST(ItemReferences, read_nothing_more_after_a_refusal_or_without_a_client) {
