@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/json.h"
+#include "router/config/access.h"
 #include "router/gateway/translated_reply.h"
 #include "router/plugins/fast_response/fast_response.h"
 
@@ -161,6 +162,14 @@ http::Task<> send_over_budget(const RequestScope& scope, const spending::Finding
                   finding.amount, finding.currency, finding.renewed_at);
   co_await http::send_refusal(scope.exchange.reply, std::move(fields), kLimitedStatus, message,
                               kOverBudget, scope.api.error_shape());
+}
+
+http::Task<> send_nameless(const RequestScope& scope) {
+  scope.record.refuse_nameless();
+  http::Headers fields = undecided_headers(scope);
+  const std::string why = config::stranger_message(scope.config());
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
+                              http::kMissingIdentity, scope.api.error_shape());
 }
 
 http::Task<> send_forbidden(const RequestScope& scope, std::string_view message) {

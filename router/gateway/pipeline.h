@@ -43,6 +43,9 @@ class Pipeline {
     Attempts attempts = {};
   };
 
+  static http::Task<bool> refuse_unread(RequestScope& scope, const limits::Requester& requester);
+  static http::Task<bool> refuse_over_limit(RequestScope& scope,
+                                            const limits::Requester& requester);
   http::Task<std::optional<routing::Plan>> answer_by_plan(Journey& journey,
                                                           const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,

@@ -60,8 +60,7 @@ http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scop
 http::Task<Result<void>> run_reading(const RequestScope& scope, std::function<void()> read,
                                      std::stop_source& given_up) {
   const size_t bytes = scope.exchange.request.body.size();
-  const dialects::Dialect* const dialect = scope.api.dialect();
-  if (dialect != nullptr && dialect->reads_slowly()) {
+  if (scope.api.reads_slowly()) {
     Result<void> ran =
         co_await run_on(scope.context.storage, scope, bytes, std::move(read), given_up);
     co_return ran;

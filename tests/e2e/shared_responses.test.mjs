@@ -10,6 +10,7 @@ import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { SlowLink } from "./slow_link.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 
@@ -19,7 +20,7 @@ const kKills = Number(process.env.SIGNALBOX_KILLS ?? 5);
 let folder, upstream, redis;
 const daemons = [];
 
-const configuration = (port, managementPort) => `
+const configuration = (port, managementPort, { redisPort = redis.port, redisKeys = "" } = {}) => `
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -38,7 +39,7 @@ routing:
       plugins: [{type: fast_response, configuration: {message: "I will not."}}]
 global:
   services:
-    response_api: {store_backend: redis, redis: {address: "127.0.0.1:${redis.port}"}}
+    response_api: {store_backend: redis, redis: {address: "127.0.0.1:${redisPort}"${redisKeys}}}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
 
@@ -63,6 +64,20 @@ const metric = async (daemon, name) => {
 const knowsTrouble = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 0, "the trouble");
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 1 && (await metric(daemon, "signalbox_shared_responses_waiting")) === 0, "the end of the trouble");
 const isMissing = (error) => error.status === 404;
+// Then a reply ends when Redis has its response, however busy the machine is.
+const patient = (...ports) => configuration(...ports, { redisKeys: ", read_timeout: 30, write_timeout: 30" });
+
+/// Runs `use` with a further router.
+async function withDaemon(make, use) {
+  const daemon = await Daemon.start(make);
+  try {
+    await use(daemon);
+  } finally {
+    daemon.process.kill("SIGKILL");
+    await daemon.exited;
+    await rm(daemon.folder, { recursive: true });
+  }
+}
 
 before(async () => {
   if (kSkip) return;
@@ -106,12 +121,14 @@ test("the other router continues a stream whose last event has just been read", 
   let end;
   upstream.answer = (asked) => ({ ...answer(asked), ends: asked.stream && new Promise((done) => (end = done)) });
   try {
-    for (let i = 0; i < 20; ++i) {
-      await stream(daemons[i % 2], "One", {}, async ({ id }) => {
-        await ask(daemons[(i + 1) % 2], "Two", { previous_response_id: id }).finally(end);
-        assert.deepEqual(continued(), kConversation);
-      });
-    }
+    await withDaemon(patient, async (third) => {
+      for (let i = 0; i < 20; ++i) {
+        await stream(third, "One", {}, async ({ id }) => {
+          await ask(daemons[i % 2], "Two", { previous_response_id: id }).finally(end);
+          assert.deepEqual(continued(), kConversation);
+        });
+      }
+    });
   } finally {
     upstream.answer = answer;
   }
@@ -130,13 +147,12 @@ test("the other router shows, lists and deletes a response, for all", { skip: kS
 
 test("a response survives kill -9 of its router right after the reply", { skip: kSkip }, async () => {
   for (let i = 0; i < kKills; ++i) {
-    const third = await Daemon.start(configuration);
-    const { id } = await (i % 2 === 0 ? ask : stream)(third, "One");
-    third.process.kill("SIGKILL");
-    await ask(daemons[0], "Two", { previous_response_id: id });
-    assert.deepEqual(continued(), kConversation);
-    await third.exited;
-    await rm(third.folder, { recursive: true });
+    await withDaemon(patient, async (third) => {
+      const { id } = await (i % 2 === 0 ? ask : stream)(third, "One");
+      third.process.kill("SIGKILL");
+      await ask(daemons[0], "Two", { previous_response_id: id });
+      assert.deepEqual(continued(), kConversation);
+    });
   }
 });
 
@@ -148,6 +164,40 @@ test("a response that is too large stays in its router, and holds up no other", 
   await ask(daemons[1], "Two", { previous_response_id: id });
   assert.equal(await metric(daemons[0], 'signalbox_shared_responses_total{result="refused"}'), 1);
   assert.match(daemons[0].log, /a response and its conversation have 18\d+ bytes, and at most 16777216 are shared/);
+});
+
+test("large responses are shared over a slow link", { skip: kSkip }, async () => {
+  const link = await SlowLink.to(redis.port, 20_000_000);
+  const slow = (...ports) => configuration(...ports, { redisPort: link.port });
+  try {
+    await withDaemon(slow, async (third) => {
+      const { id } = await ask(third, "x".repeat(7_500_000));
+      await until(() => client(daemons[0]).responses.retrieve(id).then(() => true, () => false), "the response");
+      const other = await ask(daemons[0], "x".repeat(7_500_000));
+      await until(() => client(third).responses.retrieve(other.id).then(() => true, () => false), "the other response");
+      assert.equal(await metric(third, 'signalbox_shared_responses_total{result="refused"}'), 0);
+    });
+  } finally {
+    await link.stop();
+  }
+});
+
+test("a request over its rate limit loads nothing from Redis", { skip: kSkip }, async () => {
+  const limited = (...ports) => `${configuration(...ports)}    ratelimit:
+      providers:
+        - {type: local-limiter, rules: [{name: few, requests_per_unit: 2, unit: hour}]}
+`;
+  const loads = async () => Number((await redis.send("INFO", "commandstats")).match(/cmdstat_getrange:calls=(\d+)/)?.[1] ?? 0);
+  const { output } = await ask(daemons[0], "One");
+  const refer = (daemon) => ask(daemon, [{ type: "item_reference", id: output[0].id }, { role: "user", content: "Two" }]);
+  await withDaemon(limited, async (third) => {
+    const before = await loads();
+    for (let i = 0; i < 2; ++i) await refer(third);
+    const after = await loads();
+    assert.ok(after > before);
+    for (let i = 0; i < 3; ++i) await assert.rejects(refer(third), (error) => error.status === 429);
+    assert.equal(await loads(), after);
+  });
 });
 
 test("a deleted response does not come back when Redis has lost its data, and the others do", { skip: kSkip }, async () => {
