@@ -271,6 +271,7 @@ Result<void> RedisResponses::follow_once() {
     responses_to_restore_.clear();
     for (auto& each : here_.all(std::time(nullptr)))
       responses_to_restore_.push_back(std::move(each));
+    queue_.expect(responses_to_restore_.size());
     cursor_ = "0-0";
     return {};
   }
@@ -341,6 +342,7 @@ Result<void> RedisResponses::restore_responses() {
     }
     responses_to_restore_.pop_front();
   }
+  queue_.expect(responses_to_restore_.size());
   return {};
 }
 

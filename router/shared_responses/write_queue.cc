@@ -257,11 +257,21 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
   return done;
 }
 
+void WriteQueue::expect(size_t count) {
+  {
+    const std::lock_guard lock(mutex_);
+    expected_ = count;
+  }
+  idle_.notify_all();
+}
+
+// Precondition: the lock is held.
+size_t WriteQueue::left() const {
+  return awaited_.size() + backlog_.size() + failed_.size() + writing_ + expected_;
+}
+
 size_t WriteQueue::drain(Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  const auto left = [this] {
-    return awaited_.size() + backlog_.size() + failed_.size() + writing_;
-  };
   idle_.wait_until(lock, until, [&] { return left() == 0; });
   if (left() != 0) {
     log::warn("responses", "{}: responses that were not written to {} are lost: {}", kSection,
@@ -274,7 +284,7 @@ dialects::SharedResponses::Stats WriteQueue::stats() const {
   const std::lock_guard lock(mutex_);
   auto out = stats_;
   out.works = state_ == State::kWorking && !refusal_logged_;
-  out.waiting = awaited_.size() + backlog_.size() + failed_.size() + writing_;
+  out.waiting = left();
   return out;
 }
 

@@ -56,6 +56,8 @@ class WriteQueue {
   /// True if it is at most half full with this, so that replies have the other half.
   bool has_room(size_t bytes) const;
 
+  /// How many responses will be added once there is room, for drain() and stats().
+  void expect(size_t count);
   /// Waits until everything is written. Returns how much is not.
   size_t drain(Clock::time_point until);
   dialects::SharedResponses::Stats stats() const;
@@ -69,6 +71,7 @@ class WriteQueue {
   Item take();
   std::function<void()> release(Item& item);
   std::function<void()> settle(Item item, const Result<void>& written);
+  size_t left() const;
   void refuse_for_now(const Error& why);
   void stop_waiting();
   void bound(std::vector<std::function<void()>>& done);
@@ -82,6 +85,7 @@ class WriteQueue {
   Items awaited_, backlog_, failed_;
   size_t bytes_ = 0;    // of all
   size_t writing_ = 0;  // responses that the threads have
+  size_t expected_ = 0;
   Clock::time_point retry_at_{};
   dialects::SharedResponses::Stats stats_;
   bool away_logged_ = false, refusal_logged_ = false, overflow_logged_ = false;

@@ -283,6 +283,16 @@ TEST_F(SharedResponsesTest, the_end_waits_for_what_is_not_written_yet) {
   EXPECT_EQ(number({"EXISTS", "signalbox:responses:r:resp_1"}), 1);
 }
 
+TEST_F(SharedResponsesTest, the_end_waits_for_what_is_restored) {
+  for (int i = 0; i < 200; ++i) a_->add(fmt::format("resp_{}", i), response_of("one"));
+  redis_.server().end();
+  wait_for([&] { return !a_->works(); });
+  redis_.start();
+  wait_for([&] { return a_->works(); });
+  EXPECT_EQ(a_->below->drain(std::chrono::steady_clock::now() + kWithin), 0U);
+  EXPECT_EQ(number({"DBSIZE"}), 200);
+}
+
 TEST_F(SharedResponsesTest, bytes_of_another_program_are_no_response) {
   ASSERT_TRUE(client_->run({"SET", "signalbox:responses:r:resp_1", "odd"}, kWithin));
   ASSERT_TRUE(client_->run({"XADD", "signalbox:responses:deleted", "*", "odd", "entry"}, kWithin));
