@@ -39,6 +39,8 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
+  /// True if publish() has something to give.
+  virtual bool has_unpublished() const { return false; }
   /// Call it before the client gets what whole(), push() or finish() returned: what other routers
   /// must know by then is given to them. Returns how long to wait for `done`, which is called on
   /// any thread when they can know it; nullopt if there is nothing to wait for.

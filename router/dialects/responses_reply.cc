@@ -99,6 +99,7 @@ class ResponsesReplies final : public ChatStream {
   Result<std::string> whole(std::string body) override;
   std::string refusal(int, std::string_view body) const override { return std::string(body); }
   std::string broken(std::string_view error_body) override;
+  bool has_unpublished() const override { return stored_ && store_->is_shared(); }
   std::optional<std::chrono::milliseconds> publish(std::function<void()> done) override {
     if (!stored_) return std::nullopt;
     return store_->publish(id(), std::exchange(stored_, nullptr), now_, std::move(done));

@@ -199,7 +199,7 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
     co_await http::send_error(reply, std::move(fields), body.error(), scope.api.error_shape());
     co_return;
   }
-  if (request.replies) co_await publish(*request.replies);
+  if (request.replies && request.replies->has_unpublished()) co_await publish(*request.replies);
   const bool stream = request.chat.stream;
   fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
   if (stream) fields.add("Cache-Control", "no-cache");

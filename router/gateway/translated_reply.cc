@@ -66,7 +66,7 @@ http::Task<Result<void>> TranslatedReply::read_whole() {
     Result<std::string> whole = translator_.whole(std::move(body));
     if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());
     out_ = *std::move(whole);
-    co_await publish(translator_);
+    if (translator_.has_unpublished()) co_await publish(translator_);
   } else {
     out_ = translator_.refusal(head_.status, body);
   }
@@ -93,7 +93,7 @@ http::Task<Result<upstream::Piece>> TranslatedReply::next() {
       co_return upstream::Piece{out_, false};
     }
     // The events that end a response may come before the end of the stream.
-    co_await publish(translator_);
+    if (translator_.has_unpublished()) co_await publish(translator_);
     if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
   }
 }

@@ -12,7 +12,7 @@
 namespace signalbox::gateway {
 
 /// Publishes what was translated last, and waits until other routers can know it, but no longer
-/// than the translator's patience.
+/// than the translator's patience. Not needed unless the translator has something unpublished.
 http::Task<> publish(dialects::ReplyTranslator& translator);
 
 /// A stream of events is translated as it comes. Any other body is read whole first, up to
