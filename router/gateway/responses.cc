@@ -3,6 +3,7 @@
 #include "router/gateway/responses.h"
 
 #include <ctime>
+#include <stop_token>
 
 #include "base/json_writer.h"
 #include "router/access/owner.h"
@@ -29,9 +30,17 @@ class Stored {
     Result<std::string> body = fail(Code::kOverloaded, "too many requests wait for responses");
     std::function<void()> work = [&] { body = answer(exchange.request); };
     if (store_.is_shared()) {
-      co_await storage_.run(std::move(work));
+      http::Interrupt& interrupt = exchange.interrupt;
+      std::stop_source given_up;  // work that has begun is not worth interrupting
+      const http::Share share{access::client_of(exchange.request, config_)};
+      co_await http::run_within(storage_, interrupt, given_up, std::move(work), share);
+      if (interrupt.raised()) body = tl::unexpected(interrupt.error());
     } else {
       work();
+    }
+    if (!body && body.error().code == Code::kCancelled) {
+      exchange.reply.abandon();
+      co_return;
     }
     http::Headers fields;
     if (!body && body.error().code == Code::kNotFound) {
