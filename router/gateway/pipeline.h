@@ -11,6 +11,9 @@
 //   send         Plan -> server's reply         send.h, loop.h for several models
 //   relay        reply -> client                reply_filters.h, relay.h
 //   record       metrics, trace, log, replay    request_record.h
+//
+// If reading may load stored state from a server, the checks of `admit` that need no body come
+// first.
 
 #include <optional>
 #include <string_view>
