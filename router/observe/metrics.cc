@@ -194,7 +194,7 @@ Metrics::Metrics()
       shared_responses_works(families_, "signalbox_shared_responses_works",
                              "1 if Redis answers and takes new responses, otherwise 0"),
       shared_responses_waiting(families_, "signalbox_shared_responses_waiting",
-                               "Responses that Redis does not have yet"),
+                               "Responses that Redis does not have yet, or may have lost"),
       shared_responses(families_, "signalbox_shared_responses_total",
                        "Responses for other routers: written to Redis, refused because one is too "
                        "large, or dropped because too many waited",

@@ -273,9 +273,14 @@ size_t WriteQueue::left() const {
 size_t WriteQueue::drain(Clock::time_point until) {
   std::unique_lock lock(mutex_);
   idle_.wait_until(lock, until, [&] { return left() == 0; });
-  if (left() != 0) {
+  if (const size_t unwritten = left() - expected_; unwritten != 0) {
     log::warn("responses", "{}: responses that were not written to {} are lost: {}", kSection,
-              server_, left());
+              server_, unwritten);
+  }
+  if (expected_ != 0) {
+    log::warn("responses",
+              "{}: {} may have lost its data, and there was no time to restore these responses: {}",
+              kSection, server_, expected_);
   }
   return left();
 }
