@@ -34,6 +34,16 @@ std::string reason() {
   return error == 0 ? "the peer has closed the connection" : fmt::format("error {}", error);
 }
 
+// OpenSSL reads the extensions of an authority when it first verifies a certificate of it. This
+// does so before threads share the authority, so that they only read it.
+void read_extensions(SSL_CTX* context) {
+  const auto* const objects = X509_STORE_get0_objects(SSL_CTX_get_cert_store(context));
+  for (int i = 0; i < sk_X509_OBJECT_num(objects); ++i) {
+    X509* const authority = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(objects, i));
+    if (authority != nullptr) X509_check_purpose(authority, -1, 0);
+  }
+}
+
 // Refuses a key with a password, because OpenSSL would prompt for it at the terminal.
 int no_password(char*, int, int, void*) {
   return -1;
@@ -63,6 +73,7 @@ Result<std::shared_ptr<const Tls>> Tls::create(const TlsFiles& files) {
   if (!trusts) {
     return fail(Code::kInvalid, "{}: cannot read the CA certificates: {}", authorities, reason());
   }
+  read_extensions(ssl);
   const std::string certificate = files.certificate.string(), key = files.key.string();
   if (certificate.empty() != key.empty()) {
     return fail(Code::kInvalid, "{}: a certificate needs its key, and a key its certificate",

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "router/stores/redis_config.h"
 #include "tests/router/net/sockets.h"
 #include "tests/router/redis_process.h"
@@ -54,6 +56,22 @@ TEST_F(RedisTls, carries_answers_of_any_size_over_a_kept_connection) {
   const int64_t connection = redis.run({"CLIENT", "ID"}, kLimit)->number;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(redis.run({"GET", "a"}, kLimit)->text, large);
   EXPECT_EQ(redis.run({"CLIENT", "ID"}, kLimit)->number, connection);
+}
+
+// Under the thread sanitizer, this found that the first handshakes wrote to the shared authority.
+TEST_F(RedisTls, shakes_hands_on_several_threads_at_once) {
+  server_.start();
+  for (int round = 0; round < 20; ++round) {
+    Redis redis(*redis_server(router()));
+    std::vector<std::future<std::string>> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.push_back(std::async(std::launch::async, [&redis] {
+        const auto answered = redis.run({"PING"}, kLimit);
+        return answered ? "" : answered.error().message;
+      }));
+    }
+    for (auto& thread : threads) EXPECT_EQ(thread.get(), "");
+  }
 }
 
 TEST_F(RedisTls, logs_in_within_it_and_says_who_does_not) {
