@@ -244,16 +244,23 @@ constexpr Key kResponseApiKeys[] = {
 
 void check_response_store(Reader& reader, const yaml::Node& node, ResponseApi& api) {
   const yaml::Node* const backend = node.find("store_backend");
-  if (backend == nullptr || api.store_backend.empty() || api.store_backend == "memory" ||
-      api.is_shared())
-    return;
-  reader.at_key("store_backend", [&] {
-    reader.does_without(
-        backend->line,
-        api.store_backend == "redis"
-            ? "redis has no address: responses are kept in memory"
-            : fmt::format("{} is not supported: responses are kept in memory", api.store_backend));
-  });
+  const yaml::Node* const redis = node.find("redis");
+  if (api.is_shared()) {
+    reader.at_key("redis", [&] { check_redis(reader, *redis, api.redis); });
+  } else if (!api.store_backend.empty() && api.store_backend != "memory") {
+    const std::string why = api.store_backend == "redis"
+                                ? "redis has no address"
+                                : fmt::format("{} is not supported", api.store_backend);
+    reader.at_key("store_backend", [&] {
+      reader.does_without(backend->line, why + ": responses are kept in memory");
+    });
+  } else if (redis != nullptr) {
+    reader.at_key("redis", [&] {
+      reader.notice(redis->line,
+                    "has no effect: responses are kept in memory, because store_backend is not "
+                    "redis");
+    });
+  }
 }
 
 constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};

@@ -377,6 +377,35 @@ TEST(Config, files_stay_on_one_server) {
               fmt::format("refused: f.yaml:9: global.api.files_model: \"{}\": {}", name, why));
 }
 
+TEST(Config, stored_responses_that_are_not_shared_give_a_notice) {
+  const auto notices = [](std::string_view keys) {
+    return notices_of(fmt::format(R"(version: v0.3
+@providers
+global:
+  services:
+    response_api: {{{}}}
+)",
+                                  keys));
+  };
+  constexpr std::string_view kServer = R"(redis: {address: "redis:6379"})";
+  const auto at = [](std::string_view rest) {
+    return fmt::format("f.yaml:5: global.services.response_api.{}\n", rest);
+  };
+  EXPECT_EQ(notices(fmt::format("store_backend: redis, {}", kServer)), "");
+  EXPECT_EQ(notices("store_backend: memory"), "");
+  EXPECT_EQ(notices("store_backend: redis"),
+            at("store_backend: redis has no address: responses are kept in memory "
+               "(docs/upstream.md)"));
+  EXPECT_EQ(notices("store_backend: milvus"),
+            at("store_backend: milvus is not supported: responses are kept in memory "
+               "(docs/upstream.md)"));
+  for (const std::string_view backend : {"", "store_backend: memory, "}) {
+    EXPECT_EQ(notices(fmt::format("{}{}", backend, kServer)),
+              at("redis: has no effect: responses are kept in memory, because store_backend is "
+                 "not redis"));
+  }
+}
+
 // Each of these keys was once read and never used.
 TEST(Config, a_key_without_an_effect_gives_a_notice) {
   const std::string modules = notices_of(R"(version: v0.3
