@@ -510,8 +510,10 @@ bool Daemon::drain() {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       until - std::chrono::steady_clock::now());
   impl_->shadows.drain(std::max(left, std::chrono::milliseconds(0)));
+  const bool envoy_drained = !envoy.valid() || envoy.get();
+  // Last, because each reply may add a response.
   if (impl_->shared_responses) impl_->shared_responses->drain(until);
-  return (!envoy.valid() || envoy.get()) && drained;
+  return drained && envoy_drained;
 }
 
 }  // namespace signalbox::daemon

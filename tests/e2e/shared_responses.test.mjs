@@ -8,7 +8,8 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, freePorts } from "./daemon.mjs";
+import { Envoy, Processor } from "./envoy.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
 import { SlowLink } from "./slow_link.mjs";
 import { until } from "./until.mjs";
@@ -227,6 +228,43 @@ test("a router that ends writes what waits, or counts it", { skip: kSkip }, asyn
     await Promise.all(daemons.map(isBack));
     const found = await client(daemons[0]).responses.retrieve(id).then(() => true, () => false);
     assert.equal(found, returns);
+    await rm(third.folder, { recursive: true });
+  }
+});
+
+test("a router that ends counts the responses of Envoy's last streams", { skip: kSkip }, async () => {
+  const [envoyPort] = await freePorts(1);
+  const drained = (...ports) => `${configuration(...ports)}    http: {drain_timeout: 1s}
+    ext_proc: {enabled: true, port: ${envoyPort}}
+`;
+  const third = await Daemon.start(drained);
+  const processor = new Processor(envoyPort);
+  const envoy = await Envoy.start({ processor, clusters: { default: upstream.port } });
+  const answer = upstream.answer;
+  let end;
+  const called = new Promise((done) => {
+    upstream.answer = (asked) => {
+      done();
+      return new Promise((answered) => (end = () => answered(answer(asked))));
+    };
+  });
+  try {
+    await redis.kill();
+    await knowsTrouble(third);
+    const reply = ask(envoy, "One");
+    await called;
+    third.process.kill("SIGTERM");
+    await until(() => third.log.includes("shutting down"), "the end to begin");
+    end();
+    assert.equal((await reply).output[0].content[0].text, "Fine.");
+    assert.deepEqual(await third.exited, { code: 0, signal: null });
+    assert.match(third.log, /response_api: responses that were not written to redis 127.* are lost: 1/);
+  } finally {
+    upstream.answer = answer;
+    processor.close();
+    await envoy.stop();
+    await redis.start();
+    await Promise.all(daemons.map(isBack));
     await rm(third.folder, { recursive: true });
   }
 });
