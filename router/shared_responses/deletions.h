@@ -16,13 +16,15 @@ class Deletions {
  public:
   static constexpr size_t kMax = 100'000;
 
-  void add(std::string id, int64_t until_ms) {
+  /// Returns false if it was known.
+  bool add(std::string id, int64_t until_ms) {
     const auto [entry, is_new] = until_ms_.try_emplace(std::move(id), until_ms);
-    if (!is_new) return;
+    if (!is_new) return false;
     in_order_.push_back(entry->first);
-    if (in_order_.size() <= kMax) return;
+    if (in_order_.size() <= kMax) return true;
     until_ms_.erase(until_ms_.find(in_order_.front()));
     in_order_.pop_front();
+    return true;
   }
   bool contains(std::string_view id) const { return until_ms_.contains(id); }
   /// Those whose responses have not expired.

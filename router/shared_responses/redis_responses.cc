@@ -241,6 +241,7 @@ Result<void> RedisResponses::delete_all(const std::vector<Deletion>& deletions) 
   commands.push_back({"EXPIRE", stream_, kStreamSeconds});
   commands.push_back({"EXEC"});
   SIGNALBOX_TRY_VOID(redis_.run_all(commands, options_.write_limit));
+  queue_.set_taking();
   for (const auto& [id, until_ms] : deletions) learn(id, until_ms);
   return {};
 }
@@ -298,7 +299,7 @@ Result<void> RedisResponses::follow_once() {
 void RedisResponses::learn(const std::string& id, int64_t until_ms) {
   {
     const std::lock_guard lock(mutex_);
-    deletions_.add(id, until_ms);
+    if (!deletions_.add(id, until_ms)) return;  // each new connection reads all of them again
   }
   here_.forget(id);
   queue_.forget(id);

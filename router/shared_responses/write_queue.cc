@@ -129,6 +129,17 @@ void WriteQueue::set_refusing(const Error& why) {
   refuse_for_now(why);
 }
 
+void WriteQueue::set_taking() {
+  const std::lock_guard lock(mutex_);
+  take_again();
+}
+
+// Precondition: the lock is held.
+void WriteQueue::take_again() {
+  if (std::exchange(refusal_logged_, false))
+    log::info("responses", "{} takes changes again", server_);
+}
+
 // Precondition: the lock is held.
 void WriteQueue::refuse_for_now(const Error& why) {
   if (state_ == State::kWorking) {
@@ -236,8 +247,7 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
   if (awaited_.empty() && backlog_.empty() && failed_.empty()) overflow_logged_ = false;
   if (written) {
     ++stats_.written;
-    if (std::exchange(refusal_logged_, false))
-      log::info("responses", "{} takes new responses again", server_);
+    take_again();
     return done;
   }
   const Error& error = written.error();

@@ -51,6 +51,7 @@ class WriteQueue {
   /// Each change is logged once. set_working() also tries again what has failed.
   void set_working();
   void set_refusing(const Error& why);
+  void set_taking();
   void set_away(const Error& why);
   bool is_away() const;
   /// True if it is at most half full with this, so that replies have the other half.
@@ -74,6 +75,7 @@ class WriteQueue {
   std::function<void()> settle(Item item, const Result<void>& written);
   size_t left() const;
   void refuse_for_now(const Error& why);
+  void take_again();
   void stop_waiting();
   void bound(std::vector<std::function<void()>>& done);
 

@@ -8,6 +8,7 @@
 #include <future>
 #include <thread>
 
+#include "router/shared_responses/deletions.h"
 #include "router/shared_responses/record.h"
 #include "router/shared_responses/redis_responses.h"
 #include "tests/router/redis_process.h"
@@ -47,6 +48,18 @@ TEST(ResponseRecord, refuses_other_bytes) {
     EXPECT_FALSE(read_record(whole.substr(0, size))) << size;
   EXPECT_FALSE(read_record(whole + "x"));
   EXPECT_FALSE(read_record("X" + whole.substr(1)));
+}
+
+TEST(Deletions, know_the_latest_and_those_that_are_added_again) {
+  Deletions deletions;
+  EXPECT_TRUE(deletions.add("first", 2));
+  EXPECT_FALSE(deletions.add("first", 9));
+  for (size_t i = 1; i < Deletions::kMax; ++i) deletions.add(std::to_string(i), 1);
+  EXPECT_TRUE(deletions.contains("first"));
+  EXPECT_EQ(deletions.all(1), (std::vector<std::pair<std::string, int64_t>>{{"first", 2}}));
+  EXPECT_TRUE(deletions.add("last", 1));
+  EXPECT_FALSE(deletions.contains("first"));
+  EXPECT_TRUE(deletions.contains("1"));
 }
 
 /// One router, as far as its responses go.
@@ -233,6 +246,16 @@ TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_full_arrives_late
   EXPECT_EQ(a_->text("resp_1"), "one");
   set("maxmemory", "0");
   wait_for([&] { return b_->text("resp_1") == "one"; });
+  wait_for([&] { return a_->works(); });
+}
+
+TEST_F(SharedResponsesTest, the_trouble_is_over_when_a_deletion_is_taken_again) {
+  a_->add("resp_1", response_of("one"));
+  set("maxmemory", "1");
+  EXPECT_FALSE(a_->store.withdraw("resp_1", "ann", kNow));
+  EXPECT_FALSE(a_->works());
+  set("maxmemory", "0");
+  EXPECT_TRUE(a_->store.withdraw("resp_1", "ann", kNow).value());
   wait_for([&] { return a_->works(); });
 }
 
