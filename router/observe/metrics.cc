@@ -194,6 +194,17 @@ Metrics::Metrics()
                             "Routers that share counts now, with this one"),
       shared_counts_exchanges(families_, "signalbox_shared_counts_exchanges_total",
                               "Exchanges of shared counts, succeeded or failed", {"result"}),
+      shared_responses_works(families_, "signalbox_shared_responses_works",
+                             "1 if Redis answers and takes new responses, otherwise 0"),
+      shared_responses_waiting(families_, "signalbox_shared_responses_waiting",
+                               "Responses that Redis does not have yet, or may have lost"),
+      shared_responses(families_, "signalbox_shared_responses_total",
+                       "Responses for other routers: written to Redis, refused because one is too "
+                       "large, or dropped because too many waited",
+                       {"result"}),
+      shared_responses_late(families_, "signalbox_shared_responses_late_total",
+                            "Replies that went on before Redis had their response, because the "
+                            "time to wait was over"),
       config_updates(families_, "llm_config_updates_total",
                      "Configuration updates after the first load, active or failed", {"result"}),
       config_version(families_, "llm_config_active_version",

@@ -70,6 +70,9 @@ class Metrics {
   // Counts that several routers share; without series unless they do.
   Family<Gauge> shared_counts_works, shared_counts_unreported, shared_counts_routers;
   Family<Counter> shared_counts_exchanges;
+  // Stored responses that several routers share; without series unless they do.
+  Family<Gauge> shared_responses_works, shared_responses_waiting;
+  Family<Counter> shared_responses, shared_responses_late;
   // The process.
   Family<Counter> config_updates;
   Family<Gauge> config_version, config_refused;
