@@ -163,6 +163,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.reasoning = plan.reasoning;
   account_.compression = plugins::name_of(plan.context.outcome);
   account_.compression_saved = plan.context.saved();
+  account_.rag = plugins::name_of(plan.documents.outcome);
   account_.response_path = routing::path_name(plan.path);
   account_.jailbreak = plan.guarded.jailbreak;
   account_.pii = plan.guarded.pii;

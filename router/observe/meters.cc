@@ -186,6 +186,7 @@ void Meters::record(const Account& account) const {
     metrics_.pii_violations.with({model.name, std::string(kUnknown)}).add();
   if (!account.jailbreak.empty()) metrics_.jailbreaks.with({account.jailbreak}).add();
   if (account.understood > account.began) record_understanding(account);
+  if (!account.rag.empty()) metrics_.rag.with({std::string(account.rag)}).add();
   if (!account.compression.empty()) {
     metrics_.compressions.with({std::string(account.compression)}).add();
     metrics_.compression_saved.only().add(static_cast<double>(account.compression_saved));

@@ -1,0 +1,273 @@
+// A search is one POST over a kept connection. A hybrid retriever is two retrievers.
+
+#include "router/retrieval/retriever.h"
+
+#include <algorithm>
+#include <chrono>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "base/log.h"
+#include "base/sha256.h"
+#include "router/config/endpoint.h"
+#include "router/retrieval/formats.h"
+#include "router/upstream/breaker.h"
+#include "router/upstream/poster.h"
+
+namespace signalbox::retrieval {
+namespace {
+
+using config::RagBackend;
+using config::RagPlugin;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+using Documents = std::vector<std::string>;
+
+constexpr milliseconds kLimitByDefault{5'000};
+constexpr uint32_t kTopKByDefault = 5;
+constexpr uint32_t kOpenAiResultsByDefault = 20;
+constexpr double kMilvusSimilarityByDefault = 0.7;
+constexpr seconds kKeepByDefault{3600};
+constexpr size_t kSearchesKept = 1024;
+constexpr std::string_view kOpenAi = "https://api.openai.com/v1";
+
+/// The results of the last searches, by the digest of the text. Thread-safe.
+class RecentSearches {
+ public:
+  explicit RecentSearches(seconds lifetime) : lifetime_(lifetime) {}
+
+  std::optional<Documents> find(const std::string& digest, Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    const auto found = places_.find(digest);
+    if (found == places_.end() || found->second->expires <= now) return std::nullopt;
+    recent_.splice(recent_.begin(), recent_, found->second);
+    return found->second->documents;
+  }
+  void keep(const std::string& digest, const Documents& documents, Clock::time_point now) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = places_.find(digest); found != places_.end()) {
+      recent_.erase(found->second);
+      places_.erase(found);
+    }
+    recent_.push_front({digest, documents, now + lifetime_});
+    places_[digest] = recent_.begin();
+    if (recent_.size() <= kSearchesKept) return;
+    places_.erase(recent_.back().digest);
+    recent_.pop_back();
+  }
+
+ private:
+  struct Kept {
+    std::string digest;
+    Documents documents;
+    Clock::time_point expires;
+  };
+  const seconds lifetime_;
+  std::mutex mutex_;
+  std::list<Kept> recent_;  // the last one used is first
+  std::map<std::string, std::list<Kept>::iterator> places_;
+};
+
+/// Where searches go.
+struct Server {
+  config::BackendRef to;
+  std::string target;
+  std::string key;  // "": none
+  milliseconds limit = kLimitByDefault;
+};
+
+class HttpRetriever final : public Retriever {
+ public:
+  HttpRetriever(Server server, Search search, std::optional<seconds> lifetime)
+      : search_(std::move(search)),
+        name_(server.to.name),
+        target_(std::move(server.target)),
+        limit_(server.limit),
+        posters_(std::move(server.to), limit_,
+                 server.key.empty() ? std::nullopt : std::optional(std::move(server.key))) {
+    if (lifetime) recent_.emplace(*lifetime);
+  }
+
+  bool needs_vector() const override { return retrieval::needs_vector(search_.format); }
+
+  Result<Documents> find(const Query& query, const engine::Patience& patience) const override {
+    const std::string digest = recent_ ? sha256_hex(query.text) : "";
+    if (recent_) {
+      if (auto known = recent_->find(digest, Clock::now())) return *std::move(known);
+    }
+    auto found = search(query, patience);
+    if (!found) return fail_in(name_, std::move(found).error());
+    if (found->empty()) return fail(Code::kNotFound, "{}: no document is similar enough", name_);
+    if (recent_) recent_->keep(digest, *found, Clock::now());
+    return found;
+  }
+
+ private:
+  Result<Documents> search(const Query& query, const engine::Patience& patience) const {
+    if (needs_vector() && query.vector.empty())
+      return fail(Code::kUpstream, "there is no embedding of the text");
+    const auto left = patience.deadline - Clock::now();
+    const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
+    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
+    if (!breaker_.allows(Clock::now()))
+      return fail(Code::kUpstream, "it is not called for a second, because {} calls failed",
+                  upstream::Breaker::kFailuresMax);
+    auto found = ask(write_search(search_, query), limit, patience.stop);
+    if (!found && found.error().code == Code::kCancelled) return found;
+    breaker_.tell(found.has_value(), Clock::now());
+    if (!found) log::warn("rag", "{}: {}", name_, found.error().message);
+    return found;
+  }
+
+  Result<Documents> ask(const std::string& body, milliseconds limit,
+                        const std::stop_token& stop) const {
+    SIGNALBOX_TRY(upstream::PostReply reply,
+                  posters_.ask(target_, "application/json", body, limit, kReplyBytesMax, stop));
+    if (reply.status / 100 != 2)
+      return fail(Code::kUpstream, "it returned status {}", reply.status);
+    return read_documents(search_, std::move(reply.body));
+  }
+
+  const Search search_;
+  const std::string name_;
+  const std::string target_;
+  const milliseconds limit_;
+  mutable upstream::PosterPool posters_;
+  mutable upstream::Breaker breaker_;
+  mutable std::optional<RecentSearches> recent_;
+};
+
+/// The second retriever is asked if the first one finds nothing.
+class HybridRetriever final : public Retriever {
+ public:
+  HybridRetriever(std::unique_ptr<const Retriever> first, std::unique_ptr<const Retriever> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+
+  bool needs_vector() const override { return first_->needs_vector() || second_->needs_vector(); }
+
+  Result<Documents> find(const Query& query, const engine::Patience& patience) const override {
+    auto found = first_->find(query, patience);
+    if (found || found.error().code == Code::kCancelled) return found;
+    return second_->find(query, patience);
+  }
+
+ private:
+  const std::unique_ptr<const Retriever> first_, second_;
+};
+
+Result<Server> server_at(std::string_view what, std::string_view url) {
+  const size_t question = std::min(url.find('?'), url.size());
+  SIGNALBOX_TRY(const config::Endpoint at, config::parse_base_url(url.substr(0, question)));
+  Server out;
+  out.to.name = fmt::format("{} {}", what, config::written(at.host, at.port));
+  out.to.host = at.host;
+  out.to.port = at.port;
+  out.to.tls = at.tls;
+  out.target = at.path.empty() ? "/" : at.path;
+  out.target += url.substr(question);
+  return out;
+}
+
+Format format_of(std::string_view name) {
+  if (name == "elasticsearch") return Format::kElasticsearch;
+  if (name == "pinecone") return Format::kPinecone;
+  if (name == "weaviate") return Format::kWeaviate;
+  return Format::kCustom;
+}
+
+Result<Server> open_external(const RagBackend& backend, Search& search) {
+  SIGNALBOX_TRY(Server out, server_at("document server", backend.endpoint));
+  search.format = format_of(backend.request_format);
+  search.request_template = backend.request_template;
+  out.key = backend.api_key;
+  if (!backend.auth_header.empty() && backend.auth_header != out.to.auth_header) {
+    out.to.auth_header = backend.auth_header;
+    out.to.auth_prefix.clear();
+  }
+  out.to.extra_headers = backend.headers;
+  return out;
+}
+
+Result<Server> open_openai(const RagBackend& backend, const RagPlugin& plugin, Search& search) {
+  std::string base = backend.base_url.empty() ? std::string(kOpenAi) : backend.base_url;
+  while (base.ends_with('/')) base.pop_back();
+  if (!base.ends_with("/v1")) base += "/v1";
+  SIGNALBOX_TRY(Server out, server_at("vector store", base));
+  out.target += fmt::format("/vector_stores/{}/search", backend.vector_store_id);
+  out.key = backend.api_key;
+  search.format = Format::kOpenAi;
+  search.filter = backend.filter;
+  search.file_ids = backend.file_ids;
+  if (backend.max_num_results > 0)
+    search.top_k = backend.max_num_results;
+  else if (plugin.top_k == 0)
+    search.top_k = kOpenAiResultsByDefault;
+  return out;
+}
+
+Result<Server> open_milvus(const config::Config& config, const RagBackend& backend,
+                           Search& search) {
+  const config::Milvus& milvus = config.response_cache.milvus.connection.host.empty()
+                                     ? config.vector_store.milvus
+                                     : config.response_cache.milvus;
+  const config::Milvus::Connection& at = milvus.connection;
+  if (at.host.empty()) {
+    return fail(Code::kNotFound,
+                "there is no Milvus server: set global.stores.response_cache.milvus.connection or "
+                "global.stores.vector_store.milvus.connection");
+  }
+  Server out;
+  out.to.name = fmt::format("milvus {}", config::written(at.host, at.port));
+  out.to.host = at.host;
+  out.to.port = at.port;
+  out.to.tls = at.tls.enabled;
+  out.to.tls_ca_path = at.tls.ca_file;
+  out.target = "/v2/vectordb/entities/search";
+  if (at.auth.enabled) out.key = fmt::format("{}:{}", at.auth.username, at.auth.password);
+  search.format = Format::kMilvus;
+  search.database = at.database;
+  search.collection = backend.collection;
+  search.content_field = backend.content_field.empty() ? "content" : backend.content_field;
+  search.filter = backend.filter_expression;
+  if (!search.similarity_min) search.similarity_min = kMilvusSimilarityByDefault;
+  return out;
+}
+
+Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& config,
+                                                      const RagPlugin& plugin,
+                                                      std::string_view kind,
+                                                      const RagBackend& backend) {
+  Search search;
+  search.top_k = plugin.top_k > 0 ? plugin.top_k : kTopKByDefault;
+  if (plugin.similarity_threshold > 0) search.similarity_min = plugin.similarity_threshold;
+  auto server = kind == "milvus"   ? open_milvus(config, backend, search)
+                : kind == "openai" ? open_openai(backend, plugin, search)
+                                   : open_external(backend, search);
+  if (!server) return tl::unexpected<Error>(std::move(server).error());
+  if (backend.timeout_seconds > 0) server->limit = seconds(backend.timeout_seconds);
+  std::optional<seconds> lifetime;
+  if (plugin.cache_results)
+    lifetime = plugin.cache_ttl_seconds > 0 ? seconds(plugin.cache_ttl_seconds) : kKeepByDefault;
+  return std::make_unique<const HttpRetriever>(*std::move(server), std::move(search), lifetime);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
+                                                        const RagPlugin& plugin) {
+  const RagBackend& backend = plugin.backend_config;
+  if (plugin.backend != "hybrid") return open_backend(config, plugin, plugin.backend, backend);
+  const RagBackend none;
+  const auto part = [&](std::string_view kind, const std::vector<RagBackend>& keys) {
+    return open_backend(config, plugin, kind, keys.empty() ? none : keys.front());
+  };
+  SIGNALBOX_TRY(auto first, part(backend.primary, backend.primary_config));
+  if (backend.fallback.empty()) return first;
+  SIGNALBOX_TRY(auto second, part(backend.fallback, backend.fallback_config));
+  return std::make_unique<const HybridRetriever>(std::move(first), std::move(second));
+}
+
+}  // namespace signalbox::retrieval
