@@ -438,12 +438,15 @@ void read_template(Reader& reader, const yaml::Node& node, std::string& out) {
 
 constexpr Key kRagBackendKeys[] = {
     string(FIELD(RagBackend, collection), "milvus, qdrant: collection of the documents."),
-    boolean(FIELD(RagBackend, reuse_cache_connection), "milvus: use the response cache's server."),
+    boolean(FIELD(RagBackend, reuse_cache_connection), "milvus: use the response cache's server.")
+        .no_effect("the response cache's server is used if there is one")
+        .unless("true yes on"),
     string(FIELD(RagBackend, content_field), "milvus: field of the text."),
     string(FIELD(RagBackend, metadata_field), "milvus: field of the metadata.")
         .no_effect("the model gets the text alone"),
     string(FIELD(RagBackend, filter_expression), "milvus: filter of the documents."),
-    string(FIELD(RagBackend, endpoint), "external_api: URL."),
+    string(FIELD(RagBackend, endpoint),
+           "external_api: URL. Everyone who may read the configuration sees its query."),
     string(FIELD(RagBackend, api_key), "external_api, openai: API key."),
     string(
         FIELD(RagBackend, auth_header),
@@ -464,7 +467,8 @@ constexpr Key kRagBackendKeys[] = {
     string(FIELD(RagBackend, vector_store_id), "openai, vectorstore: the store."),
     texts(FIELD(RagBackend, file_ids), "openai, vectorstore: the only files to search."),
     anything(FIELD(RagBackend, filter), "openai: filter of the documents."),
-    count(FIELD(RagBackend, max_num_results), "openai: greatest number of results. Default: 20."),
+    count(FIELD(RagBackend, max_num_results),
+          "openai: documents to add. Default: `top_k`, or else 20."),
     word(FIELD(RagBackend, workflow_mode), "direct_search tool_based",
          "openai: the router searches (default), or the model does."),
     word(FIELD(RagBackend, primary), kRagBackends, "hybrid: the first backend."),
@@ -492,9 +496,9 @@ constexpr Key kRagKeys[] = {
          "Add them as the result of a tool (default), or to the system prompt."),
     word(FIELD(RagPlugin, on_failure), "skip warn block",
          "If nothing is found or the search fails: go on without documents (`skip`, the default, "
-         "and "
-         "`warn`), or refuse the request."),
-    boolean(FIELD(RagPlugin, cache_results), "Keep the results of the last 1,024 searches."),
+         "and `warn`), or refuse the request (`block`)."),
+    boolean(FIELD(RagPlugin, cache_results),
+            "Keep the results of the last 1,024 searches, in 16 MiB at most."),
     count(FIELD(RagPlugin, cache_ttl_seconds),
           "Lifetime of kept results, in seconds. Default: 3600."),
     number(FIELD(RagPlugin, min_confidence_threshold), -1, 1,

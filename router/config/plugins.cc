@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -135,11 +136,14 @@ class RagCheck {
     if (kind_ == "milvus") need("collection");
     if (kind_ == "openai") {
       need("vector_store_id");
-      check_url("base_url", backend.base_url);
+      check_store(backend.vector_store_id);
+      check_url("base_url", backend.base_url, false);
+      check_key(backend.api_key);
     }
     if (kind_ != "external_api") return;
     need("endpoint");
-    check_url("endpoint", backend.endpoint);
+    check_url("endpoint", backend.endpoint, true);
+    check_key(backend.api_key);
     need("request_format");
     if (backend.request_format == "custom") need("request_template");
     if (!backend.auth_header.empty()) check_header("auth_header", backend.auth_header, "");
@@ -151,18 +155,33 @@ class RagCheck {
     return node_ == nullptr ? nullptr : node_->find(key);
   }
   void need(std::string_view key) {
-    if (at(key) == nullptr)
+    const yaml::Node* value = at(key);
+    if (value == nullptr || (value->kind == yaml::Kind::kScalar && value->scalar.empty()))
       reader_.error(line_, fmt::format("the backend {} needs the key {}", kind_, key));
   }
   void report(std::string_view key, std::string message) {
     reader_.at_key(std::string(key), [&] { reader_.error(at(key)->line, std::move(message)); });
   }
-  void check_url(std::string_view key, const std::string& url) {
+  void check_url(std::string_view key, const std::string& url, bool may_query) {
     if (url.empty()) return;
-    const Result<Endpoint> parsed = parse_base_url(url.substr(0, url.find('?')));
+    const size_t question = may_query ? std::min(url.find('?'), url.size()) : url.size();
+    const Result<Endpoint> parsed = parse_base_url(url.substr(0, question));
     if (!parsed) return report(key, parsed.error().message);
-    if (url.find_first_of(" #\r\n\t") != std::string::npos)
-      report(key, "expected a URL without spaces and fragments");
+    const bool is_plain = std::all_of(url.begin() + static_cast<ptrdiff_t>(question), url.end(),
+                                      [](char c) { return c > 0x20 && c < 0x7F && c != '#'; });
+    if (!is_plain)
+      report(key, "expected a query of ASCII characters, without spaces and fragments");
+  }
+  void check_store(std::string_view id) {
+    const bool is_id = std::all_of(id.begin(), id.end(), [](char c) {
+      return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-';
+    });
+    if (!is_id)
+      report("vector_store_id",
+             fmt::format("expected letters, digits, \"_\" and \"-\", found \"{}\"", id));
+  }
+  void check_key(std::string_view key) {
+    if (!is_header_value(key)) report("api_key", "the key is not one line");
   }
   void check_header(std::string_view key, std::string_view name, std::string_view value) {
     if (!is_header_name(name) || is_own_header(name))

@@ -136,6 +136,7 @@ void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded d
                                pass.error ? code_name(*pass.error) : std::string_view{}});
   }
   account_.deciding = effort.deciding;
+  account_.rag = plugins::name_of(evaluation.documents_outcome());
   account_.rules_began = effort.rules_began;
   account_.rules_ended = effort.rules_ended;
   account_.recipe = evaluation.recipe();
@@ -163,7 +164,6 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.reasoning = plan.reasoning;
   account_.compression = plugins::name_of(plan.context.outcome);
   account_.compression_saved = plan.context.saved();
-  account_.rag = plugins::name_of(plan.documents.outcome);
   account_.response_path = routing::path_name(plan.path);
   account_.jailbreak = plan.guarded.jailbreak;
   account_.pii = plan.guarded.pii;

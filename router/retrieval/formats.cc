@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <unordered_set>
 
 #include "base/json.h"
 #include "base/json_writer.h"
@@ -36,13 +37,18 @@ std::optional<json::Value> find(const json::Value& from, std::initializer_list<c
   return out;
 }
 
-/// The text of one of two members; "" if there is none.
-std::string text_of(const json::Value& object) {
+/// The text of one of two members; nullopt if there is none.
+std::optional<std::string> own_text(const json::Value& object) {
   for (const char* name : {"content", "text"}) {
     const auto text = object.find(name);
     if (text && text->is_string()) return std::string(text->text());
   }
-  return "";
+  return std::nullopt;
+}
+
+/// The same; "" if there is none.
+std::string text_of(const json::Value& object) {
+  return own_text(object).value_or("");
 }
 
 std::optional<double> number_of(const std::optional<json::Value>& value) {
@@ -193,8 +199,9 @@ Result<std::vector<Found>> documents_of(const Search& search, const json::Value&
   std::optional<json::Value> list;
   switch (search.format) {
     case Format::kCustom:
-      if (!root.find("results") && text_of(root).empty())
-        return expected("content, text or results");
+      list = root.find("results");
+      if (!(list && list->is_array()) && !own_text(root))
+        return expected("text in content or text, and no list in results");
       return custom_documents(root);
     case Format::kElasticsearch:
       list = find(root, {"hits", "hits"});
@@ -269,10 +276,10 @@ Result<std::vector<std::string>> read_documents(const Search& search, std::strin
   std::stable_sort(found.begin(), found.end(),
                    [&](const Found& a, const Found& b) { return rank(a) > rank(b); });
   std::vector<std::string> out;
+  std::unordered_set<std::string> known{""};
   for (Found& each : found) {
     if (out.size() == search.top_k) break;
-    const bool is_known = std::find(out.begin(), out.end(), each.text) != out.end();
-    if (!each.text.empty() && !is_known) out.push_back(std::move(each.text));
+    if (known.insert(each.text).second) out.push_back(std::move(each.text));
   }
   return out;
 }

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <list>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 
+#include "base/ascii.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/sha256.h"
 #include "router/config/endpoint.h"
@@ -32,7 +36,48 @@ constexpr uint32_t kOpenAiResultsByDefault = 20;
 constexpr double kMilvusSimilarityByDefault = 0.7;
 constexpr seconds kKeepByDefault{3600};
 constexpr size_t kSearchesKept = 1024;
+constexpr size_t kBytesKept = size_t{16} << 20;  // of all kept documents of a decision
+constexpr seconds kTurnWait{1};
 constexpr std::string_view kOpenAi = "https://api.openai.com/v1";
+
+/// Bounds how many threads search one server, so that a server that hangs does not hold them all.
+/// Thread-safe.
+class Turns {
+ public:
+  explicit Turns(uint32_t at_once) : left_(at_once) {}
+
+  /// Waits for a turn. Returns false if there is none in time.
+  bool take(Clock::time_point until, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!free_.wait_until(lock, stop, until, [this] { return left_ > 0; })) return false;
+    --left_;
+    return true;
+  }
+  void give_back() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++left_;
+    }
+    free_.notify_one();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any free_;
+  uint32_t left_;
+};
+
+/// Half of the threads that evaluate requests; there are eight for each model thread.
+uint32_t searches_at_once(const config::HttpLimits& limits) {
+  return 4 * (limits.model_threads != 0 ? limits.model_threads
+                                        : std::max(1U, std::thread::hardware_concurrency()));
+}
+
+size_t bytes_of(const Documents& documents) {
+  size_t out = 0;
+  for (const std::string& document : documents) out += document.size();
+  return out;
+}
 
 /// The results of the last searches, by the digest of the text. Thread-safe.
 class RecentSearches {
@@ -47,16 +92,14 @@ class RecentSearches {
     return found->second->documents;
   }
   void keep(const std::string& digest, const Documents& documents, Clock::time_point now) {
+    const size_t bytes = bytes_of(documents);
+    if (bytes > kBytesKept) return;
     const std::lock_guard lock(mutex_);
-    if (const auto found = places_.find(digest); found != places_.end()) {
-      recent_.erase(found->second);
-      places_.erase(found);
-    }
+    if (const auto found = places_.find(digest); found != places_.end()) drop(found->second);
     recent_.push_front({digest, documents, now + lifetime_});
     places_[digest] = recent_.begin();
-    if (recent_.size() <= kSearchesKept) return;
-    places_.erase(recent_.back().digest);
-    recent_.pop_back();
+    bytes_ += bytes;
+    while (recent_.size() > kSearchesKept || bytes_ > kBytesKept) drop(std::prev(recent_.end()));
   }
 
  private:
@@ -65,8 +108,15 @@ class RecentSearches {
     Documents documents;
     Clock::time_point expires;
   };
+  void drop(std::list<Kept>::iterator at) {
+    bytes_ -= bytes_of(at->documents);
+    places_.erase(at->digest);
+    recent_.erase(at);
+  }
+
   const seconds lifetime_;
   std::mutex mutex_;
+  size_t bytes_ = 0;
   std::list<Kept> recent_;  // the last one used is first
   std::map<std::string, std::list<Kept>::iterator> places_;
 };
@@ -81,8 +131,9 @@ struct Server {
 
 class HttpRetriever final : public Retriever {
  public:
-  HttpRetriever(Server server, Search search, std::optional<seconds> lifetime)
-      : search_(std::move(search)),
+  HttpRetriever(Server server, Search search, std::optional<seconds> lifetime, uint32_t at_once)
+      : turns_(at_once),
+        search_(std::move(search)),
         name_(server.to.name),
         target_(std::move(server.target)),
         limit_(server.limit),
@@ -109,28 +160,38 @@ class HttpRetriever final : public Retriever {
   Result<Documents> search(const Query& query, const engine::Patience& patience) const {
     if (needs_vector() && query.vector.empty())
       return fail(Code::kUpstream, "there is no embedding of the text");
-    const auto left = patience.deadline - Clock::now();
-    const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
-    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
+    if (patience.deadline <= Clock::now()) return fail(Code::kDeadline, "no time is left");
     if (!breaker_.allows(Clock::now()))
       return fail(Code::kUpstream, "it is not called for a second, because {} calls failed",
                   upstream::Breaker::kFailuresMax);
-    auto found = ask(write_search(search_, query), limit, patience.stop);
-    if (!found && found.error().code == Code::kCancelled) return found;
+    auto found = ask_in_turn(write_search(search_, query), patience);
+    if (!found && (found.error().code == Code::kCancelled || patience.stop.stop_requested()))
+      return fail(Code::kCancelled, "the search was given up");
     breaker_.tell(found.has_value(), Clock::now());
     if (!found) log::warn("rag", "{}: {}", name_, found.error().message);
     return found;
   }
 
-  Result<Documents> ask(const std::string& body, milliseconds limit,
-                        const std::stop_token& stop) const {
-    SIGNALBOX_TRY(upstream::PostReply reply,
-                  posters_.ask(target_, "application/json", body, limit, kReplyBytesMax, stop));
+  Result<Documents> ask_in_turn(const std::string& body, const engine::Patience& patience) const {
+    if (!turns_.take(std::min(patience.deadline, Clock::now() + kTurnWait), patience.stop))
+      return fail(Code::kOverloaded, "too many searches of it are running");
+    auto found = ask(body, patience);
+    turns_.give_back();
+    return found;
+  }
+
+  Result<Documents> ask(const std::string& body, const engine::Patience& patience) const {
+    const auto left = patience.deadline - Clock::now();
+    const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
+    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
+    SIGNALBOX_TRY(upstream::PostReply reply, posters_.ask(target_, "application/json", body, limit,
+                                                          kReplyBytesMax, patience.stop));
     if (reply.status / 100 != 2)
       return fail(Code::kUpstream, "it returned status {}", reply.status);
     return read_documents(search_, std::move(reply.body));
   }
 
+  mutable Turns turns_;
   const Search search_;
   const std::string name_;
   const std::string target_;
@@ -140,7 +201,7 @@ class HttpRetriever final : public Retriever {
   mutable std::optional<RecentSearches> recent_;
 };
 
-/// The second retriever is asked if the first one finds nothing.
+/// The second server is searched if the first one finds nothing.
 class HybridRetriever final : public Retriever {
  public:
   HybridRetriever(std::unique_ptr<const Retriever> first, std::unique_ptr<const Retriever> second)
@@ -151,7 +212,10 @@ class HybridRetriever final : public Retriever {
   Result<Documents> find(const Query& query, const engine::Patience& patience) const override {
     auto found = first_->find(query, patience);
     if (found || found.error().code == Code::kCancelled) return found;
-    return second_->find(query, patience);
+    auto other = second_->find(query, patience);
+    // The first server may have documents if its search failed.
+    const bool is_nothing = !other && other.error().code == Code::kNotFound;
+    return is_nothing ? std::move(found) : std::move(other);
   }
 
  private:
@@ -166,7 +230,9 @@ Result<Server> server_at(std::string_view what, std::string_view url) {
   out.to.host = at.host;
   out.to.port = at.port;
   out.to.tls = at.tls;
-  out.target = at.path.empty() ? "/" : at.path;
+  // The path as the file has it: some servers redirect a path without its last slash.
+  const size_t path = std::min(url.find('/', url.find("://") + 3), question);
+  out.target = path == question ? "/" : url.substr(path, question - path);
   out.target += url.substr(question);
   return out;
 }
@@ -182,8 +248,12 @@ Result<Server> open_external(const RagBackend& backend, Search& search) {
   SIGNALBOX_TRY(Server out, server_at("document server", backend.endpoint));
   search.format = format_of(backend.request_format);
   search.request_template = backend.request_template;
+  if (search.format == Format::kCustom && !json::Document::parse(write_search(search, {"a text"})))
+    return fail(Code::kInvalid,
+                "request_template: expected JSON once its places are filled in; ${{user_content}} "
+                "belongs between quotes");
   out.key = backend.api_key;
-  if (!backend.auth_header.empty() && backend.auth_header != out.to.auth_header) {
+  if (!backend.auth_header.empty() && !ascii::iequals(backend.auth_header, out.to.auth_header)) {
     out.to.auth_header = backend.auth_header;
     out.to.auth_prefix.clear();
   }
@@ -251,7 +321,8 @@ Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& conf
   std::optional<seconds> lifetime;
   if (plugin.cache_results)
     lifetime = plugin.cache_ttl_seconds > 0 ? seconds(plugin.cache_ttl_seconds) : kKeepByDefault;
-  return std::make_unique<const HttpRetriever>(*std::move(server), std::move(search), lifetime);
+  return std::make_unique<const HttpRetriever>(*std::move(server), std::move(search), lifetime,
+                                               searches_at_once(config.http));
 }
 
 }  // namespace

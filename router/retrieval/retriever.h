@@ -27,9 +27,10 @@ class Retriever {
 
   virtual bool needs_vector() const = 0;
   /// Returns the texts of the documents, the most similar one first, at most `top_k`. Blocks until
-  /// the server has answered, at most for its time limit or until the deadline. After three
-  /// failures in a row it fails at once for a second, then tries one call. Errors, which contain
-  /// neither the query nor the reply: kNotFound (no document is similar enough), kUpstream,
+  /// the server has answered, at most for its time limit or until the deadline. If many searches of
+  /// the server are running, it first waits a second at most for its turn. After three failures in
+  /// a row it fails at once for a second, then tries one call. Errors, which contain neither the
+  /// query nor the reply: kNotFound (no document is similar enough), kUpstream, kOverloaded,
   /// kDeadline, kCancelled.
   virtual Result<std::vector<std::string>> find(const Query& query,
                                                 const engine::Patience& patience) const = 0;

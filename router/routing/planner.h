@@ -45,7 +45,8 @@ struct ModelResults {
   std::optional<plugins::Masked> masked;
   // The effect of context_compression on both forms of the request; nullopt: it did not run
   std::optional<plugins::CompressedContext> context, native_context;
-  plugins::FoundDocuments documents;  // of the plugin rag
+  plugins::FoundDocuments documents;             // of the plugin rag
+  std::optional<request::ChatRequest> searched;  // the masked request, if it has the search's text
 };
 
 /// The name of a candidate's model at its server, which may be an adapter.
@@ -81,6 +82,10 @@ class Planner {
   /// Sets needed[number] for each unknown signal that could change the plan.
   void mark_needed(const PlanTarget& target, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
+  /// The outcome of the plugin rag; a search that was not made has failed.
+  static plugins::RagOutcome documents_outcome(const PlanTarget& target,
+                                               const ModelResults& results);
+
   /// True if prepare() would run models, or would read long texts.
   bool needs_models(const PlanTarget& target, const request::ChatRequest& request) const;
   /// Runs the models, which takes milliseconds. If a result is missing because of an error, plan()

@@ -49,18 +49,21 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
   plugins::FoundDocuments& out = results.documents;
   out.outcome = plugins::RagOutcome::kFailed;
   const auto found = retrievers_.find(target.decision);
-  const std::string_view text = inputs.request().user_text();
   // If masking failed, the plan refuses the request.
   if (found == retrievers_.end() || (masks_pii(target) && !results.masked)) return;
+  if (results.masked && !results.masked->masks.empty() && !results.searched) {
+    auto masked = request::ChatRequest::parse(std::string(results.masked->body.source()));
+    if (!masked) return;
+    results.searched.emplace(*std::move(masked));
+  }
+  const std::string_view text =
+      results.searched ? results.searched->user_text() : inputs.request().user_text();
   if (text.empty()) {
     out.outcome = plugins::RagOutcome::kNothing;
     return;
   }
   const retrieval::Retriever& retriever = *found->second;
-  std::string masked;
   retrieval::Query query{text};
-  if (results.masked && !results.masked->masks.empty())
-    query.text = masked = plugins::query_of(text, results.masked->masks);
   if (retriever.needs_vector() && inputs.embeds()) {
     const auto vector = inputs.embedding(inputs.digest("embedding", text));
     if (vector) query.vector = *vector;
@@ -75,12 +78,19 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
   out.text = plugins::join_documents(*target.decision->rag, *documents);
 }
 
+plugins::RagOutcome Planner::documents_outcome(const PlanTarget& target,
+                                               const ModelResults& results) {
+  using plugins::RagOutcome;
+  if (!retrieves(target)) return RagOutcome::kUnused;
+  const RagOutcome outcome = results.documents.outcome;
+  return outcome == RagOutcome::kUnused ? RagOutcome::kFailed : outcome;
+}
+
 Result<void> Planner::check_documents(const PlanInputs& inputs, Plan& plan) {
   if (!retrieves(inputs.target)) return {};
-  plan.documents = inputs.results.documents;
   using plugins::RagOutcome;
-  // Without a result there was no time to search.
-  if (plan.documents.outcome == RagOutcome::kUnused) plan.documents.outcome = RagOutcome::kFailed;
+  plan.documents = inputs.results.documents;
+  plan.documents.outcome = documents_outcome(inputs.target, inputs.results);
   const config::Decision& decision = *inputs.target.decision;
   if (decision.rag->on_failure != "block" || plan.documents.outcome == RagOutcome::kAdded)
     return {};

@@ -11,7 +11,7 @@ let library, model;
 
 const kTemplate = '{"question": "${user_content}", "count": ${top_k}}';
 
-function configuration({ rag = "", backend = "", plugins = "", key = "" }) {
+function configuration({ rag = "", backend = "", plugins = "", key = "", path = "/search?index=a", timeout = 1, others = "", global = "" }) {
   return (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
@@ -20,7 +20,9 @@ providers:
   models:
     - {name: plain, ${key}backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
 routing:
+  signals: {keywords: [{name: masks, keywords: [mask]}]}
   decisions:
+    ${others}
     - name: answers
       plugins:
         - type: rag
@@ -29,18 +31,40 @@ routing:
             top_k: 2
             ${rag}
             backend_config:
-              endpoint: "http://127.0.0.1:${library.port}/search?index=a"
+              endpoint: "http://127.0.0.1:${library.port}${path}"
               request_format: custom
               request_template: '${kTemplate}'
               api_key: secret-of-the-library
               headers: {x-tenant: t1}
-              timeout_seconds: 1
+              timeout_seconds: ${timeout}
               ${backend}
         ${plugins}
 global:
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services: {${global}management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 }
+
+const hybrid = (port, management) => `
+version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
+providers:
+  defaults: {default_model: plain}
+  models: [{name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
+routing:
+  decisions:
+    - name: answers
+      plugins:
+        - type: rag
+          configuration:
+            backend: hybrid
+            backend_config:
+              primary: external_api
+              primary_config: {endpoint: "http://127.0.0.1:${library.port}/bad", request_format: elasticsearch}
+              fallback: openai
+              fallback_config: {base_url: "http://127.0.0.1:${library.port}", vector_store_id: vs_1, api_key: k}
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+`;
 
 before(async () => {
   library = await ScriptedUpstream.start();
@@ -155,6 +179,32 @@ describe("documents for requests", () => {
     });
   });
 
+  test("a completion gets them in front of its prompt", () =>
+    withDaemon({}, async (daemon) => {
+      model.answer = () => ({ body: { id: "c", object: "text_completion", created: 1, model: "m", choices: [{ index: 0, text: "31", finish_reason: "stop" }] } });
+      const complete = async (prompt) => {
+        const answer = await fetch(`${daemon.url}/v1/completions`, { method: "POST", body: JSON.stringify({ model: "auto", prompt }) });
+        assert.equal(answer.headers.get("x-vsr-rag"), "added");
+        await answer.text();
+        return model.asked.prompt;
+      };
+      const documents = "The mast is 31 metres high.\n\n---\n\nIt was built in 1911.";
+      assert.equal(await complete("How high?"), `${documents}\n\nHow high?`);
+      assert.deepEqual(await complete(["How old?", "How high?"]), [`${documents}\n\nHow old?`, `${documents}\n\nHow high?`]);
+    }));
+
+  test("the server is called at the path of the file, with its last slash", () =>
+    withDaemon({ path: "/search/?index=a" }, async (daemon) => {
+      await send(daemon, "How high?");
+      assert.equal(library.path, "/search/?index=a");
+    }));
+
+  test("the key has its prefix in the header Authorization, in any case of letters", () =>
+    withDaemon({ backend: "auth_header: authorization" }, async (daemon) => {
+      await send(daemon, "How high?");
+      assert.equal(library.headers.authorization, "Bearer secret-of-the-library");
+    }));
+
   test("the reply is checked against them", () =>
     withDaemon({ plugins: "- {type: hallucination, configuration: {hallucination_action: header}}" }, async (daemon) => {
       const right = await send(daemon, "How high is the mast?");
@@ -174,6 +224,51 @@ describe("documents for requests", () => {
       },
     ));
 
+  test("nor a part of it that contains other masked data", () =>
+    withDaemon(
+      { plugins: "- {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}" },
+      async (daemon) => {
+        await send(daemon, "Mail ann@mail.example.org, then ann@mail.example.org.secrets.example.net");
+        assert.match(library.asked.question, /^Mail \[EMAIL_ADDRESS_1\], then \[EMAIL_ADDRESS_2\]$/);
+      },
+    ));
+
+  test("a server that compares embeddings gets one of the masked text", async () => {
+    const inputs = [];
+    const embedder = await ScriptedUpstream.start();
+    embedder.answer = ({ input }) => {
+      inputs.push(...input);
+      return { body: { data: input.map((_, index) => ({ index, embedding: [0.6, 0.8] })) } };
+    };
+    const daemon = await Daemon.start((port, management) => `
+version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
+providers:
+  defaults: {default_model: plain}
+  models: [{name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
+routing:
+  decisions:
+    - name: answers
+      plugins:
+        - {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}
+        - type: rag
+          configuration: {backend: external_api, backend_config: {endpoint: "http://127.0.0.1:${library.port}/query", request_format: pinecone}}
+global:
+  model_catalog: {embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 2}}}}
+  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+`);
+    try {
+      libraryAnswers(() => ({ body: { matches: [{ score: 0.9, metadata: { text: "31 metres" } }] } }));
+      const { headers } = await send(daemon, "What did ann.example@mail.example.org order?");
+      assert.equal(headers.get("x-vsr-rag"), "added");
+      assert.equal(library.asked.vector.length, 2);
+      assert.deepEqual(inputs, ["What did [EMAIL_ADDRESS_1] order?"]);
+    } finally {
+      await daemon.stop();
+      await embedder.stop();
+    }
+  });
+
   test("results are kept if the file requests it", () =>
     withDaemon({ rag: "cache_results: true" }, async (daemon) => {
       await send(daemon, "How high?");
@@ -182,6 +277,19 @@ describe("documents for requests", () => {
       assert.equal(searches, 1);
       await send(daemon, "How old?");
       assert.equal(searches, 2);
+    }));
+});
+
+describe("documents that are kept", () => {
+  test("fit in a bounded number of bytes", () =>
+    withDaemon({ rag: "cache_results: true", timeout: 30 }, async (daemon) => {
+      libraryAnswers(({ question }) => ({ body: { text: question.repeat(1 << 20) } }));
+      for (const name of ["first", "other", "third"]) await send(daemon, name); // 5 MiB each
+      await send(daemon, "third");
+      assert.equal(searches, 3);
+      await send(daemon, "fourth"); // 6 MiB, so the first one has to go
+      await send(daemon, "first");
+      assert.equal(searches, 5);
     }));
 });
 
@@ -214,6 +322,57 @@ describe("searches that fail", () => {
       }));
   }
 
+  test("metrics count them, also if the request is refused", () =>
+    withDaemon({ rag: "on_failure: block" }, async (daemon) => {
+      finds();
+      assert.equal((await send(daemon, "How high?")).status, 404);
+      libraryAnswers(() => ({ status: 500, body: "" }));
+      assert.equal((await send(daemon, "How high?")).status, 502);
+      const metrics = async () => (await fetch(`${daemon.managementUrl}/metrics`)).text();
+      await until(async () => /signalbox_rag_total\{outcome="failed"\} 1/.test(await metrics()));
+      assert.match(await metrics(), /signalbox_rag_total\{outcome="nothing"\} 1/);
+    }));
+
+  test("a server that hangs does not hold the requests of other decisions", () =>
+    withDaemon(
+      {
+        timeout: 30,
+        global: "http: {decision_timeout: 40s, model_threads: 1}, ",
+        others: `- name: masks
+      priority: 9
+      rules: {type: keyword, name: masks}
+      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]`,
+      },
+      async (daemon) => {
+        const gone = new AbortController();
+        libraryAnswers(() => new Promise(() => {}));
+        const asked = (i) =>
+          fetch(`${daemon.url}/v1/chat/completions`, {
+            method: "POST",
+            body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: `How high ${i}?` }] }),
+            signal: gone.signal,
+          }).catch(() => {});
+        const hung = [...Array(20).keys()].map(asked);
+        await until(() => searches >= 4);
+        const { status } = await send(daemon, "Ships mask nothing.");
+        assert.equal(status, 200);
+        // None of the four searches has ended, so the thread of the other request was never theirs.
+        assert.equal(searches, 4);
+        gone.abort();
+        await Promise.all(hung);
+      },
+    ));
+
+  test("a server that fails and one without documents: the search has failed", async () => {
+    const daemon = await Daemon.start(hybrid);
+    try {
+      libraryAnswers(() => (library.path === "/bad" ? { status: 503, body: "" } : { body: { data: [] } }));
+      assert.equal((await send(daemon, "How high?")).headers.get("x-vsr-rag"), "failed");
+    } finally {
+      await daemon.stop();
+    }
+  });
+
   test("nothing was found: the request is refused as not found", () =>
     withDaemon({ rag: "on_failure: block" }, async (daemon) => {
       finds();
@@ -231,27 +390,7 @@ describe("searches that fail", () => {
     }));
 
   test("another backend takes over", async () => {
-    const daemon = await Daemon.start((port, management) => `
-version: v0.3
-listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
-providers:
-  defaults: {default_model: plain}
-  models: [{name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
-routing:
-  decisions:
-    - name: answers
-      plugins:
-        - type: rag
-          configuration:
-            backend: hybrid
-            backend_config:
-              primary: external_api
-              primary_config: {endpoint: "http://127.0.0.1:${library.port}/bad", request_format: elasticsearch}
-              fallback: openai
-              fallback_config: {base_url: "http://127.0.0.1:${library.port}", vector_store_id: vs_1, api_key: k}
-global:
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
-`);
+    const daemon = await Daemon.start(hybrid);
     try {
       const body = { data: [{ score: 0.9, content: [{ type: "text", text: "31 metres" }] }] };
       libraryAnswers(() => (library.path === "/bad" ? { status: 503, body: "" } : { body }));

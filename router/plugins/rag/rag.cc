@@ -56,18 +56,6 @@ std::string join_documents(const config::RagPlugin& plugin,
   return out;
 }
 
-std::string query_of(std::string_view user_text, std::span<const pii::Mask> masks) {
-  std::string out(user_text);
-  for (const pii::Mask& mask : masks) {
-    if (mask.original.empty()) continue;
-    for (size_t at = 0; (at = out.find(mask.original, at)) != std::string::npos;) {
-      out.replace(at, mask.original.size(), mask.placeholder);
-      at += mask.placeholder.size();
-    }
-  }
-  return out;
-}
-
 bool add_as_tool_result(std::string_view text, json::Value messages,
                         std::vector<splice::Edit>& edits) {
   std::optional<json::Value> last;

@@ -9,7 +9,6 @@
 
 #include "base/json.h"
 #include "router/config/plugins.h"
-#include "router/safety/pii/mask.h"
 #include "router/splice/edit.h"
 
 namespace signalbox::plugins {
@@ -32,9 +31,6 @@ struct FoundDocuments {
 
 /// Joins the documents and cuts the result to the plugin's `max_context_length` characters.
 std::string join_documents(const config::RagPlugin& plugin, std::span<const std::string> documents);
-
-/// Returns the text to find documents for: the user's, with what is masked in it replaced.
-std::string query_of(std::string_view user_text, std::span<const pii::Mask> masks);
 
 /// Adds the text as the result of a tool that an assistant has called, after the last message of
 /// the user. Returns false, and adds nothing, if there is no such message. Precondition: `messages`

@@ -93,11 +93,6 @@ TEST(Rag, joins_documents_and_cuts_them_between_characters) {
   EXPECT_EQ(plugins::join_documents(plugin, documents), "äöü\n\n---\n\nb");
 }
 
-TEST(Rag, searches_for_the_masked_text) {
-  const std::vector<pii::Mask> masks{{"[EMAIL_1]", "a@b.de"}, {"[NAME_1]", "Ann"}};
-  EXPECT_EQ(plugins::query_of("Ann, a@b.de, Ann", masks), "[NAME_1], [EMAIL_1], [NAME_1]");
-}
-
 std::string with_result(std::string_view request) {
   const auto document = json::Document::parse(std::string(request));
   std::vector<splice::Edit> edits;
