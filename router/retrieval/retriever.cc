@@ -73,6 +73,19 @@ uint32_t searches_at_once(const config::HttpLimits& limits) {
                                         : std::max(1U, std::thread::hardware_concurrency()));
 }
 
+/// The turns of a server, which the retrievers of all decisions, and those of the configuration
+/// before, own together.
+std::shared_ptr<Turns> turns_of(const std::string& server, uint32_t at_once) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<Turns>> known;
+  const std::lock_guard lock(mutex);
+  std::erase_if(known, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<Turns>& kept = known[server];
+  auto out = kept.lock();
+  if (out == nullptr) kept = out = std::make_shared<Turns>(at_once);
+  return out;
+}
+
 size_t bytes_of(const Documents& documents) {
   size_t out = 0;
   for (const std::string& document : documents) out += document.size();
@@ -132,7 +145,7 @@ struct Server {
 class HttpRetriever final : public Retriever {
  public:
   HttpRetriever(Server server, Search search, std::optional<seconds> lifetime, uint32_t at_once)
-      : turns_(at_once),
+      : turns_(turns_of(config::written(server.to.host, server.to.port), at_once)),
         search_(std::move(search)),
         name_(server.to.name),
         target_(std::move(server.target)),
@@ -173,10 +186,10 @@ class HttpRetriever final : public Retriever {
   }
 
   Result<Documents> ask_in_turn(const std::string& body, const engine::Patience& patience) const {
-    if (!turns_.take(std::min(patience.deadline, Clock::now() + kTurnWait), patience.stop))
+    if (!turns_->take(std::min(patience.deadline, Clock::now() + kTurnWait), patience.stop))
       return fail(Code::kOverloaded, "too many searches of it are running");
     auto found = ask(body, patience);
-    turns_.give_back();
+    turns_->give_back();
     return found;
   }
 
@@ -191,7 +204,7 @@ class HttpRetriever final : public Retriever {
     return read_documents(search_, std::move(reply.body));
   }
 
-  mutable Turns turns_;
+  const std::shared_ptr<Turns> turns_;
   const Search search_;
   const std::string name_;
   const std::string target_;
@@ -331,9 +344,10 @@ Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& co
                                                         const RagPlugin& plugin) {
   const RagBackend& backend = plugin.backend_config;
   if (plugin.backend != "hybrid") return open_backend(config, plugin, plugin.backend, backend);
-  const RagBackend none;
   const auto part = [&](std::string_view kind, const std::vector<RagBackend>& keys) {
-    return open_backend(config, plugin, kind, keys.empty() ? none : keys.front());
+    RagBackend own = keys.empty() ? RagBackend() : keys.front();
+    if (own.timeout_seconds == 0) own.timeout_seconds = backend.timeout_seconds;
+    return open_backend(config, plugin, kind, own);
   };
   SIGNALBOX_TRY(auto first, part(backend.primary, backend.primary_config));
   if (backend.fallback.empty()) return first;

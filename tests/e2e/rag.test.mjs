@@ -20,7 +20,7 @@ providers:
   models:
     - {name: plain, ${key}backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
 routing:
-  signals: {keywords: [{name: masks, keywords: [mask]}]}
+  signals: {keywords: [{name: masks, keywords: [mask]}, {name: also, keywords: [also]}]}
   decisions:
     ${others}
     - name: answers
@@ -333,7 +333,7 @@ describe("searches that fail", () => {
       assert.match(await metrics(), /signalbox_rag_total\{outcome="nothing"\} 1/);
     }));
 
-  test("a server that hangs does not hold the requests of other decisions", () =>
+  test("a server that hangs for two decisions does not hold the requests of others", () =>
     withDaemon(
       {
         timeout: 30,
@@ -341,7 +341,11 @@ describe("searches that fail", () => {
         others: `- name: masks
       priority: 9
       rules: {type: keyword, name: masks}
-      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]`,
+      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+    - name: also
+      priority: 8
+      rules: {type: keyword, name: also}
+      plugins: [{type: rag, configuration: {backend: external_api, backend_config: {endpoint: "http://127.0.0.1:${library.port}", request_format: elasticsearch, timeout_seconds: 30}}}]`,
       },
       async (daemon) => {
         const gone = new AbortController();
@@ -349,7 +353,7 @@ describe("searches that fail", () => {
         const asked = (i) =>
           fetch(`${daemon.url}/v1/chat/completions`, {
             method: "POST",
-            body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: `How high ${i}?` }] }),
+            body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: `How high ${i % 2 ? "also" : ""} ${i}?` }] }),
             signal: gone.signal,
           }).catch(() => {});
         const hung = [...Array(20).keys()].map(asked);
@@ -362,6 +366,21 @@ describe("searches that fail", () => {
         await Promise.all(hung);
       },
     ));
+
+  test("the time limit of a hybrid search holds for each of its servers", async () => {
+    const limited = (...ports) =>
+      hybrid(...ports)
+        .replace("backend_config:\n", "backend_config:\n              timeout_seconds: 1\n")
+        .replace("services: {", "services: {http: {decision_timeout: 4s}, ");
+    const daemon = await Daemon.start(limited);
+    try {
+      const body = { data: [{ score: 0.9, content: "31 metres" }] };
+      libraryAnswers(() => (library.path === "/bad" ? new Promise(() => {}) : { body }));
+      assert.equal((await send(daemon, "How high?")).headers.get("x-vsr-rag"), "added");
+    } finally {
+      await daemon.stop();
+    }
+  });
 
   test("a server that fails and one without documents: the search has failed", async () => {
     const daemon = await Daemon.start(hybrid);
