@@ -1,5 +1,6 @@
-// CPU time for routing a request by keywords: parsing, signals, decision, edits. Prints Google
-// Benchmark's table. The result is checked before anything is timed.
+// CPU time for routing a request by keywords (parsing, signals, decision, edits), and for finding
+// languages that a guard does not support. Prints Google Benchmark's table. The result is checked
+// before anything is timed.
 
 #include <benchmark/benchmark.h>
 
@@ -7,10 +8,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
 #include "router/routing/router.h"
+#include "router/signals/language.h"
 #include "tests/router/decision/many_decisions.h"
 
 namespace signalbox::routing {
@@ -122,6 +125,21 @@ BENCHMARK(BM_Decide)
     ->ArgName("strategy")
     ->Arg(static_cast<int64_t>(config::Routing::Strategy::kPriority))
     ->Arg(static_cast<int64_t>(config::Routing::Strategy::kFusion));
+
+// A window of 1 KB, which a guard reads in 15 milliseconds.
+void BM_UnsupportedLanguage(benchmark::State& state, std::string_view sentence, bool is_english) {
+  const std::vector<std::string> supported{"en"};
+  std::string text;
+  while (text.size() < 1024) text += sentence;
+  SIGNALBOX_CHECK(signals::unsupported_language(text, supported).empty() == is_english);
+  for (auto _ : state) benchmark::DoNotOptimize(signals::unsupported_language(text, supported));
+}
+BENCHMARK_CAPTURE(BM_UnsupportedLanguage, English,
+                  "please tell me more about this subject, in plain words. ", true);
+BENCHMARK_CAPTURE(BM_UnsupportedLanguage, German,
+                  "bitte erzähle mir mehr über dieses Thema, in einfachen Worten. ", false);
+BENCHMARK_CAPTURE(BM_UnsupportedLanguage, Korean, "이 주제에 대해 쉬운 말로 더 이야기해 주세요. ",
+                  false);
 
 }  // namespace
 }  // namespace signalbox::routing

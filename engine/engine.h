@@ -78,6 +78,8 @@ struct HeadInfo {
   HeadKind kind = HeadKind::kSequence;
   Scores scores = Scores::kSoftmax;
   std::vector<std::string> labels;
+  /// Languages that the head judges well by measurement (ISO 639-1); empty: its files name none.
+  std::vector<std::string> languages = {};
 };
 
 /// The text of a pair that a token head marks.

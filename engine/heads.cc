@@ -45,6 +45,7 @@ class HeadReader {
     // handles "models/pii/" too
     head_.info_.name = (directory_ / "").parent_path().filename().string();
     head_.info_.kind = *kind;
+    SIGNALBOX_TRY(head_.info_.languages, read_languages());
     SIGNALBOX_TRY_VOID(family_ == nullptr ? read_own_head() : read_family_head());
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     head_.arena_ = reader_.take_arena();
@@ -65,6 +66,20 @@ class HeadReader {
     if (adapted) return adapted;
     SIGNALBOX_TRY(const Architecture* known, find_architecture(root_, *family_));
     return known == nullptr ? std::nullopt : known->head;
+  }
+
+  // The names are compared with those of the detection of languages, so another form would be an
+  // unsupported language in every text.
+  Result<std::vector<std::string>> read_languages() const {
+    SIGNALBOX_TRY(std::vector<std::string> languages, root_.strings("classifier_languages"));
+    for (const std::string& each : languages) {
+      const bool is_code = each.size() == 2 &&
+                           std::ranges::all_of(each, [](char c) { return c >= 'a' && c <= 'z'; });
+      if (is_code) continue;
+      return fail(Code::kInvalid, "{}: expected codes of ISO 639-1 such as \"en\", found \"{}\"",
+                  root_.where("classifier_languages"), each);
+    }
+    return languages;
   }
 
   Result<void> read_own_head() {

@@ -29,7 +29,7 @@ Result<void> in_turn(size_t count, const Ask& ask, const Take& take) {
       Scheduler::Done<T> done = [promise](Result<T> result) {
         promise->set_value(std::move(result));
       };
-      const Result<void> entered = ask(asked, std::move(done));
+      Result<void> entered = ask(asked, std::move(done));
       if (!entered && entered.error().code == Code::kOverloaded && !waiting.empty()) break;
       if (!entered) return entered;
       waiting.push_back(std::move(future));

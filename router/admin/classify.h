@@ -47,7 +47,8 @@ OrFailure<std::string> pii_of(const serving::ServingState& state, std::string_vi
 struct Risk {
   double score = 0;
   bool is_jailbreak = false;
-  std::string label;  // the class that counts as an attempt
+  std::string label;                           // the class that counts as an attempt
+  std::string_view unsupported_language = {};  // of a text without an attempt; static
 };
 OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view text,
                           signals::TextKind kind);

@@ -180,9 +180,13 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
   const std::vector<float>& scores = (*answers)[guard.window * heads + head].scores;
   const size_t best =
       *std::ranges::max_element(counted, {}, [&](size_t label) { return scores[label]; });
-  return Risk{.score = guard.score,
-              .is_jailbreak = guard.score >= classifier.threshold,
-              .label = classifier.head.labels[best]};
+  Risk risk{.score = guard.score,
+            .is_jailbreak = guard.score >= classifier.threshold,
+            .label = classifier.head.labels[best]};
+  for (size_t w = 0; !risk.is_jailbreak && risk.unsupported_language.empty() && w < windows.size();
+       ++w)
+    risk.unsupported_language = signals::unsupported_language(of, windows[w], kind);
+  return risk;
 }
 
 OrFailure<std::string> security_of(const serving::ServingState& state, std::string_view text,
@@ -200,6 +204,8 @@ OrFailure<std::string> security_of(const serving::ServingState& state, std::stri
   found("detection_types");
   out.member("confidence", risk.is_jailbreak ? score : 1 - score);
   out.member("recommendation", risk.is_jailbreak ? "block" : "allow");
+  if (!risk.unsupported_language.empty())
+    out.member("unsupported_language", risk.unsupported_language);
   if (with_reasoning) {
     out.member("reasoning",
                fmt::format("the class \"{}\" has probability {:.3f} in the part of the text "

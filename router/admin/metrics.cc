@@ -113,6 +113,21 @@ void Scrape::update_counts() const {
   exchanges.with({"failed"}).follow(static_cast<double>(stats.failed));
 }
 
+void Scrape::update_responses() const {
+  const dialects::SharedResponses* const shared = responses_.below();
+  if (shared == nullptr) return;
+  const auto stats = shared->stats();
+  metrics_.shared_responses_works.only().set(stats.works ? 1 : 0);
+  metrics_.shared_responses_waiting.only().set(static_cast<double>(stats.waiting));
+  metrics_.shared_responses_late.only().follow(static_cast<double>(stats.late));
+  const auto count = [&](const char* result, uint64_t times) {
+    metrics_.shared_responses.with({result}).follow(static_cast<double>(times));
+  };
+  count("written", stats.written);
+  count("refused", stats.refused);
+  count("dropped", stats.dropped);
+}
+
 void Scrape::update_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -133,6 +148,7 @@ std::string Scrape::text() const {
   update_contexts();
   update_workers();
   update_counts();
+  update_responses();
   update_process();
   if (const auto state = current_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));

@@ -2,6 +2,7 @@
 // GET /metrics, on the management listener and on a port of its own.
 
 #include "router/admin/management.h"
+#include "router/dialects/response_store.h"
 #include "router/gateway/answer_cache.h"
 #include "router/gateway/contexts.h"
 #include "router/http/thread_pool.h"
@@ -25,7 +26,7 @@ class Scrape {
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
-         CountsOf counts, PoolOf pool)
+         CountsOf counts, const dialects::ResponseStore& responses, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
@@ -35,6 +36,7 @@ class Scrape {
         reloader_(std::move(reloader)),
         server_(std::move(server)),
         counts_(std::move(counts)),
+        responses_(responses),
         pool_(std::move(pool)) {}
 
   /// Thread-safe.
@@ -46,6 +48,7 @@ class Scrape {
   void update_contexts() const;
   void update_workers() const;
   void update_counts() const;
+  void update_responses() const;
   void update_process() const;
 
   observe::Metrics& metrics_;
@@ -57,6 +60,7 @@ class Scrape {
   const ReloaderOf reloader_;
   const ServerOf server_;
   const CountsOf counts_;
+  const dialects::ResponseStore& responses_;
   const PoolOf pool_;
 };
 

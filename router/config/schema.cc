@@ -205,7 +205,7 @@ class SchemaWriter {
   static std::vector<std::string_view> words_for(const Key& key) {
     std::vector<std::string_view> words = split_words(key.words);
     for (const Choice& choice : key.choices) words.push_back(choice.word);
-    if (key.kind == Kind::kWord && !key.is_exact) words.push_back("");
+    if (key.kind == Kind::kWord && !key.is_exact) words.emplace_back();
     return words;
   }
 

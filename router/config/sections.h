@@ -32,6 +32,8 @@ extern const Section kPostgres;
 extern const Section kMilvusAddress;
 extern const Section kQdrant;
 extern const Section kStores;
+/// Refuses a server that routers could not share. The reader is at the section `node`.
+void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
 
 // catalog.cc
 extern const Section kCatalog;

@@ -177,12 +177,10 @@ constexpr Key kClassificationApiKeys[] = {
 constexpr Section kClassificationApi{kClassificationApiKeys};
 
 // Gives a notice for a store that is not in memory.
-template <class Service>
 void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
   if (backend.empty() || backend == "memory") return;
   reader.does_without(node.line,
-                      fmt::format("{} is not supported: {} are kept in memory", backend,
-                                  std::is_same_v<Service, ResponseApi> ? "responses" : "records"));
+                      fmt::format("{} is not supported: records are kept in memory", backend));
 }
 
 constexpr Choice kBudgetBy[] = {
@@ -237,14 +235,35 @@ constexpr Key kClientApisKeys[] = {
 constexpr Key kResponseApiKeys[] = {
     boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
     string(FIELD(ResponseApi, store_backend),
-           "Store of the responses. Only `memory` (default) is built.")
-        .then<note_store<ResponseApi>>(),
+           "Store of the responses: `memory` (default), or `redis`, by which routers share them."),
     count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
-    count(FIELD(ResponseApi, max_responses), "Responses to keep."),
-    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`.")
-        .not_built("responses are kept in memory"),
+    count(FIELD(ResponseApi, max_responses),
+          "Responses that a router keeps in memory. Redis keeps all until they expire."),
+    object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`."),
 };
-constexpr Section kResponseApi{kResponseApiKeys};
+
+void check_response_store(Reader& reader, const yaml::Node& node, ResponseApi& api) {
+  const yaml::Node* const backend = node.find("store_backend");
+  const yaml::Node* const redis = node.find("redis");
+  if (api.is_shared()) {
+    reader.at_key("redis", [&] { check_redis(reader, *redis, api.redis); });
+  } else if (!api.store_backend.empty() && api.store_backend != "memory") {
+    const std::string why = api.store_backend == "redis"
+                                ? "redis has no address"
+                                : fmt::format("{} is not supported", api.store_backend);
+    reader.at_key("store_backend", [&] {
+      reader.does_without(backend->line, why + ": responses are kept in memory");
+    });
+  } else if (redis != nullptr) {
+    reader.at_key("redis", [&] {
+      reader.notice(redis->line,
+                    "has no effect: responses are kept in memory, because store_backend is not "
+                    "redis");
+    });
+  }
+}
+
+constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};
 
 // --- observability ---
 
@@ -322,7 +341,7 @@ constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
     string(FIELD(RouterReplay, store_backend),
            "Store of the records. Only `memory` (default) is built.")
-        .then<note_store<RouterReplay>>(),
+        .then<note_store>(),
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),

@@ -137,7 +137,11 @@ struct ResponseApi {
   std::string store_backend;
   uint32_t ttl_seconds = 0;
   uint32_t max_responses = 0;
-  Redis redis;
+  Redis redis;  // where routers share responses
+
+  bool is_shared() const {
+    return store_backend == "redis" && (!redis.address.empty() || !redis.host.empty());
+  }
 };
 
 struct Observability {

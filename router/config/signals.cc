@@ -401,6 +401,22 @@ constexpr Choice kJailbreakMethods[] = {{"classifier", JailbreakSignal::Method::
                                         {"contrastive", JailbreakSignal::Method::kContrastive},
                                         {"hybrid", JailbreakSignal::Method::kHybrid}};
 
+using OnUnsupportedLanguage = JailbreakSignal::OnUnsupportedLanguage;
+
+constexpr Choice kOnUnsupportedLanguage[] = {{"match", OnUnsupportedLanguage::kMatch},
+                                             {"no_match", OnUnsupportedLanguage::kNoMatch}};
+
+void check_jailbreak(Reader& reader, const yaml::Node& node, JailbreakSignal& out) {
+  if (out.method != JailbreakSignal::Method::kContrastive ||
+      out.on_unsupported_language != OnUnsupportedLanguage::kMatch)
+    return;
+  reader.at_key("on_unsupported_language", [&] {
+    reader.error(node.find("on_unsupported_language")->line,
+                 "match needs a classifier, and the method contrastive has none; use the method "
+                 "classifier or hybrid, or remove this key");
+  });
+}
+
 constexpr Key kJailbreakKeys[] = {
     signal_name<JailbreakSignal>(),
     signal_description<JailbreakSignal>(),
@@ -409,10 +425,13 @@ constexpr Key kJailbreakKeys[] = {
     share(FIELD(JailbreakSignal, threshold),
           "Least score that matches. 0: the threshold of prompt_guard."),
     boolean(FIELD(JailbreakSignal, include_history), "Examine earlier turns, too."),
+    choice(FIELD(JailbreakSignal, on_unsupported_language), kOnUnsupportedLanguage,
+           "Sets the result for a text in a language that the classifier does not support, if it "
+           "finds no attempt: a match, or only a report (`no_match`, the default)."),
     texts(FIELD(JailbreakSignal, jailbreak_patterns), "Examples of attempts."),
     texts(FIELD(JailbreakSignal, benign_patterns), "Examples that only resemble attempts."),
 };
-constexpr Section kJailbreak{kJailbreakKeys};
+constexpr Section kJailbreak{kJailbreakKeys, checked<check_jailbreak>};
 
 constexpr Key kPiiKeys[] = {
     signal_name<PiiSignal>(),

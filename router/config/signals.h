@@ -155,11 +155,13 @@ struct RoleBinding {
 
 struct JailbreakSignal {
   enum class Method { kClassifier, kContrastive, kHybrid };
+  enum class OnUnsupportedLanguage : uint8_t { kNoMatch, kMatch };
   std::string name;
   std::string description;
   Method method = Method::kClassifier;
   double threshold = 0;  // 0: the threshold of prompt_guard
   bool include_history = false;
+  OnUnsupportedLanguage on_unsupported_language = OnUnsupportedLanguage::kNoMatch;
   std::vector<std::string> jailbreak_patterns;
   std::vector<std::string> benign_patterns;
 };

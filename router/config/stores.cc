@@ -419,23 +419,14 @@ constexpr Key kSharedCountsKeys[] = {
 };
 
 void check_shared_counts(Reader& reader, const yaml::Node& node, SharedCounts& counts) {
-  const Redis& redis = counts.redis;
-  const yaml::Node* const found = node.find("redis");
-  const uint32_t line = found == nullptr ? node.line : found->line;
+  const yaml::Node* const redis = node.find("redis");
   reader.at_key("redis", [&] {
     if (!counts.is_used()) {
-      reader.error(line,
+      reader.error(redis == nullptr ? node.line : redis->line,
                    "expected an address or a host; without the section, each router "
                    "counts for itself");
     }
-    if (redis.cluster_mode) {
-      reader.at_key("cluster_mode", [&] {
-        reader.error(line, "expected false, because a cluster is not supported; use one server");
-      });
-    }
-    if (redis.address.empty()) return;
-    if (const auto address = parse_endpoint(redis.address, false); !address)
-      reader.at_key("address", [&] { reader.error(line, address.error().message); });
+    if (redis != nullptr) check_redis(reader, *redis, counts.redis);
   });
 }
 
@@ -462,6 +453,27 @@ constinit const Section kPostgres{kPostgresKeys};
 constinit const Section kQdrant{kQdrantKeys};
 constinit const Section kMilvusAddress{kMilvusAddressKeys};
 constinit const Section kStores{kStoresKeys};
+
+void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
+  if (redis.cluster_mode) {
+    reader.at_key("cluster_mode", [&] {
+      reader.error(node.find("cluster_mode")->line,
+                   "expected false, because a cluster is not supported; use one server");
+    });
+  }
+  if (redis.address.empty()) return;
+  reader.at_key("address", [&] {
+    const uint32_t line = node.find("address")->line;
+    if (redis.address.find_first_of("/@") != std::string::npos) {
+      // Its value may have a password.
+      reader.error(line,
+                   "expected host:port, found a URL; the login and the database have keys of "
+                   "their own: username, password and db");
+    } else if (const auto address = parse_endpoint(redis.address, false); !address) {
+      reader.error(line, address.error().message);
+    }
+  });
+}
 
 bool keeps_answers(const ResponseCacheStore& store) {
   return store.enabled && keeps_in(store.backend_type);

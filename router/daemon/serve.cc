@@ -43,6 +43,7 @@
 #include "router/kubernetes/controller.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/shared_responses/redis_responses.h"
 #include "router/spending/prices.h"
 
 namespace signalbox::daemon {
@@ -125,6 +126,7 @@ struct Daemon::Impl {
   access::GateShared gates{metrics, failures, audit};
   mutable tokens::KeySources token_keys;
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
+  std::unique_ptr<shared_responses::Sharing> shared_responses;  // null: routers share none
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
   const dialects::ResponsesDialect responses_dialect{responses};
@@ -138,6 +140,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
+                             responses,
                              [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -204,7 +207,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   const config::ResponseApi& response_api = state->config().response_api;
   if (response_api.enabled) {
     responses.set_limits(gateway::limits_of(response_api));
-    add(gateway::response_routes(responses, state->config()));
+    add(gateway::response_routes(responses, state->config(), *storage));
   }
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
@@ -426,6 +429,8 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
   SIGNALBOX_TRY_VOID(share_counts(config));
+  SIGNALBOX_TRY(shared_responses, shared_responses::open(config.response_api, responses));
+  responses.share(shared_responses.get());
   server = std::make_unique<http::Server>(config.http, error_body());
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
@@ -467,6 +472,8 @@ Daemon::~Daemon() {
   impl_->reloader.reset();  // it may be building a state, which uses the pools below
   impl_->classification.reset();
   impl_->storage.reset();
+  impl_->responses.share(nullptr);
+  impl_->shared_responses.reset();  // it may wake replies on the server's loops
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(config::Config config, models::OpenModels open,
@@ -503,7 +510,10 @@ bool Daemon::drain() {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       until - std::chrono::steady_clock::now());
   impl_->shadows.drain(std::max(left, std::chrono::milliseconds(0)));
-  return (!envoy.valid() || envoy.get()) && drained;
+  const bool envoy_drained = !envoy.valid() || envoy.get();
+  // Last, because each reply may add a response.
+  if (impl_->shared_responses) impl_->shared_responses->drain(until);
+  return drained && envoy_drained;
 }
 
 }  // namespace signalbox::daemon

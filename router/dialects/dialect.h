@@ -3,9 +3,12 @@
 // only form that decisions, plugins, masking and metrics know. The reply is translated back. Pure
 // translation: no socket, no clock.
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -36,14 +39,23 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
+  /// True if publish() has something to give.
+  virtual bool has_unpublished() const { return false; }
+  /// Call it before the client gets what whole(), push() or finish() returned: what other routers
+  /// must know by then is given to them. Returns how long to wait for `done`, which is called on
+  /// any thread when they can know it; nullopt if there is nothing to wait for.
+  virtual std::optional<std::chrono::milliseconds> publish(std::function<void()> /*done*/) {
+    return std::nullopt;
+  }
 };
 
 /// The identity and time of a request, which a dialect needs but cannot create itself.
 struct RequestContext {
-  std::string_view id;     // of the request, printable ASCII; a client may have chosen it
-  std::string_view token;  // unguessable letters and digits, unique for each request
-  std::string_view owner;  // owner of stored state; no other owner can access it
-  int64_t now = 0;         // seconds since 1970
+  std::string_view id;        // of the request, printable ASCII; a client may have chosen it
+  std::string_view token;     // unguessable letters and digits, unique for each request
+  std::string_view owner;     // owner of stored state; no other owner can access it
+  int64_t now = 0;            // seconds since 1970
+  std::stop_token stop = {};  // requested when nobody waits for the answer any more
 };
 
 /// A request and its reading as a chat completion. A server of the client's own API gets the
@@ -66,6 +78,8 @@ class Dialect {
   /// Errors: kInvalid with the path of a member that is malformed ("tools[1].type: ..."). A member
   /// without an equivalent in a chat completion is one of the losses. Nothing is dropped silently.
   virtual Result<Incoming> read(std::string body, const RequestContext& context) const = 0;
+  /// True if read() may wait for a server, so that it must not run on an event loop.
+  virtual bool reads_slowly() const { return false; }
   /// The body for the server, from the chat completion request with its edits.
   virtual Result<std::string> outgoing(std::string chat) const { return chat; }
   /// The path at the server.

@@ -176,7 +176,7 @@ Result<void> MessagesContent::add_result_part(const Value& part, const std::stri
     // Collects the blocks as if they stood outside the result, and takes their texts.
     ChatMessages outer = std::exchange(messages_, ChatMessages());
     messages_.begin("user");
-    const Result<void> added =
+    Result<void> added =
         type == "document" ? add_document(part, path, "user") : add_search_result(part, path);
     for (std::string& text : messages_.take_texts(images_)) texts.push_back(std::move(text));
     messages_ = std::move(outer);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,12 +42,14 @@ struct ParsedResponses {
   std::vector<std::pair<std::string, std::string>> repeated;
 };
 
-/// Stored state that a request refers to. Both return nullopt if there is none.
+/// Stored state that a request refers to. Both return nullopt if there is none. Errors: kUpstream
+/// if only a shared store can have it and does not respond.
 struct Earlier {
+  using Found = Result<std::optional<std::string>>;
   /// The conversation up to the response with that id, as elements of an array of messages.
-  std::function<std::optional<std::string>(std::string_view id)> conversation;
+  std::function<Found(std::string_view id)> conversation;
   /// An item of an earlier request or response, as JSON.
-  std::function<std::optional<std::string>(std::string_view id)> item;
+  std::function<Found(std::string_view id)> item;
 };
 
 /// Reads a request of the Responses API as a chat completion request. `custom` tools become
@@ -68,14 +71,16 @@ class ResponsesDialect final : public Dialect {
   explicit ResponsesDialect(ResponseStore& store) : store_(store) {}
 
   Result<Incoming> read(std::string body, const RequestContext& context) const override;
+  bool reads_slowly() const override { return store_.is_shared(); }
   std::string refusal(int status, std::string_view body) const override;
 
  private:
   ResponseStore& store_;
 };
 
-/// Returns the item with that id from a stored response or its input, as JSON.
-std::optional<std::string> find_item(const StoredResponse& stored, std::string_view id);
+/// Returns the items with these ids from a stored response and its input, as JSON by id.
+std::map<std::string, std::string, std::less<>> find_items(const StoredResponse& stored,
+                                                           const std::set<std::string_view>& ids);
 /// The id of the response that belongs to an item of ours; "" for any other id.
 std::string response_of_item(std::string_view item);
 

@@ -171,7 +171,15 @@ void ResponsesInput::flush_media() {
 
 Result<void> ResponsesInput::add_reference(const Value& item, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view id, text_member(item, "id", path));
-  const std::optional<std::string> found = resolving_ ? std::nullopt : earlier_.item(id);
+  std::optional<std::string> found;
+  if (!resolving_) {
+    Earlier::Found stored = earlier_.item(id);
+    if (!stored) {
+      losses_.refuse(fail_in(path + ".id", std::move(stored).error()).value());
+      return {};
+    }
+    found = *std::move(stored);
+  }
   if (!found) {
     losses_.refuse(
         wrong(path + ".id", "there is no stored item {}", json::quote_briefly(id)).value());

@@ -21,21 +21,22 @@ std::string response_of_item(std::string_view item) {
   return token.empty() ? std::string() : fmt::format("resp_{}", token);
 }
 
-std::optional<std::string> find_item(const StoredResponse& stored, std::string_view id) {
-  const auto search = [id](const json::Value& items) -> std::optional<std::string> {
+std::map<std::string, std::string, std::less<>> find_items(const StoredResponse& stored,
+                                                           const std::set<std::string_view>& ids) {
+  std::map<std::string, std::string, std::less<>> out;
+  const auto search = [&](const json::Value& items) {
     for (const json::Value& item : items.items()) {
-      const auto found = item.find("id");
-      if (found && found->is_string() && found->text() == id) return std::string(item.raw());
+      const auto id = item.find("id");
+      if (!id || !id->is_string() || !ids.contains(id->text())) continue;
+      out.try_emplace(std::string(id->text()), item.raw());
     }
-    return std::nullopt;
   };
   const auto response = json::Document::parse(stored.response);
-  const auto output = response ? response->root().find("output") : std::nullopt;
-  if (output) {
-    if (auto item = search(*output)) return item;
-  }
+  if (const auto output = response ? response->root().find("output") : std::nullopt)
+    search(*output);
   const auto input = json::Document::parse(fmt::format("[{}]", stored.input));
-  return input ? search(input->root()) : std::nullopt;
+  if (input) search(input->root());
+  return out;
 }
 
 Result<std::string> list_input_items(const StoredResponse& stored, std::string_view query) {

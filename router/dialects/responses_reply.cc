@@ -99,8 +99,14 @@ class ResponsesReplies final : public ChatStream {
   Result<std::string> whole(std::string body) override;
   std::string refusal(int, std::string_view body) const override { return std::string(body); }
   std::string broken(std::string_view error_body) override;
+  bool has_unpublished() const override { return stored_ && store_->is_shared(); }
+  std::optional<std::chrono::milliseconds> publish(std::function<void()> done) override {
+    if (!stored_) return std::nullopt;
+    return store_->publish(id(), std::exchange(stored_, nullptr), now_, std::move(done));
+  }
 
  private:
+  std::string id() const { return fmt::format("resp_{}", token_); }
   Result<void> chunk(const ChatPiece& piece, std::string& out) override;
   Result<void> end(std::string& out) override;
 
@@ -129,6 +135,7 @@ class ResponsesReplies final : public ChatStream {
   ResponseStore* const store_;
 
   bool started_ = false;
+  ResponsePointer stored_;  // not published yet
   int64_t sequence_ = 0;
   std::string model_;
   Item item_;
@@ -337,7 +344,7 @@ void ResponsesReplies::store_response(const std::string& response) {
   StoredResponse stored{owner_, response, std::move(request_.input), std::move(request_.messages)};
   const std::string output = output_messages_.take();
   if (!output.empty()) stored.messages.append(stored.messages.empty() ? "" : ",").append(output);
-  store_->put(fmt::format("resp_{}", token_), std::move(stored), now_);
+  stored_ = store_->put(id(), std::move(stored), now_);
 }
 
 Result<void> ResponsesReplies::end(std::string& out) {
@@ -381,30 +388,6 @@ std::unique_ptr<ReplyTranslator> responses_replies(ParsedResponses request,
                                                    const RequestContext& context,
                                                    ResponseStore* store) {
   return std::make_unique<ResponsesReplies>(std::move(request), context, store);
-}
-
-Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
-  const Earlier earlier{[&](std::string_view id) -> std::optional<std::string> {
-                          const auto found = store_.get(id, context.owner, context.now);
-                          return found ? std::optional(found->messages) : std::nullopt;
-                        },
-                        [&](std::string_view id) -> std::optional<std::string> {
-                          const auto found =
-                              store_.get(response_of_item(id), context.owner, context.now);
-                          return found ? find_item(*found, id) : std::nullopt;
-                        }};
-  SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
-  SIGNALBOX_TRY(ParsedResponses request, read_responses(source.root(), context.token, earlier));
-  Incoming out;
-  out.chat = std::move(request.chat);
-  out.losses = std::move(request.losses);
-  out.source = std::move(source);
-  out.replies = responses_replies(std::move(request), context, &store_);
-  return out;
-}
-
-std::string ResponsesDialect::refusal(int, std::string_view body) const {
-  return std::string(body);
 }
 
 }  // namespace signalbox::dialects

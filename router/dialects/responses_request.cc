@@ -302,13 +302,15 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
   SIGNALBOX_TRY(out.store, flag(root, "store", true));
   SIGNALBOX_TRY(const std::string_view previous, optional_text(root, "previous_response_id", ""));
   if (!previous.empty()) {
-    std::optional<std::string> found = earlier_.conversation(previous);
+    Earlier::Found found = earlier_.conversation(previous);
     if (!found) {
+      losses_.refuse(fail_in("previous_response_id", std::move(found).error()).value());
+    } else if (!*found) {
       losses_.refuse(
           wrong("previous_response_id", "there is no response {}", json::quote_briefly(previous))
               .value());
     }
-    out.messages = std::move(found).value_or("");
+    if (found) out.messages = std::move(*found).value_or("");
   }
   const auto input = root.find("input");
   if (!input) return wrong("input", "missing");

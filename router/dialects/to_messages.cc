@@ -204,7 +204,7 @@ Result<void> Writer::add_result(const Value& message, const std::string& path) {
   std::vector<std::string> saved_blocks;
   saved_blocks.swap(blocks_);
   const auto content = message.find("content");
-  const Result<void> added = content ? add_content(*content, path + ".content") : Result<void>{};
+  Result<void> added = content ? add_content(*content, path + ".content") : Result<void>{};
   saved_blocks.swap(blocks_);
   if (!added) return added;
   json::Writer block;

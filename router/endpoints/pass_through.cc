@@ -87,11 +87,7 @@ Result<const config::Model*> named_model(const config::Config& config, const End
 http::Task<bool> refuse(RequestScope& scope, const config::Model* model,
                         limits::Requester& requester) {
   if (config::refuses_stranger(scope.config(), requester.user, requester.groups)) {
-    scope.record.refuse_nameless();
-    http::Headers fields = gateway::undecided_headers(scope);
-    const std::string why = config::stranger_message(scope.config());
-    co_await http::send_refusal(scope.exchange.reply, std::move(fields), 403, why,
-                                http::kMissingIdentity, scope.api.error_shape());
+    co_await gateway::send_nameless(scope);
     co_return true;
   }
   if (const auto why =

@@ -74,6 +74,8 @@ class ClientApi {
 
   std::string_view path() const { return path_; }
   const dialects::Dialect* dialect() const { return dialect_; }
+  /// True if reading a request may wait for a server.
+  bool reads_slowly() const { return dialect_ != nullptr && dialect_->reads_slowly(); }
   /// The API as servers may have it, too; nullopt if they have only chat completions.
   std::optional<request::Api> native() const { return native_; }
   /// How errors are written; null for OpenAI's shape.

@@ -215,8 +215,8 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
 
 void Observer::note_refusal(const observe::Account& account, const http::Request& request) const {
   constexpr std::string_view kRefusals[] = {
-      "forbidden",         "missing_identity", "budget_exceeded", "rate_limited",
-      "pii_policy_denied", "jailbreak_block",  "response_blocked"};
+      "forbidden",         "missing_identity", "budget_exceeded",      "rate_limited",
+      "pii_policy_denied", "jailbreak_block",  "unsupported_language", "response_blocked"};
   if (audit_ == nullptr || !audit_->is_open() ||
       std::ranges::find(kRefusals, account.error) == std::end(kRefusals))
     return;

@@ -8,6 +8,8 @@
 
 #include "base/ascii.h"
 #include "base/json.h"
+#include "router/config/access.h"
+#include "router/gateway/translated_reply.h"
 #include "router/plugins/fast_response/fast_response.h"
 
 namespace signalbox::gateway {
@@ -162,6 +164,14 @@ http::Task<> send_over_budget(const RequestScope& scope, const spending::Finding
                               kOverBudget, scope.api.error_shape());
 }
 
+http::Task<> send_nameless(const RequestScope& scope) {
+  scope.record.refuse_nameless();
+  http::Headers fields = undecided_headers(scope);
+  const std::string why = config::stranger_message(scope.config());
+  co_await http::send_refusal(scope.exchange.reply, std::move(fields), kBlockedStatus, why,
+                              http::kMissingIdentity, scope.api.error_shape());
+}
+
 http::Task<> send_forbidden(const RequestScope& scope, std::string_view message) {
   scope.record.forbidden();
   http::Headers fields = undecided_headers(scope);
@@ -189,6 +199,7 @@ http::Task<> send_planned(const RequestScope& scope, const ParsedRequest& reques
     co_await http::send_error(reply, std::move(fields), body.error(), scope.api.error_shape());
     co_return;
   }
+  if (request.replies && request.replies->has_unpublished()) co_await publish(*request.replies);
   const bool stream = request.chat.stream;
   fields.add("Content-Type", stream ? "text/event-stream" : "application/json");
   if (stream) fields.add("Cache-Control", "no-cache");

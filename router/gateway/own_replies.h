@@ -46,6 +46,9 @@ http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& 
 /// Answers 429 with the time at which the budget is renewed.
 http::Task<> send_over_budget(const RequestScope& scope, const spending::Finding& finding);
 
+/// Answers 403: the configuration requires an identity, and the request has none.
+http::Task<> send_nameless(const RequestScope& scope);
+
 /// Answers 403: the client's key may not do this.
 http::Task<> send_forbidden(const RequestScope& scope, std::string_view message);
 

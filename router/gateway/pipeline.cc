@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/config/access.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/loop.h"
 #include "router/gateway/metered_reply.h"
@@ -29,6 +30,13 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     co_await send_unsupported_encoding(scope, *encoding);
     co_return;
   }
+  limits::Requester requester = requester_of(scope.config().authz.identity, scope.headers());
+  // Nothing is loaded from a server for a request that is refused anyway.
+  const bool is_admitted_first = api_.reads_slowly();
+  if (is_admitted_first) {
+    const bool is_refused = co_await refuse_unread(scope, requester);
+    if (is_refused) co_return;
+  }
   Contexts::Held held;
   const Result<ParsedRequest> request = co_await read_request(scope, held);
   if (!request) {
@@ -48,17 +56,9 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     co_await send_forbidden(scope, *why);
     co_return;
   }
-  limits::Requester requester = requester_of(scope.config().authz.identity, scope.headers());
-  const std::optional<spending::Finding> budget = admit_to_spend(scope, requester);
-  if (budget && budget->action == spending::Finding::Action::kRefuse) {
-    co_await send_over_budget(scope, *budget);
-    co_return;
-  }
-  scope.cheapest = budget && budget->action == spending::Finding::Action::kCheaper;
-  if (const auto limited = admit(scope, requester)) {
-    const http::Headers headers = undecided_headers(scope);
-    co_await send_limited(scope, *limited, headers);
-    co_return;
+  if (!is_admitted_first) {
+    const bool is_over_limit = co_await refuse_over_limit(scope, requester);
+    if (is_over_limit) co_return;
   }
 
   // --- understand ---
@@ -97,6 +97,31 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     record.ended();
     if (journey.evaluation) co_await shadows.plan(scope, *request, *journey.evaluation, current);
   }
+}
+
+// This and the next return true if they have answered the client. They need no body.
+http::Task<bool> Pipeline::refuse_unread(RequestScope& scope, const limits::Requester& requester) {
+  if (config::refuses_stranger(scope.config(), requester.user, requester.groups)) {
+    co_await send_nameless(scope);
+    co_return true;
+  }
+  const bool is_over_limit = co_await refuse_over_limit(scope, requester);
+  co_return is_over_limit;
+}
+
+http::Task<bool> Pipeline::refuse_over_limit(RequestScope& scope,
+                                             const limits::Requester& requester) {
+  const std::optional<spending::Finding> budget = admit_to_spend(scope, requester);
+  if (budget && budget->action == spending::Finding::Action::kRefuse) {
+    co_await send_over_budget(scope, *budget);
+    co_return true;
+  }
+  scope.cheapest = budget && budget->action == spending::Finding::Action::kCheaper;
+  const auto limited = admit(scope, requester);
+  if (!limited) co_return false;
+  const http::Headers headers = undecided_headers(scope);
+  co_await send_limited(scope, *limited, headers);
+  co_return true;
 }
 
 // Returns the plan to follow instead if nothing is answered.

@@ -11,6 +11,9 @@
 //   send         Plan -> server's reply         send.h, loop.h for several models
 //   relay        reply -> client                reply_filters.h, relay.h
 //   record       metrics, trace, log, replay    request_record.h
+//
+// If reading may load stored state from a server, the checks of `admit` that need no body come
+// first.
 
 #include <optional>
 #include <string_view>
@@ -43,6 +46,9 @@ class Pipeline {
     Attempts attempts = {};
   };
 
+  static http::Task<bool> refuse_unread(RequestScope& scope, const limits::Requester& requester);
+  static http::Task<bool> refuse_over_limit(RequestScope& scope,
+                                            const limits::Requester& requester);
   http::Task<std::optional<routing::Plan>> answer_by_plan(Journey& journey,
                                                           const routing::Plan& plan) const;
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,

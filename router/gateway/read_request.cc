@@ -25,7 +25,7 @@ bool is_spoken(request::Api api, const config::Providers& providers) {
                      [api](const auto& model) { return plugins::speaks(model, api); });
 }
 
-Result<ParsedRequest> parse(const RequestScope& scope) {
+Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
   http::Request& request = scope.exchange.request;
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (dialect == nullptr) {
@@ -35,8 +35,9 @@ Result<ParsedRequest> parse(const RequestScope& scope) {
   const std::string owner = access::owner_of(request.headers, scope.config());
   const std::string token = access::new_token();
   SIGNALBOX_TRY(dialects::Incoming incoming,
-                dialect->read(std::move(request.body), {scope.record.id(), token, owner,
-                                                        static_cast<int64_t>(std::time(nullptr))}));
+                dialect->read(std::move(request.body),
+                              {scope.record.id(), token, owner,
+                               static_cast<int64_t>(std::time(nullptr)), std::move(stop)}));
   SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
   chat.attach(incoming.losses.contents());
   chat.reasoning = incoming.reasoning;
@@ -44,6 +45,28 @@ Result<ParsedRequest> parse(const RequestScope& scope) {
   if (api && incoming.source && is_spoken(*api, scope.config().providers))
     chat.native.emplace(request::NativeRequest{*api, *std::move(incoming.source)});
   return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
+}
+
+http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scope, size_t bytes,
+                                std::function<void()> work, std::stop_source& given_up) {
+  http::Interrupt& interrupt = scope.exchange.interrupt;
+  const http::Share share = scope.share(bytes, kLongToRead);
+  const bool ran = co_await http::run_within(pool, interrupt, given_up, std::move(work), share);
+  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
+  if (!ran) co_return fail(Code::kOverloaded, "too many large requests are waiting to be read");
+  co_return Result<void>();
+}
+
+http::Task<Result<void>> run_reading(const RequestScope& scope, std::function<void()> read,
+                                     std::stop_source& given_up) {
+  const size_t bytes = scope.exchange.request.body.size();
+  if (scope.api.reads_slowly()) {
+    Result<void> ran =
+        co_await run_on(scope.context.storage, scope, bytes, std::move(read), given_up);
+    co_return ran;
+  }
+  Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  co_return ran;
 }
 
 }  // namespace
@@ -60,21 +83,17 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
     work();
     co_return Result<void>();
   }
-  http::Interrupt& interrupt = scope.exchange.interrupt;
   std::stop_source given_up;  // work that has begun is not worth interrupting
-  const http::Share share = scope.share(bytes, kLongToRead);
-  const bool ran =
-      co_await http::run_within(scope.context.reading, interrupt, given_up, std::move(work), share);
-  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
-  if (!ran) co_return fail(Code::kOverloaded, "too many large requests are waiting to be read");
-  co_return Result<void>();
+  Result<void> ran =
+      co_await run_on(scope.context.reading, scope, bytes, std::move(work), given_up);
+  co_return ran;
 }
 
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
   Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
-  std::function<void()> read = [&] { parsed = parse(scope); };
-  const size_t bytes = scope.exchange.request.body.size();
-  const Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  std::stop_source given_up;
+  std::function<void()> read = [&] { parsed = parse(scope, given_up.get_token()); };
+  const Result<void> ran = co_await run_reading(scope, std::move(read), given_up);
   if (!ran) co_return tl::unexpected<Error>(ran.error());
   if (!parsed || !contexts::has_refs(parsed->chat.document)) co_return parsed;
   const dialects::Dialect* const dialect = scope.api.dialect();

@@ -90,6 +90,8 @@ void RequestRecord::set_error() {
     account_.error = "jailbreak_block";
   } else if (account_.pii) {
     account_.error = "pii_policy_denied";
+  } else if (account_.language_refused) {
+    account_.error = "unsupported_language";
   } else if (account_.status >= 400 && account_.sent != account_.began) {
     account_.error = account_.status >= 500 ? "upstream_5xx" : "upstream_4xx";
   } else if (account_.status >= 400) {
@@ -127,6 +129,7 @@ void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded d
   account_.detail = why;
   if (degraded == Degraded::kNo && evaluation.rests_on_missing())
     account_.degraded = Degraded::kModelMissing;
+  account_.unsupported_language = evaluation.unsupported_language();
   auto effort = evaluation.timings();
   for (const auto& run : effort.signals)
     account_.signals.push_back({std::string(run.type), run.began, run.ended, run.failed});
@@ -166,6 +169,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.compression_saved = plan.context.saved();
   account_.response_path = routing::path_name(plan.path);
   account_.jailbreak = plan.guarded.jailbreak;
+  account_.language_refused = !plan.guarded.unsupported_language.empty();
   account_.pii = plan.guarded.pii;
   account_.pii_types = plan.guarded.pii_types;
   if (plan.guarded.missing_identity) refuse_nameless();

@@ -3,6 +3,7 @@
 #include "router/gateway/responses.h"
 
 #include <ctime>
+#include <stop_token>
 
 #include "base/json_writer.h"
 #include "router/access/owner.h"
@@ -21,11 +22,26 @@ int64_t now() {
 
 class Stored {
  public:
-  Stored(dialects::ResponseStore& store, const config::Config& config, bool removes)
-      : store_(store), config_(config), removes_(removes) {}
+  Stored(dialects::ResponseStore& store, const config::Config& config, http::ThreadPool& storage,
+         bool removes)
+      : store_(store), config_(config), storage_(storage), removes_(removes) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    const Result<std::string> body = answer(exchange.request);
+    Result<std::string> body = fail(Code::kOverloaded, "too many requests wait for responses");
+    std::function<void()> work = [&] { body = answer(exchange.request); };
+    if (store_.is_shared()) {
+      http::Interrupt& interrupt = exchange.interrupt;
+      std::stop_source given_up;  // work that has begun is not worth interrupting
+      const http::Share share{access::client_of(exchange.request, config_)};
+      co_await http::run_within(storage_, interrupt, given_up, std::move(work), share);
+      if (interrupt.raised()) body = tl::unexpected(interrupt.error());
+    } else {
+      work();
+    }
+    if (!body && body.error().code == Code::kCancelled) {
+      exchange.reply.abandon();
+      co_return;
+    }
     http::Headers fields;
     if (!body && body.error().code == Code::kNotFound) {
       fields.add("Content-Type", "application/json");
@@ -47,14 +63,16 @@ class Stored {
     const bool items = !removes_ && id.ends_with(kItems);
     if (items) id.remove_suffix(kItems.size());
     const std::string owner = access::owner_of(request.headers, config_);
-    const auto stored = store_.get(id, owner, now());
-    if (!stored || (removes_ && !store_.remove(id, owner, now())))
-      return fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
+    const auto none = fail(Code::kNotFound, "there is no response {}", json::quote_briefly(id));
     if (removes_) {
+      SIGNALBOX_TRY(const bool removed, store_.withdraw(id, owner, now()));
+      if (!removed) return none;
       json::Writer out;
       out.begin_object().member("id", id).member("object", "response.deleted");
       return out.member("deleted", true).end_object().take();
     }
+    SIGNALBOX_TRY(const auto stored, store_.find(id, owner, now()));
+    if (stored == nullptr) return none;
     if (items) return dialects::list_input_items(*stored, request.query());
     if (request.query().find("stream=true") != std::string_view::npos)
       return fail(Code::kInvalid, "stream: what is stored is not streamed again");
@@ -63,15 +81,16 @@ class Stored {
 
   dialects::ResponseStore& store_;
   const config::Config& config_;
+  http::ThreadPool& storage_;
   const bool removes_;
 };
 
 }  // namespace
 
 std::vector<http::Route> response_routes(dialects::ResponseStore& store,
-                                         const config::Config& config) {
-  return {{"GET", std::string(kPrefix), Stored(store, config, false)},
-          {"DELETE", std::string(kPrefix), Stored(store, config, true)}};
+                                         const config::Config& config, http::ThreadPool& storage) {
+  return {{"GET", std::string(kPrefix), Stored(store, config, storage, false)},
+          {"DELETE", std::string(kPrefix), Stored(store, config, storage, true)}};
 }
 
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api) {

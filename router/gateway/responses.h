@@ -6,12 +6,14 @@
 #include "router/config/config.h"
 #include "router/dialects/response_store.h"
 #include "router/http/routes.h"
+#include "router/http/thread_pool.h"
 
 namespace signalbox::gateway {
 
-/// Both arguments outlive the routes. A client sees only its own responses: see owner_of().
+/// The arguments outlive the routes. `storage` waits for responses that routers share. A client
+/// sees only its own responses: see owner_of().
 std::vector<http::Route> response_routes(dialects::ResponseStore& store,
-                                         const config::Config& config);
+                                         const config::Config& config, http::ThreadPool& storage);
 
 /// The limits of the store in a configuration.
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api);

@@ -2,6 +2,8 @@
 
 #include "router/gateway/translated_reply.h"
 
+#include <boost/asio/post.hpp>
+#include <functional>
 #include <utility>
 
 #include "base/ascii.h"
@@ -9,6 +11,20 @@
 #include "router/upstream/whole.h"
 
 namespace signalbox::gateway {
+
+// The call may come from a thread that has no part in this loop, and after the time is over.
+http::Task<> publish(dialects::ReplyTranslator& translator) {
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  const auto timer = std::make_shared<http::Timer>(executor);
+  std::function<void()> done = [timer] {
+    const http::Executor loop = timer->get_executor();
+    http::asio::post(loop, [timer] { timer->expires_at(http::Clock::time_point::min()); });
+  };
+  const auto patience = translator.publish(std::move(done));
+  if (!patience) co_return;
+  timer->expires_after(*patience);
+  co_await timer->async_wait(http::kAwait);
+}
 
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wrap(
     std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
@@ -50,6 +66,7 @@ http::Task<Result<void>> TranslatedReply::read_whole() {
     Result<std::string> whole = translator_.whole(std::move(body));
     if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());
     out_ = *std::move(whole);
+    if (translator_.has_unpublished()) co_await publish(translator_);
   } else {
     out_ = translator_.refusal(head_.status, body);
   }
@@ -75,6 +92,8 @@ http::Task<Result<upstream::Piece>> TranslatedReply::next() {
       error_ = std::move(taken).error();
       co_return upstream::Piece{out_, false};
     }
+    // The events that end a response may come before the end of the stream.
+    if (translator_.has_unpublished()) co_await publish(translator_);
     if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
   }
 }

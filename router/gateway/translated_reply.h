@@ -6,9 +6,14 @@
 #include <string>
 
 #include "router/dialects/dialect.h"
+#include "router/http/io.h"
 #include "router/upstream/backend.h"
 
 namespace signalbox::gateway {
+
+/// Publishes what was translated last, and waits until other routers can know it, but no longer
+/// than the translator's patience. Not needed unless the translator has something unpublished.
+http::Task<> publish(dialects::ReplyTranslator& translator);
 
 /// A stream of events is translated as it comes. Any other body is read whole first, up to
 /// kBodyBytesMax, so that a body that cannot be translated ends in an error status.

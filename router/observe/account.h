@@ -125,6 +125,9 @@ struct Account {
   TimePoint rules_began, rules_ended;    // of the last evaluation
   bool decided = false;  // the rules were evaluated, because the client named no model
   Degraded degraded = Degraded::kNo;
+  /// The language of a text that a guard does not support (static); "": there was none.
+  std::string_view unsupported_language;
+  bool language_refused = false;  // the request was refused for that reason
 
   // The plan.
   std::string model;  // the model that replies; "": none

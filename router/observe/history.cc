@@ -56,8 +56,9 @@ bool is_one_of(std::string_view reason, std::initializer_list<std::string_view> 
 
 /// True for an error that a rule of the configuration wanted.
 bool is_refusal(std::string_view reason) {
-  return is_one_of(reason, {"pii_policy_denied", "jailbreak_block", "response_blocked",
-                            "missing_identity", "forbidden", "budget_exceeded", "rate_limited"});
+  return is_one_of(
+      reason, {"pii_policy_denied", "jailbreak_block", "unsupported_language", "response_blocked",
+               "missing_identity", "forbidden", "budget_exceeded", "rate_limited"});
 }
 
 /// True for an error that the client caused. Neither the router nor a server has failed.

@@ -185,6 +185,8 @@ void Meters::record(const Account& account) const {
   if (account.pii && account.pii_types.empty())
     metrics_.pii_violations.with({model.name, std::string(kUnknown)}).add();
   if (!account.jailbreak.empty()) metrics_.jailbreaks.with({account.jailbreak}).add();
+  if (!account.unsupported_language.empty())
+    metrics_.unsupported_languages.with({std::string(account.unsupported_language)}).add();
   if (account.understood > account.began) record_understanding(account);
   if (!account.rag.empty()) metrics_.rag.with({std::string(account.rag)}).add();
   if (!account.compression.empty()) {

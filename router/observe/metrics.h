@@ -47,7 +47,7 @@ class Metrics {
   Family<Histogram> decision_latency;
   Family<Counter> decision_matches;
   Family<Histogram> decision_confidence;
-  Family<Counter> pii_violations, jailbreaks;
+  Family<Counter> pii_violations, jailbreaks, unsupported_languages;
   // The plugin context_compression.
   Family<Counter> compressions, compression_saved;
   Family<Counter> rag;  // the plugin rag
@@ -71,6 +71,9 @@ class Metrics {
   // Counts that several routers share; without series unless they do.
   Family<Gauge> shared_counts_works, shared_counts_unreported, shared_counts_routers;
   Family<Counter> shared_counts_exchanges;
+  // Stored responses that several routers share; without series unless they do.
+  Family<Gauge> shared_responses_works, shared_responses_waiting;
+  Family<Counter> shared_responses, shared_responses_late;
   // The process.
   Family<Counter> config_updates;
   Family<Gauge> config_version, config_refused;

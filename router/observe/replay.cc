@@ -48,6 +48,7 @@ void write_decision(json::Writer& out, const Account& a) {
   if (a.cache != CacheUse::kNone) out.member("cache", name_of(a.cache));
   if (a.degraded != Degraded::kNo) out.member("degraded", name_of(a.degraded));
   if (!a.jailbreak.empty()) out.member("jailbreak", a.jailbreak);
+  if (!a.unsupported_language.empty()) out.member("unsupported_language", a.unsupported_language);
   if (a.pii) out.key("pii_types").begin_array();
   if (a.pii) {
     for (const std::string& type : a.pii_types) out.string(type);

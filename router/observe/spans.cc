@@ -55,6 +55,8 @@ void add_root(const Account& a, Spans& spans) {
   if (!a.model.empty()) root.attributes.emplace_back("model.name", a.model);
   if (a.degraded != Degraded::kNo)
     root.attributes.emplace_back("routing.degraded", std::string(name_of(a.degraded)));
+  if (!a.unsupported_language.empty())
+    root.attributes.emplace_back("guard.unsupported_language", std::string(a.unsupported_language));
   root.error = a.error;
 }
 

@@ -127,6 +127,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
     add("x-vsr-jailbreak-type", plan.guarded.jailbreak);
     add("x-vsr-jailbreak-confidence", fmt::format("{:.3f}", plan.guarded.jailbreak_confidence));
   }
+  add("x-vsr-unsupported-language", plan.guarded.unsupported_language);
   if (plan.guarded.pii) add("x-vsr-pii-violation", "true");
   if (!plan.guarded.pii_types.empty())
     headers.push_back({"x-vsr-pii-types", header_value(plan.guarded.pii_types)});

@@ -29,15 +29,14 @@ std::string header_value(const std::vector<std::string>& names);
 std::string_view path_name(Plan::Path path);
 
 /// Always: x-vsr-schema-version and x-vsr-response-path (upstream, looper, fast_response or
-/// blocked). If
-/// the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm, -model, -category
-/// and -reasoning ("on" or "off"), and x-vsr-failover-from, the models that failed before. A
-/// request that goes to a server also gets x-vsr-injected-system-prompt, a fast response
-/// x-vsr-fast-response. A blocked request gets the reasons: x-vsr-jailbreak-blocked, -type and
-/// -confidence, x-vsr-pii-violation and -types. If the ranking of tools failed:
-/// x-vsr-tools-fallback ("empty" or "unchanged"). With `debug` also, if tools were selected,
-/// x-vsr-tools-strategy, -confidence and -tokens-saved, and, for each type with a matching signal,
-/// x-vsr-matched-keywords and the like (names of signals, separated by commas).
+/// blocked). If the plan has them: x-vsr-selected-recipe, -decision, -confidence, -algorithm,
+/// -model, -category and -reasoning ("on" or "off"), and x-vsr-failover-from, the models that
+/// failed before. A request that goes to a server also gets x-vsr-injected-system-prompt, a fast
+/// response x-vsr-fast-response. A blocked request gets the reasons: x-vsr-jailbreak-blocked, -type
+/// and -confidence, x-vsr-unsupported-language, x-vsr-pii-violation and -types. If the ranking of
+/// tools failed: x-vsr-tools-fallback ("empty" or "unchanged"). With `debug` also, if tools were
+/// selected, x-vsr-tools-strategy, -confidence and -tokens-saved, and, for each type with a
+/// matching signal, x-vsr-matched-keywords and the like (names of signals, separated by commas).
 std::vector<Header> response_headers(const Plan& plan, bool debug);
 
 /// The headers of a request that got no plan. A request that got a plan and then an error, for

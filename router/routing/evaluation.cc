@@ -312,9 +312,33 @@ struct Evaluation::State {
 
   std::vector<MatchedCondition> matched_conditions() const {
     if (is_bypassed() || leading_decision() == nullptr) return {};
-    return find_matched_conditions(
+    std::vector<MatchedCondition> out = find_matched_conditions(
         program.engine(), static_cast<size_t>(outcome.decision), scratch.values,
         [this](auto type, auto name) { return evidence_of(type, name); });
+    for_each_unsupported_language(
+        [&](std::string_view type, std::string_view name, const signals::Reading& reading) {
+          // A condition may also match because its signal failed.
+          if (!reading.matched) return;
+          for (MatchedCondition& each : out) {
+            if (each.type == type && each.name == name)
+              each.unsupported_language = reading.unsupported_language;
+          }
+        });
+    return out;
+  }
+
+  // Calls visit(type, name, reading) for each signal that found such a language.
+  template <class Visit>
+  void for_each_unsupported_language(const Visit& visit) const {
+    for (size_t g = 0; g < program.groups().size(); ++g) {
+      const Group& group = program.groups()[g];
+      if (!progress[g].done) continue;
+      for (uint32_t i = 0; i < group.size(); ++i) {
+        const signals::Reading& reading = readings[group.first + i];
+        if (!reading.unsupported_language.empty())
+          visit(group.signals->type(), group.signals->name(i), reading);
+      }
+    }
   }
 
   std::vector<std::string_view> evidence_of(std::string_view type, std::string_view name) const {
@@ -423,6 +447,14 @@ plugins::RagOutcome Evaluation::documents_outcome() const {
 
 bool Evaluation::rests_on_missing() const {
   return state_->rests_on_missing();
+}
+
+std::string_view Evaluation::unsupported_language() const {
+  std::string_view out;
+  state_->for_each_unsupported_language([&](auto, auto, const signals::Reading& reading) {
+    if (out.empty()) out = reading.unsupported_language;
+  });
+  return out;
 }
 
 Evaluation::Timings Evaluation::timings() const {

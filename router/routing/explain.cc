@@ -94,6 +94,8 @@ class Explainer {
           if (const auto threshold = type.signals->threshold(i))
             out_.member("threshold", *threshold);
           write_similarity(type, i);
+          if (const auto language = type.readings[i].unsupported_language; !language.empty())
+            out_.member("unsupported_language", language);
           write_evidence(type, i);
           if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
         }
@@ -265,6 +267,10 @@ class Explainer {
       if (!wording.evidence.empty()) out.append(wording.evidence).append(" ");
       out += found;
     }
+    const signals::Reading& reading = type.readings[signal];
+    if (reading.matched && !reading.unsupported_language.empty())
+      out += fmt::format("{}unsupported_language {}, which counts as a match",
+                         out.empty() ? "" : ", ", reading.unsupported_language);
     if (!type.signals->stand_in().empty())
       out += fmt::format("{}by the stand-in {}", out.empty() ? "" : ", ", type.signals->stand_in());
     return out;
@@ -339,6 +345,9 @@ class Explainer {
       unmatched += type.signals->name(i);
       if (!type.signals->wording().score.empty() && !type.moot)
         unmatched += fmt::format(" {}", describe_near_miss(type, i));
+      if (type.computed && !type.readings[i].unsupported_language.empty())
+        unmatched +=
+            fmt::format(" (unsupported_language {})", type.readings[i].unsupported_language);
     }
     if (!unmatched.empty())
       add_line(1, fmt::format("{} does not match: {}", type.signals->type(), unmatched));

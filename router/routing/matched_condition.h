@@ -16,6 +16,8 @@ struct MatchedCondition {
   std::string_view name;
   double confidence;
   std::vector<std::string_view> evidence;  // as in signals::Evidence
+  /// The language that a guard does not support, if it matched for that reason; otherwise "".
+  std::string_view unsupported_language = {};
 };
 
 using EvidenceOf =

@@ -48,6 +48,8 @@ struct Plan {
   struct Guarded {
     std::string jailbreak;            // the signal's name; "": none
     double jailbreak_confidence = 0;  // 0 to 1
+    /// The language of a text for which a guard matched without an attack; "": none. Static.
+    std::string_view unsupported_language;
     bool pii = false;
     std::vector<std::string> pii_types;  // found types, never the data; may be empty
     bool missing_identity = false;

@@ -35,6 +35,10 @@ tl::unexpected<Error> unknown_model(const config::Config& config, std::string_vi
 Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
   Plan::Guarded out;
   for (const MatchedCondition& condition : matched) {
+    if (!condition.unsupported_language.empty()) {
+      out.unsupported_language = condition.unsupported_language;
+      continue;
+    }
     if (condition.type == "jailbreak" &&
         (out.jailbreak.empty() || condition.confidence > out.jailbreak_confidence)) {
       out.jailbreak = condition.name;
@@ -47,6 +51,7 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
         out.pii_types.emplace_back(type);
     }
   }
+  if (!out.jailbreak.empty()) out.unsupported_language = {};  // the attack is the reason
   return out;
 }
 

@@ -70,6 +70,9 @@ class Evaluation {
   bool rests_on_missing() const;
   /// The outcome of the plugin rag, also for a request that is refused without documents.
   plugins::RagOutcome documents_outcome() const;
+  /// The language of a text that a guard read and does not support, if it is certain and the guard
+  /// found nothing; otherwise "". Static.
+  std::string_view unsupported_language() const;
 
   /// Durations so far.
   struct Timings {

@@ -159,6 +159,17 @@ void keep_contexts(const config::ContextStore& running, config::ContextStore& ne
   next.redis = running.redis;
 }
 
+void keep_response_api(const config::ResponseApi& running, config::ResponseApi& next,
+                       SettingKeeper keys) {
+  keys.keep("store_backend", running.store_backend, next.store_backend);
+  if (running.redis != next.redis) {
+    keys.lines.push_back("global.services.response_api.redis: a change requires a restart");
+    next.redis = running.redis;
+  }
+  // The API would keep its responses in memory.
+  if (next.is_shared() && !running.enabled) keys.keep("enabled", running.enabled, next.enabled);
+}
+
 void keep_shared_counts(const config::SharedCounts& running, config::SharedCounts& next,
                         SettingKeeper keys) {
   if (running.redis == next.redis) return;
@@ -181,6 +192,7 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_metrics(running.observability.metrics, next.observability.metrics,
                services.in("observability.metrics"));
   keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
+  keep_response_api(running.response_api, next.response_api, services.in("response_api"));
   keep_shared_counts(running.shared_counts, next.shared_counts,
                      all.in("global.stores.shared_counts"));
   keep_spending(running, next, all.in("global.spending"));

@@ -14,6 +14,7 @@
 #include "router/models/remote_guard.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/embedding.h"
+#include "router/signals/jailbreak_windows.h"
 #include "router/signals/keyword.h"
 #include "router/signals/knowledge_base.h"
 #include "router/signals/types.h"
@@ -317,12 +318,41 @@ class Factory {
     }
   }
 
+  // A signal that is to match texts in unsupported languages would never do so with a head that
+  // lists none, and its operator would not notice.
+  Result<void> need_languages(const ModelChoice& choice) const {
+    using config::JailbreakSignal;
+    const auto strict =
+        std::ranges::find(routing_.jailbreak, JailbreakSignal::OnUnsupportedLanguage::kMatch,
+                          &JailbreakSignal::on_unsupported_language);
+    if (strict == routing_.jailbreak.end() || choice.model == nullptr) return {};
+    const Guard guard = make_guard(*choice.model, choice.head, {});
+    if (!guard.languages.empty() && !guard.document_languages.empty()) return {};
+    const std::string what = fmt::format(
+        "{}: the jailbreak signal \"{}\" has on_unsupported_language: match, and its classifier "
+        "lists no languages",
+        config_.source, strict->name);
+    if (choice.calls_server) {
+      return fail(Code::kInvalid,
+                  "{}, because it is on a server; remove this key, or use a model in a directory",
+                  what);
+    }
+    const std::string configured = models::classifier_directory(config_, "jailbreak");
+    const std::string& directory = models_.answering(configured);
+    return fail(Code::kInvalid,
+                "{}: there is no classifier_languages in {}, or in that of its head injection; run "
+                "`signalbox models pull` for the built-in models, list the languages of a model of "
+                "your own there, or remove this key",
+                what, (std::filesystem::path(directory) / "config.json").string());
+  }
+
   Result<void> jailbreak() {
     if (routing_.jailbreak.empty()) return {};
     const config::ClassifierModel& guard = config_.modules.prompt_guard;
     SIGNALBOX_TRY(ModelChoice choice,
                   choose_classifier(models::classifier_directory(config_, "jailbreak"),
                                     engine::HeadKind::kSequence, guard.mapping_path));
+    SIGNALBOX_TRY_VOID(need_languages(choice));
     return add(routing_.jailbreak, [&] {
       return jailbreak_signals(routing_.jailbreak, guard, std::move(choice),
                                models_.embedder.get());

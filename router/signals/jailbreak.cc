@@ -2,6 +2,7 @@
 // known jailbreaks minus the similarity to benign lookalikes, or the higher of both.
 
 #include <algorithm>
+#include <cmath>
 
 #include "router/signals/jailbreak_windows.h"
 #include "router/signals/prototypes.h"
@@ -90,6 +91,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
           signals_[i].include_history ? inputs.request().texts() : inputs.request().turn_texts();
       bool whole = true;
       Reading best;
+      std::string_view language;
       if (compares(i)) {
         SIGNALBOX_TRY(best, compare(i, texts, inputs, evidence, whole));
       }
@@ -98,6 +100,13 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         const bool is_better =
             classified.matched != best.matched ? classified.matched : classified.score > best.score;
         if (!compares(i) || is_better) best = classified;
+        if (!best.matched) language = classified.unsupported_language;
+      }
+      best.unsupported_language = language;
+      if (!language.empty() && signals_[i].on_unsupported_language ==
+                                   config::JailbreakSignal::OnUnsupportedLanguage::kMatch) {
+        best.matched = true;
+        best.confidence = 1;  // like that of a failed signal that counts as a match
       }
       out[i] = best;
       // If half of a hybrid signal or a part of the text is missing, "no match" is not a reliable
@@ -105,10 +114,24 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       out[i].known = best.matched || !lacks_a_half(i);
       out[i].whole = best.matched || whole;
     }
+    rank_attacks_first(out);
     return {};
   }
 
  private:
+  // If one signal found an attack, decisions that rest on the language of another one come second.
+  static void rank_attacks_first(std::span<Reading> readings) {
+    double least = 2;
+    for (const Reading& each : readings) {
+      if (each.matched && each.unsupported_language.empty())
+        least = std::min(least, each.confidence);
+    }
+    for (Reading& each : readings) {
+      if (each.matched && !each.unsupported_language.empty())
+        each.confidence = std::min(each.confidence, std::nextafter(least, 0.0));
+    }
+  }
+
   std::string_view reason_not_compared(size_t signal) const {
     return signals_[signal].jailbreak_patterns.empty() ? "it has no jailbreak_patterns"
                                                        : "there is no embedding model";
@@ -190,21 +213,27 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
                   text::windows_of(parts, *classifier_.model, guard_.windows_max));
     if (!windows.whole && guard_.on_unread == config::ClassifierModel::OnUnread::kRefuse)
       return too_long();
+    const auto kind_of = [&](size_t window) {
+      return inputs.request().is_document(texts[guarded.source(of[windows.of[window]])])
+                 ? TextKind::kDocument
+                 : TextKind::kPrompt;
+    };
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       const auto answers = answers_of(windows.pieces, w, inputs);
       // An attack that was found before the time was over remains found.
       if (!answers && out.score >= probability_threshold(signal)) break;
       if (!answers) return tl::unexpected<Error>(answers.error());
-      const bool is_document =
-          inputs.request().is_document(texts[guarded.source(of[windows.of[w]])]);
-      out.score = std::max(
-          out.score, attack_probability(guard_heads_, *answers,
-                                        is_document ? TextKind::kDocument : TextKind::kPrompt));
+      out.score = std::max(out.score, attack_probability(guard_heads_, *answers, kind_of(w)));
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);
-    if (out.matched) out.confidence = std::min(out.score, 1.0);
+    if (out.matched) {
+      out.confidence = std::min(out.score, 1.0);
+      return out;
+    }
+    for (size_t w = 0; w < windows.pieces.size() && out.unsupported_language.empty(); ++w)
+      out.unsupported_language = unsupported_language(guard_heads_, windows.pieces[w], kind_of(w));
     return out;
   }
 

@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "router/models/stand_ins.h"
+#include "router/signals/language.h"
 #include "router/text/hidden.h"
 
 namespace signalbox::signals {
@@ -39,11 +40,13 @@ std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
 Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive) {
   Guard out{.head = head, .positive = std::move(positive)};
   const auto& heads = model.heads();
+  out.languages = out.document_languages = heads[head].languages;
   for (size_t i = 0; i < heads.size(); ++i) {
     if (heads[i].name != kInjection || heads[i].adapter != heads[head].adapter) continue;
     const auto label = std::ranges::find(heads[i].labels, kInjection);
     if (label == heads[i].labels.end()) continue;
     out.document_head = i;
+    out.document_languages = heads[i].languages;
     out.injection = static_cast<size_t>(label - heads[i].labels.begin());
   }
   return out;
@@ -55,6 +58,11 @@ double attack_probability(const Guard& guard, std::span<const engine::Answer> he
   for (const size_t label : guard.positive) out += heads[guard.head].scores[label];
   if (kind == TextKind::kPrompt || !guard.document_head) return out;
   return std::max<double>(out, heads[*guard.document_head].scores[guard.injection]);
+}
+
+std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind) {
+  const auto supported = kind == TextKind::kDocument ? guard.document_languages : guard.languages;
+  return supported.empty() ? std::string_view{} : unsupported_language(window, supported);
 }
 
 GuardedTexts::GuardedTexts(std::span<const std::string_view> texts) {

@@ -33,12 +33,19 @@ struct Guard {
   std::vector<size_t> positive = {};  // labels of `head` that count as an attack
   std::optional<size_t> document_head = {};
   size_t injection = 0;  // the label of `document_head` that counts
+  /// Languages that the head supports for prompts and for documents; empty: unknown.
+  std::span<const std::string> languages = {};
+  std::span<const std::string> document_languages = {};
 };
 
 Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive);
 
 /// Returns the probability that a window holds an attack, from the answers of all heads for it.
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads, TextKind kind);
+
+/// Returns the language of a window if it is certain that the guard does not support it for such
+/// texts; otherwise "".
+std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind);
 
 /// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them.
 class GuardedTexts {

@@ -5,8 +5,12 @@
 
 #include "router/signals/language.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -24,78 +28,30 @@ constexpr double kGuess = 0.5;  // share of English if the text gives no evidenc
 constexpr size_t kReadBytesMax = size_t{16} << 10;
 // Weight of a letter that English lacks, relative to a frequent word.
 constexpr double kLetterWeight = 0.5;
-// Weight of one character of these scripts, relative to a letter of an alphabet.
-constexpr double kIdeographWeight = 3;
 
-struct Script {
-  char32_t first, last;
-  std::string_view name;  // the language, if only one language uses the script
-  double weight = 1;
-};
-
-// Sorted by code point.
-constexpr auto kScripts = std::to_array<Script>({
-    {0x0041, 0x005A, "latin"},
-    {0x0061, 0x007A, "latin"},
-    {0x00C0, 0x024F, "latin"},
-    {0x0370, 0x03FF, "el"},
-    {0x0400, 0x052F, "cyrillic"},
-    {0x0531, 0x058F, "hy"},
-    {0x0590, 0x05FF, "he"},
-    {0x0600, 0x06FF, "arabic"},
-    {0x0900, 0x097F, "hi"},
-    {0x0980, 0x09FF, "bn"},
-    {0x0A00, 0x0A7F, "pa"},
-    {0x0A80, 0x0AFF, "gu"},
-    {0x0B80, 0x0BFF, "ta"},
-    {0x0C00, 0x0C7F, "te"},
-    {0x0C80, 0x0CFF, "kn"},
-    {0x0D00, 0x0D7F, "ml"},
-    {0x0E00, 0x0E7F, "th"},
-    {0x0E80, 0x0EFF, "lo"},
-    {0x1000, 0x109F, "my"},
-    {0x10A0, 0x10FF, "ka"},
-    {0x1100, 0x11FF, "ko", kIdeographWeight},
-    {0x1200, 0x137F, "am"},
-    {0x1780, 0x17FF, "km"},
-    {0x1E00, 0x1EFF, "latin"},
-    {0x1F00, 0x1FFF, "el"},
-    {0x3040, 0x30FF, "kana", kIdeographWeight},
-    {0x3400, 0x4DBF, "han", kIdeographWeight},
-    {0x4E00, 0x9FFF, "han", kIdeographWeight},
-    {0xAC00, 0xD7AF, "ko", kIdeographWeight},
-    {0xF900, 0xFAFF, "han", kIdeographWeight},
-    {0x20000, 0x3FFFF, "han", kIdeographWeight},
-});
-
-struct Letters {
-  std::string_view language;
-  std::u32string_view letters;  // letters that the other languages of the script lack
-};
-
-// The first language is the default if no distinctive letter occurs.
-constexpr auto kCyrillic = std::to_array<Letters>({
-    {"ru", U"\u044B\u044D\u0451"},              // ы э ё
-    {"uk", U"\u0456\u0457\u0454\u0491"},        // і ї є ґ
-    {"be", U"\u045E"},                          // ў
-    {"sr", U"\u0452\u045B\u0459\u045A\u045F"},  // ђ ћ љ њ џ
-    {"mk", U"\u0453\u045C\u0455"},              // ѓ ќ ѕ
-    {"bg", U"\u044A"},                          // ъ, rare elsewhere
-});
-constexpr auto kArabic = std::to_array<Letters>({
-    {"ar", U"\u0629\u0649\u0643\u064A"},              // ة ى ك ي
-    {"fa", U"\u067E\u0686\u0698\u06AF\u06CC\u06A9"},  // پ چ ژ گ ی ک
-    {"ur", U"\u0679\u0688\u0691\u06D2\u06BA\u06C1"},  // ٹ ڈ ڑ ے ں ہ
-});
+// A text in Latin letters is in another language if it has that many different words of it, and one
+// of them is in the list: names and loan words have foreign letters, too.
+constexpr size_t kOtherWords = 3;
+// Words of other languages for each word that only supported languages have.
+constexpr size_t kOtherPerSupported = 3;
+// Words of other languages among all words. More would lose Italian and Indonesian, which have few
+// words in the lists.
+constexpr double kOtherWordsShare = 0.15;
+// A text in other scripts: share and weight of their letters.
+constexpr double kOtherScriptShare = 0.6;
+constexpr double kOtherScriptWeight = 12;
+constexpr std::string_view kUndetermined = "und";  // BCP 47
 
 using Shares = LanguageShares;
 
+// Returns nullptr for a character that is no letter.
 const Script* script_of(char32_t c) {
+  static constexpr Script kAnyOther{0, 0, kUndetermined};
   const auto after =
       std::upper_bound(kScripts.begin(), kScripts.end(), c,
                        [](char32_t value, const Script& script) { return value < script.first; });
-  if (after == kScripts.begin() || c > std::prev(after)->last) return nullptr;
-  return &*std::prev(after);
+  if (after != kScripts.begin() && c <= std::prev(after)->last) return &*std::prev(after);
+  return text::is_letter(c) ? &kAnyOther : nullptr;
 }
 
 using LanguageList = std::vector<std::string_view>;  // languages that have a word or a letter
@@ -180,37 +136,7 @@ Shares letter_shares(const std::map<char32_t, double>& counts,
   return shares;
 }
 
-class LanguageSignals : public NamedSignals<config::LanguageSignal> {
- public:
-  using NamedSignals::NamedSignals;
-  std::string_view type() const override { return "language"; }
-  Needs needs() const override { return Needs::kRequest; }
-  Wording wording() const override { return {"share", ""}; }
-  std::optional<double> threshold(size_t signal) const override {
-    const double own = signals_[signal].threshold;
-    return own > 0 ? own : kDefaultShare;
-  }
-
-  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
-                        std::vector<Evidence>&) const override {
-    const Shares shares = language_shares(inputs.request().user_text());
-    double greatest = 0;
-    for (const auto& [language, share] : shares) greatest = std::max(greatest, share);
-    for (size_t i = 0; i < signals_.size(); ++i) {
-      const auto found = shares.find(signals_[i].name);
-      const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
-      const bool matched = share >= *threshold(i) && found->second == greatest;
-      out[i] = {matched, matched ? share : 0, share};
-    }
-    return {};
-  }
-};
-
-}  // namespace
-
-LanguageShares language_shares(std::string_view text) {
-  std::string normalized;
-  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
+Shares shares_of(std::string_view normalized) {
   std::map<std::string_view, double> scripts;
   std::map<char32_t, double> letters;
   double total = 0;
@@ -248,6 +174,162 @@ LanguageShares language_shares(std::string_view text) {
     }
   }
   return out;
+}
+
+using Languages = std::span<const std::string>;
+
+bool has_language(Languages languages, std::string_view language) {
+  return std::ranges::find(languages, language) != languages.end();
+}
+
+bool is_latin(std::string_view language) {
+  return std::ranges::find(kLatinLanguages, language, &LanguageWords::language) !=
+         kLatinLanguages.end();
+}
+
+// Returns the languages of the first letter that no supported language has; nullptr if there is
+// none.
+const LanguageList* languages_of_letters(std::string_view word, Languages supported) {
+  for (size_t i = 0; i < word.size();) {
+    const utf8::Decoded at = utf8::decode(word, i);
+    i += at.bytes;
+    if (at.code_point < 0x80) continue;
+    const auto found = letter_table().find(at.code_point);
+    if (found != letter_table().end() && std::ranges::none_of(found->second, [&](auto each) {
+          return has_language(supported, each);
+        }))
+      return &found->second;
+  }
+  return nullptr;
+}
+
+bool stands_alone(std::string_view word) {
+  const utf8::Decoded first = utf8::decode(word, 0);
+  return first.bytes == word.size() && text::kind_of(first.code_point) == text::CharKind::kWord;
+}
+
+const Script* script_of_word(std::string_view word) {
+  for (size_t i = 0; i < word.size();) {
+    const utf8::Decoded at = utf8::decode(word, i);
+    i += at.bytes;
+    if (const Script* script = script_of(at.code_point)) return script;
+  }
+  return nullptr;
+}
+
+// Leaves out numbers and letters that stand alone: variables, items of lists.
+std::vector<std::string_view> words_of(std::string_view normalized) {
+  std::vector<text::TextUnit> units;
+  text::split_units(normalized, units);
+  std::vector<std::string_view> out;
+  for (const text::TextUnit& unit : units) {
+    const std::string_view word = normalized.substr(unit.begin, unit.end - unit.begin);
+    if (!stands_alone(word) && script_of_word(word) != nullptr) out.push_back(word);
+  }
+  return out;
+}
+
+bool is_in_other_words(std::span<const std::string_view> words, Languages supported) {
+  struct Found {
+    std::set<std::string_view> words;
+    bool is_listed = false;
+  };
+  std::map<std::string_view, Found> found;  // by language
+  size_t all = 0, other = 0, own = 0;
+  for (const std::string_view word : words) {
+    if (script_of_word(word)->name != "latin") continue;
+    ++all;
+    const auto listed = word_table().find(word);
+    const LanguageList* languages = listed == word_table().end() ? nullptr : &listed->second;
+    const std::ptrdiff_t of_supported =
+        languages == nullptr ? 0 : std::ranges::count_if(*languages, [&](auto each) {
+          return has_language(supported, each);
+        });
+    if (languages != nullptr && of_supported == std::ssize(*languages)) ++own;
+    const bool is_listed = languages != nullptr && of_supported == 0;
+    if (!is_listed) languages = languages_of_letters(word, supported);
+    if (languages == nullptr) continue;
+    ++other;
+    for (const std::string_view language : *languages) {
+      found[language].words.insert(word);
+      found[language].is_listed |= is_listed;
+    }
+  }
+  return other >= kOtherPerSupported * own &&
+         static_cast<double>(other) >= kOtherWordsShare * static_cast<double>(all) &&
+         std::ranges::any_of(found, [](const auto& each) {
+           return each.second.is_listed && each.second.words.size() >= kOtherWords;
+         });
+}
+
+double weight_of_letters(std::string_view normalized) {
+  double weight = 0;
+  for (size_t i = 0; i < normalized.size();) {
+    const utf8::Decoded at = utf8::decode(normalized, i);
+    i += at.bytes;
+    if (const Script* script = script_of(at.code_point)) weight += script->weight;
+  }
+  return weight;
+}
+
+class LanguageSignals : public NamedSignals<config::LanguageSignal> {
+ public:
+  using NamedSignals::NamedSignals;
+  std::string_view type() const override { return "language"; }
+  Needs needs() const override { return Needs::kRequest; }
+  Wording wording() const override { return {"share", ""}; }
+  std::optional<double> threshold(size_t signal) const override {
+    const double own = signals_[signal].threshold;
+    return own > 0 ? own : kDefaultShare;
+  }
+
+  Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
+                        std::vector<Evidence>&) const override {
+    const Shares shares = language_shares(inputs.request().user_text());
+    double greatest = 0;
+    for (const auto& [language, share] : shares) greatest = std::max(greatest, share);
+    for (size_t i = 0; i < signals_.size(); ++i) {
+      const auto found = shares.find(signals_[i].name);
+      const double share = found == shares.end() ? 0 : std::min(found->second, 1.0);
+      const bool matched = share >= *threshold(i) && found->second == greatest;
+      out[i] = {matched, matched ? share : 0, share};
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+LanguageShares language_shares(std::string_view text) {
+  std::string normalized;
+  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
+  return shares_of(normalized);
+}
+
+std::string_view unsupported_language(std::string_view text, Languages supported) {
+  std::string normalized;
+  text::normalize(text, true, normalized);
+  const bool is_ascii = std::ranges::all_of(normalized, [](char c) { return (c & 0x80) == 0; });
+  if (!is_ascii) normalized = text::compose(normalized);
+  const std::vector<std::string_view> words = words_of(normalized);
+  const bool is_other_words = is_in_other_words(words, supported);
+  // Most texts end here.
+  if (!is_other_words && is_ascii) return {};
+  const std::string joined = fmt::format("{}", fmt::join(words, " "));
+  double other = 0, other_best = 0, latin_best = 0;
+  std::string_view other_language = kUndetermined, latin_language = kUndetermined;
+  for (const auto& [language, share] : shares_of(joined)) {
+    if (has_language(supported, language)) continue;
+    const bool latin = is_latin(language);
+    if (!latin) other += share;
+    double& best = latin ? latin_best : other_best;
+    if (share <= best) continue;
+    best = share;
+    (latin ? latin_language : other_language) = language;
+  }
+  if (other >= kOtherScriptShare && other * weight_of_letters(joined) >= kOtherScriptWeight)
+    return other_language;
+  return is_other_words ? latin_language : std::string_view{};
 }
 
 SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals) {

@@ -1,6 +1,7 @@
 #pragma once
-// Data to distinguish languages that share the Latin alphabet: their most frequent words and their
-// special letters, collected by hand, in lower case. A word in several lists counts less for each.
+// Data to distinguish languages: the scripts and, for languages that share one, their special
+// letters. Those of the Latin alphabet have their most frequent words, too, collected by hand, in
+// lower case. A word in several lists counts less for each.
 
 #include <array>
 #include <string_view>
@@ -126,6 +127,90 @@ inline constexpr auto kLatinLanguages = std::to_array<LanguageWords>({
      "aquests o perquè quan on qui què quin em et seu seva meu ha han ser estat pot molt també "
      "sense entre fins dos tres hi ho",
      "àçèéíïòóúü"},
+});
+
+// Weight of one character of these scripts, relative to a letter of an alphabet.
+inline constexpr double kIdeographWeight = 3;
+
+struct Script {
+  char32_t first, last;
+  std::string_view name;  // the language, if only one language uses the script
+  double weight = 1;
+};
+
+// Sorted by code point.
+inline constexpr auto kScripts = std::to_array<Script>({
+    {0x0041, 0x005A, "latin"},
+    {0x0061, 0x007A, "latin"},
+    {0x00AA, 0x00AA, "latin"},
+    {0x00BA, 0x00BA, "latin"},
+    {0x00C0, 0x02FF, "latin"},
+    {0x0370, 0x03FF, "el"},
+    {0x0400, 0x052F, "cyrillic"},
+    {0x0531, 0x058F, "hy"},
+    {0x0590, 0x05FF, "he"},
+    {0x0600, 0x06FF, "arabic"},
+    {0x0780, 0x07BF, "dv"},
+    {0x0900, 0x097F, "hi"},
+    {0x0980, 0x09FF, "bn"},
+    {0x0A00, 0x0A7F, "pa"},
+    {0x0A80, 0x0AFF, "gu"},
+    {0x0B00, 0x0B7F, "or"},
+    {0x0B80, 0x0BFF, "ta"},
+    {0x0C00, 0x0C7F, "te"},
+    {0x0C80, 0x0CFF, "kn"},
+    {0x0D00, 0x0D7F, "ml"},
+    {0x0D80, 0x0DFF, "si"},
+    {0x0E00, 0x0E7F, "th"},
+    {0x0E80, 0x0EFF, "lo"},
+    {0x0F00, 0x0FFF, "bo"},
+    {0x1000, 0x109F, "my"},
+    {0x10A0, 0x10FF, "ka"},
+    {0x1100, 0x11FF, "ko", kIdeographWeight},
+    {0x1200, 0x137F, "am"},
+    {0x1780, 0x17FF, "km"},
+    {0x1D00, 0x1DBF, "latin"},
+    {0x1E00, 0x1EFF, "latin"},
+    {0x1F00, 0x1FFF, "el"},
+    {0x2071, 0x2188, "latin"},  // raised, ringed and the like
+    {0x2C60, 0x2C7F, "latin"},
+    {0x3040, 0x30FF, "kana", kIdeographWeight},
+    {0x3100, 0x312F, "zh", kIdeographWeight},
+    {0x31A0, 0x31BF, "zh", kIdeographWeight},
+    {0x3400, 0x4DBF, "han", kIdeographWeight},
+    {0x4E00, 0x9FFF, "han", kIdeographWeight},
+    {0xA720, 0xA7FF, "latin"},
+    {0xAB30, 0xAB6F, "latin"},
+    {0xAC00, 0xD7AF, "ko", kIdeographWeight},
+    {0xF900, 0xFAFF, "han", kIdeographWeight},
+    {0xFB00, 0xFB06, "latin"},
+    {0xFB1D, 0xFB4F, "he"},
+    {0xFB50, 0xFDFF, "arabic"},
+    {0xFE70, 0xFEFC, "arabic"},
+    {0xFF21, 0xFF5A, "latin"},
+    {0xFF66, 0xFF9F, "kana", kIdeographWeight},
+    {0x1D400, 0x1D7FF, "latin"},  // letters of formulas
+    {0x20000, 0x3FFFF, "han", kIdeographWeight},
+});
+
+struct Letters {
+  std::string_view language;
+  std::u32string_view letters;  // letters that the other languages of the script lack
+};
+
+// The first language is the default if no distinctive letter occurs.
+inline constexpr auto kCyrillic = std::to_array<Letters>({
+    {"ru", U"\u044B\u044D\u0451"},              // ы э ё
+    {"uk", U"\u0456\u0457\u0454\u0491"},        // і ї є ґ
+    {"be", U"\u045E"},                          // ў
+    {"sr", U"\u0452\u045B\u0459\u045A\u045F"},  // ђ ћ љ њ џ
+    {"mk", U"\u0453\u045C\u0455"},              // ѓ ќ ѕ
+    {"bg", U"\u044A"},                          // ъ, rare elsewhere
+});
+inline constexpr auto kArabic = std::to_array<Letters>({
+    {"ar", U"\u0629\u0649\u0643\u064A"},              // ة ى ك ي
+    {"fa", U"\u067E\u0686\u0698\u06AF\u06CC\u06A9"},  // پ چ ژ گ ی ک
+    {"ur", U"\u0679\u0688\u0691\u06D2\u06BA\u06C1"},  // ٹ ڈ ڑ ے ں ہ
 });
 
 }  // namespace signalbox::signals

@@ -26,6 +26,9 @@ struct Reading {
   bool known = true;
   /// False if a part of the text that was too long to read may match. Treated as a failure.
   bool whole = true;
+  /// The language of a text that the model does not support, if it is certain and no attack was
+  /// found; otherwise "". Static.
+  std::string_view unsupported_language = {};
 };
 
 /// Error message for a request with a Reading whose `whole` is false.

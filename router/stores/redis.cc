@@ -20,7 +20,6 @@ using std::chrono::milliseconds;
 
 constexpr size_t kIdleConnectionsMax = 8;
 constexpr size_t kReadBytes = size_t{16} << 10;
-constexpr std::string_view kEntriesAtOnce = "512";
 
 struct FreeReader {
   void operator()(redisReader* reader) const { redisReaderFree(reader); }
@@ -220,10 +219,10 @@ Result<std::vector<std::vector<std::string>>> Redis::follow(std::string_view str
                                                             std::string& cursor, milliseconds wait,
                                                             milliseconds limit) {
   using enum RedisValue::Type;
-  const std::string blocks = std::to_string(wait.count());
-  SIGNALBOX_TRY(RedisValue value,
-                run({"XREAD", "COUNT", kEntriesAtOnce, "BLOCK", blocks, "STREAMS", stream, cursor},
-                    wait + limit));
+  const std::string blocks = std::to_string(wait.count()), count = std::to_string(kEntriesMax);
+  SIGNALBOX_TRY(
+      RedisValue value,
+      run({"XREAD", "COUNT", count, "BLOCK", blocks, "STREAMS", stream, cursor}, wait + limit));
   const auto unexpected = [this] {
     return fail(Code::kIo, "{}: XREAD returned an unexpected reply", name_);
   };

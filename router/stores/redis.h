@@ -48,6 +48,8 @@ struct RedisValue {
 class Redis {
  public:
   using Command = std::vector<std::string_view>;
+  /// The most entries that follow() returns.
+  static constexpr size_t kEntriesMax = 512;
 
   explicit Redis(RedisServer server);
   ~Redis();

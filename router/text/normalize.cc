@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/ascii.h"
 #include "base/utf8.h"
@@ -18,6 +20,10 @@ namespace {
 struct Range {
   char32_t first, last;
 };
+
+// Sorting a run of marks takes quadratic time. U+034F, a mark of no class, ends a run.
+constexpr size_t kMarksMax = 30;
+constexpr char32_t kJoiner = 0x034F;
 
 // Blocks of scripts that write words without spaces or (Hangul) attach particles to words. Sorted.
 constexpr std::array<Range, 20> kUnseparated{{
@@ -141,6 +147,11 @@ CharKind kind_of(char32_t c) {
   return c >= 0x80 && is_unseparated(c) ? CharKind::kUnseparated : CharKind::kWord;
 }
 
+bool is_letter(char32_t c) {
+  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
 char ascii_of(char32_t c) {
   std::array<utf8proc_int32_t, 4> parts;
   int boundary = 0;
@@ -183,6 +194,30 @@ void normalize(std::string_view text, bool lower, std::string& out) {
     }
     in_space = space;
   }
+}
+
+std::string compose(std::string_view text) {
+  std::string parted;
+  size_t marks = 0;
+  for (size_t i = 0; i < text.size();) {
+    const utf8::Decoded at = utf8::decode(text, i);
+    const auto* property = utf8proc_get_property(static_cast<utf8proc_int32_t>(at.code_point));
+    marks = property->combining_class == 0 ? 0 : marks + 1;
+    if (marks > kMarksMax) {
+      utf8::append(parted, kJoiner);
+      marks = 1;
+    }
+    parted += text.substr(i, at.bytes);
+    i += at.bytes;
+  }
+  utf8proc_uint8_t* composed = nullptr;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+  const auto bytes = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(parted.data()),
+                                  static_cast<utf8proc_ssize_t>(parted.size()), &composed, options);
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, &std::free);
+  return bytes < 0
+             ? parted
+             : std::string(reinterpret_cast<const char*>(composed), static_cast<size_t>(bytes));
 }
 
 std::string bare_letters(std::string_view text) {

@@ -14,6 +14,8 @@ namespace signalbox::text {
 enum class CharKind : uint8_t { kSpace, kWord, kUnseparated, kOther };
 
 CharKind kind_of(char32_t c);
+/// Returns whether Unicode counts the character as a letter: no digit, no mark, no underscore.
+bool is_letter(char32_t c);
 /// Simple lower-case mapping.
 char32_t lower_case(char32_t c);
 
@@ -24,6 +26,11 @@ char ascii_of(char32_t c);
 /// Replaces `out` by `text` with every run of white space as one space and, if `lower`, every code
 /// point in simple lower case. Bytes that are not UTF-8 become U+FFFD.
 void normalize(std::string_view text, bool lower, std::string& out);
+
+/// Returns the text in the composed form (NFC). Requires UTF-8, as normalize() makes it. After 30
+/// marks in a row U+034F is inserted (the Stream-Safe Text Format of UAX #15), so that marks cost
+/// linear time.
+std::string compose(std::string_view text);
 
 /// Returns the letters in lower case without diacritical marks: "Zürich" becomes "zurich", "Łódź"
 /// becomes "lodz". Not suitable for scripts whose marks are vowels.

@@ -145,7 +145,8 @@ const named = (spans, name) => {
 };
 const ours = (spans, name) => named(spans, `semantic_router.${name}`);
 
-/// Checks that every span except the client's has a parent in the same trace that encloses it in time.
+/// Checks that every span except the client's has a parent in the same trace, and that those of the router enclose each other
+/// in time. The clocks of the client's and the worker's spans start anew with each span, and are off by more on a busy machine.
 function assertTree({ id, client: root, spans }) {
   for (const span of spans) {
     assert.equal(span.trace, id);
@@ -156,9 +157,10 @@ function assertTree({ id, client: root, spans }) {
     }
     const parent = spans.find((other) => other.id === span.parent);
     assert.ok(parent, `${span.service} ${span.name} hangs from nothing`);
-    // Each service reads its own clock, and rounds to a millisecond.
+    if (span.service !== "router" || parent.service !== "router") continue;
+    // Times are rounded to a millisecond.
     assert.ok(span.began >= parent.began - 2_000_000n, `${span.name} began before ${parent.name}`);
-    assert.ok(span.ended <= parent.ended + 2_000_000n || parent.service !== span.service, `${span.name} ended after ${parent.name}`);
+    assert.ok(span.ended <= parent.ended + 2_000_000n, `${span.name} ended after ${parent.name}`);
   }
   assert.equal(new Set(spans.map((span) => span.id)).size, spans.length);
 }

@@ -88,7 +88,8 @@ export class RepeatingUpstream {
 }
 
 // A model server whose replies a test defines: `answer(asked)` returns {status, headers, body} or {events: [...]},
-// where events are texts, which are sent as they are, or objects, which are sent as events.
+// where events are texts, which are sent as they are, or objects, which are sent as events. The stream ends when the
+// promise `ends` is kept, if there is one.
 export class ScriptedUpstream {
   static async start(port = 0) {
     const upstream = new ScriptedUpstream();
@@ -107,7 +108,7 @@ export class ScriptedUpstream {
       this.headers = request.headers;
       this.body = body;
       this.asked = JSON.parse(body);
-      const { status = 200, headers = {}, body: whole, events, dies } = await this.answer(this.asked);
+      const { status = 200, headers = {}, body: whole, events, dies, ends } = await this.answer(this.asked);
       if (events === undefined) {
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(typeof whole === "string" ? whole : JSON.stringify(whole));
@@ -115,6 +116,7 @@ export class ScriptedUpstream {
       }
       response.writeHead(status, { "content-type": "text/event-stream", ...headers });
       for (const event of events) response.write(typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`);
+      await ends;
       if (dies) response.write("", () => response.destroy());
       else response.end();
     });

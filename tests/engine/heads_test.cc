@@ -331,6 +331,29 @@ TEST(Heads, parts_that_cannot_be_are_refused) {
       testing::HasSubstr("two classes"));
 }
 
+TEST(Heads, name_the_languages_that_they_support) {
+  const RandomNetwork trunk = network("ModernBertModel");
+  const int32_t hidden = open(trunk)->hidden();
+  const auto languages_of = [&](const char* keys) -> Result<std::vector<std::string>> {
+    TemporaryDirectory directory;
+    write_own_head(directory.path(), own_classifier(hidden, 2), hidden, 2, keys);
+    SIGNALBOX_TRY(const auto model,
+                  TextModel::open(trunk.directory(), {.heads = {directory.path()}}));
+    return model->heads()[0].languages;
+  };
+  EXPECT_EQ(*languages_of(R"("classifier_languages":["en","de"])"),
+            (std::vector<std::string>{"en", "de"}));
+  EXPECT_TRUE(languages_of(R"("classifier_pooling":"mean")")->empty());
+  for (const char* wrong : {R"(["english"])", R"(["EN"])", R"([""])"}) {
+    const auto refused = languages_of(fmt::format(R"("classifier_languages":{})", wrong).c_str());
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_THAT(refused.error().message,
+                testing::HasSubstr("classifier_languages: expected codes of ISO 639-1"));
+  }
+  EXPECT_THAT(languages_of(R"("classifier_languages":"en")").error().message,
+              testing::HasSubstr("expected an array of strings"));
+}
+
 TEST(Heads, a_further_directory_must_have_a_head_that_fits) {
   const RandomNetwork own = network(kSequence), bare = network("ModernBertModel");
   const auto none = TextModel::open(own.directory(), {.heads = {bare.directory()}});

@@ -38,12 +38,16 @@ inline models::Models models_of(const json::Value& row) {
     std::vector<std::string> labels;
     for (const json::Value& label : each.value.find("labels")->items())
       labels.emplace_back(label.text());
+    std::vector<std::string> languages;
+    if (const auto given = each.value.find("languages")) {
+      for (const json::Value& language : given->items()) languages.emplace_back(language.text());
+    }
     const auto kind =
         each.value.find("tokens") ? engine::HeadKind::kTokens : engine::HeadKind::kSequence;
     const bool fails = each.value.find("fails").has_value();
     const auto scores = each.value.find("raw") ? engine::Scores::kRaw : engine::Scores::kSoftmax;
-    out.classifiers.emplace(each.key,
-                            std::make_unique<test::FakeClassifier>(labels, kind, fails, scores));
+    out.classifiers.emplace(each.key, std::make_unique<test::FakeClassifier>(
+                                          labels, kind, fails, scores, std::move(languages)));
   }
   return out;
 }

@@ -14,8 +14,13 @@ class FakeClassifier : public engine::TextModel {
   static constexpr float kSure = 0.9f;
 
   FakeClassifier(std::vector<std::string> labels, engine::HeadKind kind, bool fails,
-                 engine::Scores scores = engine::Scores::kSoftmax)
-      : head_{.name = "fake", .kind = kind, .scores = scores, .labels = std::move(labels)},
+                 engine::Scores scores = engine::Scores::kSoftmax,
+                 std::vector<std::string> languages = {})
+      : head_{.name = "fake",
+              .kind = kind,
+              .scores = scores,
+              .labels = std::move(labels),
+              .languages = std::move(languages)},
         fails_(fails) {}
 
   int32_t dim() const override { return 1; }

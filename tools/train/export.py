@@ -37,7 +37,9 @@ def write(out, model, heads, held, args):
         labels = corpus.LABELS[task]
         config = {"model_type": "bert", "architectures": ["LinearForTokenClassification" if of_tokens else
                                     "LinearForSequenceClassification"],
-                  "hidden_size": trunk.HIDDEN, "num_labels": len(labels), "id2label": {str(i): label for i, label in enumerate(labels)}}
+                  "hidden_size": trunk.HIDDEN, "num_labels": len(labels),
+                  "id2label": {str(i): label for i, label in enumerate(labels)},
+                  "classifier_languages": ["en"]}  # those that the cards of the adapters have figures for
         if task in corpus.PART_TASKS:
             config |= {"classifier_pooling": "strongest_part", "classifier_part": trunk.PART,
                        "classifier_step": trunk.STEP, "classifier_activation": "gelu"}

@@ -13,7 +13,7 @@
 
 namespace signalbox::dialects::test {
 
-inline constexpr dialects::RequestContext kRequestContext{"r-1", "0f", "me", 1000};
+inline const dialects::RequestContext kRequestContext{"r-1", "0f", "me", 1000};
 
 /// The surfaces are "messages", "completions", "responses", and "server", which stands for chat
 /// completions through a server with Anthropic's API.

@@ -176,6 +176,122 @@ TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
   EXPECT_EQ(store.size(), 1U);
 }
 
+/// Has every response, with one item and `bytes` of a conversation.
+class Shared final : public dialects::SharedResponses {
+ public:
+  explicit Shared(size_t bytes) : messages_(bytes, ' ') {}
+
+  Result<Found> get(std::string_view id, bool, size_t bytes_max) override {
+    EXPECT_TRUE(last_.expired()) << "only the items of a response are kept";
+    if (++lookups == stop_at) stop.request_stop();
+    if (messages_.size() > bytes_max) return fail(Code::kTooLarge, "too large");
+    loaded += messages_.size();
+    if (id == missing) return Found{};
+    const auto item =
+        fmt::format(R"({{"id":"msg_{}0","type":"message","role":"user","content":"{}"}})",
+                    id.substr(5), item_text);
+    dialects::StoredResponse response{"me", fmt::format(R"({{"output":[{}]}})", item), "",
+                                      messages_};
+    response.since = kRequestContext.now;
+    auto out = std::make_shared<const dialects::StoredResponse>(std::move(response));
+    last_ = out;
+    return Found{false, std::move(out)};
+  }
+  void put(std::string_view, dialects::ResponsePointer, int64_t, std::function<void()>) override {}
+  Result<void> remove(std::string_view, int64_t) override { return {}; }
+  std::chrono::milliseconds patience(const dialects::StoredResponse&) const override { return {}; }
+  Stats stats() const override { return {}; }
+
+  size_t lookups = 0, loaded = 0, stop_at = 0;
+  std::string missing, item_text;
+  std::stop_source stop;
+
+ private:
+  const std::string messages_;
+  std::weak_ptr<const dialects::StoredResponse> last_;
+};
+
+std::string response_number(int number) {
+  return fmt::format("{:032}", number);
+}
+
+/// Refers to the items of responses 0 up to `count`, each `times` times. Returns the refusal.
+std::optional<Error> refer(dialects::ResponseStore& store, int count, int times = 1,
+                           std::stop_token stop = {}) {
+  std::string items;
+  for (int i = 0; i < count * times; ++i) {
+    items += fmt::format(R"({}{{"type":"item_reference","id":"msg_{}0"}})", i == 0 ? "" : ",",
+                         response_number(i % count));
+  }
+  dialects::RequestContext context = kRequestContext;
+  context.stop = std::move(stop);
+  const auto incoming = dialects::ResponsesDialect(store).read(
+      fmt::format(R"({{"model":"m","input":[{}]}})", items), context);
+  EXPECT_TRUE(incoming);
+  return incoming->losses.refusal(false);
+}
+
+std::optional<Error> refer(Shared& shared, int count, int times = 1) {
+  dialects::ResponseStore store{{}};
+  store.share(&shared);
+  return refer(store, count, times, shared.stop.get_token());
+}
+
+TEST(ItemReferences, read_each_response_once) {
+  Shared shared(1000);
+  EXPECT_FALSE(refer(shared, 128, 3));
+  EXPECT_EQ(shared.lookups, 128U);
+}
+
+TEST(ItemReferences, read_no_more_than_a_request_may) {
+  Shared shared(1000);
+  const auto refusal = refer(shared, 129);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->code, Code::kTooLarge);
+  EXPECT_EQ(refusal->message, "input[128].id: a request may refer to at most 128 stored responses");
+  EXPECT_EQ(shared.lookups, 128U);
+
+  constexpr size_t kMega = size_t{1} << 20;
+  Shared large(8 * kMega);
+  const auto too_large = refer(large, 60);
+  ASSERT_TRUE(too_large);
+  EXPECT_EQ(too_large->code, Code::kTooLarge);
+  EXPECT_LE(large.loaded, 64 * kMega);
+  EXPECT_LE(large.lookups, 9U);
+
+  Shared repeated(1000);
+  repeated.item_text.assign(33 * kMega, 'x');
+  const auto too_long = refer(repeated, 1, 2);
+  ASSERT_TRUE(too_long);
+  EXPECT_EQ(too_long->code, Code::kTooLarge);
+}
+
+TEST(ItemReferences, read_any_number_from_memory) {
+  Shared source(1000);
+  dialects::ResponseStore store{{}};
+  for (int i = 0; i < 200; ++i) {
+    const std::string id = "resp_" + response_number(i);
+    const auto found = source.get(id, false, 1'000'000);
+    ASSERT_TRUE(found);
+    store.put(id, *found->response, kRequestContext.now);
+  }
+  EXPECT_FALSE(refer(store, 200));
+}
+
+TEST(ItemReferences, read_nothing_more_after_a_refusal_or_without_a_client) {
+  Shared shared(1000);
+  shared.missing = "resp_" + response_number(2);
+  const auto refusal = refer(shared, 60);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->code, Code::kInvalid);
+  EXPECT_EQ(shared.lookups, 3U);
+
+  Shared left(1000);
+  left.stop_at = 5;
+  EXPECT_TRUE(refer(left, 60));
+  EXPECT_EQ(left.lookups, 5U);
+}
+
 TEST(ResponseStore, lists_input_items) {
   dialects::StoredResponse response;
   response.input = R"({"id":"a"},{"id":"b"},{"id":"c"})";

@@ -233,6 +233,20 @@ TEST(KeepFixed, names_what_takes_a_restart) {
             (std::vector<std::string>{
                 "global.stores.contexts.directory: \"there\" requires a restart; \"\" stays"}));
   EXPECT_EQ(next.contexts.idle, std::chrono::seconds(3)) << "this one changes";
+
+  const auto shared = [&](std::string_view enabled) {
+    return parsed(configuration(
+        "one", 9,
+        fmt::format("    response_api: {{enabled: {}, store_backend: redis, redis: {{host: r}}}}\n",
+                    enabled)));
+  };
+  next = shared("true");
+  EXPECT_EQ(serving::keep_restart_only(shared("false"), next),
+            (std::vector<std::string>{
+                "global.services.response_api.enabled: true requires a restart; false stays"}));
+  EXPECT_FALSE(next.response_api.enabled);
+  next = shared("false");
+  EXPECT_TRUE(serving::keep_restart_only(shared("true"), next).empty());
 }
 
 }  // namespace

@@ -96,7 +96,8 @@ TEST(History, tells_what_a_step_has_added) {
 
 TEST(History, tells_failures_from_refusals_and_mistakes_of_clients) {
   Watched watched;
-  for (const char* reason : {"parse_error", "upstream_4xx", "budget_exceeded", "upstream_5xx"}) {
+  for (const char* reason :
+       {"parse_error", "upstream_4xx", "budget_exceeded", "unsupported_language", "upstream_5xx"}) {
     Account each = answered_request();
     each.tokens.reset();
     each.error = reason;
@@ -106,10 +107,11 @@ TEST(History, tells_failures_from_refusals_and_mistakes_of_clients) {
   const json::Document told = watched.told();
   const auto step = *told.root().find("steps")->items().begin();
   EXPECT_EQ(*step.find("failed")->integer(), 1);
-  EXPECT_EQ(*step.find("blocked")->integer(), 1);
+  EXPECT_EQ(*step.find("blocked")->integer(), 2);
   EXPECT_EQ(*step.find("mistakes")->integer(), 2);
   EXPECT_EQ(step.find("errors")->raw(),
-            R"({"budget_exceeded":1,"parse_error":1,"upstream_4xx":1,"upstream_5xx":1})");
+            R"({"budget_exceeded":1,"parse_error":1,"unsupported_language":1,)"
+            R"("upstream_4xx":1,"upstream_5xx":1})");
 }
 
 TEST(History, sorts_denied_requests_by_kind) {

@@ -110,6 +110,7 @@ const kCauses: Record<string, [Blame, string]> = {
   internal_error: ["failed", "the router failed"],
   pii_policy_denied: ["refused", "personal data that the model may not get"],
   jailbreak_block: ["refused", "an attempt to override instructions"],
+  unsupported_language: ["refused", "a language that the guard does not support"],
   response_blocked: ["refused", "a guard withheld the reply"],
   missing_identity: ["refused", "the request names nobody"],
   forbidden: ["refused", "the key may not use the model or the recipe"],

@@ -1,0 +1,44 @@
+#pragma once
+// The ids of responses that clients have deleted, until the responses would have expired.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace signalbox::shared_responses {
+
+/// Times are in milliseconds since 1970. When full, it forgets the oldest.
+class Deletions {
+ public:
+  static constexpr size_t kMax = 100'000;
+
+  /// Returns false if it was known.
+  bool add(std::string id, int64_t until_ms) {
+    const auto [entry, is_new] = until_ms_.try_emplace(std::move(id), until_ms);
+    if (!is_new) return false;
+    in_order_.push_back(entry->first);
+    if (in_order_.size() <= kMax) return true;
+    until_ms_.erase(until_ms_.find(in_order_.front()));
+    in_order_.pop_front();
+    return true;
+  }
+  bool contains(std::string_view id) const { return until_ms_.contains(id); }
+  /// Those whose responses have not expired.
+  std::vector<std::pair<std::string, int64_t>> all(int64_t now_ms) const {
+    std::vector<std::pair<std::string, int64_t>> out;
+    for (const auto& [id, until_ms] : until_ms_) {
+      if (until_ms > now_ms) out.emplace_back(id, until_ms);
+    }
+    return out;
+  }
+
+ private:
+  std::map<std::string, int64_t, std::less<>> until_ms_;
+  std::deque<std::string_view> in_order_;  // of the keys
+};
+
+}  // namespace signalbox::shared_responses

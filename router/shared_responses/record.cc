@@ -1,0 +1,59 @@
+// Lengths come before the texts, so that a record that was cut off is noticed.
+
+#include "router/shared_responses/record.h"
+
+#include <array>
+
+namespace signalbox::shared_responses {
+namespace {
+
+constexpr std::string_view kMagic = "SBR1";
+constexpr size_t kTexts = 4, kLengthBytes = 4, kTimeBytes = 8;
+constexpr size_t kHeadBytes = kMagic.size() + kTimeBytes + kTexts * kLengthBytes;
+
+template <class Response>
+auto texts_of(Response& response) {
+  return std::array{&response.owner, &response.response, &response.input, &response.messages};
+}
+
+void write_number(uint64_t number, size_t bytes, std::string& out) {
+  for (size_t byte = 0; byte < bytes; ++byte)
+    out += static_cast<char>((number >> (8 * byte)) & 0xFF);
+}
+
+uint64_t read_number(std::string_view& from, size_t bytes) {
+  uint64_t out = 0;
+  for (size_t byte = bytes; byte-- > 0;) out = out << 8 | static_cast<unsigned char>(from[byte]);
+  from.remove_prefix(bytes);
+  return out;
+}
+
+}  // namespace
+
+std::string write_record(const dialects::StoredResponse& response) {
+  std::string out(kMagic);
+  write_number(static_cast<uint64_t>(response.since), kTimeBytes, out);
+  for (const std::string* text : texts_of(response)) write_number(text->size(), kLengthBytes, out);
+  for (const std::string* text : texts_of(response)) out += *text;
+  return out;
+}
+
+Result<dialects::StoredResponse> read_record(std::string_view record) {
+  if (record.size() < kHeadBytes || record.size() > kRecordBytesMax || !record.starts_with(kMagic))
+    return fail(Code::kCorrupt, "it is no stored response");
+  std::string_view head = record.substr(kMagic.size());
+  record.remove_prefix(kHeadBytes);
+  dialects::StoredResponse out;
+  out.since = static_cast<int64_t>(read_number(head, kTimeBytes));
+  if (out.since < 0) return fail(Code::kCorrupt, "the stored response has no time");
+  for (std::string* text : texts_of(out)) {
+    const size_t length = read_number(head, kLengthBytes);
+    if (length > record.size()) return fail(Code::kCorrupt, "the stored response is cut off");
+    *text = record.substr(0, length);
+    record.remove_prefix(length);
+  }
+  if (!record.empty()) return fail(Code::kCorrupt, "bytes follow the stored response");
+  return out;
+}
+
+}  // namespace signalbox::shared_responses

@@ -1,0 +1,100 @@
+#pragma once
+// Responses that are on their way to the server that routers share, and what is known about that
+// server: it works, it refuses what is new (because it is full), or it is away. Threads write as
+// long as it works, first the responses whose replies wait.
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "router/dialects/response_store.h"
+
+namespace signalbox::shared_responses {
+
+/// The place in the file, for the log.
+inline constexpr std::string_view kSection = "global.services.response_api";
+
+/// Thread-safe.
+class WriteQueue {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Item {
+    std::string id;
+    dialects::ResponsePointer response;
+    Clock::time_point until;          // it expires then
+    std::function<void()> done;       // null: no reply waits
+    Clock::time_point waits_until{};  // the reply goes on then
+    int attempts = 0;
+    bool fills_connection = false;  // perhaps: it is large, and the last attempt took too long
+  };
+  /// Errors: kUpstream if the server refuses it, others if it did not answer in time.
+  using Write = std::function<Result<void>(const Item&)>;
+
+  /// `server` is its name for the log. At most `bytes_max` wait.
+  WriteQueue(std::string server, size_t bytes_max, Write write);
+  /// Writes nothing more.
+  ~WriteQueue();
+
+  /// Writes it, or calls `done` at once if the server is known not to take it now.
+  void add(Item item);
+  /// Counts and logs a response that is too large, and calls `done`.
+  void refuse(Item item);
+  /// Removes responses that are not written yet.
+  void forget(const std::string& id);
+
+  /// Each change is logged once. set_working() also tries again what has failed.
+  void set_working();
+  void set_refusing(const Error& why);
+  void set_taking();
+  void set_away(const Error& why);
+  bool is_away() const;
+  /// True if it is at most half full with this, so that replies have the other half.
+  bool has_room(size_t bytes) const;
+
+  /// How many responses may still be added, because the server may have lost them. drain() and
+  /// stats() count them.
+  void expect(size_t count);
+  /// Waits until everything is written. Returns how much is not.
+  size_t drain(Clock::time_point until);
+  dialects::SharedResponses::Stats stats() const;
+
+ private:
+  enum class State : uint8_t { kWorking, kRefusing, kAway };
+  using Items = std::deque<Item>;
+
+  void write_in_turns(bool only_awaited);
+  bool has_work(bool only_awaited);
+  Item take();
+  std::function<void()> release(Item& item);
+  std::function<void()> settle(Item item, const Result<void>& written);
+  size_t left() const;
+  void refuse_for_now(const Error& why);
+  void take_again();
+  void stop_waiting();
+  void bound(std::vector<std::function<void()>>& done);
+
+  const std::string server_;
+  const size_t bytes_max_;
+  const Write write_;
+  mutable std::mutex mutex_;  // guards the rest
+  State state_ = State::kWorking;
+  // Oldest first: those whose replies wait, the others, and those to be tried again later.
+  Items awaited_, backlog_, failed_;
+  size_t bytes_ = 0;    // of all
+  size_t writing_ = 0;  // responses that the threads have
+  size_t expected_ = 0;
+  Clock::time_point retry_at_{};
+  dialects::SharedResponses::Stats stats_;
+  bool away_logged_ = false, refusal_logged_ = false, overflow_logged_ = false;
+  bool stopping_ = false;
+  std::condition_variable wake_, idle_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace signalbox::shared_responses
