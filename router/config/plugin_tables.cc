@@ -403,7 +403,7 @@ constexpr Key kRouterReplayKeys[] = {
 };
 constexpr Section kRouterReplayPlugin{kRouterReplayKeys};
 
-// --- memories, documents and images; not built ---
+// --- documents; memories and images, which are not built ---
 
 constexpr std::string_view kRefused = "requests that reach this decision are refused";
 
@@ -428,17 +428,36 @@ constexpr Key kMemoryPluginKeys[] = {
 };
 constexpr Section kMemoryPlugin{kMemoryPluginKeys};
 
+constexpr std::string_view kRagBackends = "milvus qdrant external_api mcp openai vectorstore";
+
+// `${user_content}` in it is no environment variable.
+void read_template(Reader& reader, const yaml::Node& node, std::string& out) {
+  if (node.kind != yaml::Kind::kScalar) return reader.expected(node, "a text");
+  out = node.scalar;
+}
+
 constexpr Key kRagBackendKeys[] = {
     string(FIELD(RagBackend, collection), "milvus, qdrant: collection of the documents."),
-    boolean(FIELD(RagBackend, reuse_cache_connection), "milvus: use the response cache's server."),
+    boolean(FIELD(RagBackend, reuse_cache_connection), "milvus: use the response cache's server.")
+        .no_effect("the response cache's server is used if there is one")
+        .unless("true yes on"),
     string(FIELD(RagBackend, content_field), "milvus: field of the text."),
-    string(FIELD(RagBackend, metadata_field), "milvus: field of the metadata."),
+    string(FIELD(RagBackend, metadata_field), "milvus: field of the metadata.")
+        .no_effect("the model gets the text alone"),
     string(FIELD(RagBackend, filter_expression), "milvus: filter of the documents."),
-    string(FIELD(RagBackend, endpoint), "external_api: URL."),
+    string(FIELD(RagBackend, endpoint),
+           "external_api: URL. Everyone who may read the configuration sees its query."),
     string(FIELD(RagBackend, api_key), "external_api, openai: API key."),
-    string(FIELD(RagBackend, auth_header), "external_api: header of the key."),
-    string(FIELD(RagBackend, request_format), "external_api: `pinecone`, `custom` and others."),
-    string(FIELD(RagBackend, request_template), "external_api: body of a `custom` request."),
+    string(
+        FIELD(RagBackend, auth_header),
+        "external_api: header of the key, which then has no prefix. Default: Authorization, with "
+        "Bearer."),
+    word(FIELD(RagBackend, request_format), "custom elasticsearch pinecone weaviate",
+         "external_api: form of requests and replies."),
+    string(FIELD(RagBackend, request_template),
+           "external_api: body of a `custom` request; `${user_content}`, `${top_k}` and "
+           "`${threshold}` are replaced.")
+        .read_by<read_template>(),
     text_map(FIELD(RagBackend, headers), "external_api: headers to send."),
     string(FIELD(RagBackend, server_name), "mcp: name of the server."),
     string(FIELD(RagBackend, tool_name), "mcp: name of the tool."),
@@ -448,32 +467,46 @@ constexpr Key kRagBackendKeys[] = {
     string(FIELD(RagBackend, vector_store_id), "openai, vectorstore: the store."),
     texts(FIELD(RagBackend, file_ids), "openai, vectorstore: the only files to search."),
     anything(FIELD(RagBackend, filter), "openai: filter of the documents."),
-    count(FIELD(RagBackend, max_num_results), "openai: greatest number of results."),
-    string(FIELD(RagBackend, workflow_mode), "openai: `direct_search` or `tool_based`."),
-    string(FIELD(RagBackend, primary), "hybrid: the first backend."),
-    string(FIELD(RagBackend, fallback), "hybrid: the second backend."),
-    string(FIELD(RagBackend, strategy), "hybrid: `sequential` or `parallel`."),
+    count(FIELD(RagBackend, max_num_results),
+          "openai: documents to add. Default: `top_k`, or else 20."),
+    word(FIELD(RagBackend, workflow_mode), "direct_search tool_based",
+         "openai: the router searches (default), or the model does."),
+    word(FIELD(RagBackend, primary), kRagBackends, "hybrid: the first backend."),
+    word(FIELD(RagBackend, fallback), kRagBackends, "hybrid: the second backend."),
+    word(FIELD(RagBackend, strategy), "sequential parallel",
+         "hybrid: search the second backend if the first finds nothing (default), or at once.")
+        .no_effect("the second backend is searched if the first one finds nothing")
+        .unless("sequential"),
     object(FIELD(RagBackend, primary_config), kRagBackend, "hybrid: keys of the first backend."),
     object(FIELD(RagBackend, fallback_config), kRagBackend, "hybrid: keys of the second backend."),
-    count(FIELD(RagBackend, timeout_seconds), "Time limit of the search, in seconds."),
+    count(FIELD(RagBackend, timeout_seconds), "Time limit of the search, in seconds. Default: 5."),
 };
 
 constexpr Key kRagKeys[] = {
     enabled<RagPlugin>("false adds no documents. Default: true."),
-    string(FIELD(RagPlugin, backend),
-           "`milvus`, `qdrant`, `external_api`, `mcp`, `openai`, `vectorstore` or `hybrid`."),
-    number(FIELD(RagPlugin, similarity_threshold), -1, 1, "Least similarity to the request."),
-    count(FIELD(RagPlugin, top_k), "Documents to add."),
-    count(FIELD(RagPlugin, max_context_length), "Greatest length of all documents."),
-    string(FIELD(RagPlugin, injection_mode), "`tool_role` or `system_prompt`."),
-    word(FIELD(RagPlugin, on_failure), "skip warn block", "What to do if the backend fails."),
-    boolean(FIELD(RagPlugin, cache_results), "Cache the results of searches."),
-    count(FIELD(RagPlugin, cache_ttl_seconds), "Lifetime of cached results, in seconds."),
+    word(FIELD(RagPlugin, backend), "milvus qdrant external_api mcp openai vectorstore hybrid",
+         "Where the documents are."),
+    number(
+        FIELD(RagPlugin, similarity_threshold), -1, 1,
+        "Least similarity to the request, where the backend reports one. Default: 0.7 for milvus."),
+    count(FIELD(RagPlugin, top_k), "Documents to add. Default: 5."),
+    count(FIELD(RagPlugin, max_context_length),
+          "Greatest length of all documents, in characters. Default: 10000."),
+    word(FIELD(RagPlugin, injection_mode), "tool_role system_prompt",
+         "Add them as the result of a tool (default), or to the system prompt."),
+    word(FIELD(RagPlugin, on_failure), "skip warn block",
+         "If nothing is found or the search fails: go on without documents (`skip`, the default, "
+         "and `warn`), or refuse the request (`block`)."),
+    boolean(FIELD(RagPlugin, cache_results),
+            "Keep the results of the last 1,024 searches, in 16 MiB at most."),
+    count(FIELD(RagPlugin, cache_ttl_seconds),
+          "Lifetime of kept results, in seconds. Default: 3600."),
     number(FIELD(RagPlugin, min_confidence_threshold), -1, 1,
-           "Least confidence; below it nothing is added."),
+           "Least confidence; below it nothing is added.")
+        .not_built("documents are looked up whatever the confidence"),
     object(FIELD(RagPlugin, backend_config), kRagBackend, "Keys of the backend."),
 };
-constexpr Section kRag{kRagKeys};
+constexpr Section kRag{kRagKeys, checked<check_rag>};
 
 using ImageBackend = ImageGenPlugin::Backend;
 
@@ -546,7 +579,7 @@ constinit const Variant kPluginForms[16] = {
     {"router_replay", object(FIELD(Plugins, router_replay), kRouterReplayPlugin, "")},
     {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
     {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "").not_built(kRefused), true},
-    {"rag", object(FIELD(Plugins, rag), kRag, "").not_built(kRefused), true},
+    {"rag", object(FIELD(Plugins, rag), kRag, ""), true},
     {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, "").not_built(kRefused), true},
     {"request_params", object(FIELD(Plugins, request_params), kRequestParams, "")},
     {"pii_mask", object(FIELD(Plugins, pii_mask), kPiiMask, "")},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/ascii.h"
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -90,6 +92,111 @@ constexpr Key kShadowCaptureKeys[] = {
 };
 constexpr Section kShadowCapture{kShadowCaptureKeys};
 
+// --- documents ---
+
+bool is_searched(std::string_view backend) {
+  return backend == "milvus" || backend == "external_api" || backend == "openai";
+}
+
+bool is_built(std::string_view kind, const RagBackend& backend) {
+  return is_searched(kind) && (kind != "openai" || backend.workflow_mode != "tool_based");
+}
+
+bool compares_vectors(std::string_view kind, const RagBackend& backend) {
+  return kind == "milvus" || (kind == "external_api" && (backend.request_format == "pinecone" ||
+                                                         backend.request_format == "weaviate"));
+}
+
+/// Calls `with` with the kind and the keys of each backend that is searched.
+template <class With>
+bool all_backends(const RagPlugin& plugin, const With& with) {
+  const RagBackend& backend = plugin.backend_config;
+  if (plugin.backend != "hybrid") return with(plugin.backend, backend);
+  const RagBackend none;
+  const auto of = [&](const std::vector<RagBackend>& keys) -> const RagBackend& {
+    return keys.empty() ? none : keys.front();
+  };
+  return with(backend.primary, of(backend.primary_config)) &&
+         (backend.fallback.empty() || with(backend.fallback, of(backend.fallback_config)));
+}
+
+/// The checks of one backend. `node` is its mapping; null: there is none. Keys with a value that is
+/// reported already are not reported as missing.
+class RagCheck {
+ public:
+  RagCheck(Reader& reader, uint32_t line, const yaml::Node* node, std::string_view kind)
+      : reader_(reader),
+        line_(node == nullptr ? line : node->line),
+        node_(node != nullptr && node->kind == yaml::Kind::kMapping ? node : nullptr),
+        is_missing_(node == nullptr),
+        kind_(kind) {}
+
+  void run(const RagBackend& backend) {
+    if (node_ == nullptr && !is_missing_) return;
+    if (kind_ == "milvus") need("collection");
+    if (kind_ == "openai") {
+      need("vector_store_id");
+      check_store(backend.vector_store_id);
+      check_url("base_url", backend.base_url, false);
+      check_key(backend.api_key);
+    }
+    if (kind_ != "external_api") return;
+    need("endpoint");
+    check_url("endpoint", backend.endpoint, true);
+    check_key(backend.api_key);
+    need("request_format");
+    if (backend.request_format == "custom") need("request_template");
+    if (!backend.auth_header.empty()) check_header("auth_header", backend.auth_header, "");
+    for (const auto& [name, value] : backend.headers) check_header("headers", name, value);
+  }
+
+ private:
+  const yaml::Node* at(std::string_view key) const {
+    return node_ == nullptr ? nullptr : node_->find(key);
+  }
+  void need(std::string_view key) {
+    const yaml::Node* value = at(key);
+    if (value == nullptr || (value->kind == yaml::Kind::kScalar && value->scalar.empty()))
+      reader_.error(line_, fmt::format("the backend {} needs the key {}", kind_, key));
+  }
+  void report(std::string_view key, std::string message) {
+    reader_.at_key(std::string(key), [&] { reader_.error(at(key)->line, std::move(message)); });
+  }
+  void check_url(std::string_view key, const std::string& url, bool may_query) {
+    if (url.empty()) return;
+    const size_t question = may_query ? std::min(url.find('?'), url.size()) : url.size();
+    const Result<Endpoint> parsed = parse_base_url(url.substr(0, question));
+    if (!parsed) return report(key, parsed.error().message);
+    const bool is_plain = std::all_of(url.begin() + static_cast<ptrdiff_t>(question), url.end(),
+                                      [](char c) { return c > 0x20 && c < 0x7F && c != '#'; });
+    if (!is_plain)
+      report(key, "expected a query of ASCII characters, without spaces and fragments");
+  }
+  void check_store(std::string_view id) {
+    const bool is_id = std::all_of(id.begin(), id.end(), [](char c) {
+      return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-';
+    });
+    if (!is_id)
+      report("vector_store_id",
+             fmt::format("expected letters, digits, \"_\" and \"-\", found \"{}\"", id));
+  }
+  void check_key(std::string_view key) {
+    if (!is_header_value(key)) report("api_key", "the key is not one line");
+  }
+  void check_header(std::string_view key, std::string_view name, std::string_view value) {
+    if (!is_header_name(name) || is_own_header(name))
+      report(key, fmt::format("expected the name of a header, found \"{}\"", name));
+    if (!is_header_value(value))
+      report(key, fmt::format("the value of the header \"{}\" is not one line", name));
+  }
+
+  Reader& reader_;
+  const uint32_t line_;
+  const yaml::Node* const node_;
+  const bool is_missing_;
+  const std::string_view kind_;
+};
+
 void check_arms(Reader& reader, const yaml::Node& node, std::vector<Shadow::Arm>& arms) {
   constexpr size_t kArmsMax = 4;
   if (arms.empty() || arms.size() > kArmsMax)
@@ -163,11 +270,11 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
   });
 }
 
-void report_missing(Reader& reader, uint32_t line, const std::string& type, bool is_essential,
-                    Decision& out) {
+void report_missing(Reader& reader, uint32_t line, const std::string& type, std::string_view what,
+                    bool is_essential, Decision& out) {
   if (is_essential) out.missing_plugins.push_back(type);
   reader.does_without(line,
-                      fmt::format("{} is not supported: {}", type,
+                      fmt::format("{} is not supported: {}", what,
                                   is_essential ? "requests that reach this decision are refused"
                                                : "requests go on without it"));
 }
@@ -194,16 +301,54 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
                    key.access->object(reinterpret_cast<char*>(&plugins) + key.offset));
     });
   };
-  if (!key.is_planned) return read();
+  if (!key.is_planned) {
+    read();
+    const bool lacks_backend = key.name == "rag" && out.rag && out.rag->enabled &&
+                               !out.rag->backend.empty() && !is_built(*out.rag);
+    if (lacks_backend) report_missing(reader, line, "rag", "rag with this backend", true, out);
+    return;
+  }
   const bool is_off = configuration.kind == yaml::Kind::kMapping &&
                       !configuration.entries.empty() && is_idle(configuration);
-  if (!is_off) report_missing(reader, line, plugin.type, form->is_essential, out);
+  if (!is_off) report_missing(reader, line, plugin.type, plugin.type, form->is_essential, out);
   reader.in_not_built(read);
 }
 
 }  // namespace
 
 constinit const Section kShadowDispatch{kShadowKeys};
+
+bool is_built(const RagPlugin& plugin) {
+  return all_backends(
+      plugin, [](std::string_view kind, const auto& backend) { return is_built(kind, backend); });
+}
+
+bool compares_vectors(const RagPlugin& plugin) {
+  return !all_backends(plugin, [](std::string_view kind, const auto& backend) {
+    return !compares_vectors(kind, backend);
+  });
+}
+
+void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
+  if (!plugin.enabled) return;
+  if (node.find("backend") == nullptr) return reader.error(node.line, "rag needs the key backend");
+  const yaml::Node* at = node.find("backend_config");
+  const RagBackend& backend = plugin.backend_config;
+  reader.at_key("backend_config", [&] {
+    if (plugin.backend != "hybrid")
+      return RagCheck(reader, node.line, at, plugin.backend).run(backend);
+    if (at == nullptr || at->find("primary") == nullptr)
+      return reader.error(node.line, "the backend hybrid needs the key primary");
+    const auto check = [&](std::string key, const std::string& kind, const auto& keys) {
+      const yaml::Node* part = at->find(key);
+      reader.at_key(key, [&] {
+        RagCheck(reader, at->line, part, kind).run(keys.empty() ? RagBackend() : keys.front());
+      });
+    };
+    check("primary_config", backend.primary, backend.primary_config);
+    check("fallback_config", backend.fallback, backend.fallback_config);
+  });
+}
 
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out) {
   if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");

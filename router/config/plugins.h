@@ -298,6 +298,11 @@ struct RagPlugin {
   RagBackend backend_config;
 };
 
+/// True if the router can search the plugin's backend.
+bool is_built(const RagPlugin& plugin);
+/// True if a backend of the plugin compares embeddings.
+bool compares_vectors(const RagPlugin& plugin);
+
 /// How to detect requests for an image.
 struct ModalityDetection {
   struct Classifier {

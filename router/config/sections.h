@@ -59,6 +59,9 @@ extern const Section kPrototypeScoring;
 void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
                             std::vector<std::string>& types);
 
+// plugins.cc
+void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin);
+
 // decisions.cc
 extern const Section kRule;
 extern const Section kDecision;

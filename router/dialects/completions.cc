@@ -1,5 +1,5 @@
-// A system prompt that a decision adds is placed before every text, since this API has no other
-// place for it.
+// A system prompt and documents that a decision adds are placed before every text, since this API
+// has no other place for them.
 
 #include "router/dialects/completions.h"
 
@@ -109,6 +109,11 @@ std::string text_of(const Value& content) {
   return out;
 }
 
+bool is_from_user(const Value& message) {
+  const auto role = message.find("role");
+  return role && role->text() == kUser;
+}
+
 }  // namespace
 
 Result<Incoming> CompletionsDialect::read(std::string body, const RequestContext& context) const {
@@ -144,14 +149,15 @@ Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
   bool is_list = false;
   const auto messages = root.find("messages");
   if (!messages) return fail(Code::kInternal, "the completion request has lost its messages");
+  // Documents come behind the text of the user that they belong to.
   for (const Value& message : messages->items()) {
-    const auto role = message.find("role");
     const auto content = message.find("content");
-    if (!role || !content) continue;
-    if (role->text() != kUser) {
-      before.append(text_of(*content)).append("\n\n");
-      continue;
-    }
+    const std::string text = is_from_user(message) || !content ? "" : text_of(*content);
+    if (!text.empty()) before.append(text).append("\n\n");
+  }
+  for (const Value& message : messages->items()) {
+    const auto content = message.find("content");
+    if (!content || !is_from_user(message)) continue;
     is_list = is_list || message.find(kList).has_value();
     const bool is_plain = before.empty() && content->is_string();
     prompts.push_back(is_plain ? std::string(content->raw())

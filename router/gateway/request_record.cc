@@ -139,6 +139,7 @@ void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded d
                                pass.error ? code_name(*pass.error) : std::string_view{}});
   }
   account_.deciding = effort.deciding;
+  account_.rag = plugins::name_of(evaluation.documents_outcome());
   account_.rules_began = effort.rules_began;
   account_.rules_ended = effort.rules_ended;
   account_.recipe = evaluation.recipe();

@@ -157,6 +157,11 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
   return {};
 }
 
+bool compares_documents(const config::Decision& decision) {
+  return decision.rag && decision.rag->enabled && decision.missing_plugins.empty() &&
+         config::compares_vectors(*decision.rag);
+}
+
 // Such a decision compares questions for its response cache, which works with exact matches if
 // there is no embedder.
 bool has_semantic_cache(const config::Decision& decision) {
@@ -305,6 +310,7 @@ bool needs_embedder(const config::Routing& r) {
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_cards) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), has_semantic_cache) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
+         std::any_of(r.decisions.begin(), r.decisions.end(), compares_documents) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
          !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
 }

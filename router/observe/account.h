@@ -144,6 +144,8 @@ struct Account {
   // unused.
   std::string_view compression;
   uint64_t compression_saved = 0;  // estimated tokens
+  // The plugin rag: "added", "nothing", "failed"; "": it does not apply.
+  std::string_view rag;
 
   // The client that spends. Never logged, but in the record of requests if there is one.
   std::string key, user, groups;

@@ -188,6 +188,7 @@ void Meters::record(const Account& account) const {
   if (!account.unsupported_language.empty())
     metrics_.unsupported_languages.with({std::string(account.unsupported_language)}).add();
   if (account.understood > account.began) record_understanding(account);
+  if (!account.rag.empty()) metrics_.rag.with({std::string(account.rag)}).add();
   if (!account.compression.empty()) {
     metrics_.compressions.with({std::string(account.compression)}).add();
     metrics_.compression_saved.only().add(static_cast<double>(account.compression_saved));

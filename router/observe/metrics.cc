@@ -141,6 +141,8 @@ Metrics::Metrics()
                    "Requests whose results of tools may be shortened, by outcome", {"outcome"}),
       compression_saved(families_, "signalbox_context_tokens_saved_total",
                         "Estimated tokens of results of tools that were left out of requests"),
+      rag(families_, "signalbox_rag_total",
+          "Requests that documents were looked up for, by outcome", {"outcome"}),
       guarded(families_, "signalbox_reply_guard_total", "Checked replies, by check and outcome",
               {"check", "outcome"}),
       guard_latency(families_, "llm_hallucination_detection_latency_seconds",

@@ -50,6 +50,7 @@ class Metrics {
   Family<Counter> pii_violations, jailbreaks, unsupported_languages;
   // The plugin context_compression.
   Family<Counter> compressions, compression_saved;
+  Family<Counter> rag;  // the plugin rag
   // Reply checks.
   Family<Counter> guarded;
   Family<Histogram> guard_latency;

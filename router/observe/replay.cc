@@ -123,6 +123,7 @@ std::string account_json(const Account& a) {
     if (a.cost > 0) out.member("cost", a.cost);
   }
   write_calls(out, a);
+  if (!a.rag.empty()) out.member("rag", a.rag);
   if (!a.compression.empty()) {
     out.member("context_compression", a.compression);
     out.member("context_tokens_saved", static_cast<int64_t>(a.compression_saved));

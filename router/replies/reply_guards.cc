@@ -68,9 +68,10 @@ bool any_decision(const config::Config& config, const Has& has) {
 
 }  // namespace
 
-GroundTruth ground_truth_of(const request::ChatRequest& request) {
+GroundTruth ground_truth_of(const request::ChatRequest& request, std::string_view documents) {
   GroundTruth out;
-  bool has_results = false;
+  add_paragraph(out.context, documents);
+  bool has_results = !documents.empty();
   const request::ChatMessage* last_user_message = nullptr;
   for (const request::ChatMessage& message : request.messages) {
     if (message.role == "user") last_user_message = &message;
@@ -169,7 +170,7 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
   const SpanRules spans{std::max(detector.model.threshold, detector.min_span_confidence),
                         detector.min_span_length};
   if (plan.grounding != nullptr) {
-    truth = ground_truth_of(request);
+    truth = ground_truth_of(request, plan.documents.text);
     rules.grounding = !truth.empty;
     rules.unverified = truth.empty && plan.asks_facts;
     rules.on_hallucination = action_of(plan.grounding->hallucination_action);

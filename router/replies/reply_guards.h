@@ -48,7 +48,7 @@ class ReplyGuards {
 
 /// Returns the texts that the next reply of a conversation is checked against. The context consists
 /// of tool results, system messages and earlier messages of the user. Earlier answers are not part
-/// of it.
-GroundTruth ground_truth_of(const request::ChatRequest& request);
+/// of it. `documents` are those that the router adds to the request.
+GroundTruth ground_truth_of(const request::ChatRequest& request, std::string_view documents = "");
 
 }  // namespace signalbox::replies

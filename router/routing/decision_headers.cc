@@ -136,6 +136,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
     add("x-vsr-context-compression", plugins::name_of(plan.context.outcome));
   if (plan.context.results > 0)
     add("x-vsr-context-tokens-saved", fmt::format("{}", plan.context.saved()));
+  add("x-vsr-rag", plugins::name_of(plan.documents.outcome));
   if (!debug) return headers;
   if (!plan.tools.strategy.empty()) {
     add("x-vsr-tools-strategy", plan.tools.strategy);
@@ -174,6 +175,20 @@ std::string context_words(const plugins::ContextReport& report) {
   return out;
 }
 
+std::string document_words(const plugins::FoundDocuments& documents) {
+  switch (documents.outcome) {
+    case plugins::RagOutcome::kUnused:
+      return "";
+    case plugins::RagOutcome::kAdded:
+      return fmt::format("\n{} added", counted(documents.count, "document"));
+    case plugins::RagOutcome::kNothing:
+      return "\nNo document was found";
+    case plugins::RagOutcome::kFailed:
+      return "\nThe search for documents failed";
+  }
+  return "";
+}
+
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
   if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
@@ -183,7 +198,7 @@ std::string model_words(const Plan& plan) {
     out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
   if (plan.reasoning == false) out += ", reasoning off";
   if (plan.injected_system_prompt) out += ", system prompt added";
-  return out + context_words(plan.context);
+  return out + context_words(plan.context) + document_words(plan.documents);
 }
 
 }  // namespace

@@ -441,6 +441,10 @@ void Evaluation::give_up(const Error& error) {
   state_->give_up(error);
 }
 
+plugins::RagOutcome Evaluation::documents_outcome() const {
+  return Planner::documents_outcome(state_->target(), state_->results);
+}
+
 bool Evaluation::rests_on_missing() const {
   return state_->rests_on_missing();
 }

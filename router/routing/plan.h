@@ -12,6 +12,7 @@
 #include "router/learning/choice.h"
 #include "router/looper/voice.h"
 #include "router/plugins/context_compression/context_compression.h"
+#include "router/plugins/rag/rag.h"
 #include "router/plugins/tools/report.h"
 #include "router/routing/selection/selection.h"
 #include "router/safety/pii/mask.h"
@@ -88,6 +89,7 @@ struct Plan {
   std::vector<looper::Voice> voices;  // the models that it may call, in the decision's order
   plugins::Report tools;              // the selection of tools
   plugins::ContextReport context;     // the results of tools that were shortened
+  plugins::FoundDocuments documents;  // that the plugin rag adds
   bool bypassed = false;              // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;       // in the order of the configuration's keys, projections last
   std::string body;                   // the client's bytes with the edits spliced in

@@ -54,6 +54,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   }
   SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
   SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
+  SIGNALBOX_TRY_VOID(out.add_retrievers(models.embedder != nullptr));
   out.add_notices(models.embedder != nullptr);
   return out;
 }
@@ -239,7 +240,7 @@ void Planner::mark_needed(const PlanTarget& target, std::span<const decision::Va
 bool Planner::needs_models(const PlanTarget& target, const request::ChatRequest& request) const {
   const plugins::ToolSelector* tools = tool_selector_of(target, request);
   return looks_for_pii(target) || masks_pii(target) || embeds(target) || compresses(target) ||
-         (tools != nullptr && tools->compares());
+         retrieves(target) || (tools != nullptr && tools->compares());
 }
 
 Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
@@ -251,6 +252,7 @@ Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
     if (done) done = std::move(masked);
   }
   if (compresses(target)) compress(target, inputs, results);
+  if (retrieves(target)) find_documents(target, inputs, results);
   const plugins::ToolSelector* tools = tool_selector_of(target, inputs.request());
   if (tools != nullptr && tools->compares()) {
     auto compared = tools->compare(inputs, results.tools);

@@ -11,14 +11,17 @@
 #include "router/models/models.h"
 #include "router/plugins/context_compression/context_compression.h"
 #include "router/plugins/pii/pii_mask.h"
+#include "router/plugins/rag/rag.h"
 #include "router/plugins/reasoning/difficulty.h"
 #include "router/plugins/tools/tool_selection.h"
+#include "router/retrieval/retriever.h"
 #include "router/routing/domain_doubt.h"
 #include "router/routing/matched_condition.h"
 #include "router/routing/plan.h"
 #include "router/routing/selection/selection.h"
 #include "router/signals/inputs.h"
 #include "router/signals/pii_finder.h"
+#include "router/splice/object_editor.h"
 
 namespace signalbox::routing {
 
@@ -42,6 +45,8 @@ struct ModelResults {
   std::optional<plugins::Masked> masked;
   // The effect of context_compression on both forms of the request; nullopt: it did not run
   std::optional<plugins::CompressedContext> context, native_context;
+  plugins::FoundDocuments documents;             // of the plugin rag
+  std::optional<request::ChatRequest> searched;  // the masked request, if it has the search's text
 };
 
 /// The name of a candidate's model at its server, which may be an adapter.
@@ -77,6 +82,10 @@ class Planner {
   /// Sets needed[number] for each unknown signal that could change the plan.
   void mark_needed(const PlanTarget& target, std::span<const decision::Value> values,
                    std::vector<bool>& needed) const;
+  /// The outcome of the plugin rag; a search that was not made has failed.
+  static plugins::RagOutcome documents_outcome(const PlanTarget& target,
+                                               const ModelResults& results);
+
   /// True if prepare() would run models, or would read long texts.
   bool needs_models(const PlanTarget& target, const request::ChatRequest& request) const;
   /// Runs the models, which takes milliseconds. If a result is missing because of an error, plan()
@@ -107,6 +116,7 @@ class Planner {
   Result<void> check_masked_types() const;
   Result<void> add_selectors(const engine::TextEmbedder* embedder);
   Result<void> add_tool_selectors(const engine::TextEmbedder* embedder);
+  Result<void> add_retrievers(bool has_embedder);
   void add_notices(bool has_embedder);
   selection::Candidate candidate(const config::ModelRef& ref) const;
   Candidates candidates(const PlanTarget& target) const;
@@ -119,6 +129,15 @@ class Planner {
   void compress(const PlanTarget& target, const signals::Inputs& inputs,
                 ModelResults& results) const;
   static Result<void> check_context(const PlanInputs& inputs, Plan& plan);
+  static bool retrieves(const PlanTarget& target);
+  void find_documents(const PlanTarget& target, signals::Inputs& inputs,
+                      ModelResults& results) const;
+  static Result<void> check_documents(const PlanInputs& inputs, Plan& plan);
+  static void add_prompt(const PlanInputs& inputs, const Plan& plan, json::Value messages,
+                         std::vector<splice::Edit>& edits);
+  static void add_prompt(const PlanInputs& inputs, const Plan& plan,
+                         const request::NativeRequest& native, splice::ObjectEditor& body,
+                         std::vector<splice::Edit>& edits);
   bool embeds(const PlanTarget& target) const;
   const plugins::ToolSelector* tool_selector_of(const PlanTarget& target,
                                                 const request::ChatRequest& request) const;
@@ -158,6 +177,8 @@ class Planner {
   std::map<const config::Decision*, std::unique_ptr<const selection::Selector>> selectors_;
   /// For decisions that select tools; the key nullptr is for requests without a decision.
   std::map<const config::Decision*, std::unique_ptr<const plugins::ToolSelector>> tool_selectors_;
+  /// For decisions with the plugin rag.
+  std::map<const config::Decision*, std::unique_ptr<const retrieval::Retriever>> retrievers_;
   std::vector<std::string> notices_;
   signals::PiiFinder pii_{signals::ModelChoice{}};
   double pii_threshold_ = 0;

@@ -8,7 +8,6 @@
 #include "router/plugins/reasoning/reasoning.h"
 #include "router/plugins/request_params/request_params.h"
 #include "router/plugins/server_family.h"
-#include "router/plugins/system_prompt/system_prompt.h"
 #include "router/plugins/tools/tool_history.h"
 #include "router/plugins/tools/tools.h"
 #include "router/routing/demands.h"
@@ -248,8 +247,7 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
-  if (plan.injected_system_prompt)
-    plugins::add_system_prompt(*decision->system_prompt, native, body, edits);
+  add_prompt(inputs, plan, native, body, edits);
   if (plan.reasoning)
     plugins::set_reasoning(native.api, *plan.reasoning, plan.reasoning_effort, body, edits);
   add_edits(inputs.results.native_context, edits);
@@ -280,8 +278,7 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
   }
   if (plan.takes_usage) request_usage(root, body, edits);
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
-  if (plan.injected_system_prompt)
-    plugins::add_system_prompt(*decision->system_prompt, *root.find("messages"), edits);
+  add_prompt(inputs, plan, *root.find("messages"), edits);
   // Without a decision about it, the client's wish is written as the model's family wants it.
   const std::optional<bool> reasoning = plan.reasoning ? plan.reasoning : request.reasoning;
   if (reasoning && !plan.model->reasoning_family.empty()) {
@@ -399,6 +396,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   const bool is_loop = plan.loop != nullptr || !one.empty();
   plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);
   SIGNALBOX_TRY_VOID(check_context(inputs, plan));
+  SIGNALBOX_TRY_VOID(check_documents(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);
   plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
   if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));

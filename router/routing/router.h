@@ -68,6 +68,8 @@ class Evaluation {
   void give_up(const Error& error);
   /// True if signals without a model could have changed the outcome.
   bool rests_on_missing() const;
+  /// The outcome of the plugin rag, also for a request that is refused without documents.
+  plugins::RagOutcome documents_outcome() const;
   /// The language of a text that a guard read and does not support, if it is certain and the guard
   /// found nothing; otherwise "". Static.
   std::string_view unsupported_language() const;

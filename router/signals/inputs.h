@@ -38,6 +38,10 @@ class Inputs {
 
   /// Sets how long models may let this request wait. Call before the first model pass.
   void set_patience(engine::Patience patience) { patience_ = std::move(patience); }
+  const engine::Patience& patience() const { return patience_; }
+
+  /// True if the router has an embedder.
+  bool embeds() const { return embedder_ != nullptr; }
 
   const request::ChatRequest& request() const { return request_; }
   std::optional<std::string_view> header(std::string_view name) const {

@@ -1,0 +1,44 @@
+#pragma once
+// Documents for a request, looked up on the server that the plugin `rag` of a decision names.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/patience.h"
+#include "router/config/config.h"
+
+namespace signalbox::retrieval {
+
+/// The text to find documents for. `vector`, (dim), is its L2-normalised embedding; it may be empty
+/// unless the retriever needs it.
+struct Query {
+  std::string_view text;
+  std::span<const float> vector = {};
+};
+
+/// Thread-safe.
+class Retriever {
+ public:
+  virtual ~Retriever() = default;
+
+  virtual bool needs_vector() const = 0;
+  /// Returns the texts of the documents, the most similar one first, at most `top_k`. Blocks until
+  /// the server has answered, at most for its time limit or until the deadline. If many searches of
+  /// the server are running, it first waits a second at most for its turn. After three failures in
+  /// a row it fails at once for a second, then tries one call. Errors, which contain neither the
+  /// query nor the reply: kNotFound (no document is similar enough), kUpstream, kOverloaded,
+  /// kDeadline, kCancelled.
+  virtual Result<std::vector<std::string>> find(const Query& query,
+                                                const engine::Patience& patience) const = 0;
+};
+
+/// Returns the retriever of a plugin that config::supports() accepts. It connects at the first
+/// call. Error: kInvalid, for a backend_config that is incomplete.
+Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
+                                                        const config::RagPlugin& plugin);
+
+}  // namespace signalbox::retrieval

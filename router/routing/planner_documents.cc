@@ -1,0 +1,136 @@
+// The plugin rag in both steps of the planner. The first step finds the documents, because that
+// takes a call of a server; the second adds them.
+
+#include "router/plugins/rag/rag.h"
+#include "router/plugins/system_prompt/system_prompt.h"
+#include "router/routing/planner.h"
+
+namespace signalbox::routing {
+namespace {
+
+/// True if the documents are added as the result of a tool. A native request may have no place for
+/// it, and Anthropic's servers refuse it without a definition of the tool.
+bool as_tool_result(const config::RagPlugin& plugin, const Plan& plan, bool strips_tools) {
+  return plugin.injection_mode != "system_prompt" && !plan.native && !strips_tools &&
+         plan.model->api_format == config::Model::ApiFormat::kOpenAi;
+}
+
+}  // namespace
+
+Result<void> Planner::add_retrievers(bool has_embedder) {
+  for (const config::Decision& decision : routing_.decisions) {
+    if (!retrieves({.decision = &decision})) continue;
+    const std::string where =
+        fmt::format("{}:{}: decision \"{}\": rag", config_.source, decision.line, decision.name);
+    auto opened = retrieval::open_retriever(config_, *decision.rag);
+    if (!opened && opened.error().code != Code::kNotFound)
+      return fail_in(where, std::move(opened).error());
+    if (!opened) {
+      notices_.push_back(fmt::format("{}: {}; every search fails", where, opened.error().message));
+      continue;
+    }
+    if ((*opened)->needs_vector() && !has_embedder)
+      notices_.push_back(fmt::format(
+          "{}: its server compares embeddings, and there is no embedding model; every search fails",
+          where));
+    retrievers_.emplace(&decision, *std::move(opened));
+  }
+  return {};
+}
+
+bool Planner::retrieves(const PlanTarget& target) {
+  const config::Decision* decision = target.decision;
+  return decision != nullptr && !decision->fast_response && decision->rag &&
+         decision->rag->enabled && decision->missing_plugins.empty();
+}
+
+void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
+                             ModelResults& results) const {
+  plugins::FoundDocuments& out = results.documents;
+  out.outcome = plugins::RagOutcome::kFailed;
+  const auto found = retrievers_.find(target.decision);
+  // If masking failed, the plan refuses the request.
+  if (found == retrievers_.end() || (masks_pii(target) && !results.masked)) return;
+  if (results.masked && !results.masked->masks.empty() && !results.searched) {
+    auto masked = request::ChatRequest::parse(std::string(results.masked->body.source()));
+    if (!masked) return;
+    results.searched.emplace(*std::move(masked));
+  }
+  const std::string_view text =
+      results.searched ? results.searched->user_text() : inputs.request().user_text();
+  if (text.empty()) {
+    out.outcome = plugins::RagOutcome::kNothing;
+    return;
+  }
+  const retrieval::Retriever& retriever = *found->second;
+  retrieval::Query query{text};
+  if (retriever.needs_vector() && inputs.embeds()) {
+    const auto vector = inputs.embedding(inputs.digest("embedding", text));
+    if (vector) query.vector = *vector;
+  }
+  const auto documents = retriever.find(query, inputs.patience());
+  if (!documents) {
+    if (documents.error().code == Code::kNotFound) out.outcome = plugins::RagOutcome::kNothing;
+    return;
+  }
+  out.outcome = plugins::RagOutcome::kAdded;
+  out.count = static_cast<uint32_t>(documents->size());
+  out.text = plugins::join_documents(*target.decision->rag, *documents);
+}
+
+plugins::RagOutcome Planner::documents_outcome(const PlanTarget& target,
+                                               const ModelResults& results) {
+  using plugins::RagOutcome;
+  if (!retrieves(target)) return RagOutcome::kUnused;
+  const RagOutcome outcome = results.documents.outcome;
+  return outcome == RagOutcome::kUnused ? RagOutcome::kFailed : outcome;
+}
+
+Result<void> Planner::check_documents(const PlanInputs& inputs, Plan& plan) {
+  if (!retrieves(inputs.target)) return {};
+  using plugins::RagOutcome;
+  plan.documents = inputs.results.documents;
+  plan.documents.outcome = documents_outcome(inputs.target, inputs.results);
+  const config::Decision& decision = *inputs.target.decision;
+  if (decision.rag->on_failure != "block" || plan.documents.outcome == RagOutcome::kAdded)
+    return {};
+  if (plan.documents.outcome == RagOutcome::kNothing) {
+    return fail(Code::kNotFound,
+                "decision \"{}\" answers only with documents, and there is none for this request",
+                decision.name);
+  }
+  return fail(Code::kUpstream,
+              "decision \"{}\" answers only with documents, and the search for them failed",
+              decision.name);
+}
+
+void Planner::add_prompt(const PlanInputs& inputs, const Plan& plan, json::Value messages,
+                         std::vector<splice::Edit>& edits) {
+  const std::string& documents = plan.documents.text;
+  const config::Decision* decision = inputs.target.decision;
+  const bool is_added = !documents.empty() &&
+                        as_tool_result(*decision->rag, plan, strips_tools(inputs.target)) &&
+                        plugins::add_as_tool_result(documents, messages, edits);
+  const config::SystemPromptPlugin* own =
+      plan.injected_system_prompt ? &*decision->system_prompt : nullptr;
+  if (documents.empty() || is_added) {
+    if (own != nullptr) plugins::add_system_prompt(*own, messages, edits);
+    return;
+  }
+  plugins::add_system_prompt(plugins::prompt_with_documents(own, documents), messages, edits);
+}
+
+void Planner::add_prompt(const PlanInputs& inputs, const Plan& plan,
+                         const request::NativeRequest& native, splice::ObjectEditor& body,
+                         std::vector<splice::Edit>& edits) {
+  const config::SystemPromptPlugin* own =
+      plan.injected_system_prompt ? &*inputs.target.decision->system_prompt : nullptr;
+  if (!plan.documents.text.empty()) {
+    plugins::add_system_prompt(plugins::prompt_with_documents(own, plan.documents.text), native,
+                               body, edits);
+  } else if (own != nullptr) {
+    plugins::add_system_prompt(*own, native, body, edits);
+  }
+}
+
+}  // namespace signalbox::routing
