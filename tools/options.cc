@@ -202,7 +202,7 @@ std::filesystem::path model_directory(const std::string& model) {
   namespace fs = std::filesystem;
   if (model.find('/') != std::string::npos || fs::exists(model))
     return weights::installed_directory(model);
-  const fs::path named = fs::path("models") / model;
+  fs::path named = fs::path("models") / model;
   if (fs::exists(named)) return named;
   if (fs::path installed = weights::installed_directory(named.string()); fs::exists(installed))
     return installed;

@@ -193,7 +193,7 @@ AdminReply rollback(const http::Request& request, const Find& find) {
     return AdminReply::of({400, "INVALID_INPUT", "expected {\"version\": \"...\"}"});
   Reloader* reloader = find();
   if (reloader == nullptr) return no_file();
-  const auto text = reloader->versions().read(name->text());
+  auto text = reloader->versions().read(name->text());
   if (!text && text.error().code == Code::kNotFound)
     return AdminReply::of({404, "VERSION_NOT_FOUND", text.error().message});
   return change(request, find, false,

@@ -218,7 +218,7 @@ Result<void> Store::keep_pin(Context wanted, bool is_below, int64_t ttl_s) {
       return unavailable(wanted.key);
     }
   }
-  const Result<void> kept = is_below ? below_->pin(wanted.key, wanted.pinned) : Result<void>();
+  Result<void> kept = is_below ? below_->pin(wanted.key, wanted.pinned) : Result<void>();
   if (!kept && wanted.shared) {
     wanted.pinned = !wanted.pinned;
     static_cast<void>(shared_->pin(wanted, ttl_s));

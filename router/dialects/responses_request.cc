@@ -309,8 +309,9 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
       losses_.refuse(
           wrong("previous_response_id", "there is no response {}", json::quote_briefly(previous))
               .value());
+    } else {
+      out.messages = **std::move(found);
     }
-    if (found) out.messages = std::move(*found).value_or("");
   }
   const auto input = root.find("input");
   if (!input) return wrong("input", "missing");

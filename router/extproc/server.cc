@@ -150,7 +150,7 @@ class Stream final : public grpc::ServerGenericBidiReactor, public Channel {
   void finish(Ending ending, std::string why) override {
     if (ending == Ending::kInvalid || ending == Ending::kUnprepared)
       log::warn("extproc", "refused a stream: {}", why);
-    finish_ = grpc::Status(code_of(ending), std::move(why));
+    finish_ = grpc::Status(code_of(ending), why);
     finish_deadline_.emplace(loop_.io, [this] { cancel(); });
     finish_deadline_->set(kFinishLimit);
     send_next();

@@ -25,7 +25,7 @@ std::optional<double> nearest_similarity(const TypeReport& type, uint32_t signal
 
 std::string describe_near_miss(const TypeReport& type, uint32_t signal) {
   const double score = type.readings[signal].score;
-  const std::string out = format_value(score);
+  std::string out = format_value(score);
   if (const auto threshold = type.signals->threshold(signal); threshold && score < *threshold)
     return fmt::format("{} < {}", out, format_value(*threshold));
   const auto least = type.signals->least_similarity(signal);

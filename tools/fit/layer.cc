@@ -145,6 +145,7 @@ Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, i
   LinearClassifier layer = std::move(parts[0].layer);
   parts.clear();
   SoftmaxOptions softmax{.l2 = report.l2};
+  // Without folds, the vectors are back by now. NOLINTNEXTLINE(bugprone-use-after-move)
   if (options.balanced) softmax.class_weight = balance(train, classes);
   const Features features(*kernels, train.dim, train.x);
   layer = fit_softmax(features, train.labels, classes, softmax, workers, &layer);
