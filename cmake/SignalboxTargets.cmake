@@ -230,4 +230,6 @@ function(signalbox_fuzz_replay source)
   target_link_libraries(fuzz_replay PRIVATE ${links} signalbox_flags)
   target_compile_definitions(fuzz_replay PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   precompiled(fuzz_replay precompiled_std)
+  # g++ 12 crashes in this pass.
+  target_compile_options(fuzz_replay PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-ipa-cp>)
 endfunction()
