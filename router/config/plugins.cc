@@ -270,6 +270,13 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
   });
 }
 
+/// The part of the plugin that is not built.
+std::string unbuilt_part(const RagPlugin& plugin) {
+  if (plugin.backend == "openai") return "rag with workflow_mode tool_based";
+  if (plugin.backend == "hybrid") return "rag with one of these two backends";
+  return fmt::format("rag with the backend {}", plugin.backend);
+}
+
 void report_missing(Reader& reader, uint32_t line, const std::string& type, std::string_view what,
                     bool is_essential, Decision& out) {
   if (is_essential) out.missing_plugins.push_back(type);
@@ -305,7 +312,7 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
     read();
     const bool lacks_backend = key.name == "rag" && out.rag && out.rag->enabled &&
                                !out.rag->backend.empty() && !is_built(*out.rag);
-    if (lacks_backend) report_missing(reader, line, "rag", "rag with this backend", true, out);
+    if (lacks_backend) report_missing(reader, line, "rag", unbuilt_part(*out.rag), true, out);
     return;
   }
   const bool is_off = configuration.kind == yaml::Kind::kMapping &&

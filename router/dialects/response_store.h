@@ -57,7 +57,7 @@ class SharedResponses {
   /// Removes it for all routers, none of which may have it for longer than `ttl_s`, except if the
   /// level knows better. Blocks within a time limit. Errors: kUpstream; then it is not removed.
   virtual Result<void> remove(std::string_view id, int64_t ttl_s) = 0;
-  /// How long the end of a reply with that response should wait for `done`.
+  /// Returns the time that the end of a reply with that response should wait for `done`.
   virtual std::chrono::milliseconds patience(const StoredResponse& response) const = 0;
   virtual Stats stats() const = 0;
 };

@@ -73,8 +73,8 @@ class Lookup {
   const RequestContext& context_;
   std::map<std::string, std::set<std::string_view>, std::less<>> items_wanted_;  // by response
   std::map<std::string, std::string, std::less<>> items_;                        // by id
-  // What may still be loaded, and what may still be given to the model: a request may name an item
-  // several times.
+  // The bytes that may still be loaded, and those that may still be given to the model: a request
+  // may name an item several times.
   size_t loads_max_ = kBytesMax, items_max_ = kBytesMax;
   size_t lookups_ = 0;
   bool has_failed_ = false;

@@ -39,7 +39,7 @@ constexpr size_t kRestoredAtOnce = 64;
 const std::string kDeletionsMax = std::to_string(Deletions::kMax);
 /// The stream ends itself if no router deletes anything.
 constexpr std::string_view kStreamSeconds = "5184000";
-/// What a look-up reads at once. Of a longer record it reads the rest when it knows the length.
+/// A look-up reads so many bytes at once, and the rest of a longer record when it knows the length.
 constexpr size_t kFirstBytes = size_t{64} << 10;
 
 /// The time that a record of that size may take beside the limit of an exchange.

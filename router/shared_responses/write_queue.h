@@ -57,8 +57,8 @@ class WriteQueue {
   /// True if it is at most half full with this, so that replies have the other half.
   bool has_room(size_t bytes) const;
 
-  /// How many responses may still be added, because the server may have lost them. drain() and
-  /// stats() count them.
+  /// Sets the number of responses that may still be added, because the server may have lost them.
+  /// drain() and stats() count them.
   void expect(size_t count);
   /// Waits until everything is written. Returns how much is not.
   size_t drain(Clock::time_point until);
