@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -56,7 +57,8 @@ class Models : public testing::Test {
  protected:
   void SetUp() override {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::path(testing::TempDir()) / "signalbox_models" / test->name();
+    root_ =
+        fs::path(testing::TempDir()) / fmt::format("signalbox_models_{}", getpid()) / test->name();
     fs::remove_all(root_);
     write(bin() / "npm", kFakeNpm);
     fs::permissions(bin() / "npm", fs::perms(0755));
@@ -68,7 +70,7 @@ class Models : public testing::Test {
               file_entry("model.bin", "model/w.bin", kWeights) +
               file_entry("config.json", "model/config.json", kConfig));
   }
-  void TearDown() override { fs::remove_all(root_); }
+  void TearDown() override { fs::remove_all(root_.parent_path()); }
 
   fs::path bin() const { return root_ / "bin"; }
   fs::path model() const { return root_ / "models/tiny"; }
