@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <list>
-#include <map>
-#include <mutex>
 #include <optional>
 
 #include "base/ascii.h"
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "base/recently_used.h"
 #include "base/sha256.h"
 #include "router/config/endpoint.h"
 #include "router/upstream/breaker.h"
@@ -75,33 +73,6 @@ Result<std::vector<float>> scores_of(std::string_view label, double confidence,
   out[static_cast<size_t>(found - labels.begin())] = static_cast<float>(confidence);
   return out;
 }
-
-/// The last answers by the digest of the text. Thread-safe.
-class RecentAnswers {
- public:
-  std::optional<engine::Answer> find(const std::string& digest) {
-    const std::lock_guard lock(mutex_);
-    const auto found = places_.find(digest);
-    if (found == places_.end()) return std::nullopt;
-    recent_.splice(recent_.begin(), recent_, found->second);
-    return found->second->second;
-  }
-  void keep(const std::string& digest, const engine::Answer& answer) {
-    const std::lock_guard lock(mutex_);
-    if (places_.contains(digest)) return;
-    recent_.emplace_front(digest, answer);
-    places_[digest] = recent_.begin();
-    if (recent_.size() <= kAnswersKept) return;
-    places_.erase(recent_.back().first);
-    recent_.pop_back();
-  }
-
- private:
-  using Recent = std::list<std::pair<std::string, engine::Answer>>;
-  std::mutex mutex_;
-  Recent recent_;  // the last one used is first
-  std::map<std::string, Recent::iterator> places_;
-};
 
 tl::unexpected<Error> classifies_only() {
   return fail(Code::kUnsupported, "a language model on a server classifies texts only");
@@ -224,7 +195,7 @@ class RemoteClassifier final : public engine::TextModel {
   engine::HeadInfo head_;
   mutable upstream::PosterPool posters_;
   mutable upstream::Breaker breaker_;
-  mutable RecentAnswers recent_;
+  mutable RecentlyUsed<engine::Answer> recent_{kAnswersKept};  // by the digest of the text
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/recently_used.h"
 #include "base/sha256.h"
 #include "router/config/endpoint.h"
 #include "router/retrieval/formats.h"
@@ -92,46 +92,10 @@ size_t bytes_of(const Documents& documents) {
   return out;
 }
 
-/// The results of the last searches, by the digest of the text. Thread-safe.
-class RecentSearches {
- public:
-  explicit RecentSearches(seconds lifetime) : lifetime_(lifetime) {}
-
-  std::optional<Documents> find(const std::string& digest, Clock::time_point now) {
-    const std::lock_guard lock(mutex_);
-    const auto found = places_.find(digest);
-    if (found == places_.end() || found->second->expires <= now) return std::nullopt;
-    recent_.splice(recent_.begin(), recent_, found->second);
-    return found->second->documents;
-  }
-  void keep(const std::string& digest, const Documents& documents, Clock::time_point now) {
-    const size_t bytes = bytes_of(documents);
-    if (bytes > kBytesKept) return;
-    const std::lock_guard lock(mutex_);
-    if (const auto found = places_.find(digest); found != places_.end()) drop(found->second);
-    recent_.push_front({digest, documents, now + lifetime_});
-    places_[digest] = recent_.begin();
-    bytes_ += bytes;
-    while (recent_.size() > kSearchesKept || bytes_ > kBytesKept) drop(std::prev(recent_.end()));
-  }
-
- private:
-  struct Kept {
-    std::string digest;
-    Documents documents;
-    Clock::time_point expires;
-  };
-  void drop(std::list<Kept>::iterator at) {
-    bytes_ -= bytes_of(at->documents);
-    places_.erase(at->digest);
-    recent_.erase(at);
-  }
-
-  const seconds lifetime_;
-  std::mutex mutex_;
-  size_t bytes_ = 0;
-  std::list<Kept> recent_;  // the last one used is first
-  std::map<std::string, std::list<Kept>::iterator> places_;
+/// The result of a search.
+struct Kept {
+  Documents documents;
+  Clock::time_point expires;
 };
 
 /// Where searches go.
@@ -144,28 +108,30 @@ struct Server {
 
 class HttpRetriever final : public Retriever {
  public:
-  HttpRetriever(Server server, Search search, std::optional<seconds> lifetime, uint32_t at_once)
+  /// Results are kept for `lifetime`; 0: not at all.
+  HttpRetriever(Server server, Search search, seconds lifetime, uint32_t at_once)
       : turns_(turns_of(config::written(server.to.host, server.to.port), at_once)),
         search_(std::move(search)),
         name_(server.to.name),
         target_(std::move(server.target)),
         limit_(server.limit),
         posters_(std::move(server.to), limit_,
-                 server.key.empty() ? std::nullopt : std::optional(std::move(server.key))) {
-    if (lifetime) recent_.emplace(*lifetime);
-  }
+                 server.key.empty() ? std::nullopt : std::optional(std::move(server.key))),
+        lifetime_(lifetime) {}
 
   bool needs_vector() const override { return retrieval::needs_vector(search_.format); }
 
   Result<Documents> find(const Query& query, const engine::Patience& patience) const override {
-    const std::string digest = recent_ ? sha256_hex(query.text) : "";
-    if (recent_) {
-      if (auto known = recent_->find(digest, Clock::now())) return *std::move(known);
+    const bool keeps = lifetime_ > seconds{0};
+    const std::string digest = keeps ? sha256_hex(query.text) : "";
+    if (keeps) {
+      auto known = recent_.find(digest);
+      if (known && known->expires > Clock::now()) return std::move(known->documents);
     }
     auto found = search(query, patience);
     if (!found) return fail_in(name_, std::move(found).error());
     if (found->empty()) return fail(Code::kNotFound, "{}: no document is similar enough", name_);
-    if (recent_) recent_->keep(digest, *found, Clock::now());
+    if (keeps) recent_.keep(digest, {*found, Clock::now() + lifetime_}, bytes_of(*found));
     return found;
   }
 
@@ -211,7 +177,8 @@ class HttpRetriever final : public Retriever {
   const milliseconds limit_;
   mutable upstream::PosterPool posters_;
   mutable upstream::Breaker breaker_;
-  mutable std::optional<RecentSearches> recent_;
+  const seconds lifetime_;
+  mutable RecentlyUsed<Kept> recent_{kSearchesKept, kBytesKept};  // by the digest of the text
 };
 
 /// The second server is searched if the first one finds nothing.
@@ -331,7 +298,7 @@ Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& conf
                                    : open_external(backend, search);
   if (!server) return tl::unexpected<Error>(std::move(server).error());
   if (backend.timeout_seconds > 0) server->limit = seconds(backend.timeout_seconds);
-  std::optional<seconds> lifetime;
+  seconds lifetime{0};
   if (plugin.cache_results)
     lifetime = plugin.cache_ttl_seconds > 0 ? seconds(plugin.cache_ttl_seconds) : kKeepByDefault;
   return std::make_unique<const HttpRetriever>(*std::move(server), std::move(search), lifetime,

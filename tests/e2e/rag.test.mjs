@@ -11,18 +11,28 @@ let library, model;
 
 const kTemplate = '{"question": "${user_content}", "count": ${top_k}}';
 
-function configuration({ rag = "", backend = "", plugins = "", key = "", path = "/search?index=a", timeout = 1, others = "", global = "" }) {
-  return (port, management) => `
+/// A file with one model and these decisions.
+const file = ({ key = "", signals = "{}", decisions, services = "", catalog = "{}" }) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
   defaults: {default_model: plain}
-  models:
-    - {name: plain, ${key}backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
+  models: [{name: plain, ${key}backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
 routing:
-  signals: {keywords: [{name: masks, keywords: [mask]}, {name: also, keywords: [also]}]}
+  signals: ${signals}
   decisions:
-    ${others}
+    ${decisions}
+global:
+  model_catalog: ${catalog}
+  services: {${services}management_api: {bind_address: 127.0.0.1, port: ${management}}}
+`;
+
+function configuration({ rag = "", backend = "", plugins = "", key = "", path = "/search?index=a", timeout = 1, others = "", global = "" }) {
+  return file({
+    key,
+    services: global,
+    signals: "{keywords: [{name: masks, keywords: [mask]}, {name: also, keywords: [also]}]}",
+    decisions: `${others}
     - name: answers
       plugins:
         - type: rag
@@ -38,21 +48,13 @@ routing:
               headers: {x-tenant: t1}
               timeout_seconds: ${timeout}
               ${backend}
-        ${plugins}
-global:
-  services: {${global}management_api: {bind_address: 127.0.0.1, port: ${management}}}
-`;
+        ${plugins}`,
+  });
 }
 
-const hybrid = (port, management) => `
-version: v0.3
-listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
-providers:
-  defaults: {default_model: plain}
-  models: [{name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
-routing:
-  decisions:
-    - name: answers
+function hybrid(...ports) {
+  return file({
+    decisions: `- name: answers
       plugins:
         - type: rag
           configuration:
@@ -61,10 +63,9 @@ routing:
               primary: external_api
               primary_config: {endpoint: "http://127.0.0.1:${library.port}/bad", request_format: elasticsearch}
               fallback: openai
-              fallback_config: {base_url: "http://127.0.0.1:${library.port}", vector_store_id: vs_1, api_key: k}
-global:
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
-`;
+              fallback_config: {base_url: "http://127.0.0.1:${library.port}", vector_store_id: vs_1, api_key: k}`,
+  })(...ports);
+}
 
 before(async () => {
   library = await ScriptedUpstream.start();
@@ -240,23 +241,16 @@ describe("documents for requests", () => {
       inputs.push(...input);
       return { body: { data: input.map((_, index) => ({ index, embedding: [0.6, 0.8] })) } };
     };
-    const daemon = await Daemon.start((port, management) => `
-version: v0.3
-listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
-providers:
-  defaults: {default_model: plain}
-  models: [{name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
-routing:
-  decisions:
-    - name: answers
+    const daemon = await Daemon.start(
+      file({
+        decisions: `- name: answers
       plugins:
         - {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}
         - type: rag
-          configuration: {backend: external_api, backend_config: {endpoint: "http://127.0.0.1:${library.port}/query", request_format: pinecone}}
-global:
-  model_catalog: {embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 2}}}}
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
-`);
+          configuration: {backend: external_api, backend_config: {endpoint: "http://127.0.0.1:${library.port}/query", request_format: pinecone}}`,
+        catalog: `{embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 2}}}}`,
+      }),
+    );
     try {
       libraryAnswers(() => ({ body: { matches: [{ score: 0.9, metadata: { text: "31 metres" } }] } }));
       const { headers } = await send(daemon, "What did ann.example@mail.example.org order?");
