@@ -90,11 +90,13 @@ struct Plan {
   plugins::Report tools;              // the selection of tools
   plugins::ContextReport context;     // the results of tools that were shortened
   plugins::FoundDocuments documents;  // that the plugin rag adds
-  bool bypassed = false;              // the client named a concrete model: nothing was evaluated
-  std::vector<Matched> matched;       // in the order of the configuration's keys, projections last
-  std::string body;                   // the client's bytes with the edits spliced in
-  bool native = false;                // `body` is in the client's own API, which the servers have
-  bool takes_usage = false;  // the usage of the stream is requested, and not for the client
+  // An image server gets `body` and answers for `model`; nullptr: the model answers.
+  const config::ImageGenPlugin* image = nullptr;
+  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
+  std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
+  std::string body;              // the client's bytes with the edits spliced in
+  bool native = false;           // `body` is in the client's own API, which the servers have
+  bool takes_usage = false;      // the usage of the stream is requested, and not for the client
   const config::HallucinationPlugin* grounding = nullptr;      // nullptr: the reply is not checked
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks
