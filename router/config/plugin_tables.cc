@@ -513,7 +513,8 @@ using ImageBackend = ImageGenPlugin::Backend;
 constexpr Key kImageBackendKeys[] = {
     string(FIELD(ImageBackend, base_url), "URL of the server. Default for openai: OpenAI's."),
     string(FIELD(ImageBackend, model), "Name of the model. Default for openai: `gpt-image-1`."),
-    string(FIELD(ImageBackend, api_key), "openai: API key."),
+    string(FIELD(ImageBackend, api_key),
+           "API key. Without one, the client's own goes to the server, as for other backends."),
     string(FIELD(ImageBackend, quality), "openai: `hd` and others."),
     string(FIELD(ImageBackend, style), "openai: `vivid` and others."),
     count(FIELD(ImageBackend, num_inference_steps), "vllm_omni: inference steps. Default: 50."),

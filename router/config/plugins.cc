@@ -357,12 +357,44 @@ void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
   });
 }
 
+namespace {
+
+// Gives a notice for keys that the backend does not have, and one if modality_detection has more
+// than the key that counts here.
+void note_idle_image_keys(Reader& reader, const yaml::Node& node, bool is_openai) {
+  const auto note = [&](const yaml::Node* section, std::string_view at, std::string_view keys) {
+    for (const std::string_view key : split_words(keys)) {
+      const yaml::Node* found = section == nullptr ? nullptr : section->find(key);
+      if (found == nullptr) continue;
+      reader.at_key(fmt::format("{}{}", at, key), [&] {
+        reader.does_without(found->line, "has no effect: it is for the other backend");
+      });
+    }
+  };
+  const yaml::Node* backend = node.find("backend_config");
+  note(backend, "backend_config.",
+       is_openai ? "num_inference_steps cfg_scale seed" : "quality style");
+  if (is_openai) note(&node, "", "max_inference_steps");
+  const yaml::Node* detection = node.find("modality_detection");
+  if (detection == nullptr) return;
+  const size_t used = detection->find("prompt_prefixes") == nullptr ? 0 : 1;
+  if (detection->entries.size() == used) return;
+  reader.at_key("modality_detection", [&] {
+    reader.does_without(
+        detection->line,
+        "only prompt_prefixes has an effect: the decision's conditions select the requests");
+  });
+}
+
+}  // namespace
+
 void check_image_gen(Reader& reader, const yaml::Node& node, ImageGenPlugin& plugin) {
   if (!plugin.enabled) return;
   if (node.find("backend") == nullptr)
     return reader.error(node.line, "image_gen needs the key backend");
   if (plugin.backend.empty()) return;
   const bool is_openai = plugin.backend == "openai";
+  note_idle_image_keys(reader, node, is_openai);
   const ImageGenPlugin::Backend& backend = plugin.backend_config;
   const std::string_view missing = !backend.base_url.empty() ? ""
                                    : !is_openai              ? "base_url"
@@ -383,7 +415,6 @@ void check_image_gen(Reader& reader, const yaml::Node& node, ImageGenPlugin& plu
   if (!ref) return refuse("base_url", ref.error().message);
   if (!is_header_value(backend.api_key)) return refuse("api_key", "the key is not one line");
   ref->api_key = backend.api_key;
-  plugin.server.name = fmt::format("image_gen in line {}", node.line);
   plugin.server.provider_model_id =
       backend.model.empty() && is_openai ? "gpt-image-1" : backend.model;
   plugin.server.backend_refs = {*std::move(ref)};

@@ -326,7 +326,7 @@ struct ImageGenPlugin {
   struct Backend {
     std::string base_url;  // openai: "" is OpenAI's
     std::string model;
-    std::string api_key;  // openai
+    std::string api_key;
     std::string quality;
     std::string style;
     uint32_t num_inference_steps = 0;  // vllm_omni

@@ -172,7 +172,20 @@ void check_server(Reader& reader, const yaml::Node& root, const ClassifierModel&
   });
 }
 
+// A line of the file would not do: a file may have one line, and resources of Kubernetes have none.
+void name_image_servers(Config& config) {
+  const auto name = [](Routing& routing, const std::string& recipe) {
+    for (Decision& decision : routing.decisions) {
+      if (!decision.image_gen) continue;
+      decision.image_gen->server.name = fmt::format("{}{} (image_gen)", recipe, decision.name);
+    }
+  };
+  name(config.routing, "");
+  for (Recipe& recipe : config.recipes) name(recipe.routing, recipe.name + "/");
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
+  name_image_servers(config);
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
   check_entrypoints(reader, node, config);
