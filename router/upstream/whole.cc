@@ -2,10 +2,14 @@
 
 #include "router/upstream/whole.h"
 
+#include <algorithm>
+
 namespace signalbox::upstream {
 
 http::Task<Result<std::string>> read_whole(UpstreamReply& reply, size_t bytes_max) {
   std::string body;
+  if (const auto length = reply.head().content_length)
+    body.reserve(std::min<uint64_t>(*length, bytes_max));
   for (bool last = false; !last;) {
     const Result<Piece> piece = co_await reply.next();
     if (!piece) co_return tl::unexpected<Error>(piece.error());

@@ -59,18 +59,24 @@ std::optional<std::string_view> text_in(const json::Value& object, std::string_v
   return found->text();
 }
 
-std::optional<std::string> openai_url(const json::Value& reply) {
+/// A URL in two parts, because an image of base64 is no URL yet.
+struct ImageUrl {
+  std::string prefix;
+  std::string_view rest;  // in the reply
+};
+
+std::optional<ImageUrl> openai_url(const json::Value& reply) {
   const auto image = first_of(reply, "data");
   if (!image) return std::nullopt;
-  if (const auto url = text_in(*image, "url")) return std::string(*url);
+  if (const auto url = text_in(*image, "url")) return ImageUrl{"", *url};
   const auto base64 = text_in(*image, "b64_json");
   if (!base64) return std::nullopt;
   const std::string_view format = text_in(reply, "output_format").value_or("png");
   const bool is_other = format == "jpeg" || format == "webp";
-  return fmt::format("data:image/{};base64,{}", is_other ? format : "png", *base64);
+  return ImageUrl{fmt::format("data:image/{};base64,", is_other ? format : "png"), *base64};
 }
 
-std::optional<std::string> chat_url(const json::Value& reply) {
+std::optional<ImageUrl> chat_url(const json::Value& reply) {
   const auto choice = first_of(reply, "choices");
   const auto message = choice ? choice->find("message") : std::nullopt;
   const auto content = message ? message->find("content") : std::nullopt;
@@ -78,17 +84,20 @@ std::optional<std::string> chat_url(const json::Value& reply) {
   for (const json::Value& part : content->items()) {
     const auto image = part.find("image_url");
     if (!image) continue;
-    if (const auto url = text_in(*image, "url")) return std::string(*url);
+    if (const auto url = text_in(*image, "url")) return ImageUrl{"", *url};
   }
   return std::nullopt;
 }
 
-/// True for what a client may open as an image. The text of a Markdown message must not end in it.
-bool is_image_url(std::string_view url) {
-  const bool is_known =
-      url.starts_with("https://") || url.starts_with("http://") || url.starts_with("data:image/");
-  return is_known && std::all_of(url.begin(), url.end(), [](char c) {
-           return c > 0x20 && c < 0x7F && c != '(' && c != ')' && c != '<' && c != '>';
+/// True for what a client may open as an image. Neither the text of a Markdown message nor a string
+/// of JSON ends in it.
+bool is_image_url(const ImageUrl& url) {
+  const std::string_view head = url.prefix.empty() ? url.rest : url.prefix;
+  const bool is_known = head.starts_with("https://") || head.starts_with("http://") ||
+                        head.starts_with("data:image/");
+  return is_known && std::all_of(url.rest.begin(), url.rest.end(), [](char c) {
+           return c > 0x20 && c < 0x7F &&
+                  std::string_view("()<>\"\\").find(c) == std::string_view::npos;
          });
 }
 
@@ -157,12 +166,13 @@ Result<std::string> read_image_reply(const config::ImageGenPlugin& plugin, std::
   out.member("created", answer.created).member("model", answer.model);
   out.key("choices").begin_array().begin_object().member("index", 0);
   out.key("message").begin_object().member("role", "assistant");
+  out.key("content");
   if (answer.as_text) {
-    out.member("content", fmt::format("![image]({})", *url));
+    out.raw(fmt::format("\"![image]({}{})\"", url->prefix, url->rest));
   } else {
-    out.key("content").begin_array().begin_object().member("type", "image_url");
-    out.key("image_url").begin_object().member("url", *url).end_object();
-    out.end_object().end_array();
+    out.begin_array().begin_object().member("type", "image_url");
+    out.key("image_url").begin_object().key("url");
+    out.raw(fmt::format("\"{}{}\"", url->prefix, url->rest)).end_object().end_object().end_array();
   }
   out.key("refusal").null().end_object();
   out.key("logprobs").null().member("finish_reason", "stop").end_object().end_array();
