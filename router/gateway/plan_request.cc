@@ -25,7 +25,7 @@ learning::Situation find_situation(const RequestScope& scope, const ParsedReques
 }  // namespace
 
 void remember(const RequestScope& scope, const routing::Plan& plan) {
-  if (!scope.learning || plan.bypassed || plan.loop != nullptr) return;
+  if (!scope.learning || plan.bypassed || plan.loop != nullptr || plan.image != nullptr) return;
   learning::remember(
       *scope.context.learning, *scope.learning,
       {plan.model->name, plan.asked_for, learning::scope_of(plan.recipe, plan.decision)});
@@ -73,7 +73,8 @@ std::optional<routing::Plan> plan_another_model(
     const RequestScope& scope, const ParsedRequest& request, const routing::Evaluation& evaluation,
     const routing::Plan& plan, const upstream::CallOutcome& outcome, Attempts& attempts) {
   attempts.servers += outcome.attempts;
-  if (!outcome.elsewhere) return std::nullopt;
+  // A decision has one image server, so another model would call the same one again.
+  if (!outcome.elsewhere || plan.image != nullptr) return std::nullopt;
   attempts.failed.push_back(plan.model->name);
   Result<routing::Plan> next = evaluation.plan(runtime_conditions(scope, attempts.failed));
   if (!next || next->path != routing::Plan::Path::kUpstream) return std::nullopt;

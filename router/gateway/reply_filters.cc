@@ -36,12 +36,16 @@ http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer rep
 }
 
 http::Task<ReplyOrError> draw(const ReplyFilterInputs& inputs, ReplyPointer reply) {
-  if (reply->head().status != 200) co_return reply;
+  const int status = reply->head().status;
+  if (status >= 400) co_return reply;
+  if (status >= 300)
+    co_return fail(Code::kUpstream, "the image server answered with the status {}", status);
   Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
   if (!body) co_return tl::unexpected<Error>(std::move(body).error());
   reply.reset();  // only one may wait for the interrupt at a time, and the pool does, too
   const request::ChatRequest& request = inputs.request.chat;
-  const plugins::ImageAnswer answer{.id = inputs.scope.record.id(),
+  const std::string id = fmt::format("chatcmpl-{}", inputs.scope.record.id());
+  const plugins::ImageAnswer answer{.id = id,
                                     .created = static_cast<int64_t>(std::time(nullptr)),
                                     .model = inputs.plan.model->name,
                                     .as_text = request.stream || inputs.server.to_client};

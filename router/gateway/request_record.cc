@@ -150,6 +150,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
                             bool stream) {
   account_.understood = std::chrono::steady_clock::now();
   model_ = plan.model;
+  draws_ = plan.image != nullptr;
   if (model_ != nullptr) account_.model = model_->name;
   account_.decision = plan.decision;
   account_.category = plan.category;
@@ -322,8 +323,9 @@ void RequestRecord::answers(size_t events) {
 
 observe::Tokens RequestRecord::estimate() const {
   constexpr uint64_t kBytes = 4;  // of an English token, roughly
-  return {.prompt = sent_bytes_ / kBytes,
-          .completion = events_ != 0 ? events_ : reply_bytes_ / kBytes};
+  observe::Tokens out{.prompt = sent_bytes_ / kBytes};
+  if (!draws_) out.completion = events_ != 0 ? events_ : reply_bytes_ / kBytes;
+  return out;
 }
 
 uint64_t RequestRecord::tokens_taken() const {

@@ -117,6 +117,7 @@ class RequestRecord {
   observe::Account account_;
   bool sampled_ = false;
   bool withheld_ = false;
+  bool draws_ = false;  // the answer is an image, whose bytes are no tokens
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
   bool answered_ = false;         // a model has answered

@@ -133,7 +133,8 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields) {
   constexpr std::string_view kOpenAi = "openai", kAnthropic = "anthropic";
   const dialects::Dialect* const dialect = scope.api.dialect();
-  const bool to_anthropic = plan.model->api_format == config::Model::ApiFormat::kAnthropic;
+  const bool to_anthropic =
+      plan.image == nullptr && plan.model->api_format == config::Model::ApiFormat::kAnthropic;
   const bool from_openai = dialect == nullptr || dialect->protocol().empty();
   if (from_openai && !to_anthropic) return;
   fields.add("x-vsr-client-protocol", from_openai ? kOpenAi : dialect->protocol());
@@ -167,7 +168,8 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
             .decided = &decided,
             .traceparent = traceparent_,
             .drops_tracestate = !scope.record.keeps_tracestate(),
-            .needs_reply = needs_reply} {}
+            .needs_reply = needs_reply,
+            .repeatable = server.image == nullptr} {}
 
 http::Task<upstream::CallOutcome> ServerCall::send() const {
   upstream::CallOutcome outcome = co_await context_.backends.call(model_, call_);

@@ -199,6 +199,10 @@ std::string model_words(const Plan& plan) {
     out += fmt::format(", reasoning on (effort {})", plan.reasoning_effort);
   if (plan.reasoning == false) out += ", reasoning off";
   if (plan.injected_system_prompt) out += ", system prompt added";
+  if (plan.image != nullptr) {
+    const config::BackendRef& server = plan.image->server.backend_refs.front();
+    out += fmt::format("; the image server {} answers", server.name);
+  }
   return out + context_words(plan.context) + document_words(plan.documents);
 }
 

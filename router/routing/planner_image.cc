@@ -22,27 +22,33 @@ bool draws(const selection::Candidate& candidate) {
 
 }  // namespace
 
-// Sets plan.image, and leaves only the models for images among the candidates if there are any.
+// Sets plan.image. Of the candidates it leaves those for images, or for texts, if there are any.
 Result<void> Planner::begin_image(const PlanInputs& inputs, Candidates& candidates,
                                   Plan& plan) const {
   const config::Decision* decision = inputs.target.decision;
   if (decision == nullptr || !decision->image_gen || !decision->image_gen->enabled) return {};
-  if (has_modality(inputs, "AR")) return {};
-  if (has_modality(inputs, "BOTH")) {
+  const bool wants_text = has_modality(inputs, "AR");
+  if (!wants_text && has_modality(inputs, "BOTH")) {
     return fail(Code::kUnsupported,
                 "decision \"{}\": a text and an image in one answer are not supported",
                 decision->name);
   }
-  plan.image = &*decision->image_gen;
-  if (std::any_of(candidates.begin(), candidates.end(), draws))
-    std::erase_if(candidates, [](const selection::Candidate& each) { return !draws(each); });
+  const auto is_unsuited = [wants_text](const selection::Candidate& each) {
+    return draws(each) == wants_text;
+  };
+  if (!std::all_of(candidates.begin(), candidates.end(), is_unsuited))
+    std::erase_if(candidates, is_unsuited);
+  if (!wants_text) plan.image = &*decision->image_gen;
   return {};
 }
 
-// Only the last message of the user becomes the image; no other plugin changes it.
+// Only the last message of the user becomes the image. Masks are not taken back in the reply: an
+// image server could put them into the URL that the client opens, and so read what they hide.
 Result<void> Planner::request_image(const PlanInputs& inputs, Plan& plan) const {
   plan.loop = nullptr;
   plan.voices.clear();
+  const config::Decision& decision = *inputs.target.decision;
+  if (decision.header_mutation) plan.header_mutation = &*decision.header_mutation;
   const config::ModalityDetection& own = plan.image->modality_detection
                                              ? *plan.image->modality_detection
                                              : config_.modules.modality_detector;
@@ -58,7 +64,6 @@ Result<void> Planner::request_image(const PlanInputs& inputs, Plan& plan) const 
   SIGNALBOX_TRY(const request::ChatRequest request,
                 request::ChatRequest::parse(std::string(masked->body.source())));
   plan.body = plugins::write_image_request(*plan.image, prefixes, request.user_text());
-  plan.masks = masked->masks;
   return {};
 }
 

@@ -367,7 +367,9 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
   SIGNALBOX_TRY_VOID(begin_image(inputs, left, plan));
-  if (!plan.bypassed) SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
+  // An image server gets nothing of the request but one message.
+  if (!plan.bypassed && plan.image == nullptr)
+    SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
   if (is_fallback) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   const config::ModelRef& ref = *choice.ref;

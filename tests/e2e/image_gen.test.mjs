@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
@@ -12,14 +13,14 @@ import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 const kUrl = "https://images.example/1.png";
-let images, model, daemon, openai, anthropic;
+let images, others, model, daemon, openai, anthropic;
 
-const image_gen = (backend, more = "", port = images.port) => `
+const image_gen = (backend, more = "", port = images.port, seconds = 60) => `
         - type: image_gen
           configuration:
             backend: ${backend}
             default_width: 512
-            timeout_seconds: 1
+            timeout_seconds: ${seconds}
             max_inference_steps: 28
             backend_config: {base_url: "http://127.0.0.1:${port}/v1"${more}}`;
 
@@ -30,6 +31,10 @@ const decision = (name, word, plugins, type = "keyword", models = "[{model: writ
       modelRefs: ${models}
       plugins:${plugins}`;
 
+// Both stand in one line, as in a file that a program writes.
+const recipe = (name, port) =>
+  `{name: ${name}, routing: {decisions: [{name: d, modelRefs: [{model: painter}], plugins: [{type: image_gen, configuration: {backend: openai, backend_config: {base_url: "http://127.0.0.1:${port}", api_key: key-of-${name}}}}]}]}}`;
+
 const configuration = (port, managementPort) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
@@ -37,21 +42,34 @@ providers:
   defaults: {default_model: writer}
   models:
     - {name: writer, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
+    - {name: claude, api_format: anthropic, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
+    - {name: artist, pricing: {prompt_per_1m: 1, completion_per_1m: 2}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
     - {name: painter, pricing: {prompt_per_1m: 1, completion_per_1m: 2}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
 routing:
-  modelCards: [{name: painter, modality: diffusion}]
+  modelCards: [{name: painter, modality: diffusion}, {name: claude, modality: text}]
   signals:
     modality: [{name: DIFFUSION}, {name: BOTH}, {name: AR}]
-    keywords: ${JSON.stringify(["omni", "plain", "masks", "gone"].map((name) => ({ name, keywords: [name] })))}
+    keywords: ${JSON.stringify(["omni", "plain", "masks", "gone", "claude", "keyless", "either", "estimate", "slow"].map((name) => ({ name, keywords: [name] })))}
   decisions:${[
     decision("painting", "DIFFUSION", image_gen("openai", ", api_key: secret-of-images, model: brush, quality: hd, style: vivid"), "modality"),
     decision("both", "BOTH", image_gen("openai", ", api_key: k"), "modality"),
     decision("omni", "omni", image_gen("vllm_omni", ", model: Qwen/Qwen-Image, num_inference_steps: 60, cfg_scale: 4.5, seed: 42")),
     decision("plain", "plain", image_gen("openai", ", api_key: k")),
     decision("masks", "masks", `${image_gen("openai", ", api_key: k")}\n        - {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}`),
+    decision("claude", "claude", `${image_gen("openai", ", api_key: k")}\n        - {type: header_mutation, configuration: {add: [{name: x-studio, value: north}]}}`, "keyword", "[{model: claude}]"),
+    decision("keyless", "keyless", image_gen("openai", ", model: own")),
+    decision("estimate", "estimate", image_gen("openai", ", api_key: k"), "keyword", "[{model: artist}]"),
+    decision("either", "either", image_gen("openai", ", api_key: k"), "keyword", "[{model: painter}, {model: writer}]").replace(
+      "{type: keyword, name: either}",
+      "{operator: AND, conditions: [{type: keyword, name: either}, {operator: OR, conditions: [{type: modality, name: AR}, {type: modality, name: DIFFUSION}]}]}",
+    ).replace("priority: 10", "priority: 20"),
+    decision("slow", "slow", image_gen("openai", ", api_key: k", images.port, 1)),
     decision("gone", "gone", image_gen("openai", ", api_key: k", 9), "keyword", "[{model: painter}]"),
   ].join("")}
+entrypoints: [{model_names: [left], recipe: left}, {model_names: [right], recipe: right}]
+recipes: [${recipe("left", images.port)}, ${recipe("right", others.port)}]
 global:
+  spending: {}
   model_catalog:
     modules:
       modality_detector: {enabled: true, method: keyword, keywords: [draw, paint], both_keywords: [and explain], prompt_prefixes: [Draw an image of]}
@@ -61,6 +79,7 @@ global:
 
 before(async () => {
   images = await ScriptedUpstream.start();
+  others = await ScriptedUpstream.start();
   model = await ScriptedUpstream.start();
   daemon = await Daemon.start(configuration);
   openai = new OpenAI({ baseURL: `${daemon.url}/v1`, apiKey: "k", maxRetries: 0 });
@@ -70,12 +89,13 @@ before(async () => {
 after(async () => {
   await daemon?.stop();
   await images?.stop();
+  await others?.stop();
   await model?.stop();
 });
 
 beforeEach(() => {
-  images.asked = model.asked = undefined;
-  images.answer = () => ({ body: { created: 1, data: [{ url: kUrl }], usage: { input_tokens: 12, output_tokens: 1000 } } });
+  images.asked = others.asked = model.asked = undefined;
+  images.answer = others.answer = () => ({ body: { created: 1, data: [{ url: kUrl }], usage: { input_tokens: 12, output_tokens: 1000 } } });
   model.answer = () => completion({ content: "A text." });
 });
 
@@ -174,16 +194,135 @@ describe("images as answers", () => {
     await assert.rejects(ask("paint it"), (error) => error.status === 400 && /not allowed/.test(error.message));
     images.answer = () => ({ body: { data: [] } });
     await assert.rejects(ask("paint it"), (error) => error.status === 502 && /the image server's reply contains no image/.test(error.message));
-    images.answer = () => ({ body: { data: [{ url: "javascript:alert(1)" }] } });
-    await assert.rejects(ask("paint it"), (error) => error.status === 502 && /contains no URL/.test(error.message));
+    for (const url of ["javascript:alert(1)", 'https://a/"', "https://a/\\", "https://a/)b"]) {
+      images.answer = () => ({ body: { data: [{ url }] } });
+      await assert.rejects(ask("paint it"), (error) => error.status === 502 && /contains no URL/.test(error.message));
+    }
     images.answer = () => ({ body: "no JSON" });
     await assert.rejects(ask("paint it"), (error) => error.status === 502);
     let release;
     images.answer = () => new Promise((done) => (release = () => done({ body: {} })));
-    await assert.rejects(ask("paint it"), (error) => error.status === 504 && /did not finish within 1000 ms/.test(error.message));
+    await assert.rejects(ask("slow: a ship"), (error) => error.status === 504 && /did not finish within 1000 ms/.test(error.message));
     release();
     await assert.rejects(ask("gone: a ship"), (error) => error.status === 502);
     assert.equal(model.asked, undefined);
+  });
+
+  test("no request pays for two images", async () => {
+    let calls = 0;
+    images.answer = () => {
+      ++calls;
+      return { status: 503, headers: { "retry-after": "1" }, body: { error: { message: "busy" } } };
+    };
+    await assert.rejects(ask("plain ship"), (error) => error.status === 503);
+    assert.equal(calls, 1);
+    images.answer = () => ({ body: { data: [{ url: kUrl }] } });
+    await ask("plain ship"); // its connection is kept
+    calls = 0;
+    images.answer = () => {
+      ++calls;
+      images.drop();
+      return new Promise(() => {});
+    };
+    await assert.rejects(ask("plain ship"), (error) => error.status === 502);
+    assert.equal(calls, 1);
+    assert.equal(model.asked, undefined);
+  });
+
+  test("neither a redirect nor a compressed reply nor a stream counts as an image", async () => {
+    const fails = (pattern) => assert.rejects(ask("plain ship"), (error) => error.status === 502 && pattern.test(error.message));
+    images.answer = () => ({ status: 302, headers: { location: `http://127.0.0.1:${model.port}/v1/x` }, body: {} });
+    await fails(/the image server answered with the status 302/);
+    images.answer = () => ({ headers: { "content-encoding": "gzip" }, body: gzipSync(JSON.stringify({ data: [{ url: kUrl }] })).toString("latin1") });
+    await fails(/contains no image/);
+    images.answer = () => ({ events: [{ type: "image_generation.completed", b64_json: "QUJD" }] });
+    await fails(/contains no image/);
+    for (const body of [{ data: [7] }, { data: { url: kUrl } }, { data: [{ url: 7 }] }, { data: [{ b64_json: [] }] }, `${"[".repeat(100_000)}`]) {
+      images.answer = () => ({ body });
+      await fails(/contains no image/);
+    }
+    images.answer = () => ({ body: { data: [{ url: kUrl }], padding: "x".repeat(70_000_000) } });
+    await fails(/longer than 67108864 bytes/);
+    images.answer = () => ({ status: 201, body: { data: [{ url: kUrl }] } });
+    assert.equal((await ask("plain ship")).data.choices[0].message.content[0].image_url.url, kUrl);
+  });
+
+  test("if the client goes away, the call to the image server ends", async () => {
+    const aborter = new AbortController();
+    images.answer = () => new Promise(() => aborter.abort());
+    await assert.rejects(openai.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "omni ship" }] }, { signal: aborter.signal }));
+    await images.closed;
+  });
+
+  test("a conversation that has images may go on with another one", async () => {
+    const { data } = await openai.chat.completions.create({
+      model: "auto",
+      messages: [
+        { role: "user", content: [{ type: "text", text: "claude ship" }, { type: "image_url", image_url: { url: kUrl } }] },
+        { role: "assistant", content: "Here." },
+        { role: "user", content: "claude ship again" },
+      ],
+    }).withResponse();
+    assert.equal(data.choices[0].message.content[0].image_url.url, kUrl);
+    assert.equal(images.asked.prompt, "claude ship again");
+  });
+
+  test("the model's own API has no effect on the image, and header_mutation has one", async () => {
+    const { headers } = await ask("claude ship");
+    assert.equal(images.headers["x-studio"], "north");
+    assert.equal(headers.get("x-vsr-upstream-protocol"), null);
+    const message = await anthropic.messages.create({ model: "auto", max_tokens: 9, messages: [{ role: "user", content: "claude ship" }] });
+    assert.deepEqual(message.content, [{ type: "text", text: `![image](${kUrl})` }]);
+  });
+
+  test("a decision for texts and images has a model for each", async () => {
+    const text = await ask("either of ships");
+    assert.equal(text.data.choices[0].message.content, "A text.");
+    assert.equal(text.headers.get("x-vsr-selected-model"), "writer");
+    assert.equal(text.headers.get("x-vsr-failover-from"), null);
+    const image = await ask("either paint ships");
+    assert.equal(image.headers.get("x-vsr-selected-model"), "painter");
+  });
+
+  test("each recipe's decision calls its own image server with its own key", async () => {
+    for (const [name, server, other] of [["left", images, others], ["right", others, images]]) {
+      images.asked = others.asked = undefined;
+      await ask("a ship", { model: name });
+      assert.equal(server.headers.authorization, `Bearer key-of-${name}`);
+      assert.equal(server.path, "/v1/images/generations");
+      assert.equal(other.asked, undefined);
+    }
+  });
+
+  test("without a key, the client's own goes to the image server, as for other backends", async () => {
+    const credentials = { authorization: "Bearer of-the-client", "x-api-key": "of-the-client" };
+    const send = async (content) => {
+      const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content }] });
+      await (await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers: credentials, body })).json();
+      return [images.headers.authorization, images.headers["x-api-key"]];
+    };
+    assert.deepEqual(await send("keyless ship"), ["Bearer of-the-client", "of-the-client"]);
+    assert.deepEqual(await send("masks: a ship"), ["Bearer k", undefined]);
+    const shown = await (await fetch(`${daemon.managementUrl}/config/router`)).text();
+    assert.doesNotMatch(shown, /secret-of-images|key-of-/);
+    assert.doesNotMatch(daemon.log, /secret-of-images|key-of-/);
+  });
+
+  test("a masked text does not return in the image's URL", async () => {
+    images.answer = (asked) => ({ body: { data: [{ url: `https://images.example/?${/\[EMAIL[^\]]*\]/.exec(asked.prompt)}` }] } });
+    const { data } = await ask("masks: a ship for ada@example.org");
+    assert.doesNotMatch(data.choices[0].message.content[0].image_url.url, /ada@/);
+  });
+
+  test("the bytes of an image are no tokens", async () => {
+    images.answer = () => ({ body: { data: [{ b64_json: "Q".repeat(4_000_000) }] } });
+    await ask("estimate ship");
+    const spent = async () => {
+      const { lines } = await (await fetch(`${daemon.managementUrl}/api/v1/spending?by=model`)).json();
+      return lines.find((line) => line.model === "artist");
+    };
+    const { completion_tokens: tokens } = await until(spent);
+    assert.equal(tokens, 0);
   });
 
   test("an API without a place for images is refused", async () => {

@@ -89,7 +89,8 @@ export class RepeatingUpstream {
 
 // A model server whose replies a test defines: `answer(asked)` returns {status, headers, body} or {events: [...]},
 // where events are texts, which are sent as they are, or objects, which are sent as events. The stream ends when the
-// promise `ends` is kept, if there is one.
+// promise `ends` is kept, if there is one. `drop()` ends the connection of the last request, and `closed` is kept when
+// that connection ends or its reply is sent.
 export class ScriptedUpstream {
   static async start(port = 0) {
     const upstream = new ScriptedUpstream();
@@ -107,6 +108,8 @@ export class ScriptedUpstream {
       this.path = request.url;
       this.headers = request.headers;
       this.body = body;
+      this.closed = new Promise((done) => response.on("close", done));
+      this.drop = () => request.socket.destroy();
       this.asked = JSON.parse(body);
       const { status = 200, headers = {}, body: whole, events, dies, ends } = await this.answer(this.asked);
       if (events === undefined) {
