@@ -356,6 +356,8 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   Candidates left = one.empty() ? candidates(inputs.target) : voice(inputs.target, one);
   if (left.empty()) return fail(Code::kNotFound, "there is no model \"{}\"", one);
   add_tool_caller(inputs, left);
+  // Before models are removed: what may not go to the models for images goes to no image server.
+  SIGNALBOX_TRY_VOID(begin_image(inputs, left, plan));
   bool is_fallback = false;
   if (const auto failed = inputs.conditions.failed; !failed.empty()) {
     is_fallback = remove_failed(failed, left);
@@ -366,7 +368,6 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   if (plan.path == Plan::Path::kBlocked) return plan;
   remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
-  SIGNALBOX_TRY_VOID(begin_image(inputs, left, plan));
   // An image server gets nothing of the request but one message.
   if (!plan.bypassed && plan.image == nullptr)
     SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
