@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "router/signals/jailbreak_windows.h"
 #include "router/signals/prototypes.h"
@@ -84,11 +85,30 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return compares(signal) ? classifier_.why : reason_not_compared(signal);
   }
 
+  // Hidden texts are left out: they take longer to find, and classify() counts them.
+  Result<void> check_length(Inputs& inputs) const override {
+    for (uint32_t i = 0; i < signals_.size(); ++i) {
+      if (!classifies(i) || guard_.on_unread != config::ClassifierModel::OnUnread::kRefuse)
+        continue;
+      size_t bytes = 0;
+      std::vector<std::string_view> parts;
+      for (const std::string_view text : texts_of(i, inputs)) {
+        bytes += text.size();
+        std::ranges::copy(text::distinct_parts(text), std::back_inserter(parts));
+      }
+      // A shorter request hardly ever has too many windows, and its tokens are soon counted.
+      if (bytes < guard_.windows_max * static_cast<size_t>(text::kWindowTokens)) continue;
+      SIGNALBOX_TRY(const text::Windows windows,
+                    text::windows_of(parts, *classifier_.model, guard_.windows_max));
+      if (!windows.whole) return too_long();
+    }
+    return {};
+  }
+
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      const std::vector<std::string_view> texts =
-          signals_[i].include_history ? inputs.request().texts() : inputs.request().turn_texts();
+      const std::vector<std::string_view> texts = texts_of(i, inputs);
       bool whole = true;
       Reading best;
       std::string_view language;
@@ -130,6 +150,11 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       if (each.matched && !each.unsupported_language.empty())
         each.confidence = std::min(each.confidence, std::nextafter(least, 0.0));
     }
+  }
+
+  std::vector<std::string_view> texts_of(size_t signal, const Inputs& inputs) const {
+    return signals_[signal].include_history ? inputs.request().texts()
+                                            : inputs.request().turn_texts();
   }
 
   std::string_view reason_not_compared(size_t signal) const {
