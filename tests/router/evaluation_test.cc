@@ -485,6 +485,8 @@ TEST(Evaluation, runs_no_model_on_a_request_that_the_guard_can_not_read) {
   EXPECT_EQ(read("refuse", numbers(200)), "true true true: planned");
   // Repeated passages count once, so these are hardly more than one of 16 KB.
   EXPECT_EQ(read("refuse", std::string(200'000, 'x')), "true true true: planned");
+  // The guard also reads this text in plain letters, which differs in one place only.
+  EXPECT_EQ(read("refuse", numbers(7'000) + "ＡＢＣＤ"), "true true true: planned");
 }
 
 TEST(Router, what_one_guard_finds_does_not_vouch_for_what_another_could_not_read) {
