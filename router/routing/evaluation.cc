@@ -60,8 +60,8 @@ struct Evaluation::State {
         readings(routing_program.signals()),
         facts(routing_program.signals()),
         progress(routing_program.groups().size()),
-        values(routing_program.derived().size()),
-        scores(routing_program.derived().projections().scores()) {
+        values(routing_program.leaf_values().size()),
+        scores(routing_program.leaf_values().projections().scores()) {
     for (size_t g = 0; g < program.groups().size(); ++g) {
       const Group& group = program.groups()[g];
       progress[g].moot = group.signals->is_moot(request);
@@ -89,7 +89,7 @@ struct Evaluation::State {
 
   void decide() {
     rules_began = std::chrono::steady_clock::now();
-    program.derived().evaluate(facts, values, gates, scores);
+    program.leaf_values().evaluate(facts, values, gates, scores);
     outcome = program.engine().evaluate(values, scratch, among());
     needed_is_known = false;
     rules_ended = std::chrono::steady_clock::now();
@@ -168,6 +168,24 @@ struct Evaluation::State {
     return failure;
   }
 
+  // Gives up types that would fail anyway, before a model runs. If that settles the outcome, none
+  // does.
+  Result<void> check_lengths() {
+    Result<void> failure;
+    for (size_t i = 0; i < program.groups().size(); ++i) {
+      const signals::SignalType& type = *program.groups()[i].signals;
+      if (type.needs() == signals::Needs::kRequest || !should_run(i, type.needs(), false)) continue;
+      Result<void> fits = type.check_length(inputs);
+      if (fits) continue;
+      failure = fail_in(fmt::format("{} signals", type.type()), fits.error());
+      progress[i].pending = false;
+      progress[i].done = std::move(fits);
+      store_readings(i);
+      decide();
+    }
+    return failure;
+  }
+
   Result<void> run_model_signals(bool all) {
     Result<void> first;
     for (const auto needs :
@@ -194,7 +212,7 @@ struct Evaluation::State {
       } else {
         program.engine().mark_needed(values, scratch, outcome, needed, among());
       }
-      program.derived().spread_needed(needed);
+      program.leaf_values().spread_needed(needed);
       needed_is_known = true;
     }
     const Group& group = program.groups()[index];
@@ -228,7 +246,7 @@ struct Evaluation::State {
     std::vector<decision::Value> open_gates(gates.size());
     std::vector<decision::Bounds> open_scores(scores.size());
     decision::Scratch open_scratch;
-    program.derived().evaluate(open, open_values, open_gates, open_scores);
+    program.leaf_values().evaluate(open, open_values, open_gates, open_scores);
     return !program.engine().evaluate(open_values, open_scratch, among()).fixed;
   }
 
@@ -254,7 +272,7 @@ struct Evaluation::State {
     std::vector<decision::Value> calm_gates(gates.size());
     std::vector<decision::Bounds> calm_scores(scores.size());
     decision::Scratch calm_scratch;
-    program.derived().evaluate(calm, calm_values, calm_gates, calm_scores);
+    program.leaf_values().evaluate(calm, calm_values, calm_gates, calm_scores);
     const decision::Outcome without = program.engine().evaluate(calm_values, calm_scratch, among());
     if (without.decision == outcome.decision) return std::nullopt;
     if (why->code == Code::kDeadline) {
@@ -277,7 +295,7 @@ struct Evaluation::State {
       for (uint32_t i = 0; i < group.size(); ++i)
         add(group.signals->type(), group.first + i, group.signals->name(i));
     }
-    program.derived().projections().for_each_output(
+    program.leaf_values().projections().for_each_output(
         [&](uint32_t number, std::string_view name, size_t) { add("projection", number, name); });
     return all;
   }
@@ -285,7 +303,7 @@ struct Evaluation::State {
   Report report() const {
     Report out{&program.routing(),
                &program.engine(),
-               &program.derived(),
+               &program.leaf_values(),
                {},
                values,
                scratch.values,
@@ -412,7 +430,8 @@ Result<void> Evaluation::run_needed(const engine::Patience& patience) {
   Result<void> done;
   if (state_->evaluates()) {
     state_->run_request_signals(false);
-    done = state_->run_model_signals(false);
+    done = state_->check_lengths();
+    if (auto ran = state_->run_model_signals(false); done) done = std::move(ran);
     // The decision is fixed now; its plan may need signals that the decision did not.
     state_->run_request_signals(false);
     if (auto more = state_->run_model_signals(false); done) done = std::move(more);
