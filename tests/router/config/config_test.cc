@@ -377,30 +377,6 @@ TEST(Config, files_stay_on_one_server) {
               fmt::format("refused: f.yaml:9: global.api.files_model: \"{}\": {}", name, why));
 }
 
-TEST(Config, keys_of_image_gen_without_an_effect_give_a_notice) {
-  const auto with = [](std::string_view configuration) {
-    return notices_of(fmt::format(R"(version: v0.3
-@providers
-routing:
-  decisions: [{{name: d, plugins: [{{type: image_gen, configuration: {{{}}}}}]}}]
-)",
-                                  configuration));
-  };
-  const std::string at = "f.yaml:4: routing.decisions[0].plugins[0].configuration.";
-  const std::string idle = ": has no effect: it is for the other backend (docs/upstream.md)\n";
-  EXPECT_EQ(with("backend: openai, backend_config: {api_key: k, quality: hd, style: vivid}, "
-                 "modality_detection: {prompt_prefixes: [draw]}"),
-            "");
-  EXPECT_EQ(
-      with("backend: openai, backend_config: {api_key: k, seed: 1}, max_inference_steps: 2, "
-           "modality_detection: {prompt_prefixes: [draw], keywords: [paint], method: keyword}"),
-      at + "backend_config.seed" + idle + at + "max_inference_steps" + idle + at +
-          "modality_detection: only prompt_prefixes has an effect: the decision's conditions "
-          "select the requests (docs/upstream.md)\n");
-  EXPECT_EQ(with("backend: vllm_omni, backend_config: {base_url: 'http://h', style: vivid}"),
-            at + "backend_config.style" + idle);
-}
-
 TEST(Config, stored_responses_that_are_not_shared_give_a_notice) {
   for (const auto& [keys, notice] : std::vector<std::pair<std::string, std::string>>{
            {"store_backend: redis, redis: {host: h}", ""},

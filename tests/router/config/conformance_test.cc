@@ -203,6 +203,35 @@ TEST(Upstream, every_notice_about_its_files_leads_to_the_page_or_names_the_remed
   }
 }
 
+TEST(Upstream, keys_of_image_gen_without_an_effect_give_a_notice) {
+  const auto loaded = parse(R"(version: v0.3
+providers: {models: [{name: m, backend_refs: [{type: echo}]}], defaults: {default_model: m}}
+routing:
+  decisions:
+    - name: a
+      plugins: [{type: image_gen, configuration: {backend: openai, backend_config: {api_key: k, quality: hd, style: vivid},
+                 modality_detection: {prompt_prefixes: [draw]}}}]
+    - name: b
+      plugins: [{type: image_gen, configuration: {backend: openai, backend_config: {api_key: k, seed: 1}, max_inference_steps: 2,
+                 modality_detection: {prompt_prefixes: [draw], keywords: [paint], method: keyword}}}]
+    - name: c
+      plugins: [{type: image_gen, configuration: {backend: vllm_omni, backend_config: {base_url: 'http://h', style: vivid, seed: 1}}}]
+)",
+                            "f.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const std::string at = "routing.decisions[1].plugins[0].configuration.";
+  const std::string idle = ": has no effect: it is for the other backend (docs/upstream.md)";
+  EXPECT_EQ(
+      loaded->notices,
+      (std::vector<std::string>{
+          "f.yaml:9: " + at + "backend_config.seed" + idle,
+          "f.yaml:9: " + at + "max_inference_steps" + idle,
+          "f.yaml:10: " + at +
+              "modality_detection: only prompt_prefixes has an effect: the decision's "
+              "conditions select the requests (docs/upstream.md)",
+          "f.yaml:12: routing.decisions[2].plugins[0].configuration.backend_config.style" + idle}));
+}
+
 // --- the schema ---
 
 // Checks a tree against a JSON Schema, as far as our schema uses the standard.
