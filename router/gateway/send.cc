@@ -169,7 +169,8 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
             .traceparent = traceparent_,
             .drops_tracestate = !scope.record.keeps_tracestate(),
             .needs_reply = needs_reply,
-            .repeatable = server.image == nullptr} {}
+            .repeatable = server.image == nullptr,
+            .limits_whole = server.image != nullptr} {}
 
 http::Task<upstream::CallOutcome> ServerCall::send() const {
   upstream::CallOutcome outcome = co_await context_.backends.call(model_, call_);

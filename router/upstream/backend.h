@@ -43,6 +43,7 @@ struct Call {
   // It takes a worker only if one is free, makes one attempt, and does not count for the worker's
   // health.
   bool gives_way = false;
+  bool limits_whole = false;  // reply_timeout limits the whole reply, not only until it begins
 };
 
 struct Piece {

@@ -226,7 +226,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
     Stage stage = Stage::kConnecting;
     const Call attempt = attempt_of(call, limit ? limit->interrupt() : call.interrupt, stage);
     out.answer = co_await pool.backends[*worker]->call(attempt);
-    if (limit) limit->lift();
+    if (limit && !call.limits_whole) limit->lift();
     tried.push_back(*worker);
     const bool again = !call.gives_way && out.attempts <= settings.retry_count &&
                        tried.size() < pool.backends.size();

@@ -204,6 +204,8 @@ describe("images as answers", () => {
     images.answer = () => new Promise((done) => (release = () => done({ body: {} })));
     await assert.rejects(ask("slow: a ship"), (error) => error.status === 504 && /did not finish within 1000 ms/.test(error.message));
     release();
+    images.answer = () => ({ headers: { "content-type": "application/json" }, events: ['{"data": ['], ends: new Promise(() => {}) });
+    await assert.rejects(ask("slow: a ship"), (error) => error.status === 504 && /within 1000 ms/.test(error.message));
     await assert.rejects(ask("gone: a ship"), (error) => error.status === 502);
     assert.equal(model.asked, undefined);
   });
