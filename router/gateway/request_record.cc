@@ -165,6 +165,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   }
   account_.confidence = plan.confidence;
   account_.reasoning = plan.reasoning;
+  account_.memory = plugins::name_of(plan.memories.outcome);
   account_.compression = plugins::name_of(plan.context.outcome);
   account_.compression_saved = plan.context.saved();
   account_.response_path = routing::path_name(plan.path);

@@ -101,6 +101,8 @@ class RequestRecord {
   bool withheld() const { return withheld_; }
   /// Records that the reply has arrived whole.
   void measured(const replies::ReplyMeter::Times& times);
+  /// Records that the turn was stored as a memory.
+  void remembered() { account_.remembered = true; }
   /// The client has its answer, and what follows takes none of the request's time.
   void ended() { account_.ended = std::chrono::steady_clock::now(); }
 

@@ -12,6 +12,7 @@
 #include "router/learning/choice.h"
 #include "router/looper/voice.h"
 #include "router/plugins/context_compression/context_compression.h"
+#include "router/plugins/memory/memory.h"
 #include "router/plugins/rag/rag.h"
 #include "router/plugins/tools/report.h"
 #include "router/routing/selection/selection.h"
@@ -90,11 +91,13 @@ struct Plan {
   plugins::Report tools;              // the selection of tools
   plugins::ContextReport context;     // the results of tools that were shortened
   plugins::FoundDocuments documents;  // that the plugin rag adds
-  bool bypassed = false;              // the client named a concrete model: nothing was evaluated
-  std::vector<Matched> matched;       // in the order of the configuration's keys, projections last
-  std::string body;                   // the client's bytes with the edits spliced in
-  bool native = false;                // `body` is in the client's own API, which the servers have
-  bool takes_usage = false;  // the usage of the stream is requested, and not for the client
+  plugins::FoundMemories memories;    // that the plugin memory adds, and the turn that it stores
+  const plugins::MemoryRules* memory_rules = nullptr;  // null: the decision has no memories
+  bool bypassed = false;         // the client named a concrete model: nothing was evaluated
+  std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
+  std::string body;              // the client's bytes with the edits spliced in
+  bool native = false;           // `body` is in the client's own API, which the servers have
+  bool takes_usage = false;      // the usage of the stream is requested, and not for the client
   const config::HallucinationPlugin* grounding = nullptr;      // nullptr: the reply is not checked
                                                                // against the request's context
   const config::ResponseJailbreakPlugin* jailbreak = nullptr;  // nullptr: no check for attacks
