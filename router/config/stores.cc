@@ -342,9 +342,10 @@ constexpr std::string_view kNoWords = "memories are compared by their embeddings
 
 void note_memory_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
   if (backend == "memory") return;
-  reader.does_without(node.line, fmt::format("{} is not supported, only memory: decisions with the "
-                                             "plugin memory are refused",
-                                             backend));
+  reader.does_without(node.line,
+                      fmt::format("{} is not supported, only memory: decisions with the plugin "
+                                  "memory are refused, and others have no memories",
+                                  backend));
 }
 
 constexpr Key kMemoryStoreKeys[] = {

@@ -38,7 +38,7 @@ std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
 http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
                        std::shared_ptr<upstream::ReplyCopy> copy) {
   if (copy == nullptr || scope.context.memories == nullptr || !copy->is_whole || copy->is_cut ||
-      scope.record.has_failed())
+      scope.record.has_failed() || scope.record.is_doubtful())
     co_return;
   std::function<void()> work = [&] {
     const auto answer =

@@ -340,6 +340,14 @@ void RequestRecord::passes(std::string_view bytes) {
   append_cut(account_.response_body, bytes, capture_.response_bytes, account_.response_cut);
 }
 
+bool RequestRecord::is_doubtful() const {
+  using replies::ReplyState;
+  const auto is = [](std::string_view name, ReplyState state) { return name == name_of(state); };
+  return is(account_.grounding, ReplyState::kFound) ||
+         is(account_.response_jailbreak, ReplyState::kFound) ||
+         is(account_.response_jailbreak, ReplyState::kUnchecked);
+}
+
 void RequestRecord::guarded(const replies::ReplyOutcome& outcome) {
   account_.grounding = replies::name_of(outcome.grounding);
   account_.response_jailbreak = replies::name_of(outcome.jailbreak);

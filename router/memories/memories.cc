@@ -51,6 +51,7 @@ struct Memories::Impl {
     std::string name;
     uint64_t number = 0;
     std::map<std::string, std::unique_ptr<Row>, std::less<>> rows;  // by id
+    std::map<std::string_view, Row*> by_text;                       // views into the rows
   };
 
   mutable std::mutex mutex;
@@ -94,6 +95,7 @@ struct Memories::Impl {
     by_use.erase(row->place);
     bytes -= row->bytes;
     User& user = *row->user;
+    user.by_text.erase(row->memory.text);
     const std::string id = row->memory.id;
     user.rows.erase(id);
     if (user.rows.empty()) users.erase(std::string(user.name));
@@ -125,9 +127,8 @@ struct Memories::Impl {
   void remove_same(std::string_view user, std::string_view text) {
     User* const owner = find_user(user);
     if (owner == nullptr) return;
-    const auto same = std::ranges::find_if(
-        owner->rows, [&](const auto& each) { return each.second->memory.text == text; });
-    if (same != owner->rows.end()) remove(same->second.get());
+    const auto same = owner->by_text.find(text);
+    if (same != owner->by_text.end()) remove(same->second);
   }
 
   Result<VectorIndex*> index_of(const Vector& vector) {
@@ -150,18 +151,23 @@ void Memories::set_limits(const MemoryLimits& limits) {
 Result<std::vector<Found>> Memories::search(std::string_view user, const Vector& vector,
                                             size_t most, double similarity_min, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->remove_over(user, now);
   std::vector<Found> out;
+  std::vector<Impl::Row*> over;
   const Impl::User* const owner = impl_->find_user(user);
   const auto index = impl_->indices.find(vector.model);
   if (owner == nullptr || index == impl_->indices.end()) return out;
   SIGNALBOX_TRY(const auto hits, index->second->search(owner->number, vector.values, most));
   for (const vector_index::Hit& hit : hits) {
     if (hit.cosine < similarity_min) break;
-    const Impl::Row* const row = impl_->rows.at(hit.id);
+    Impl::Row* const row = impl_->rows.at(hit.id);
     SIGNALBOX_CHECK(row->user == owner);
-    out.push_back({row->memory, hit.cosine});
+    if (impl_->is_over(row->memory, now)) {
+      over.push_back(row);
+    } else {
+      out.push_back({row->memory, hit.cosine});
+    }
   }
+  for (Impl::Row* const row : over) impl_->remove(row);
   return out;
 }
 
@@ -217,6 +223,7 @@ Result<std::string> Memories::add(std::string_view user, Memory memory, const Ve
   impl_->bytes += bytes;
   impl_->rows[row->number] = row.get();
   std::string id = row->memory.id;
+  owner.by_text.emplace(row->memory.text, row.get());
   owner.rows.emplace(id, std::move(row));
   return id;
 }

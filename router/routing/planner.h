@@ -47,8 +47,9 @@ struct ModelResults {
   std::optional<plugins::Masked> masked;
   // The effect of context_compression on both forms of the request; nullopt: it did not run
   std::optional<plugins::CompressedContext> context, native_context;
-  plugins::FoundDocuments documents;             // of the plugin rag
-  plugins::FoundMemories memories;               // of the plugin memory
+  plugins::FoundDocuments documents;               // of the plugin rag
+  plugins::FoundMemories memories;                 // of the plugin memory
+  const config::Decision* memories_for = nullptr;  // the decision by whose rules they were found
   std::optional<request::ChatRequest> searched;  // the masked request, if it has the search's text
 };
 

@@ -80,6 +80,7 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   using plugins::MemoryOutcome;
   const plugins::MemoryRules& rules = *memory_rules_of(target);
   plugins::FoundMemories& out = results.memories;
+  results.memories_for = target.decision;
   const std::string_view user =
       config::identity_of(inputs.header(config_.authz.identity.user_id_header).value_or(""));
   if (user.empty() || wants_no_memories(inputs)) {
@@ -132,10 +133,10 @@ void Planner::add_memories(const PlanInputs& inputs, Plan& plan) const {
   const plugins::MemoryRules* const rules = memory_rules_of(inputs.target);
   if (rules == nullptr) return;
   plan.memory_rules = rules;
-  plan.memories = inputs.results.memories;
   plugins::FoundMemories& memories = plan.memories;
-  // The first step did not run, for want of time.
-  if (memories.outcome == MemoryOutcome::kUnused) memories.outcome = MemoryOutcome::kFailed;
+  // If the first step did not run, or for another decision, there was no time for it.
+  memories.outcome = MemoryOutcome::kFailed;
+  if (inputs.results.memories_for == inputs.target.decision) memories = inputs.results.memories;
   if (is_among(config_.memory.disabled_models, plan.model->name)) {
     memories = {};
     memories.outcome = MemoryOutcome::kOff;

@@ -29,15 +29,17 @@ function vectorOf(text) {
 }
 
 function embeds() {
-  embedder.answer = ({ input }) => ({ body: { data: [input].flat().map((text, index) => ({ index, embedding: vectorOf(text) })) } });
+  embedder.answer = ({ input }) => (embedder.path === "/entities" ? { body: [] } : { body: { data: [input].flat().map((text, index) => ({ index, embedding: vectorOf(text) })) } });
 }
 
-const configuration = ({ memory = "", store = "", access = "", plugins = "", signals = "{}", others = "", key = "" } = {}) => (port, management) => `
+const configuration = ({ memory = "", store = "", access = "", plugins = "", signals = "{}", others = "", key = "", catalog = "" } = {}) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
   defaults: {default_model: plain}
-  models: [{name: plain, ${key}backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
+  models:
+    - {name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
+    - {name: second, ${key}backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
 routing:
   signals: ${signals}
   decisions:
@@ -50,7 +52,7 @@ routing:
 global:
   ${access}
   stores: {memory: {${store}}}
-  model_catalog: {embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 64}}}}
+  model_catalog: {${catalog}embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 64}}}}
   services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
@@ -225,6 +227,41 @@ describe("memories", () => {
     assert.equal((await say("ann", kAsked, { stream: true })).outcome, "added");
   }));
 
+  const plugin = "{type: memory, configuration: {auto_store: true, similarity_threshold: 0.4}}";
+  test("of several models' answers are stored once", withDaemon(
+    {
+      signals: "{keywords: [{name: panel, keywords: [panel]}]}",
+      others: `- {name: panel, priority: 9, rules: {type: keyword, name: panel}, modelRefs: [{model: plain}, {model: second}], algorithm: {type: fusion, fusion: {model: plain}}, plugins: [${plugin}]}`,
+    },
+    async () => {
+      for (const [stream, question] of [[false, "Panel: which colour is my favourite one?"], [true, "Panel: which sea is my favourite one?"]]) {
+        await say("ann", question, { stream });
+        await until(async () => (await own("ann")).memories[0]?.content === `Q: ${question}\nA: ${kAnswer}`, "it is stored");
+      }
+      assert.equal((await own("ann")).total, 2);
+      assert.equal((await say("ann", "Panel: which sea is my favourite one, again?")).outcome, "added");
+    },
+  ));
+
+  test("are not given to a model whose policy restricts personal data", withDaemon(
+    {
+      key: "pii_policy: {allow_by_default: false, pii_types_allowed: [PERSON]}, ",
+      get catalog() {
+        const server = `llm_endpoint: {address: 127.0.0.1, port: ${embedder.port}, protocol: http, path: /entities}`;
+        return `modules: {classifier: {pii: {variant: http_classify}}}, external: [{name: entities, model_role: pii, llm_model_name: e, ${server}}], `;
+      },
+      signals: "{keywords: [{name: strictly, keywords: [strictly]}]}",
+      others: `- {name: strict, priority: 9, rules: {type: keyword, name: strictly}, modelRefs: [{model: second}], plugins: [${plugin}]}`,
+    },
+    async () => {
+      await say("ann", kGreen);
+      await has("ann", 1);
+      const { response } = await client("ann").chat.completions.create({ model: "auto", messages: [{ role: "user", content: `Strictly: ${kAsked}` }] }).withResponse();
+      assert.equal(response.headers.get("x-vsr-memory"), "withheld");
+      assert.equal(model.asked.messages.length, 1);
+    },
+  ));
+
   test("serve the messages of Anthropic's clients and OpenAI's responses", withDaemon({}, async () => {
     const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: { "x-authz-user-id": "ann" } });
     await anthropic.messages.create({ model: "auto", max_tokens: 50, messages: [{ role: "user", content: kGreen }] });
@@ -243,6 +280,7 @@ describe("memories", () => {
     await has("ann", 1);
     await say("ann", kGreen);
     await say("ann", "Thank you!");
+    await client("ann").completions.create({ model: "auto", prompt: "Please write a long letter about trains" });
     model.answer = () => completion({ content: null, tool_calls: [{ id: "t", type: "function", function: { name: "f", arguments: "{}" } }] }, "tool_calls");
     await say("ann", "Please look up the weather of tomorrow");
     model.answer = () => ({ ...streamed([{ content: "Half an" }], null), dies: true });
@@ -282,7 +320,7 @@ describe("memories", () => {
     {
       plugins: `- ${masks}`,
       signals: "{keywords: [{name: open, keywords: [openly]}]}",
-      others: `- {name: open, priority: 9, rules: {type: keyword, name: open}, plugins: [{type: memory, configuration: {auto_store: true, similarity_threshold: 0.4}}]}`,
+      others: `- {name: open, priority: 9, rules: {type: keyword, name: open}, plugins: [${plugin}]}`,
     },
     async () => {
       model.answer = () => completion({ content: "I will write to [EMAIL_ADDRESS_1]." });
@@ -299,14 +337,16 @@ describe("memories", () => {
     },
   ));
 
-  test("are not stored from a reply that a guard withheld", withDaemon({ plugins: "- {type: hallucination, configuration: {hallucination_action: block}}" }, async () => {
+  for (const [action, refused] of [["block", true], ["header", false]])
+    test(`are not stored from a reply that a guard doubts, with the action ${action}`, withDaemon({ plugins: `- {type: hallucination, configuration: {hallucination_action: ${action}}}` }, async () => {
     model.answer = () => completion({ content: "The bridge is 640 m long." });
     const messages = [
       { role: "user", content: "How long is the bridge of the harbour?" },
       { role: "assistant", content: null, tool_calls: [{ id: "t", type: "function", function: { name: "look", arguments: "{}" } }] },
       { role: "tool", tool_call_id: "t", content: "The Harbour Bridge was opened in 1932. Its main span is 503 m long." },
     ];
-    await assert.rejects(client("ann").chat.completions.create({ model: "auto", messages }), { status: 403 });
+    const doubted = client("ann").chat.completions.create({ model: "auto", messages });
+    await (refused ? assert.rejects(doubted, { status: 403 }) : doubted);
     model.answer = () => completion({ content: "The bridge is 503 m long." });
     await client("ann").chat.completions.create({ model: "auto", messages });
     await has("ann", 1);
