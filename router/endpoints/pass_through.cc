@@ -154,8 +154,8 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
                             .drops_tracestate = !scope.record.keeps_tracestate(),
                             .repeatable = is_get || !passage.endpoint.has_files};
   http::Headers fields = gateway::decision_headers(scope, passage.plan);
-  const gateway::InFlight in_flight(context.stats, model.name);
   const observe::Meters::AtModel at_model(context.observer.meters(), model.name);
+  const gateway::InFlight in_flight(context.stats, model.name);
   upstream::CallOutcome outcome = co_await context.backends.call(model, call);
   if (outcome.attempts > 1) fields.add("x-vsr-attempts", std::to_string(outcome.attempts));
   if (!outcome.answer) {

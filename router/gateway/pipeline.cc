@@ -230,8 +230,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
                        inputs.shadows != nullptr;
   const bool reads = changes || cache.records() || context_.ledger != nullptr || inputs.turn;
   const ServerCall call(scope, journey.request, plan, *server, headers, changes, reads);
-  const InFlight in_flight(context_.stats, plan.model->name);
   const observe::Meters::AtModel at_model(context_.observer.meters(), plan.model->name);
+  const InFlight in_flight(context_.stats, plan.model->name);
   const auto started = std::chrono::steady_clock::now();
   upstream::CallOutcome outcome = co_await call.send();
   std::optional<routing::Plan> next = plan_another_model(

@@ -83,27 +83,47 @@ global:
 const post = (url, body, headers = {}) =>
   fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
 
+/// Waits until only the request that the upstream holds is at a model. A request counts as load until a moment after its
+/// client has the reply.
+async function settled(at) {
+  const expected = upstream.held?.at === at ? 1 : 0;
+  await until(async () => {
+    const text = await (await fetch(`${at.managementUrl}/metrics`)).text();
+    const counts = text.matchAll(/^llm_model_inflight_requests\{.*\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0) === expected;
+  }, "the requests have left the models");
+}
+
+/// Sends a request for the model "auto", and returns the reply once the next one meets no load of it.
+async function send(path, body, headers = {}, at = daemon) {
+  const answer = await post(`${at.url}${path}`, { model: "auto", ...body }, headers);
+  const text = await answer.text();
+  assert.equal(answer.status, 200, text);
+  await settled(at);
+  return { model: answer.headers.get("x-vsr-selected-model"), headers: answer.headers, body: JSON.parse(text) };
+}
+
 /// Sends the messages and returns the model that answered, with the headers of the reply.
 async function ask(messages, headers = {}, at = daemon) {
   const all = typeof messages === "string" ? [{ role: "user", content: messages }] : messages;
-  const answer = await post(`${at.url}/v1/chat/completions`, { model: "auto", messages: all }, { "x-vsr-debug": "true", ...headers });
-  const { choices, error } = await answer.json();
-  assert.equal(answer.status, 200, JSON.stringify(error));
-  return { model: answer.headers.get("x-vsr-selected-model"), headers: answer.headers, message: choices[0].message };
+  const { body, ...reply } = await send("/v1/chat/completions", { messages: all }, { "x-vsr-debug": "true", ...headers }, at);
+  return { ...reply, message: body.choices[0].message };
 }
 
 /// Runs the test while one request waits at the model "small".
 async function whileSmallIsBusy(run, at = daemon) {
   let arrived, release;
   const atServer = new Promise((done) => (arrived = done));
-  upstream.held = { arrived, until: new Promise((done) => (release = done)) };
+  upstream.held = { at, arrived, until: new Promise((done) => (release = done)) };
   const waiting = post(`${at.url}/v1/chat/completions`, { model: "small", messages: [{ role: "user", content: "hold" }] });
   await atServer;
   try {
     return await run();
   } finally {
     release();
+    upstream.held = undefined;
     await (await waiting).arrayBuffer();
+    await settled(at);
   }
 }
 
@@ -131,8 +151,9 @@ before(async () => {
   let count = 0;
   upstream.answer = async (asked) => {
     if (asked.messages.at(-1).content === "hold") {
-      upstream.held.arrived();
-      await upstream.held.until;
+      const held = upstream.held;
+      held.arrived();
+      await held.until;
     }
     const calls = String(asked.messages.at(-1).content).includes(" call");
     if (calls) return { body: { ...completion({ content: null, tool_calls: [kCall] }, "tool_calls").body, model: asked.model } };
@@ -206,9 +227,8 @@ test("without headers, a conversation is known by its first messages", async () 
 
 test("the chain of previous_response_id is a conversation", async () => {
   const respond = async (input, previous_response_id) => {
-    const answer = await post(`${daemon.url}/v1/responses`, { model: "auto", input, previous_response_id });
-    assert.equal(answer.status, 200);
-    return { model: answer.headers.get("x-vsr-selected-model"), id: (await answer.json()).id };
+    const { model, body } = await send("/v1/responses", { input, previous_response_id });
+    return { model, id: body.id };
   };
   let last = await respond("firm, a chain");
   assert.equal(last.model, "small");
@@ -239,11 +259,9 @@ test("a tool loop never changes its model, even for another decision", async () 
 });
 
 test("a tool loop keeps its model in the APIs of messages and responses, too", async () => {
-  const selected = async (path, body) => {
-    const answer = await post(`${daemon.url}${path}`, { model: "auto", ...body });
-    const text = await answer.text();
-    assert.equal(answer.status, 200, text);
-    return { model: answer.headers.get("x-vsr-selected-model"), decision: answer.headers.get("x-vsr-selected-decision"), ...JSON.parse(text), api: path };
+  const selected = async (path, request) => {
+    const { model, headers, body } = await send(path, request);
+    return { ...body, model, decision: headers.get("x-vsr-selected-decision") };
   };
   const talk = [{ role: "user", content: "nimble call, by messages" }];
   const first = await selected("/v1/messages", { max_tokens: 9, messages: talk });
@@ -372,21 +390,21 @@ test("the log warns of outcomes that no record could lead to", async () => {
 test("bad outcomes get clear errors", async () => {
   const replay_id = (await ask("judged")).headers.get("x-vsr-replay-id");
   await report(replay_id, "good_fit", "b-0", { target: "route" });
-  const send = async (body, headers = { "idempotency-key": "b-1" }, at = daemon) => {
+  const refusal = async (body, headers = { "idempotency-key": "b-1" }, at = daemon) => {
     const answer = await post(`${at.managementUrl}/v1/router/outcomes`, body, headers);
     const { error } = await answer.json();
     return [answer.status, error.code, error.message];
   };
   const good = { replay_id, target: "model", verdict: "good_fit" };
-  assert.deepEqual(await send({ ...good, replay_id: "replay-0" }), [404, "REPLAY_NOT_FOUND", 'replay_id: there is no record "replay-0", or it has been removed']);
-  assert.deepEqual(await send({ ...good, verdict: "great" }), [400, "INVALID_OUTCOME", 'verdict: expected good_fit, underpowered, overprovisioned or failed, found "great"']);
-  assert.deepEqual(await send({ ...good, target: "moon" }), [400, "INVALID_OUTCOME", 'target: expected model, route, policy, stability, provider or router, found "moon"']);
-  assert.deepEqual(await send({ ...good, score: 2 }), [400, "INVALID_OUTCOME", "score: expected a number from 0 to 1"]);
-  assert.deepEqual(await send(good, {}), [400, "MISSING_IDEMPOTENCY_KEY", "expected the header Idempotency-Key, which makes a repetition count once"]);
-  assert.deepEqual((await send(good, { "idempotency-key": "k".repeat(257) })).slice(0, 2), [400, "INVALID_IDEMPOTENCY_KEY"]);
-  assert.deepEqual(await send({ ...good, target_ref: "large" }), [409, "OUTCOME_OWNERSHIP_MISMATCH", 'target_ref: the model that answered is "small", not "large"']);
-  assert.deepEqual((await send({ verdict: "good_fit" })).slice(0, 2), [400, "INVALID_OUTCOME"]);
-  assert.deepEqual((await send(good, { "idempotency-key": "b-2" }, plain)).slice(0, 2), [503, "NO_ROUTER_LEARNING_RUNTIME"]);
-  assert.deepEqual((await send(good, { "idempotency-key": "b-3", origin: "https://elsewhere.example" })).slice(0, 2), [403, "FORBIDDEN"]);
+  assert.deepEqual(await refusal({ ...good, replay_id: "replay-0" }), [404, "REPLAY_NOT_FOUND", 'replay_id: there is no record "replay-0", or it has been removed']);
+  assert.deepEqual(await refusal({ ...good, verdict: "great" }), [400, "INVALID_OUTCOME", 'verdict: expected good_fit, underpowered, overprovisioned or failed, found "great"']);
+  assert.deepEqual(await refusal({ ...good, target: "moon" }), [400, "INVALID_OUTCOME", 'target: expected model, route, policy, stability, provider or router, found "moon"']);
+  assert.deepEqual(await refusal({ ...good, score: 2 }), [400, "INVALID_OUTCOME", "score: expected a number from 0 to 1"]);
+  assert.deepEqual(await refusal(good, {}), [400, "MISSING_IDEMPOTENCY_KEY", "expected the header Idempotency-Key, which makes a repetition count once"]);
+  assert.deepEqual((await refusal(good, { "idempotency-key": "k".repeat(257) })).slice(0, 2), [400, "INVALID_IDEMPOTENCY_KEY"]);
+  assert.deepEqual(await refusal({ ...good, target_ref: "large" }), [409, "OUTCOME_OWNERSHIP_MISMATCH", 'target_ref: the model that answered is "small", not "large"']);
+  assert.deepEqual((await refusal({ verdict: "good_fit" })).slice(0, 2), [400, "INVALID_OUTCOME"]);
+  assert.deepEqual((await refusal(good, { "idempotency-key": "b-2" }, plain)).slice(0, 2), [503, "NO_ROUTER_LEARNING_RUNTIME"]);
+  assert.deepEqual((await refusal(good, { "idempotency-key": "b-3", origin: "https://elsewhere.example" })).slice(0, 2), [403, "FORBIDDEN"]);
   assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged"), undefined, "nothing was counted");
 });
