@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 
 import Anthropic from "@anthropic-ai/sdk";
@@ -32,7 +34,7 @@ function embeds() {
   embedder.answer = ({ input }) => (embedder.path === "/entities" ? { body: [] } : { body: { data: [input].flat().map((text, index) => ({ index, embedding: vectorOf(text) })) } });
 }
 
-const configuration = ({ memory = "", store = "", access = "", plugins = "", signals = "{}", others = "", key = "", catalog = "" } = {}) => (port, management) => `
+const configuration = ({ memory = "", store = "", access = "", plugins = "", signals = "{}", others = "", key = "", catalog = "", services = "" } = {}) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -53,7 +55,7 @@ global:
   ${access}
   stores: {memory: {${store}}}
   model_catalog: {${catalog}embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 64}}}}
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services: {${services}management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
 before(async () => {
@@ -175,7 +177,7 @@ describe("memories", () => {
     assert.equal((await say("ann", kAsked)).outcome, "nothing");
   }));
 
-  test("are listed and deleted by an operator", withDaemon({}, async () => {
+  test("are listed and deleted by an operator, whose deletions are in the audit log", withDaemon({ services: "audit: {file: audit.log}, " }, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     const at = (method, path) => memory(method, path, {}, daemon.managementUrl);
@@ -185,6 +187,9 @@ describe("memories", () => {
     assert.equal((await at("DELETE", `/${body.memories[0].id}?user_id=bob`)).status, 404);
     assert.deepEqual((await at("DELETE", "?user_id=ann")).body, { success: true, deleted: 1 });
     assert.equal((await own("ann")).total, 0);
+    const entries = () => readFile(join(daemon.folder, "audit.log"), "utf8");
+    await until(async () => /"event":"change"[^\n]*"method":"DELETE"[^\n]*"what":"memories of ann"/.test(await entries()), "the entry");
+    assert.equal((await entries()).includes("favourite"), false);
   }));
 
   test("are not stored by a request that was under way when the user forgot everything", withDaemon({}, async () => {
@@ -370,7 +375,6 @@ describe("memories", () => {
       await say("ann", kGreen);
       await has("ann", 1);
       assert.deepEqual(await say("ann", `Plainly: ${kAsked}`), { outcome: null, system: "" });
-      const { readFile, writeFile } = await import("node:fs/promises");
       await writeFile(daemon.file, (await readFile(daemon.file, "utf8")).replace("similarity_threshold: 0.4", "similarity_threshold: 0.41"));
       await until(async () => /llm_config_active_version[^\n]* 2\n/.test(await metrics()), "the reload");
       assert.equal((await say("ann", kAsked)).outcome, "added");
