@@ -10,6 +10,7 @@
 
 #include "engine/scheduler.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <limits>
 #include <list>
@@ -286,10 +287,13 @@ class Scheduler::State {
   // Takes the first request and later ones that fit into the same batch.
   Requests take_batch() {
     Requests out;
+    const bool is_long = !waiting_.empty() && waiting_.front().patience.is_long;
+    const int32_t tokens_max = is_long ? std::min(options_.batch_tokens, options_.long_batch_tokens)
+                                       : options_.batch_tokens;
     int64_t tokens = 0;
-    for (auto at = waiting_.begin(); at != waiting_.end() && tokens < options_.batch_tokens;) {
-      const bool fits = out.empty() || (share_a_batch(out.front(), *at) &&
-                                        tokens + at->tokens <= options_.batch_tokens);
+    for (auto at = waiting_.begin(); at != waiting_.end() && tokens < tokens_max;) {
+      const bool fits =
+          out.empty() || (share_a_batch(out.front(), *at) && tokens + at->tokens <= tokens_max);
       if (out.empty()) advance(at->turn);
       if (fits) tokens += at->tokens;
       at = fits ? move(at, out) : std::next(at);
@@ -379,6 +383,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(const TextModel& model,
   constexpr auto kMost = std::numeric_limits<int32_t>::max();
   SIGNALBOX_TRY_VOID(check_range("workers", options.workers, 1, kThreadsMax));
   SIGNALBOX_TRY_VOID(check_range("batch_tokens", options.batch_tokens, 1, kMost));
+  SIGNALBOX_TRY_VOID(check_range("long_batch_tokens", options.long_batch_tokens, 1, kMost));
   SIGNALBOX_TRY_VOID(check_range("requests_max", options.requests_max, 1, kMost));
   SIGNALBOX_TRY_VOID(check_range("tokens_max", options.tokens_max, model.tokens_max(),
                                  std::numeric_limits<int64_t>::max() / 2));

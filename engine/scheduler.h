@@ -30,6 +30,10 @@ struct SchedulerOptions {
   /// Tokens per batch, at least 1; a longer request runs alone. TextModel divides more than 512
   /// into several passes.
   int32_t batch_tokens = 512;
+  /// A lower limit for batches of long requests (Patience::is_long), at least 1. A short request
+  /// waits until such a batch ends, and a window of 256 tokens takes as long alone as beside
+  /// others.
+  int32_t long_batch_tokens = 256;
   /// Limits for waiting requests, excluding running batches; all at least 1.
   int32_t requests_max = 1024;
   int64_t tokens_max = 65536;      // at least the model's own tokens_max

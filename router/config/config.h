@@ -78,5 +78,7 @@ const ExternalModel* pii_server(const Config& config);
 
 /// The plugins of all decisions that send shadows.
 std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config);
+/// The servers of the plugins image_gen that are enabled.
+std::vector<const Model*> image_servers_of(const Config& config);
 
 }  // namespace signalbox::config

@@ -509,13 +509,13 @@ constexpr Section kRag{kRagKeys, checked<check_rag>};
 using ImageBackend = ImageGenPlugin::Backend;
 
 constexpr Key kImageBackendKeys[] = {
-    string(FIELD(ImageBackend, base_url), "URL of the server."),
-    string(FIELD(ImageBackend, model), "Name of the model."),
+    string(FIELD(ImageBackend, base_url), "URL of the server. Default for openai: OpenAI's."),
+    string(FIELD(ImageBackend, model), "Name of the model. Default for openai: `gpt-image-1`."),
     string(FIELD(ImageBackend, api_key), "openai: API key."),
     string(FIELD(ImageBackend, quality), "openai: `hd` and others."),
     string(FIELD(ImageBackend, style), "openai: `vivid` and others."),
-    count(FIELD(ImageBackend, num_inference_steps), "vllm_omni: inference steps."),
-    positive(FIELD(ImageBackend, cfg_scale), "vllm_omni: scale of the guidance."),
+    count(FIELD(ImageBackend, num_inference_steps), "vllm_omni: inference steps. Default: 50."),
+    positive(FIELD(ImageBackend, cfg_scale), "vllm_omni: scale of the guidance. Default: 4."),
     integer(FIELD(ImageBackend, seed), INT64_MIN, INT64_MAX, "vllm_omni: seed."),
 };
 constexpr Section kImageBackend{kImageBackendKeys};
@@ -535,7 +535,7 @@ constexpr Key kModalityDetectionKeys[] = {
     word(FIELD(ModalityDetection, method), "classifier keyword hybrid", "How to detect it."),
     object(FIELD(ModalityDetection, classifier), kModalityClassifier, "The model."),
     texts(FIELD(ModalityDetection, keywords), "Words that request an image."),
-    texts(FIELD(ModalityDetection, both_keywords), "Words that request text and an image."),
+    texts(FIELD(ModalityDetection, both_keywords), "Words that request a text beside the image."),
     texts(FIELD(ModalityDetection, prompt_prefixes), "Beginnings of requests for an image."),
     share(FIELD(ModalityDetection, confidence_threshold), "Least confidence of the classifier."),
     share(FIELD(ModalityDetection, lower_threshold_ratio),
@@ -545,16 +545,17 @@ constexpr Key kModalityDetectionKeys[] = {
 
 constexpr Key kImageGenKeys[] = {
     enabled<ImageGenPlugin>("false generates no images. Default: true."),
-    string(FIELD(ImageGenPlugin, backend), "`openai` or `vllm_omni`."),
+    word(FIELD(ImageGenPlugin, backend), "openai vllm_omni", "API of the server."),
     object(FIELD(ImageGenPlugin, backend_config), kImageBackend, "Keys of the backend."),
     object(FIELD(ImageGenPlugin, modality_detection), kModalityDetection,
-           "How to detect requests for an image."),
-    count(FIELD(ImageGenPlugin, default_width), "Width, in pixels."),
-    count(FIELD(ImageGenPlugin, default_height), "Height, in pixels."),
+           "Only `prompt_prefixes` counts here: the decision's conditions select the requests."),
+    count(FIELD(ImageGenPlugin, default_width), "Width, in pixels. Default: 1024."),
+    count(FIELD(ImageGenPlugin, default_height), "Height, in pixels. Default: 1024."),
     count(FIELD(ImageGenPlugin, max_inference_steps), "Greatest number of inference steps."),
-    count(FIELD(ImageGenPlugin, timeout_seconds), "Time limit of an image, in seconds."),
+    count(FIELD(ImageGenPlugin, timeout_seconds),
+          "Time limit of an image, in seconds. Default: 60 for openai, 120 for vllm_omni."),
 };
-constexpr Section kImageGen{kImageGenKeys};
+constexpr Section kImageGen{kImageGenKeys, checked<check_image_gen>};
 
 }  // namespace
 
@@ -577,7 +578,7 @@ constinit const Variant kPluginForms[16] = {
     {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
     {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "")},
     {"rag", object(FIELD(Plugins, rag), kRag, ""), true},
-    {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, "").not_built(kRefused), true},
+    {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, ""), true},
     {"request_params", object(FIELD(Plugins, request_params), kRequestParams, "")},
     {"pii_mask", object(FIELD(Plugins, pii_mask), kPiiMask, "")},
 };

@@ -357,6 +357,42 @@ void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
   });
 }
 
+void check_image_gen(Reader& reader, const yaml::Node& node, ImageGenPlugin& plugin) {
+  if (!plugin.enabled) return;
+  if (node.find("backend") == nullptr)
+    return reader.error(node.line, "image_gen needs the key backend");
+  if (plugin.backend.empty()) return;
+  const bool is_openai = plugin.backend == "openai";
+  const ImageGenPlugin::Backend& backend = plugin.backend_config;
+  const std::string_view missing = !backend.base_url.empty() ? ""
+                                   : !is_openai              ? "base_url"
+                                   : backend.api_key.empty() ? "api_key"
+                                                             : "";
+  if (!missing.empty()) {
+    return reader.error(node.line, fmt::format("the backend {} needs the key backend_config.{}",
+                                               plugin.backend, missing));
+  }
+  const std::string url = backend.base_url.empty() ? "https://api.openai.com" : backend.base_url;
+  Result<BackendRef> ref = server_at(url);
+  const auto refuse = [&](const char* key, std::string message) {
+    const yaml::Node& at = *node.find("backend_config");
+    reader.at_key("backend_config", [&] {
+      reader.at_key(key, [&] { reader.error(at.find(key)->line, std::move(message)); });
+    });
+  };
+  if (!ref) return refuse("base_url", ref.error().message);
+  if (!is_header_value(backend.api_key)) return refuse("api_key", "the key is not one line");
+  ref->api_key = backend.api_key;
+  plugin.server.name = fmt::format("image_gen in line {}", node.line);
+  plugin.server.provider_model_id =
+      backend.model.empty() && is_openai ? "gpt-image-1" : backend.model;
+  plugin.server.backend_refs = {*std::move(ref)};
+  const uint32_t seconds = plugin.timeout_seconds > 0 ? plugin.timeout_seconds
+                           : is_openai                ? 60
+                                                      : 120;
+  plugin.server.reliability.emplace().reply_timeout = std::chrono::seconds(seconds);
+}
+
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out) {
   if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");
   for (size_t i = 0; i < node.items.size(); ++i)
@@ -369,6 +405,17 @@ std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config) {
     for (const Decision& decision : routing->decisions) {
       if (decision.shadow_dispatch && decision.shadow_dispatch->is_on())
         out.push_back(&*decision.shadow_dispatch);
+    }
+  }
+  return out;
+}
+
+std::vector<const Model*> image_servers_of(const Config& config) {
+  std::vector<const Model*> out;
+  for (const Routing* routing : routings_of(config)) {
+    for (const Decision& decision : routing->decisions) {
+      if (decision.image_gen && decision.image_gen->enabled)
+        out.push_back(&decision.image_gen->server);
     }
   }
   return out;

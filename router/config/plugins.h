@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "router/config/providers.h"
+
 namespace signalbox::config {
 
 struct SystemPromptPlugin {
@@ -319,9 +321,10 @@ struct ModalityDetection {
   double lower_threshold_ratio = 0;
 };
 
+/// An image server answers instead of the decision's model.
 struct ImageGenPlugin {
   struct Backend {
-    std::string base_url;
+    std::string base_url;  // openai: "" is OpenAI's
     std::string model;
     std::string api_key;  // openai
     std::string quality;
@@ -334,10 +337,11 @@ struct ImageGenPlugin {
   std::string backend;  // openai or vllm_omni
   Backend backend_config;
   std::optional<ModalityDetection> modality_detection;
-  uint32_t default_width = 0;
-  uint32_t default_height = 0;
-  uint32_t max_inference_steps = 0;
-  uint32_t timeout_seconds = 0;
+  uint32_t default_width = 0;        // 0: 1024
+  uint32_t default_height = 0;       // 0: 1024
+  uint32_t max_inference_steps = 0;  // 0: no limit
+  uint32_t timeout_seconds = 0;      // 0: 60 for openai, 120 for vllm_omni
+  Model server;                      // follows from the others; no client can name it
 };
 
 struct Plugins {

@@ -30,21 +30,24 @@ void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& 
   });
 }
 
+void set_place(const Endpoint& address, BackendRef& ref) {
+  ref.host = address.host;
+  ref.port = address.port;
+  ref.tls = address.tls;
+  if (ref.name.empty()) ref.name = written(address.host, address.port);
+  ref.path_prefix = address.path;
+  if (!ref.chat_path.empty()) ref.chat_path.insert(0, address.path);
+  // Requests bring their own "/v1/...".
+  if (ref.path_prefix.ends_with("/v1")) ref.path_prefix.resize(ref.path_prefix.size() - 3);
+}
+
 void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
   const bool by_url = !out.base_url.empty();
   const std::string_view key = by_url ? "base_url" : "endpoint";
   reader.at_key(key, [&] {
     auto address = by_url ? parse_base_url(out.base_url) : parse_endpoint(out.endpoint, out.https);
     if (!address) return reader.error(node.find(key)->line, std::move(address).error().message);
-    out.ref.host = address->host;
-    out.ref.port = address->port;
-    out.ref.tls = address->tls;
-    if (out.ref.name.empty()) out.ref.name = written(address->host, address->port);
-    out.ref.path_prefix = address->path;
-    if (!out.ref.chat_path.empty()) out.ref.chat_path.insert(0, address->path);
-    // Requests bring their own "/v1/...".
-    if (out.ref.path_prefix.ends_with("/v1"))
-      out.ref.path_prefix.resize(out.ref.path_prefix.size() - 3);
+    set_place(*address, out.ref);
   });
 }
 
@@ -465,5 +468,12 @@ constexpr Key kProvidersKeys[] = {
 }  // namespace
 
 constinit const Section kProviders{kProvidersKeys, checked<check_providers>};
+
+Result<BackendRef> server_at(std::string_view base_url) {
+  SIGNALBOX_TRY(const Endpoint address, parse_base_url(base_url));
+  BackendRef out;
+  set_place(address, out);
+  return out;
+}
 
 }  // namespace signalbox::config

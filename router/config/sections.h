@@ -60,7 +60,11 @@ void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
                             std::vector<std::string>& types);
 
 // plugins.cc
+/// The server with this URL. Errors: those of parse_base_url().
+Result<BackendRef> server_at(std::string_view base_url);
 void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin);
+/// Sets the plugin's server.
+void check_image_gen(Reader& reader, const yaml::Node& node, ImageGenPlugin& plugin);
 
 // decisions.cc
 extern const Section kRule;

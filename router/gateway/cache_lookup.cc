@@ -173,12 +173,13 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
 }
 
 std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,
-                                                          const request::ChatRequest& request) {
+                                                          const request::ChatRequest& request,
+                                                          bool with_usage) {
   if (!request.stream) return std::make_unique<StoredReply>(false, std::move(completion));
   const auto document = json::Document::parse(std::move(completion));
   if (!document) return nullptr;
-  return std::make_unique<StoredReply>(true,
-                                       cache::events_of(document->root(), wants_usage(request)));
+  return std::make_unique<StoredReply>(
+      true, cache::events_of(document->root(), with_usage || wants_usage(request)));
 }
 
 CacheLookup::CacheLookup(const GatewayContext& context, const config::ResponseCachePlugin* plugin,

@@ -30,9 +30,10 @@ struct CacheControls {
 CacheControls read_controls(const config::RequestControls& allowed, std::string_view header);
 
 /// A reply with status 200 that is already here: a chat completion, whole or as a stream as the
-/// client requests. Null if it is not JSON.
+/// client requests. Null if it is not JSON. `with_usage`: a stream has the usage in any case.
 std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,
-                                                          const request::ChatRequest& request);
+                                                          const request::ChatRequest& request,
+                                                          bool with_usage = false);
 
 /// The use of the cache by one request, on the request's loop. All arguments outlive it, and it
 /// outlives the replies that it returns.

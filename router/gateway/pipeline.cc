@@ -226,8 +226,8 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
 
   // --- send ---
   const bool changes = !plan.masks.empty() || watched || server->to_client ||
-                       server->from_server != nullptr || plan.takes_usage ||
-                       inputs.shadows != nullptr;
+                       server->from_server != nullptr || server->image != nullptr ||
+                       plan.takes_usage || inputs.shadows != nullptr;
   const bool reads = changes || cache.records() || context_.ledger != nullptr || inputs.turn;
   const ServerCall call(scope, journey.request, plan, *server, headers, changes, reads);
   const observe::Meters::AtModel at_model(context_.observer.meters(), plan.model->name);

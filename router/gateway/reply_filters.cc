@@ -3,6 +3,8 @@
 
 #include "router/gateway/reply_filters.h"
 
+#include <ctime>
+#include <functional>
 #include <utility>
 
 #include "router/gateway/guarded_reply.h"
@@ -11,6 +13,8 @@
 #include "router/gateway/relay.h"
 #include "router/gateway/translated_reply.h"
 #include "router/gateway/unmasked_reply.h"
+#include "router/plugins/image_gen/image_gen.h"
+#include "router/upstream/whole.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -30,6 +34,30 @@ http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer rep
   if (scope.record.withheld())
     inputs.headers = with_path(inputs.headers, routing::path_name(routing::Plan::Path::kBlocked));
   co_return guarded;
+}
+
+http::Task<ReplyOrError> draw(const ReplyFilterInputs& inputs, ReplyPointer reply) {
+  if (reply->head().status != 200) co_return reply;
+  Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
+  if (!body) co_return tl::unexpected<Error>(std::move(body).error());
+  reply.reset();  // only one may wait for the interrupt at a time, and the pool does, too
+  const request::ChatRequest& request = inputs.request.chat;
+  const plugins::ImageAnswer answer{.id = inputs.scope.record.id(),
+                                    .created = static_cast<int64_t>(std::time(nullptr)),
+                                    .model = inputs.plan.model->name,
+                                    .as_text = request.stream || inputs.server.to_client};
+  const size_t bytes = body->size();
+  ReplyOrError out = nullptr;
+  std::function<void()> read = [&] {
+    Result<std::string> completion =
+        plugins::read_image_reply(*inputs.server.image, *std::move(body), answer);
+    out = completion ? ReplyOrError(completion_reply(*std::move(completion), request,
+                                                     inputs.plan.takes_usage))
+                     : tl::unexpected<Error>(std::move(completion).error());
+  };
+  const Result<void> ran = co_await run_by_size(inputs.scope, bytes, std::move(read));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  co_return out;
 }
 
 void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
@@ -70,6 +98,8 @@ void add_our_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filt
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
                                               std::chrono::steady_clock::time_point started) {
   std::vector<ReplyFilter> filters;
+  if (in.server.image != nullptr)
+    filters.push_back([in](ReplyPointer reply) { return draw(in, std::move(reply)); });
   if (in.server.from_server) {
     filters.push_back([in](ReplyPointer reply) {
       return TranslatedReply::wrap(std::move(reply), *in.server.from_server,

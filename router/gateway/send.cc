@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "router/dialects/anthropic_server.h"
+#include "router/plugins/image_gen/image_gen.h"
 #include "router/upstream/dialect_headers.h"
 
 namespace signalbox::gateway {
@@ -100,8 +101,27 @@ Result<ServerRequest> translated_request(const RequestScope& scope, const Parsed
 
 }  // namespace
 
+namespace {
+
+// The plan's body is the image server's.
+Result<ServerRequest> image_request(const RequestScope& scope, const routing::Plan& plan) {
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  ServerRequest out;
+  out.image = plan.image;
+  out.target = plugins::image_path(*plan.image);
+  out.to_client = dialect != nullptr && !dialect->passes_replies();
+  const bool is_chat = dialect == nullptr || out.to_client;
+  if (is_chat && scope.context.backends.makes_several()) return out;
+  return fail(Code::kUnsupported,
+              "decision \"{}\" calls an image server, which {} does not support", plan.decision,
+              is_chat ? "Envoy" : "this API");
+}
+
+}  // namespace
+
 Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
                                           const routing::Plan& plan) {
+  if (plan.image != nullptr) return image_request(scope, plan);
   if (plan.native) return native_request(scope);
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan));
   const bool strict =
@@ -131,7 +151,7 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
                        const routing::Plan& plan, const ServerRequest& server,
                        const http::Headers& decided, bool needs_reply, bool reads_reply)
     : context_(scope.context),
-      model_(*plan.model),
+      model_(server.image != nullptr ? server.image->server : *plan.model),
       client_(change_headers(scope, plan, server, reads_reply, changed_) ? changed_.client
                                                                          : scope.headers()),
       prompt_(prompt_of(request.chat, plan)),

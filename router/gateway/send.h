@@ -20,6 +20,8 @@ struct ServerRequest {
   std::string body;    // "": the plan's body
   /// Turns the server's reply into a chat completion; null if it is one.
   std::unique_ptr<dialects::ReplyTranslator> from_server;
+  /// The image server that gets it instead of the plan's model; null: the model's servers.
+  const config::ImageGenPlugin* image = nullptr;
   bool to_client = false;        // the chat completion must be translated to the client's API
   bool is_chat = true;           // the reply becomes a chat completion on its way
   dialects::Losses losses = {};  // what the server does not get

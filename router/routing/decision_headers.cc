@@ -118,6 +118,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   if (!plan.instead_of.empty())
     headers.push_back({"x-vsr-failover-from", header_value(plan.instead_of)});
   add("x-vsr-selected-category", plan.category);
+  if (plan.image != nullptr) add("x-vsr-selected-modality", "DIFFUSION");
   if (plan.reasoning) add("x-vsr-selected-reasoning", *plan.reasoning ? "on" : "off");
   if (plan.path == Plan::Path::kUpstream)
     add("x-vsr-injected-system-prompt", plan.injected_system_prompt ? "true" : "false");

@@ -168,6 +168,24 @@ struct Evaluation::State {
     return failure;
   }
 
+  // Gives up types that would fail anyway, before a model runs. If that settles the outcome, none
+  // does.
+  Result<void> check_lengths() {
+    Result<void> failure;
+    for (size_t i = 0; i < program.groups().size(); ++i) {
+      const signals::SignalType& type = *program.groups()[i].signals;
+      if (type.needs() == signals::Needs::kRequest || !should_run(i, type.needs(), false)) continue;
+      Result<void> fits = type.check_length(inputs);
+      if (fits) continue;
+      failure = fail_in(fmt::format("{} signals", type.type()), fits.error());
+      progress[i].pending = false;
+      progress[i].done = std::move(fits);
+      store_readings(i);
+      decide();
+    }
+    return failure;
+  }
+
   Result<void> run_model_signals(bool all) {
     Result<void> first;
     for (const auto needs :
@@ -412,7 +430,8 @@ Result<void> Evaluation::run_needed(const engine::Patience& patience) {
   Result<void> done;
   if (state_->evaluates()) {
     state_->run_request_signals(false);
-    done = state_->run_model_signals(false);
+    done = state_->check_lengths();
+    if (auto ran = state_->run_model_signals(false); done) done = std::move(ran);
     // The decision is fixed now; its plan may need signals that the decision did not.
     state_->run_request_signals(false);
     if (auto more = state_->run_model_signals(false); done) done = std::move(more);

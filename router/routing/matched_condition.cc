@@ -2,7 +2,15 @@
 
 #include "router/routing/matched_condition.h"
 
+#include <algorithm>
+#include <array>
+
 namespace signalbox::routing {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTypes{"jailbreak", "pii", "domain", "modality"};
+
+}  // namespace
 
 std::vector<MatchedCondition> find_matched_conditions(const decision::Engine& engine,
                                                       size_t decision,
@@ -18,7 +26,7 @@ std::vector<MatchedCondition> find_matched_conditions(const decision::Engine& en
     i = node.op == Operator::kNot ? node.end : i + 1;
     if (node.op != Operator::kLeaf || !value.is_match()) continue;
     const std::string_view type = node.rule->type;
-    if (type != "jailbreak" && type != "pii" && type != "domain") continue;
+    if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) continue;
     out.push_back(
         {type, node.rule->name, value.confidence_low, evidence_of(type, node.rule->name)});
   }

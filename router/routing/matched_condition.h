@@ -1,5 +1,6 @@
 #pragma once
-// The matching conditions of a decision that its plan depends on: those on guards and on domains.
+// The matching conditions of a decision that its plan depends on: those on guards, on domains
+// and on the modality.
 
 #include <functional>
 #include <span>
@@ -12,7 +13,7 @@ namespace signalbox::routing {
 
 /// A condition of the decision that matches and is not under a NOT.
 struct MatchedCondition {
-  std::string_view type;  // jailbreak, pii or domain
+  std::string_view type;  // jailbreak, pii, domain or modality
   std::string_view name;
   double confidence;
   std::vector<std::string_view> evidence;  // as in signals::Evidence

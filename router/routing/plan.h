@@ -93,6 +93,8 @@ struct Plan {
   plugins::FoundDocuments documents;  // that the plugin rag adds
   plugins::FoundMemories memories;    // that the plugin memory adds, and the turn that it stores
   const plugins::MemoryRules* memory_rules = nullptr;  // null: the decision has no memories
+  // An image server gets `body` and answers for `model`; nullptr: the model answers.
+  const config::ImageGenPlugin* image = nullptr;
   bool bypassed = false;         // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in

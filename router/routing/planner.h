@@ -169,6 +169,8 @@ class Planner {
                                Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
+  Result<void> begin_image(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
+  Result<void> request_image(const PlanInputs& inputs, Plan& plan) const;
   void begin_loop(const config::Decision& decision, const Candidates& left, Plan& plan) const;
   const learning::Answerer* tool_caller(const PlanInputs& inputs) const;
   void add_tool_caller(const PlanInputs& inputs, Candidates& candidates) const;

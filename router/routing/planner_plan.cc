@@ -367,12 +367,18 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   if (plan.path == Plan::Path::kBlocked) return plan;
   remove_restricted(inputs.results, left, plan);
   if (plan.path == Plan::Path::kBlocked) return plan;
+  SIGNALBOX_TRY_VOID(begin_image(inputs, left, plan));
   if (!plan.bypassed) SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
   if (is_fallback) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
   const config::ModelRef& ref = *choice.ref;
   plan.model = choice.model;
   plan.asked_for = asked_for(choice);
+  if (plan.image != nullptr) {
+    SIGNALBOX_TRY_VOID(request_image(inputs, plan));
+    plan.takes_usage = takes_usage(config_, inputs.signal_inputs.request(), plan);
+    return plan;
+  }
   const config::DifficultyCase* difficulty = nullptr;
   if (decision != nullptr) {
     difficulty = difficulty_.find(*decision, inputs.values);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
+#include <unordered_set>
 
 #include "router/signals/jailbreak_windows.h"
 #include "router/signals/prototypes.h"
@@ -23,6 +26,9 @@ constexpr int32_t kEmbeddedBytes = 504;
 constexpr size_t kAhead = 32;
 // Upper bound of the special tokens that the model adds to a text.
 constexpr int32_t kSpecialTokens = 8;
+
+// What occurs in a prompt and in a document is judged as both.
+using SeenParts = std::map<TextKind, std::unordered_set<std::string_view>>;
 
 class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
  public:
@@ -84,11 +90,32 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     return compares(signal) ? classifier_.why : reason_not_compared(signal);
   }
 
+  // Hidden texts are left out: they take longer to find, and classify() counts them.
+  Result<void> check_length(Inputs& inputs) const override {
+    for (uint32_t i = 0; i < signals_.size(); ++i) {
+      if (!classifies(i) || guard_.on_unread != config::ClassifierModel::OnUnread::kRefuse)
+        continue;
+      size_t bytes = 0;
+      SeenParts seen;
+      std::vector<std::string_view> parts;
+      for (const std::string_view text : texts_of(i, inputs)) {
+        bytes += text.size();
+        std::ranges::copy(text::distinct_parts(text, seen[kind_of(text, inputs)]),
+                          std::back_inserter(parts));
+      }
+      // A shorter request hardly ever has too many windows, and its tokens are soon counted.
+      if (bytes < guard_.windows_max * static_cast<size_t>(text::kWindowTokens)) continue;
+      SIGNALBOX_TRY(const text::Windows windows,
+                    text::windows_of(parts, *classifier_.model, guard_.windows_max));
+      if (!windows.whole) return too_long();
+    }
+    return {};
+  }
+
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
     for (uint32_t i = 0; i < signals_.size(); ++i) {
-      const std::vector<std::string_view> texts =
-          signals_[i].include_history ? inputs.request().texts() : inputs.request().turn_texts();
+      const std::vector<std::string_view> texts = texts_of(i, inputs);
       bool whole = true;
       Reading best;
       std::string_view language;
@@ -130,6 +157,15 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       if (each.matched && !each.unsupported_language.empty())
         each.confidence = std::min(each.confidence, std::nextafter(least, 0.0));
     }
+  }
+
+  std::vector<std::string_view> texts_of(size_t signal, const Inputs& inputs) const {
+    return signals_[signal].include_history ? inputs.request().texts()
+                                            : inputs.request().turn_texts();
+  }
+
+  static TextKind kind_of(std::string_view text, const Inputs& inputs) {
+    return inputs.request().is_document(text) ? TextKind::kDocument : TextKind::kPrompt;
   }
 
   std::string_view reason_not_compared(size_t signal) const {
@@ -202,29 +238,27 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     Reading out;
     const GuardedTexts& guarded = inputs.guarded_texts(texts);
     std::vector<std::string_view> parts;
-    std::vector<size_t> of;  // (parts): index among the guarded texts
+    std::vector<TextKind> kinds;  // (parts)
+    SeenParts seen;
     for (size_t g = 0; g < guarded.all().size(); ++g) {
-      for (const std::string_view part : text::distinct_parts(guarded.all()[g])) {
+      const TextKind kind = kind_of(texts[guarded.source(g)], inputs);
+      for (const std::string_view part : text::distinct_parts(guarded.all()[g], seen[kind])) {
         parts.push_back(part);
-        of.push_back(g);
+        kinds.push_back(kind);
       }
     }
     SIGNALBOX_TRY(const text::Windows windows,
                   text::windows_of(parts, *classifier_.model, guard_.windows_max));
     if (!windows.whole && guard_.on_unread == config::ClassifierModel::OnUnread::kRefuse)
       return too_long();
-    const auto kind_of = [&](size_t window) {
-      return inputs.request().is_document(texts[guarded.source(of[windows.of[window]])])
-                 ? TextKind::kDocument
-                 : TextKind::kPrompt;
-    };
     const double stop_at = std::max(kCertain, probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
       const auto answers = answers_of(windows.pieces, w, inputs);
       // An attack that was found before the time was over remains found.
       if (!answers && out.score >= probability_threshold(signal)) break;
       if (!answers) return tl::unexpected<Error>(answers.error());
-      out.score = std::max(out.score, attack_probability(guard_heads_, *answers, kind_of(w)));
+      out.score =
+          std::max(out.score, attack_probability(guard_heads_, *answers, kinds[windows.of[w]]));
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);
@@ -233,7 +267,8 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       return out;
     }
     for (size_t w = 0; w < windows.pieces.size() && out.unsupported_language.empty(); ++w)
-      out.unsupported_language = unsupported_language(guard_heads_, windows.pieces[w], kind_of(w));
+      out.unsupported_language =
+          unsupported_language(guard_heads_, windows.pieces[w], kinds[windows.of[w]]);
     return out;
   }
 

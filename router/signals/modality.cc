@@ -46,7 +46,7 @@ class ModalitySignals : public SignalType {
       return normalized.starts_with(each);
     });
     const bool image = matched[kImage] > 0 || prefixed;
-    const std::string_view modality = matched[kBoth] > 0 ? "BOTH" : image ? "DIFFUSION" : "AR";
+    const std::string_view modality = !image ? "AR" : matched[kBoth] > 0 ? "BOTH" : "DIFFUSION";
     for (uint32_t i = 0; i < names_.size(); ++i) {
       if (names_[i] != modality) continue;
       out[i] = {true, 1, 1};

@@ -88,6 +88,13 @@ class SignalType {
     static_cast<void>(request);
     return false;
   }
+  /// Returns an error if the request is certainly longer than these signals may read, which takes
+  /// milliseconds. Called before any model runs, so that nothing is computed for such a request.
+  /// Thread-safe.
+  virtual Result<void> check_length(Inputs& inputs) const {
+    static_cast<void>(inputs);
+    return {};
+  }
   /// Computes the reading of every signal; `out` is (size()) and default-initialised. Appends to
   /// `evidence`. After an error the contents of both are unspecified. Thread-safe: if models are
   /// needed, several threads call it for several types of one request. It is not called if every

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_set>
 
 namespace signalbox::text {
 namespace {
@@ -67,14 +66,17 @@ uint64_t gear(uint64_t hash, char c) {
 
 }  // namespace
 
-std::vector<std::string_view> distinct_parts(std::string_view text) {
+std::vector<std::string_view> distinct_parts(std::string_view text,
+                                             std::unordered_set<std::string_view>& seen) {
   // Long enough that the shared beginnings cost little, short enough that most of a repetition of
   // some pages is recognised.
   constexpr size_t kShort = 16 << 10, kPartMin = 2 << 10, kPartMax = 16 << 10, kShared = 256;
   constexpr uint64_t kBoundary = (uint64_t{1} << 11) - 1;  // one place in 2048
-  if (text.size() <= kShort) return {text};
   std::vector<std::string_view> out;
-  std::unordered_set<std::string_view> seen;
+  if (text.size() <= kShort) {
+    if (seen.insert(text).second) out.push_back(text);
+    return out;
+  }
   uint64_t hash = 0;
   for (size_t begin = 0, at = 0; at < text.size(); ++at) {
     hash = gear(hash, text[at]);

@@ -3,6 +3,7 @@
 // an attacker could hide text behind padding.
 
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/engine.h"
@@ -32,9 +33,11 @@ Result<Windows> windows_of(const std::vector<std::string_view>& texts,
 /// The same with windows of at most `bytes` bytes (at least 64) that end at a character boundary.
 Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes);
 
-/// Splits a long text at places that its bytes nearby determine, and returns the parts without
-/// repeated ones, in order. A part includes the beginning of the next one, so that what lies across
-/// a boundary is in one part. A text of up to 16 KB is one part.
-std::vector<std::string_view> distinct_parts(std::string_view text);
+/// Splits a long text at places that its bytes nearby determine, and returns the parts that are not
+/// in `seen`, in order and without repeated ones; adds them to `seen`. A part includes the
+/// beginning of the next one, so that what lies across a boundary is in one part. A text of up to
+/// 16 KB is one part.
+std::vector<std::string_view> distinct_parts(std::string_view text,
+                                             std::unordered_set<std::string_view>& seen);
 
 }  // namespace signalbox::text

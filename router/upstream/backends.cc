@@ -143,7 +143,10 @@ struct Backends::Pool {
 };
 
 Backends::Backends(const config::Config& config, Fleet& fleet) {
-  for (const config::Model& model : config.providers.models) {
+  std::vector<const config::Model*> models = config::image_servers_of(config);
+  for (const config::Model& model : config.providers.models) models.push_back(&model);
+  for (const config::Model* each : models) {
+    const config::Model& model = *each;
     const auto make = [&](const config::BackendRef& ref) -> std::unique_ptr<const Backend> {
       if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
       auto made =

@@ -170,6 +170,24 @@ TEST(Scheduler, serves_clients_evenly) {
                                                       {"aaaaaaaa"}}));
 }
 
+TEST(Scheduler, runs_fewer_tokens_of_long_requests_together) {
+  Held held({.batch_tokens = 10, .long_batch_tokens = 4});
+  const auto submit = [&](std::string_view text, bool is_long) {
+    Patience patience;
+    patience.is_long = is_long;
+    return held.scheduler->embed(text, {}, patience);
+  };
+  std::vector<std::future<Result<Scheduler::Embedding>>> futures;
+  for (int i = 0; i < 4; ++i) futures.push_back(submit("aa", true));
+  for (int i = 0; i < 4; ++i) futures.push_back(submit("bb", false));
+  held.model.open();
+  for (auto& future : futures) EXPECT_TRUE(future.get());
+  std::vector<Texts> batches = held.model.batches();
+  std::ranges::sort(batches);
+  EXPECT_EQ(batches,
+            (std::vector<Texts>{{"aa", "aa"}, {"aa", "aa"}, {"bb", "bb", "bb", "bb"}, {"held"}}));
+}
+
 TEST(Scheduler, an_input_says_to_the_model_what_it_is_to_mark) {
   Held held;
   auto text = held.scheduler->answer({"text", "pair"});
@@ -311,6 +329,7 @@ TEST(Scheduler, refuses_options_out_of_range_by_name) {
   EXPECT_EQ(Scheduler::create(model, {.workers = 0}).error().message,
             "scheduler: workers 0, expected 1 to 256");
   EXPECT_EQ(Scheduler::create(model, {.batch_tokens = 0}).error().code, Code::kInvalid);
+  EXPECT_EQ(Scheduler::create(model, {.long_batch_tokens = 0}).error().code, Code::kInvalid);
   EXPECT_EQ(Scheduler::create(model, {.requests_max = -1}).error().code, Code::kInvalid);
   EXPECT_EQ(Scheduler::create(model, {.tokens_max = 99}).error().code, Code::kInvalid);
   EXPECT_EQ(Scheduler::create(model, {.bytes_max = 0}).error().code, Code::kInvalid);

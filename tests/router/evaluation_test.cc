@@ -430,6 +430,65 @@ routing:
   EXPECT_EQ(decision_of(evaluation), "d");
 }
 
+// A guard that reads at most 200 windows, beside a classifier and the embedder.
+std::string guarded_by_200_windows(std::string_view on_unread) {
+  return fmt::format(R"(
+routing:
+  signals:
+    jailbreak: [{{name: j, threshold: 0.7}}]
+    embeddings: [{{name: e, threshold: 0.6, candidates: ["beta gamma"]}}]
+    classifiers: [{{name: c, type: local, model_path: models/c, labels: [delta, other]}}]
+  decisions:
+    - name: refused
+      priority: 9
+      rules: {{type: jailbreak, name: j}}
+      modelRefs: [{{model: m}}]
+      plugins: [{{type: fast_response, configuration: {{message: "no"}}}}]
+    - {{name: by_meaning, priority: 2, rules: {{type: embedding, name: e}}}}
+    - {{name: by_class, priority: 3, rules: {{type: classifier, name: c, label: delta}}}}
+global:
+  model_catalog:
+    system: {{prompt_guard: models/guard}}
+    modules: {{prompt_guard: {{windows_max: 200, on_unread: {}}}}}
+)",
+                     on_unread);
+}
+
+std::string numbers(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += fmt::format("{} ", i);
+  return out;
+}
+
+TEST(Evaluation, runs_no_model_on_a_request_that_the_guard_can_not_read) {
+  std::atomic<int> embedded{0};
+  const auto guard = classes({"benign", "jailbreak"});
+  const auto other = classes({"other", "delta"});
+  const auto read = [&](std::string_view on_unread, const std::string& text) {
+    const auto router = router_of(guarded_by_200_windows(on_unread),
+                                  {.embedder = std::make_shared<test::FakeEmbedder>(&embedded),
+                                   .classifiers = {{"models/guard", guard}, {"models/c", other}}});
+    embedded = guard->passes = other->passes = 0;
+    const request::ChatRequest request = request_with(text);
+    Evaluation evaluation = router->evaluate(request);
+    EXPECT_FALSE(evaluation.run_cheap());
+    static_cast<void>(evaluation.run_needed());
+    const auto plan = evaluation.plan();
+    return fmt::format("{} {} {}: {}", guard->passes > 0, embedded > 0, other->passes > 0,
+                       plan ? "planned" : plan.error().message);
+  };
+  const std::string refusal =
+      "jailbreak signals: the request is longer than the 200 windows of about 1 KB that the guard "
+      "reads (prompt_guard.windows_max)";
+  EXPECT_EQ(read("refuse", numbers(20'000)), "false false false: " + refusal);
+  EXPECT_EQ(read("judge", numbers(9'500)), "true true true: planned");
+  EXPECT_EQ(read("refuse", numbers(200)), "true true true: planned");
+  // Repeated passages count once, so these are hardly more than one of 16 KB.
+  EXPECT_EQ(read("refuse", std::string(200'000, 'x')), "true true true: planned");
+  // The guard also reads this text in plain letters, which differs in one place only.
+  EXPECT_EQ(read("refuse", numbers(7'000) + "ＡＢＣＤ"), "true true true: planned");
+}
+
 TEST(Router, what_one_guard_finds_does_not_vouch_for_what_another_could_not_read) {
   const auto router = router_of(
       R"(
