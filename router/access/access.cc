@@ -56,7 +56,7 @@ bool is_own_page(const Credentials& caller) {
 
 bool changes_something(std::string_view permission) {
   return permission == kConfigWrite || permission == kCacheInvalidate || permission == kChat ||
-         permission == kKeysWrite || permission == kLearn;
+         permission == kKeysWrite || permission == kDataWrite || permission == kLearn;
 }
 
 }  // namespace

@@ -189,7 +189,6 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router,
                 routing::Router::create(std::move(config), std::move(models), &memories));
-  memories.set_limits(limits_of(router->config().memory));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
                                                        std::move(clients), audit);
@@ -207,6 +206,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
+  memories.set_limits(limits_of(state->config().memory));
   if (counts) counts->configure(state->config());
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));

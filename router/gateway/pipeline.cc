@@ -34,9 +34,13 @@ std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
   return out;
 }
 
-/// Stores the turn as a memory of its user, if the client got the whole answer.
+/// Records that the memories were of use, and stores the turn as a memory of its user, if the
+/// client got the whole answer.
 http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
                        std::shared_ptr<upstream::ReplyCopy> copy) {
+  const plugins::FoundMemories& found = plan.memories;
+  if (!found.ids.empty() && scope.context.memories != nullptr)
+    scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
   if (copy == nullptr || scope.context.memories == nullptr || !copy->is_whole || copy->is_cut ||
       scope.record.has_failed() || scope.record.is_doubtful())
     co_return;
@@ -44,16 +48,17 @@ http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
     const auto answer =
         shadow::read_final_text(std::move(copy->bytes), copy->is_stream, kTurnBytesMax);
     if (!answer) return;
-    const plugins::OpenTurn& turn = *plan.memories.turn;
+    const plugins::OpenTurn& turn = *found.turn;
     auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
     if (!memory) return;
-    const auto id = scope.context.memories->add(turn.user, *std::move(memory), turn.vector,
+    const auto id = scope.context.memories->add(found.user, *std::move(memory), turn.vector,
                                                 turn.moment, memories::TimePoint::clock::now());
     if (!id)
       log::warn("memory", "{}: nothing is stored: {}", scope.record.id(), id.error().message);
     if (id && !id->empty()) scope.record.remembered();
   };
-  co_await run_by_size(scope, copy->bytes.size(), std::move(work));
+  const size_t bytes = copy->bytes.size() + found.turn->text.size();
+  co_await run_by_size(scope, bytes, std::move(work));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ using vector_index::VectorIndex;
 constexpr size_t kOverheadBytes = 512;
 /// Users whose last forget_all() is known. It matters only to requests that are under way.
 constexpr size_t kForgettersMax = 100'000;
+constexpr size_t kForgettersBytesMax = size_t{16} << 20;  // of their names
 
 std::string new_id() {
   thread_local std::random_device random;
@@ -63,7 +64,8 @@ struct Memories::Impl {
   uint64_t bytes = 0;
   uint64_t next_number = 1;
   uint64_t moment = 0;
-  RecentlyUsed<uint64_t> forgetters{kForgettersMax};  // the moment of a user's last forget_all()
+  // The moment of a user's last forget_all().
+  RecentlyUsed<uint64_t> forgetters{kForgettersMax, kForgettersBytesMax};
 
   double retention(const Memory& memory, TimePoint now) const {
     return std::exp(-days_between(memory.used, now) / (limits.strength_days + memory.uses));
@@ -111,14 +113,20 @@ struct Memories::Impl {
     for (Row* const row : over) remove(row);
   }
 
+  // More than one of a user is in excess if a reload has set a lower limit.
+  void remove_weakest(const User& user, TimePoint now) {
+    std::vector<std::pair<double, Row*>> rows_by_strength;
+    for (const auto& [id, row] : user.rows)
+      rows_by_strength.emplace_back(retention(row->memory, now), row.get());
+    const size_t excess = user.rows.size() - (limits.of_user - 1);
+    const auto end = rows_by_strength.begin() + static_cast<ptrdiff_t>(excess);
+    std::ranges::nth_element(rows_by_strength, end - 1);
+    for (auto each = rows_by_strength.begin(); each != end; ++each) remove(each->second);
+  }
+
   void make_room(std::string_view user, size_t more, TimePoint now) {
-    if (User* const owner = find_user(user);
-        owner != nullptr && owner->rows.size() >= limits.of_user) {
-      const auto weaker = [&](const auto& a, const auto& b) {
-        return retention(a.second->memory, now) < retention(b.second->memory, now);
-      };
-      remove(std::ranges::min_element(owner->rows, weaker)->second.get());
-    }
+    const User* const owner = find_user(user);
+    if (owner != nullptr && owner->rows.size() >= limits.of_user) remove_weakest(*owner, now);
     while (!by_use.empty() && (rows.size() >= limits.total || bytes + more > limits.bytes ||
                                is_over(by_use.back()->memory, now)))
       remove(by_use.back());
@@ -171,10 +179,10 @@ Result<std::vector<Found>> Memories::search(std::string_view user, const Vector&
   return out;
 }
 
-void Memories::use(std::string_view user, std::span<const Found> used, TimePoint now) {
+void Memories::use(std::string_view user, std::span<const std::string> ids, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
-  for (const Found& each : used) {
-    Impl::Row* const row = impl_->find_row(user, each.memory.id);
+  for (const std::string& id : ids) {
+    Impl::Row* const row = impl_->find_row(user, id);
     if (row == nullptr) continue;
     row->memory.used = now;
     ++row->memory.uses;
@@ -259,7 +267,7 @@ bool Memories::forget(std::string_view user, std::string_view id) {
 
 size_t Memories::forget_all(std::string_view user) {
   const std::lock_guard lock(impl_->mutex);
-  impl_->forgetters.keep(std::string(user), ++impl_->moment);
+  impl_->forgetters.keep(std::string(user), ++impl_->moment, user.size());
   const Impl::User* const owner = impl_->find_user(user);
   if (owner == nullptr) return 0;
   std::vector<Impl::Row*> rows;

@@ -63,7 +63,7 @@ class Memories {
   Result<std::vector<Found>> search(std::string_view user, const Vector& vector, size_t most,
                                     double similarity_min, TimePoint now);
   /// Records that these memories were added to a request, which keeps them longer.
-  void use(std::string_view user, std::span<const Found> used, TimePoint now);
+  void use(std::string_view user, std::span<const std::string> ids, TimePoint now);
 
   /// A number that grows when a user forgets everything. Take it when a turn begins.
   uint64_t moment() const;

@@ -199,7 +199,7 @@ std::string memory_words(const plugins::FoundMemories& memories) {
     case MemoryOutcome::kAdded:
       return fmt::format(
           "\n{} of the user added",
-          memories.count == 1 ? "1 memory" : fmt::format("{} memories", memories.count));
+          memories.ids.size() == 1 ? "1 memory" : fmt::format("{} memories", memories.ids.size()));
     case MemoryOutcome::kNothing:
       return "\nNo memory of the user was found";
     case MemoryOutcome::kFailed:

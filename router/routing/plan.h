@@ -32,6 +32,9 @@ struct RuntimeConditions {
   const learning::Situation* learning = nullptr;  // null: nothing is learnt
 };
 
+/// "true" switches memories off for a request.
+inline constexpr std::string_view kNoMemoryHeader = "x-disable-router-memory";
+
 /// Pointers refer to the Router's configuration.
 struct Plan {
   /// Signals of one type that match.

@@ -249,6 +249,7 @@ bool Planner::needs_models(const PlanTarget& target, const request::ChatRequest&
 
 Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
                               ModelResults& results) const {
+  results.decision = target.decision;
   Result<void> done;
   if (looks_for_pii(target)) done = look_for_pii(inputs, results);
   if (masks_pii(target)) {

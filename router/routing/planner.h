@@ -39,6 +39,8 @@ struct PlanTarget {
 
 /// Results of the models that the plan needs. Planner::prepare() fills them in.
 struct ModelResults {
+  const config::Decision* decision = nullptr;  // for whose plan they are
+  uint64_t moment = 0;                         // when the request began, see Memories::moment()
   bool looked_for_pii = false;
   std::vector<std::string> pii_types;  // types that were found; complete if looked_for_pii
   std::span<const float> query;        // embedding of the user's text; empty: not embedded
@@ -47,9 +49,8 @@ struct ModelResults {
   std::optional<plugins::Masked> masked;
   // The effect of context_compression on both forms of the request; nullopt: it did not run
   std::optional<plugins::CompressedContext> context, native_context;
-  plugins::FoundDocuments documents;               // of the plugin rag
-  plugins::FoundMemories memories;                 // of the plugin memory
-  const config::Decision* memories_for = nullptr;  // the decision by whose rules they were found
+  plugins::FoundDocuments documents;             // of the plugin rag
+  plugins::FoundMemories memories;               // of the plugin memory
   std::optional<request::ChatRequest> searched;  // the masked request, if it has the search's text
 };
 
@@ -83,6 +84,8 @@ class Planner {
                                 const models::Models& models, memories::Memories* memories,
                                 const decision::NumberOf& number_of);
 
+  /// Starts the results of a request.
+  ModelResults begin_results() const;
   /// True if the plan depends on signals that the decision may not have needed.
   bool needs_signals(const PlanTarget& target) const;
   /// Sets needed[number] for each unknown signal that could change the plan.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "router/config/access.h"
 #include "router/plugins/memory/memory.h"
@@ -11,8 +12,6 @@
 
 namespace signalbox::routing {
 namespace {
-
-constexpr std::string_view kOffHeader = "x-disable-router-memory";
 
 bool is_among(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -26,12 +25,15 @@ std::string name_of_embedder(const config::EmbeddingModel& model, size_t dim) {
 }
 
 /// The model sees earlier turns of the same conversation anyway.
-void remove_known(const request::ChatRequest& request, std::vector<memories::Found>& found) {
-  std::erase_if(found, [&](const memories::Found& each) {
-    return std::ranges::any_of(request.messages, [&](const request::ChatMessage& message) {
-      return message.text == each.memory.text;
-    });
-  });
+void remove_known(const request::ChatRequest& request, const std::vector<pii::Mask>& masks,
+                  std::vector<memories::Found>& found) {
+  if (found.empty()) return;
+  std::set<std::string> known;
+  const plugins::Placeholders placeholders = plugins::placeholders_of(masks);
+  for (const request::ChatMessage& message : request.messages)
+    known.insert(plugins::stored_text(message.text, placeholders));
+  std::erase_if(found,
+                [&](const memories::Found& each) { return known.contains(each.memory.text); });
 }
 
 }  // namespace
@@ -62,6 +64,12 @@ Result<void> Planner::add_memory_rules(bool has_embedder) {
   return {};
 }
 
+ModelResults Planner::begin_results() const {
+  ModelResults out;
+  if (memories_ != nullptr && !memory_rules_.empty()) out.moment = memories_->moment();
+  return out;
+}
+
 const plugins::MemoryRules* Planner::memory_rules_of(const PlanTarget& target) const {
   if (target.decision == nullptr || memory_rules_.empty()) return nullptr;
   const auto found = memory_rules_.find(target.decision);
@@ -70,7 +78,7 @@ const plugins::MemoryRules* Planner::memory_rules_of(const PlanTarget& target) c
 
 bool Planner::wants_no_memories(const signals::Inputs& inputs) const {
   const config::MemoryStore& store = config_.memory;
-  return inputs.header(kOffHeader) == "true" ||
+  return inputs.header(kNoMemoryHeader) == "true" ||
          is_among(store.disabled_routes, inputs.header(":path").value_or("")) ||
          is_among(store.disabled_models, inputs.request().model);
 }
@@ -80,7 +88,6 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   using plugins::MemoryOutcome;
   const plugins::MemoryRules& rules = *memory_rules_of(target);
   plugins::FoundMemories& out = results.memories;
-  results.memories_for = target.decision;
   const std::string_view user =
       config::identity_of(inputs.header(config_.authz.identity.user_id_header).value_or(""));
   if (user.empty() || wants_no_memories(inputs)) {
@@ -94,13 +101,11 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   if (!text) return;
   out.outcome = MemoryOutcome::kNothing;
   if (text->empty() || memories_ == nullptr) return;
-  const uint64_t moment = memories_->moment();
   const auto embedding = inputs.embedding(inputs.digest("embedding", *text));
   const auto now = memories::TimePoint::clock::now();
   auto turn = std::make_shared<plugins::OpenTurn>();
-  turn->moment = moment;
-  turn->masked_by =
-      plugins::mask_name(target.decision->pii_mask ? &*target.decision->pii_mask : nullptr);
+  turn->moment = results.moment;
+  if (masks_pii(target)) turn->mask = &*target.decision->pii_mask;
   if (embedding) {
     turn->vector = {name_of_embedder(config_.embedding_model, embedding->size()),
                     {embedding->begin(), embedding->end()}};
@@ -112,16 +117,16 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
     out.outcome = MemoryOutcome::kFailed;
     return;
   }
-  remove_known(results.searched ? *results.searched : inputs.request(), *found);
-  const auto chosen = rules.select(*std::move(found), turn->masked_by, now);
-  memories_->use(user, chosen, now);
-  out.count = static_cast<uint32_t>(chosen.size());
+  remove_known(results.searched ? *results.searched : inputs.request(),
+               results.masked ? results.masked->masks : std::vector<pii::Mask>(), *found);
+  const auto chosen = rules.select(*std::move(found), plugins::mask_name(turn->mask), now);
+  out.user = user;
+  for (const memories::Found& each : chosen) out.ids.push_back(each.memory.id);
   if (!chosen.empty()) {
     out.outcome = MemoryOutcome::kAdded;
     out.text = plugins::memory_prompt(chosen);
   }
   if (!rules.stores()) return;
-  turn->user = user;
   turn->text = *text;
   out.turn = std::move(turn);
 }
@@ -134,16 +139,16 @@ void Planner::add_memories(const PlanInputs& inputs, Plan& plan) const {
   if (rules == nullptr) return;
   plan.memory_rules = rules;
   plugins::FoundMemories& memories = plan.memories;
-  // If the first step did not run, or for another decision, there was no time for it.
-  memories.outcome = MemoryOutcome::kFailed;
-  if (inputs.results.memories_for == inputs.target.decision) memories = inputs.results.memories;
+  memories = inputs.results.memories;
+  // There was no time for the first step.
+  if (memories.outcome == MemoryOutcome::kUnused) memories.outcome = MemoryOutcome::kFailed;
   if (is_among(config_.memory.disabled_models, plan.model->name)) {
     memories = {};
     memories.outcome = MemoryOutcome::kOff;
   }
   if (memories.outcome != MemoryOutcome::kAdded || !selection::restricts(*plan.model)) return;
   memories.outcome = MemoryOutcome::kWithheld;
-  memories.count = 0;
+  memories.ids.clear();
   memories.text.clear();
 }
 

@@ -19,6 +19,9 @@ const kBoat = "The boat of my aunt has two masts and an engine.";
 const kAnswer = "Noted with pleasure.";
 const kTitle = "What the user wrote in earlier conversations";
 
+process.env.MEMORY_TEST_OPERATOR = "operator-secret";
+process.env.MEMORY_TEST_VIEWER = "viewer-secret";
+
 let model, embedder, daemon;
 
 const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
@@ -34,7 +37,7 @@ function embeds() {
   embedder.answer = ({ input }) => (embedder.path === "/entities" ? { body: [] } : { body: { data: [input].flat().map((text, index) => ({ index, embedding: vectorOf(text) })) } });
 }
 
-const configuration = ({ memory = "", store = "", access = "", plugins = "", signals = "{}", others = "", key = "", catalog = "", services = "" } = {}) => (port, management) => `
+const configuration = ({ memory = "", store = "", access = "", plugins = "", signals = "{}", others = "", key = "", catalog = "", services = "", management: auth = "" } = {}) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -55,7 +58,7 @@ global:
   ${access}
   stores: {memory: {${store}}}
   model_catalog: {${catalog}embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 64}}}}
-  services: {${services}management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services: {${services}management_api: {bind_address: 127.0.0.1, port: ${management}${auth}}}
 `;
 
 before(async () => {
@@ -171,10 +174,31 @@ describe("memories", () => {
     assert.equal((await own("ann", `/${memories[0].id}`)).content, memories[0].content);
     assert.equal((await own("ann", "?type=semantic")).total, 0);
     assert.equal((await memory("GET", "?type=x", { "x-authz-user-id": "ann" })).status, 400);
+    assert.equal((await memory("DELETE", "/", { "x-authz-user-id": "ann" })).status, 404);
     assert.deepEqual((await memory("DELETE", `/${memories[0].id}`, { "x-authz-user-id": "ann" })).body, { success: true, deleted: 1 });
     assert.equal((await memory("DELETE", `/${memories[0].id}`, { "x-authz-user-id": "ann" })).status, 404);
     assert.deepEqual((await memory("DELETE", "", { "x-authz-user-id": "ann" })).body, { success: true, deleted: 1 });
     assert.equal((await say("ann", kAsked)).outcome, "nothing");
+  }));
+
+  const roles = `, auth: {mode: bearer, tokens: [{env: MEMORY_TEST_OPERATOR, role: operator}, {env: MEMORY_TEST_VIEWER, role: viewer}]}`;
+  test("are in explanations for those only who may read them, and explaining does not use them", withDaemon({ management: roles }, async () => {
+    await say("ann", kGreen);
+    await has("ann", 1);
+    const explain = async (token) => {
+      const headers = { authorization: `Bearer ${token}`, "x-authz-user-id": "ann" };
+      const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, { method: "POST", headers, body: JSON.stringify({ text: kAsked }) });
+      assert.equal(answer.status, 200);
+      const text = await answer.text();
+      return [JSON.parse(text).plan.headers["x-vsr-memory"], text.includes("green")];
+    };
+    assert.deepEqual(await explain("viewer-secret"), ["off", false]);
+    assert.deepEqual(await explain("operator-secret"), ["added", true]);
+    assert.equal((await own("ann")).memories[0].access_count, 0);
+    const viewer = { authorization: "Bearer viewer-secret" };
+    for (const method of ["GET", "DELETE"]) assert.equal((await memory(method, "?user_id=ann", viewer, daemon.managementUrl)).status, 403);
+    await say("ann", kAsked);
+    await until(async () => (await own("ann")).memories.some(({ access_count }) => access_count === 1), "the use counts");
   }));
 
   test("are listed and deleted by an operator, whose deletions are in the audit log", withDaemon({ services: "audit: {file: audit.log}, " }, async () => {
@@ -189,6 +213,15 @@ describe("memories", () => {
     assert.equal((await own("ann")).total, 0);
     const entries = () => readFile(join(daemon.folder, "audit.log"), "utf8");
     await until(async () => /"event":"change"[^\n]*"method":"DELETE"[^\n]*"what":"memories of ann"/.test(await entries()), "the entry");
+    await say("ann", kBoat);
+    await has("ann", 1);
+    const [{ id }] = (await own("ann")).memories;
+    for (const path of [`/${id}`, ""]) {
+      await memory("DELETE", path, { "x-authz-user-id": "ann" });
+      await until(async () => (await entries()).split("\n").some((line) => line.includes('"event":"deleted"') && line.includes(`"what":"memory","path":"/v1/memory${path}"`)), "its entry");
+    }
+    const page = { origin: "https://elsewhere.example" };
+    assert.equal((await memory("DELETE", "?user_id=ann", page, daemon.managementUrl)).status, 403);
     assert.equal((await entries()).includes("favourite"), false);
   }));
 
@@ -214,6 +247,33 @@ describe("memories", () => {
     await has("bob", 1);
     assert.equal((await own("ann")).total, 0);
   }));
+
+  test("are not stored by a request whose signals were running when the user forgot everything", withDaemon(
+    {
+      signals: '{embeddings: [{name: ships, threshold: 0.99, candidates: ["ships and boats"]}]}',
+      others: "- {name: ships, priority: 9, rules: {type: embedding, name: ships}}",
+    },
+    async () => {
+      const embed = embedder.answer;
+      let go;
+      const came = new Promise((arrives) => {
+        embedder.answer = async (body) => {
+          arrives();
+          await new Promise((done) => (go = done));
+          return embed(body);
+        };
+      });
+      const said = say("ann", kGreen);
+      await came;
+      await memory("DELETE", "", { "x-authz-user-id": "ann" });
+      embedder.answer = embed;
+      go();
+      assert.equal((await said).outcome, "nothing");
+      await say("bob", kBoat);
+      await has("bob", 1);
+      assert.equal((await own("ann")).total, 0);
+    },
+  ));
 
   test("are switched off by the client, by the path and by the model", withDaemon({ store: "disabled_routes: [/v1/completions], disabled_models: [silent]" }, async () => {
     await say("ann", kGreen);
@@ -271,9 +331,11 @@ describe("memories", () => {
     const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: { "x-authz-user-id": "ann" } });
     await anthropic.messages.create({ model: "auto", max_tokens: 50, messages: [{ role: "user", content: kGreen }] });
     await has("ann", 1);
-    const { response } = await client("ann").responses.create({ model: "auto", input: kAsked }).withResponse();
+    const { data, response } = await client("ann").responses.create({ model: "auto", input: kAsked }).withResponse();
     assert.equal(response.headers.get("x-vsr-memory"), "added");
     assert.match(model.asked.messages[0].content, /favourite colour is green/);
+    assert.doesNotMatch(JSON.stringify([await client("ann").responses.retrieve(data.id), await client("ann").responses.inputItems.list(data.id)]), /green/);
+    await assert.rejects(client("bob").responses.create({ model: "auto", input: kAsked, previous_response_id: data.id }), { status: 400 });
     await has("ann", 2);
     const second = await anthropic.messages.create({ model: "auto", max_tokens: 50, system: "Be brief.", messages: [{ role: "user", content: kAsked }] }).withResponse();
     assert.equal(second.response.headers.get("x-vsr-memory"), "added");
@@ -334,8 +396,12 @@ describe("memories", () => {
       const [{ content }] = (await own("ann")).memories;
       assert.equal(content, "Q: My address is [EMAIL_ADDRESS], please remember it.\nA: I will write to [EMAIL_ADDRESS].");
       model.answer = () => completion({ content: kAnswer });
-      await say("ann", "Openly: my address is also ann@example.com, remember it.");
+      const messages = [{ role: "user", content: "My address is ann@example.org, please remember it." }, { role: "assistant", content: kAnswer }, { role: "user", content: "What is my address, please?" }];
+      const sameConversation = await client("ann").chat.completions.create({ model: "auto", messages }).withResponse();
+      assert.equal(sameConversation.response.headers.get("x-vsr-memory"), "nothing");
       await has("ann", 2);
+      await say("ann", "Openly: my address is also ann@example.com, remember it.");
+      await has("ann", 3);
       const { system } = await say("ann", "What is my address, please?");
       assert.match(system, /\[EMAIL_ADDRESS\]/);
       assert.doesNotMatch(system, /example/);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,17 +30,17 @@ std::string_view name_of(MemoryOutcome outcome);
 
 /// A turn whose answer is not known yet.
 struct OpenTurn {
-  std::string user;
-  std::string text;         // as the model gets it, masked
-  std::string masked_by;    // see mask_name()
-  memories::Vector vector;  // of the text
-  uint64_t moment = 0;      // see Memories::moment()
+  std::string text;                             // as the model gets it, masked
+  const config::PiiMaskPlugin* mask = nullptr;  // the text has passed it; null: none
+  memories::Vector vector;                      // of the text
+  uint64_t moment = 0;                          // when its request began, see Memories::moment()
 };
 
 /// The memories for a request, as the model gets them.
 struct FoundMemories {
   MemoryOutcome outcome = MemoryOutcome::kUnused;
-  uint32_t count = 0;
+  std::string user;
+  std::vector<std::string> ids;          // of those that are added
   std::string text;                      // "" unless kAdded
   std::shared_ptr<const OpenTurn> turn;  // null: the turn is not stored
 };
@@ -47,6 +48,13 @@ struct FoundMemories {
 /// Names what a pii_mask plugin masks; "" for none. Texts that were masked by one name hold nothing
 /// that the plugin of the same name would mask.
 std::string mask_name(const config::PiiMaskPlugin* plugin);
+
+/// The placeholders of a request, as views into its masks.
+using Placeholders = std::set<std::string_view>;
+Placeholders placeholders_of(const std::vector<pii::Mask>& masks);
+
+/// What is kept of a half of a turn: its beginning, with the placeholders without their numbers.
+std::string stored_text(std::string_view text, const Placeholders& placeholders);
 
 /// The rules of one decision. Immutable and thread-safe.
 class MemoryRules {
@@ -68,7 +76,8 @@ class MemoryRules {
                                       std::string_view masked_by, memories::TimePoint now) const;
 
   /// Returns the memory that the turn becomes; nullopt if it is not worth storing: it is short, has
-  /// no answer, or matches one of block_patterns. `masks` are those of the request.
+  /// no answer, or matches one of block_patterns. The answer to a masked text is masked by rules,
+  /// since the model may know personal data from elsewhere. `masks` are those of the request.
   std::optional<memories::Memory> memory_of(const OpenTurn& turn, std::string_view answer,
                                             const std::vector<pii::Mask>& masks) const;
 
@@ -86,7 +95,7 @@ class MemoryRules {
   std::vector<signals::Pattern> blocked_;
 };
 
-/// The memories as a part of the system prompt.
+/// The memories as a part of the system prompt. Only the words of the router begin a line in it.
 std::string memory_prompt(const std::vector<memories::Found>& found);
 
 }  // namespace signalbox::plugins
