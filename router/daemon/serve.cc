@@ -222,7 +222,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
     responses.set_limits(gateway::limits_of(response_api));
     add(gateway::response_routes(responses, state->config(), *storage));
   }
-  add(memory_api::client_routes(memories, state->config()));
+  add(memory_api::client_routes(memories, state->config(), *storage));
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));

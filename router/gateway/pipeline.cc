@@ -34,31 +34,37 @@ std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
   return out;
 }
 
-/// Records that the memories were of use, and stores the turn as a memory of its user, if the
-/// client got the whole answer.
+void store_turn(const RequestScope& scope, const routing::Plan& plan, upstream::ReplyCopy& copy) {
+  const plugins::OpenTurn& turn = *plan.memories.turn;
+  const auto answer = shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  if (!answer) return;
+  auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
+  if (!memory) return;
+  const auto id = scope.context.memories->add(plan.memories.user, *std::move(memory), turn.vector,
+                                              turn.moment, memories::TimePoint::clock::now());
+  if (!id) log::warn("memory", "{}: nothing is stored: {}", scope.record.id(), id.error().message);
+  if (id && !id->empty()) scope.record.remembered();
+}
+
+/// Records that the memories were of use, and stores the turn as a memory of its user if the client
+/// got the whole answer. The pool does it even if the client has gone meanwhile, and no loop waits
+/// for the store's lock.
 http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
                        std::shared_ptr<upstream::ReplyCopy> copy) {
+  const bool stores = copy != nullptr && copy->is_whole && !copy->is_cut &&
+                      !scope.record.has_failed() && !scope.record.is_doubtful();
   const plugins::FoundMemories& found = plan.memories;
-  if (!found.ids.empty() && scope.context.memories != nullptr)
-    scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
-  if (copy == nullptr || scope.context.memories == nullptr || !copy->is_whole || copy->is_cut ||
-      scope.record.has_failed() || scope.record.is_doubtful())
-    co_return;
+  if (scope.context.memories == nullptr || (!stores && found.ids.empty())) co_return;
   std::function<void()> work = [&] {
-    const auto answer =
-        shadow::read_final_text(std::move(copy->bytes), copy->is_stream, kTurnBytesMax);
-    if (!answer) return;
-    const plugins::OpenTurn& turn = *found.turn;
-    auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
-    if (!memory) return;
-    const auto id = scope.context.memories->add(found.user, *std::move(memory), turn.vector,
-                                                turn.moment, memories::TimePoint::clock::now());
-    if (!id)
-      log::warn("memory", "{}: nothing is stored: {}", scope.record.id(), id.error().message);
-    if (id && !id->empty()) scope.record.remembered();
+    if (!found.ids.empty())
+      scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
+    if (stores) store_turn(scope, plan, *copy);
   };
-  const size_t bytes = copy->bytes.size() + found.turn->text.size();
-  co_await run_by_size(scope, bytes, std::move(work));
+  const size_t bytes = stores ? copy->bytes.size() + found.turn->text.size() : 0;
+  const http::Share share = scope.share(bytes, kTurnBytesMax);
+  const bool ran = co_await scope.context.reading.run(std::move(work), share);
+  if (!ran)
+    log::warn("memory", "{}: nothing is stored: too many requests are waiting", scope.record.id());
 }
 
 }  // namespace

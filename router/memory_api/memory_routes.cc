@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "router/access/access.h"
+#include "router/access/owner.h"
 #include "router/admin/query.h"
 #include "router/config/access.h"
 #include "router/http/error_reply.h"
@@ -109,11 +110,12 @@ std::string path_of(const MemoryRoute& route) {
   return route.is_one ? fmt::format("{}/", kPath) : std::string(kPath);
 }
 
-/// The store answers in microseconds, so the loop need not wait for a thread.
+/// A user with ten thousand memories takes the store some milliseconds, so it works on the pool.
 class ClientMemory {
  public:
-  ClientMemory(Memories& memories, const config::Config& config, Operation operation)
-      : memories_(memories), config_(config), operation_(operation) {}
+  ClientMemory(Memories& memories, const config::Config& config, http::ThreadPool& pool,
+               Operation operation)
+      : memories_(memories), config_(config), pool_(pool), operation_(operation) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
     const http::Request& request = exchange.request;
@@ -127,7 +129,16 @@ class ClientMemory {
       co_await exchange.reply.send(403, fields, error);
       co_return;
     }
-    const Result<std::string> body = operation_(call);
+    Result<std::string> body = fail(Code::kOverloaded, "too many requests wait for memories");
+    std::function<void()> work = [&] { body = operation_(call); };
+    std::stop_source given_up;  // work that has begun is not worth interrupting
+    const http::Share share{access::client_of(request, config_)};
+    co_await http::run_within(pool_, exchange.interrupt, given_up, std::move(work), share);
+    if (exchange.interrupt.raised()) body = tl::unexpected(exchange.interrupt.error());
+    if (!body && body.error().code == Code::kCancelled) {
+      exchange.reply.abandon();
+      co_return;
+    }
     if (!body) {
       co_await http::send_error(exchange.reply, std::move(fields), body.error());
       co_return;
@@ -139,6 +150,7 @@ class ClientMemory {
  private:
   Memories& memories_;
   const config::Config& config_;
+  http::ThreadPool& pool_;
   const Operation operation_;
 };
 
@@ -160,10 +172,12 @@ admin::AdminReply answer_operator(Memories& memories, const http::Request& reque
 
 }  // namespace
 
-std::vector<http::Route> client_routes(Memories& memories, const config::Config& config) {
+std::vector<http::Route> client_routes(Memories& memories, const config::Config& config,
+                                       http::ThreadPool& pool) {
   std::vector<http::Route> out;
   for (const MemoryRoute& route : kRoutes)
-    out.push_back({route.method, path_of(route), ClientMemory(memories, config, route.operation)});
+    out.push_back(
+        {route.method, path_of(route), ClientMemory(memories, config, pool, route.operation)});
   return out;
 }
 

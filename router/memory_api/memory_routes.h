@@ -10,7 +10,8 @@ namespace signalbox::memory_api {
 
 /// GET and DELETE /v1/memory and /v1/memory/ID, for the user in the header that `authz.identity`
 /// names; 403 without a user. The arguments outlive the routes.
-std::vector<http::Route> client_routes(memories::Memories& memories, const config::Config& config);
+std::vector<http::Route> client_routes(memories::Memories& memories, const config::Config& config,
+                                       http::ThreadPool& pool);
 
 /// The same on the management listener, for the user in the parameter `user_id`.
 std::vector<http::Route> operator_routes(memories::Memories& memories,

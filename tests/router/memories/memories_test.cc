@@ -144,10 +144,13 @@ TEST(Memories, a_lower_limit_holds_from_the_next_turn_on) {
 
 TEST(Memories, bytes_are_limited) {
   Memories all;
-  all.set_limits({.bytes = 4096});
-  EXPECT_FALSE(all.add("ann", memory(std::string(5000, 'x')), at(0), 0, kNow));
+  all.set_limits({.bytes = 16384});
+  EXPECT_FALSE(all.add("ann", memory(std::string(13000, 'x')), at(0), 0, kNow));
   for (int i = 0; i < 50; ++i) add(all, "ann", std::string(1000, static_cast<char>('A' + i)));
-  EXPECT_LE(all.size().bytes, 4096u);
+  EXPECT_LE(all.size().bytes, 16384u);
+  // Each user has a cost, too.
+  for (int i = 0; i < 50; ++i) add(all, fmt::format("user{}", i), "x");
+  EXPECT_LE(all.size().users, 4u);
   EXPECT_GT(all.size().memories, 0u);
 }
 
