@@ -110,15 +110,15 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
     turn->vector = {name_of_embedder(config_.embedding_model, embedding->size()),
                     {embedding->begin(), embedding->end()}};
   }
-  auto found = embedding ? memories_->search(user, turn->vector, rules.searched(),
-                                             rules.similarity_min(), now)
+  const request::ChatRequest& request = results.searched ? *results.searched : inputs.request();
+  const size_t most = rules.searched(request.user_texts().size());
+  auto found = embedding ? memories_->search(user, turn->vector, most, rules.similarity_min(), now)
                          : tl::unexpected<Error>(embedding.error());
   if (!found) {
     out.outcome = MemoryOutcome::kFailed;
     return;
   }
-  remove_known(results.searched ? *results.searched : inputs.request(),
-               results.masked ? results.masked->masks : std::vector<pii::Mask>(), *found);
+  remove_known(request, results.masked ? results.masked->masks : std::vector<pii::Mask>(), *found);
   const auto chosen = rules.select(*std::move(found), plugins::mask_name(turn->mask), now);
   out.user = user;
   for (const memories::Found& each : chosen) out.ids.push_back(each.memory.id);

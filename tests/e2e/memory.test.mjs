@@ -375,6 +375,16 @@ describe("memories", () => {
     assert.match(await metrics(), /signalbox_memories 3\n/);
   }));
 
+  test("of earlier conversations are found however long this one is", withDaemon({ memory: "retrieval_limit: 1" }, async () => {
+    await say("ann", kGreen);
+    const turns = [1, 2, 3, 4, 5, 6].map((i) => `${kAsked} ${i}`);
+    for (const turn of turns) await say("ann", turn);
+    await has("ann", 7);
+    const messages = [...turns.flatMap((content) => [{ role: "user", content }, { role: "assistant", content: kAnswer }]), { role: "user", content: kAsked }];
+    await client("ann").chat.completions.create({ model: "auto", messages });
+    assert.match(model.asked.messages[0].content, /green/);
+  }));
+
   test("that match a pattern are neither stored nor added", withDaemon({ memory: "reflection: {block_patterns: [password]}" }, async () => {
     await say("ann", "My PassWord is swordfish, please remember it.");
     await say("ann", kBoat);

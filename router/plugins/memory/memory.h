@@ -2,6 +2,7 @@
 // The plugin memory: adds what the user wrote in earlier conversations to a request, and decides
 // which turns are worth storing.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -65,8 +66,11 @@ class MemoryRules {
                                     const config::MemoryPlugin& plugin);
 
   size_t most() const { return most_; }
-  /// More than most(), because select() leaves some out.
-  size_t searched() const { return most_ == 0 ? 0 : 4 * most_; }
+  /// How many memories to search for: more than most(), because those of the request's own `turns`
+  /// are left out, and select() leaves out others.
+  size_t searched(size_t turns) const {
+    return most_ == 0 ? 0 : 4 * most_ + std::min(turns, size_t{400});
+  }
   double similarity_min() const { return similarity_min_; }
   bool stores() const { return stores_; }
 
