@@ -3,6 +3,7 @@
 
 #include "router/admin/replay.h"
 
+#include "base/json_writer.h"
 #include "router/admin/query.h"
 
 namespace signalbox::admin {
@@ -19,7 +20,18 @@ AdminReply list(const http::Request& request, observe::Replay& replay) {
   if (!offset) return AdminReply::of(access::failure_of(offset.error()));
   const std::string decision = query_value(query, "decision");
   const std::string model = query_value(query, "model");
-  return {200, replay.list_json({*limit, *offset, decision, model})};
+  const std::string user = query_value(query, "user"), key = query_value(query, "key");
+  return {200, replay.list_json({*limit, *offset, decision, model, user, key})};
+}
+
+AdminReply remove(const http::Request& request, observe::Replay& replay) {
+  const std::string_view query = request.query();
+  const std::string user = query_value(query, "user"), key = query_value(query, "key");
+  if (user.empty() && key.empty() && query_value(query, "all") != "true")
+    return AdminReply::of({400, "INVALID_INPUT", "expected user or key, or all=true"});
+  json::Writer out;
+  out.begin_object().member("deleted", static_cast<int64_t>(replay.remove(user, key)));
+  return {.body = out.end_object().take(), .subject = "router_replay"};
 }
 
 AdminReply one(const http::Request& request, observe::Replay& replay) {
@@ -41,6 +53,9 @@ std::vector<http::Route> replay_routes(observe::Replay& replay,
   routes.push_back(management_route(
       "GET", std::string(kReplayPath) + "/", access::kReplayDetail, current, pool,
       [&replay](const http::Request& request, const auto&) { return one(request, replay); }));
+  routes.push_back(management_route(
+      "DELETE", std::string(kReplayPath), access::kDataWrite, current, pool,
+      [&replay](const http::Request& request, const auto&) { return remove(request, replay); }));
   return routes;
 }
 

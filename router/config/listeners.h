@@ -47,6 +47,11 @@ struct HttpLimits {
   std::chrono::milliseconds drain_timeout{10'000};     // for requests in flight at shutdown
 };
 
+/// The threads that evaluate requests. They mostly wait for the model threads. There are eight for
+/// each of these, so that their requests to a model form batches, and so that many long requests
+/// share the models.
+uint32_t evaluating_threads(const HttpLimits& limits);
+
 /// Envoy's external processing over gRPC: Envoy sends requests and replies here and calls the
 /// servers itself. The key `global.services.ext_proc` is Signalbox's; upstream takes a flag. By
 /// default it listens locally only, because its clients learn the API keys of the models' servers.

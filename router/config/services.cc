@@ -1,6 +1,9 @@
 // `global.services`: ports, limits, identities, metrics and traces. `http` is Signalbox's; upstream
 // leaves these limits to a proxy.
 
+#include <algorithm>
+#include <thread>
+
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -396,6 +399,12 @@ constexpr Key kServicesKeys[] = {
 };
 
 }  // namespace
+
+uint32_t evaluating_threads(const HttpLimits& limits) {
+  constexpr uint32_t kEach = 8;
+  const uint32_t configured = limits.model_threads;
+  return kEach * (configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency()));
+}
 
 constinit const Section kClientApis{kClientApisKeys};
 constinit const Section kServices{kServicesKeys};

@@ -62,16 +62,6 @@ http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return http::error_body(status, message); };
 }
 
-// The threads that evaluate requests mostly wait for the model threads. There are several for each
-// model thread, so that their requests to a model form batches, and so that many long requests
-// share the models (http/fair_queue.h).
-uint32_t waiting_threads(const config::HttpLimits& limits) {
-  constexpr uint32_t kWaitersEach = 8;
-  const uint32_t configured = limits.model_threads;
-  return kWaitersEach *
-         (configured != 0 ? configured : std::max(1U, std::thread::hardware_concurrency()));
-}
-
 memories::MemoryLimits limits_of(const config::MemoryStore& store) {
   return {.of_user = store.quality_scoring.max_memories_per_user,
           .total = store.max_memories,
@@ -433,11 +423,12 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
                                  Origin origin) {
   open = std::move(open_models);
   const config::HttpLimits& limits = config.http;
-  compute = std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
+  compute = std::make_unique<http::ThreadPool>(config::evaluating_threads(limits),
+                                               limits.model_queue_max);
   reading = std::make_unique<http::ThreadPool>(0, limits.model_queue_max,
                                                http::ThreadPool::Priority::kBackground);
-  classification =
-      std::make_unique<http::ThreadPool>(waiting_threads(limits), limits.model_queue_max);
+  classification = std::make_unique<http::ThreadPool>(config::evaluating_threads(limits),
+                                                      limits.model_queue_max);
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));

@@ -137,9 +137,9 @@ std::string account_json(const Account& a) {
 }
 
 size_t Replay::Record::bytes() const {
-  return sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
-         members.size() + request_body.size() + response_body.size() + outcomes.size() +
-         shadows.size();
+  return sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() + user.size() +
+         key.size() + members.size() + request_body.size() + response_body.size() +
+         outcomes.size() + shadows.size();
 }
 
 void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
@@ -162,6 +162,8 @@ void Replay::add(Account& account) {
                 account.recipe,
                 account.decision,
                 account.model,
+                account.user,
+                account.key,
                 account.at,
                 head + "," + account_json(account) + "," + without_braces(more.end_object().take()),
                 std::move(account.request_body),
@@ -192,9 +194,12 @@ std::string Replay::list_json(const Query& query) {
   prune(std::chrono::system_clock::now());
   std::string data;
   size_t total = 0, count = 0;
+  const auto differs = [](std::string_view wanted, const std::string& found) {
+    return !wanted.empty() && wanted != found;
+  };
   for (auto record = records_.rbegin(); record != records_.rend(); ++record) {
-    if (!query.decision.empty() && record->decision != query.decision) continue;
-    if (!query.model.empty() && record->model != query.model) continue;
+    if (differs(query.decision, record->decision) || differs(query.model, record->model)) continue;
+    if (differs(query.user, record->user) || differs(query.key, record->key)) continue;
     if (total++ < query.offset || count >= query.limit) continue;
     ++count;
     data.append(data.empty() ? "{" : ",{").append(record->members).append("}");
@@ -254,6 +259,18 @@ void Replay::add_shadow(const Shadow& shadow) {
   found->shadows.append(found->shadows.empty() ? "" : ",").append(json);
   bytes_ += found->bytes();
   prune(std::chrono::system_clock::now());
+}
+
+size_t Replay::remove(std::string_view user, std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  const size_t before = records_.size();
+  std::erase_if(records_, [&](const Record& record) {
+    const bool is_meant =
+        (user.empty() || record.user == user) && (key.empty() || record.key == key);
+    if (is_meant) bytes_ -= record.bytes();
+    return is_meant;
+  });
+  return before - records_.size();
 }
 
 size_t Replay::size() {

@@ -28,13 +28,16 @@ class Replay {
   struct Query {
     size_t limit = 100;
     size_t offset = 0;
-    std::string_view decision = {}, model = {};  // "": any
+    std::string_view decision = {}, model = {}, user = {}, key = {};  // "": any
   };
   /// Returns {"object":"router_replay.list","count":N,"total":N,"data":[...]}, the newest first,
   /// without bodies.
   std::string list_json(const Query& query);
   /// Returns one record with its bodies.
   std::optional<std::string> find_json(std::string_view id);
+  /// Deletes the records of a user, of a client's key, or of both; all of them if both are "".
+  /// Returns their number. Requests that are still running are recorded when they end.
+  size_t remove(std::string_view user, std::string_view key);
   size_t size();
 
   /// The recipe, the decision and the model that a request was answered by.
@@ -53,7 +56,7 @@ class Replay {
 
  private:
   struct Record {
-    std::string id, recipe, decision, model;
+    std::string id, recipe, decision, model, user, key;
     std::chrono::system_clock::time_point at;
     std::string members;  // JSON without the enclosing braces
     std::string request_body, response_body;

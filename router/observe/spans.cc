@@ -114,6 +114,35 @@ void add_cache(const Account& a, Spans& spans) {
                        {"cache.lookup_time_ms", ms_between(a.cache_began, a.cache_ended)}};
 }
 
+/// The value of gen_ai.operation.name.
+std::string operation_of(std::string_view path) {
+  if (path == "/v1/embeddings") return "embeddings";
+  return path == "/v1/completions" ? "text_completion" : "chat";
+}
+
+/// Describes a call to a model in the vLLM Semantic Router's names and in those of OpenTelemetry's
+/// semantic conventions for generative AI.
+void describe_call(const Account& a, const std::string& model, int status,
+                   const std::optional<Tokens>& tokens, std::string_view error, Span& span) {
+  span.kind = Span::Kind::kClient;
+  span.error = error;
+  const auto add = [&span](const char* name, auto value) {
+    span.attributes.emplace_back(name, std::move(value));
+  };
+  add("model.name", model);
+  add("http.status_code", int64_t{status});
+  add("gen_ai.operation.name", operation_of(a.path));
+  add("gen_ai.request.model", model);
+  if (!error.empty()) add("error.type", std::string(error));
+  if (!tokens) return;
+  const auto prompt = static_cast<int64_t>(tokens->prompt);
+  const auto completion = static_cast<int64_t>(tokens->completion);
+  add("model.prompt_tokens", prompt);
+  add("model.completion_tokens", completion);
+  add("gen_ai.usage.input_tokens", prompt);
+  add("gen_ai.usage.output_tokens", completion);
+}
+
 void add_calls(const Account& a, Spans& spans) {
   TimePoint first = a.calls.front().began, last = first;
   for (const ModelCall& call : a.calls) {
@@ -128,17 +157,8 @@ void add_calls(const Account& a, Spans& spans) {
   for (const ModelCall& call : a.calls) {
     Span& span = spans.add("upstream.request", parent, call.began, call.ended);
     span.id = call.span;
-    span.kind = Span::Kind::kClient;
-    span.attributes = {{"model.name", call.model},
-                       {"looper.purpose", std::string(call.purpose)},
-                       {"http.status_code", int64_t{call.status}}};
-    if (call.tokens) {
-      span.attributes.emplace_back("model.prompt_tokens",
-                                   static_cast<int64_t>(call.tokens->prompt));
-      span.attributes.emplace_back("model.completion_tokens",
-                                   static_cast<int64_t>(call.tokens->completion));
-    }
-    span.error = call.error;
+    describe_call(a, call.model, call.status, call.tokens, call.error, span);
+    span.attributes.emplace_back("looper.purpose", std::string(call.purpose));
   }
 }
 
@@ -147,33 +167,17 @@ void add_upstream(const Account& a, Spans& spans) {
   if (a.sent == a.began) return;
   Span& upstream = spans.add("upstream.request", a.trace.span, a.sent, a.ended);
   upstream.id = a.upstream_span;
-  upstream.kind = Span::Kind::kClient;
-  upstream.attributes = {{"model.name", a.model}, {"http.status_code", int64_t{a.status}}};
+  describe_call(a, a.model, a.status, a.tokens, a.error, upstream);
   if (a.ttft_s) upstream.attributes.emplace_back("model.ttft_ms", *a.ttft_s * 1000);
-  if (a.tokens) {
-    upstream.attributes.emplace_back("model.prompt_tokens", static_cast<int64_t>(a.tokens->prompt));
-    upstream.attributes.emplace_back("model.completion_tokens",
-                                     static_cast<int64_t>(a.tokens->completion));
-  }
-  upstream.error = a.error;
 }
 
 void add_shadow(const Account& a, const Shadow& shadow, Spans& spans) {
   Span& span = spans.add("shadow.request", a.trace.span, shadow.began, shadow.ended);
   span.id = shadow.span;
-  span.kind = Span::Kind::kClient;
-  span.attributes = {{"model.name", shadow.model},
-                     {"shadow.arm", shadow.arm},
-                     {"shadow.outcome", std::string(shadow.outcome)},
-                     {"http.status_code", int64_t{shadow.status}}};
+  describe_call(a, shadow.model, shadow.status, shadow.tokens, shadow.error, span);
+  span.attributes.emplace_back("shadow.arm", shadow.arm);
+  span.attributes.emplace_back("shadow.outcome", std::string(shadow.outcome));
   if (shadow.similarity) span.attributes.emplace_back("shadow.similarity", *shadow.similarity);
-  if (shadow.tokens) {
-    span.attributes.emplace_back("model.prompt_tokens",
-                                 static_cast<int64_t>(shadow.tokens->prompt));
-    span.attributes.emplace_back("model.completion_tokens",
-                                 static_cast<int64_t>(shadow.tokens->completion));
-  }
-  span.error = shadow.error;
 }
 
 }  // namespace

@@ -67,12 +67,6 @@ class Turns {
   uint32_t left_;
 };
 
-/// Half of the threads that evaluate requests; there are eight for each model thread.
-uint32_t searches_at_once(const config::HttpLimits& limits) {
-  return 4 * (limits.model_threads != 0 ? limits.model_threads
-                                        : std::max(1U, std::thread::hardware_concurrency()));
-}
-
 /// The turns of a server, which the retrievers of all decisions, and those of the configuration
 /// before, own together.
 std::shared_ptr<Turns> turns_of(const std::string& server, uint32_t at_once) {
@@ -302,7 +296,7 @@ Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& conf
   if (plugin.cache_results)
     lifetime = plugin.cache_ttl_seconds > 0 ? seconds(plugin.cache_ttl_seconds) : kKeepByDefault;
   return std::make_unique<const HttpRetriever>(*std::move(server), std::move(search), lifetime,
-                                               searches_at_once(config.http));
+                                               config::evaluating_threads(config.http) / 2);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ struct Evaluation::State {
         readings(routing_program.signals()),
         facts(routing_program.signals()),
         progress(routing_program.groups().size()),
-        values(routing_program.derived().size()),
-        scores(routing_program.derived().projections().scores()),
+        values(routing_program.leaf_values().size()),
+        scores(routing_program.leaf_values().projections().scores()),
         results(routing_program.planner().begin_results()) {
     for (size_t g = 0; g < program.groups().size(); ++g) {
       const Group& group = program.groups()[g];
@@ -90,7 +90,7 @@ struct Evaluation::State {
 
   void decide() {
     rules_began = std::chrono::steady_clock::now();
-    program.derived().evaluate(facts, values, gates, scores);
+    program.leaf_values().evaluate(facts, values, gates, scores);
     outcome = program.engine().evaluate(values, scratch, among());
     needed_is_known = false;
     rules_ended = std::chrono::steady_clock::now();
@@ -213,7 +213,7 @@ struct Evaluation::State {
       } else {
         program.engine().mark_needed(values, scratch, outcome, needed, among());
       }
-      program.derived().spread_needed(needed);
+      program.leaf_values().spread_needed(needed);
       needed_is_known = true;
     }
     const Group& group = program.groups()[index];
@@ -247,7 +247,7 @@ struct Evaluation::State {
     std::vector<decision::Value> open_gates(gates.size());
     std::vector<decision::Bounds> open_scores(scores.size());
     decision::Scratch open_scratch;
-    program.derived().evaluate(open, open_values, open_gates, open_scores);
+    program.leaf_values().evaluate(open, open_values, open_gates, open_scores);
     return !program.engine().evaluate(open_values, open_scratch, among()).fixed;
   }
 
@@ -273,7 +273,7 @@ struct Evaluation::State {
     std::vector<decision::Value> calm_gates(gates.size());
     std::vector<decision::Bounds> calm_scores(scores.size());
     decision::Scratch calm_scratch;
-    program.derived().evaluate(calm, calm_values, calm_gates, calm_scores);
+    program.leaf_values().evaluate(calm, calm_values, calm_gates, calm_scores);
     const decision::Outcome without = program.engine().evaluate(calm_values, calm_scratch, among());
     if (without.decision == outcome.decision) return std::nullopt;
     if (why->code == Code::kDeadline) {
@@ -296,7 +296,7 @@ struct Evaluation::State {
       for (uint32_t i = 0; i < group.size(); ++i)
         add(group.signals->type(), group.first + i, group.signals->name(i));
     }
-    program.derived().projections().for_each_output(
+    program.leaf_values().projections().for_each_output(
         [&](uint32_t number, std::string_view name, size_t) { add("projection", number, name); });
     return all;
   }
@@ -304,7 +304,7 @@ struct Evaluation::State {
   Report report() const {
     Report out{&program.routing(),
                &program.engine(),
-               &program.derived(),
+               &program.leaf_values(),
                {},
                values,
                scratch.values,

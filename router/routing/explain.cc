@@ -106,7 +106,7 @@ class Explainer {
   }
 
   void write_projections() {
-    const decision::Projections& projections = report_.derived->projections();
+    const decision::Projections& projections = report_.leaf_values->projections();
     if (projections.outputs() == 0) return;
     out_.key("projection").begin_object();
     projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
@@ -124,7 +124,7 @@ class Explainer {
   // Writes the inputs of a score, each unknown one with the reason.
   void write_inputs(size_t score) {
     out_.key("inputs").begin_array();
-    report_.derived->projections().for_each_input(
+    report_.leaf_values->projections().for_each_input(
         score, [&](const config::ScoreInput& input, uint32_t number) {
           out_.begin_object().member("type", input.type);
           if (!input.name.empty()) out_.member("name", input.name);
@@ -237,7 +237,7 @@ class Explainer {
   std::string_view why_unknown(const decision::Node& leaf) const {
     if (leaf.signal == kNoSignal) return kNotThere;
     const decision::Value& value = report_.signals[leaf.signal];
-    const uint32_t number = report_.derived->target_of(leaf.signal).number;
+    const uint32_t number = report_.leaf_values->target_of(leaf.signal).number;
     const decision::Value& own = report_.signals[number];
     std::string_view why;
     if (const TypeReport* type = type_of(number)) {
@@ -291,7 +291,8 @@ class Explainer {
     const std::string what = fmt::format("{} {}", node.rule->type, node.rule->name);
     if (const std::string_view why = why_unknown(node); !why.empty())
       return fmt::format("{}: {}", what, why);
-    const std::string reasons = describe_evidence(report_.derived->target_of(node.signal).number);
+    const std::string reasons =
+        describe_evidence(report_.leaf_values->target_of(node.signal).number);
     const std::string verdict =
         value.is_match() ? fmt::format("matches ({:.2f})", value.confidence_low) : "does not match";
     return reasons.empty() ? fmt::format("{} {}", what, verdict)
@@ -362,7 +363,7 @@ class Explainer {
   }
 
   void add_projections() {
-    const decision::Projections& projections = report_.derived->projections();
+    const decision::Projections& projections = report_.leaf_values->projections();
     projections.for_each_output([&](uint32_t number, std::string_view name, size_t score) {
       const decision::Value& value = report_.signals[number];
       if (!value.is_match()) return;

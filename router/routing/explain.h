@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "router/routing/decision/derived.h"
 #include "router/routing/decision/engine.h"
+#include "router/routing/decision/leaf_values.h"
 #include "router/signals/signal.h"
 
 namespace signalbox::routing {
@@ -25,7 +25,7 @@ struct TypeReport {
 struct Report {
   const config::Routing* routing;
   const decision::Engine* engine;
-  const decision::Derived* derived;
+  const decision::LeafValues* leaf_values;
   std::vector<TypeReport> types;
   std::vector<decision::Value> signals;  // by number, one type after the other
   std::vector<decision::Value> values;   // of the engine's nodes

@@ -127,7 +127,7 @@ std::vector<Plan::Matched> Router::signals() const {
     for (const RoutingProgram::Group& group : routing->groups()) {
       for (size_t i = 0; i < group.size(); ++i) add(group.signals->type(), group.signals->name(i));
     }
-    routing->derived().projections().for_each_output(
+    routing->leaf_values().projections().for_each_output(
         [&](uint32_t, std::string_view name, size_t) { add("projection", name); });
   }
   return out;

@@ -75,9 +75,9 @@ config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool 
     return guards && blocks ? OnError::kMatch : OnError::kDefault;
   };
   if (leaf.type != "projection") return answer_of(leaf.type);
-  const uint32_t output = derived_->projections().output(leaf.name);
+  const uint32_t output = leaf_values_->projections().output(leaf.name);
   if (output == decision::kNoSignal || !blocks) return OnError::kDefault;
-  const std::vector<uint32_t> sources = derived_->sources_of(output);
+  const std::vector<uint32_t> sources = leaf_values_->sources_of(output);
   const bool guarded = std::any_of(sources.begin(), sources.end(), [&](uint32_t number) {
     return answer_of(signals_of(number).type()) == OnError::kMatch;
   });
@@ -86,7 +86,7 @@ config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool 
 
 uint32_t RoutingProgram::stage_of(uint32_t number) const {
   uint32_t stage = 0;
-  for (const uint32_t signal : derived_->sources_of(derived_->target_of(number).number))
+  for (const uint32_t signal : leaf_values_->sources_of(leaf_values_->target_of(number).number))
     stage = std::max(stage, static_cast<uint32_t>(signals_of(signal).needs()));
   return stage;
 }
@@ -106,14 +106,14 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
     groups_.push_back({std::move(type), signals_});
     signals_ += size;
   }
-  SIGNALBOX_TRY(derived_,
-                decision::Derived::create(
+  SIGNALBOX_TRY(leaf_values_,
+                decision::LeafValues::create(
                     routing_, signals_, [this](auto type, auto name) { return find(type, name); },
                     config.embedding_model.top_k));
   const auto blocking = blocking_leaves(routing_);
   const auto number_of = [&](const config::Rule& leaf) {
     const bool blocks = std::find(blocking.begin(), blocking.end(), &leaf) != blocking.end();
-    return derived_->number_of(leaf, on_failure(leaf, blocks, config.modules));
+    return leaf_values_->number_of(leaf, on_failure(leaf, blocks, config.modules));
   };
   engine_.emplace(routing_, number_of, [this](uint32_t number) { return stage_of(number); });
   SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, memories, number_of));

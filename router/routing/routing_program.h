@@ -10,8 +10,8 @@
 
 #include "router/config/config.h"
 #include "router/models/models.h"
-#include "router/routing/decision/derived.h"
 #include "router/routing/decision/engine.h"
+#include "router/routing/decision/leaf_values.h"
 #include "router/routing/planner.h"
 #include "router/signals/signal.h"
 
@@ -32,7 +32,7 @@ class RoutingProgram {
   };
 
   /// `recipe` is the name of the routing. create() embeds the examples of all signals, which takes
-  /// some hundred milliseconds. Errors are those of make_signals(), Derived::create() and
+  /// some hundred milliseconds. Errors are those of make_signals(), LeafValues::create() and
   /// Planner::create(). All arguments must outlive the result.
   static Result<std::unique_ptr<const RoutingProgram>> create(const config::Config& config,
                                                               std::string_view recipe,
@@ -45,7 +45,7 @@ class RoutingProgram {
   const std::vector<Group>& groups() const { return groups_; }
   /// The number of signals that are computed; their numbers are 0 to signals() - 1.
   uint32_t signals() const { return signals_; }
-  const decision::Derived& derived() const { return *derived_; }
+  const decision::LeafValues& leaf_values() const { return *leaf_values_; }
   const decision::Engine& engine() const { return *engine_; }
   const signals::Compression& compression() const { return compression_; }
   const Planner& planner() const { return *planner_; }
@@ -71,7 +71,7 @@ class RoutingProgram {
   signals::Compression compression_;
   std::vector<Group> groups_;
   uint32_t signals_ = 0;
-  std::optional<decision::Derived> derived_;
+  std::optional<decision::LeafValues> leaf_values_;
   std::optional<decision::Engine> engine_;
   std::optional<Planner> planner_;
   std::vector<std::string> notices_;

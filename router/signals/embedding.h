@@ -15,7 +15,7 @@ namespace signalbox::signals {
 /// * mean of the two best prototypes; a prototype represents the candidates within cosine 0.9 of
 /// it. A signal matches if its score reaches its threshold. If none does and soft matching is on,
 /// the signals that reach soft_threshold match. The confidence is the score, clamped to [0, 1];
-/// decision/derived keeps the top_k best matches, after partitions. A request without user text
+/// decision/leaf_values keeps the top_k best matches, after partitions. A request without user text
 /// matches nothing.
 class EmbeddingSignals : public SignalType {
  public:

@@ -197,6 +197,10 @@ test("a request is one tree over client, router and worker", async () => {
   assert.equal(upstream.kind, 3); // kind: client
   assert.equal(upstream.attributes["model.prompt_tokens"], 7);
   assert.equal(upstream.attributes["model.completion_tokens"], 3);
+  assert.equal(upstream.attributes["gen_ai.operation.name"], "chat");
+  assert.equal(upstream.attributes["gen_ai.request.model"], "prover");
+  assert.equal(upstream.attributes["gen_ai.usage.input_tokens"], 7);
+  assert.equal(upstream.attributes["gen_ai.usage.output_tokens"], 3);
   const work = named(spans, "llm_request");
   assert.equal(work.service, "worker");
   assert.equal(work.parent, upstream.id);

@@ -1,15 +1,12 @@
 #pragma once
 // Caches embeddings of tool texts, because clients send the same definitions with every request.
 
-#include <cstdint>
-#include <list>
 #include <memory>
-#include <mutex>
-#include <span>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
+
+#include "base/recently_used.h"
+#include "base/sha256.h"
 
 namespace signalbox::plugins {
 
@@ -19,22 +16,16 @@ using Vector = std::shared_ptr<const std::vector<float>>;
 /// Thread-safe.
 class VectorCache {
  public:
-  explicit VectorCache(size_t entries_max = 4096) : entries_max_(entries_max) {}
+  explicit VectorCache(size_t entries_max = 4096) : vectors_(entries_max) {}
 
   /// Returns nullptr if the text is not cached.
-  Vector find(std::string_view text);
-  void put(std::string_view text, Vector vector);
-  size_t size() const;
+  Vector find(std::string_view text) { return vectors_.find(sha256_hex(text)).value_or(nullptr); }
+  void put(std::string_view text, Vector vector) {
+    vectors_.keep(sha256_hex(text), std::move(vector));
+  }
 
  private:
-  struct Entry {
-    std::string key;
-    Vector vector;
-  };
-  const size_t entries_max_;
-  mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // most recently used first
-  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
+  RecentlyUsed<Vector> vectors_;
 };
 
 }  // namespace signalbox::plugins

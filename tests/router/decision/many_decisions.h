@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "router/routing/decision/derived.h"
 #include "router/routing/decision/engine.h"
+#include "router/routing/decision/leaf_values.h"
 
 namespace signalbox::decision {
 
@@ -23,13 +23,13 @@ class ManyDecisions {
     routing_.strategy = strategy;
     add_projection();
     for (uint32_t d = 0; d < kDecisions; ++d) add_decision(d);
-    auto derived = Derived::create(routing_, kSignals, [](auto, std::string_view name) {
+    auto leaf_values = LeafValues::create(routing_, kSignals, [](auto, std::string_view name) {
       return static_cast<uint32_t>(std::stoul(std::string(name.substr(1))));
     });
-    SIGNALBOX_CHECK(derived.has_value());
-    derived_.emplace(*std::move(derived));
+    SIGNALBOX_CHECK(leaf_values.has_value());
+    leaf_values_.emplace(*std::move(leaf_values));
     const auto number_of = [this](const config::Rule& leaf) {
-      return derived_->number_of(leaf, config::Rule::OnError::kDefault);
+      return leaf_values_->number_of(leaf, config::Rule::OnError::kDefault);
     };
     engine_.emplace(routing_, number_of, [](uint32_t number) { return number % 3; });
     facts_.resize(kSignals);
@@ -39,12 +39,12 @@ class ManyDecisions {
       facts_[s].confidence = s % 2 == 0 ? 0.5 + s / 200.0 : 0;
       facts_[s].score = s / 100.0;
     }
-    values_.resize(derived_->size());
-    scores_.resize(derived_->projections().scores());
+    values_.resize(leaf_values_->size());
+    scores_.resize(leaf_values_->projections().scores());
   }
 
   Outcome decide() {
-    derived_->evaluate(facts_, values_, gates_, scores_);
+    leaf_values_->evaluate(facts_, values_, gates_, scores_);
     return engine_->evaluate(values_, scratch_);
   }
 
@@ -93,7 +93,7 @@ class ManyDecisions {
   }
 
   config::Routing routing_;
-  std::optional<Derived> derived_;
+  std::optional<LeafValues> leaf_values_;
   std::optional<Engine> engine_;
   std::vector<Fact> facts_;
   std::vector<Value> values_;

@@ -397,6 +397,13 @@ TEST(Observed, records_requests_for_replay_without_their_text) {
             std::string::npos);
   EXPECT_EQ(asked("/v1/router_replay?limit=many").status, 400);
   EXPECT_EQ(asked("/v1/router_replay/none").status, 404);
+  const auto remove = [&](std::string_view query) {
+    return ask(*daemon,
+               fmt::format("DELETE /v1/router_replay{} HTTP/1.1\r\nHost: localhost\r\n\r\n", query),
+               "management");
+  };
+  EXPECT_EQ(remove("").status, 400);
+  EXPECT_EQ(remove("?user=nobody").body, R"({"deleted":0})");
 
   EXPECT_EQ(asked("/v1/router_replay/" + plain).body.find("request_body"), std::string::npos);
   const Reply one = asked("/v1/router_replay/" + captured);

@@ -49,6 +49,25 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
   EXPECT_TRUE(replay.find_json("b"));
 }
 
+TEST(Replay, lists_and_deletes_the_records_of_one_user_or_key) {
+  Replay replay;
+  replay.set_limits(9, std::chrono::seconds(0));
+  for (const char* id : {"a", "b", "c", "d"}) {
+    Account each = kept_account(id);
+    each.user = *id == 'a' || *id == 'b' ? "ada" : "bob";
+    each.key = *id == 'b' || *id == 'c' ? "k1" : "";
+    replay.add(each);
+  }
+  EXPECT_EQ(ids(replay, {.user = "ada"}), "b a ");
+  EXPECT_EQ(ids(replay, {.key = "k1"}), "c b ");
+  EXPECT_EQ(replay.remove("ada", "k1"), 1u);
+  EXPECT_EQ(replay.remove("nobody", ""), 0u);
+  EXPECT_EQ(replay.remove("bob", ""), 2u);
+  EXPECT_EQ(ids(replay), "a ");
+  EXPECT_EQ(replay.remove("", ""), 1u);
+  EXPECT_EQ(replay.size(), 0u);
+}
+
 Account looped() {
   Account out = kept_account("looped");
   out.algorithm = "fusion";

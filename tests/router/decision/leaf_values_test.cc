@@ -1,6 +1,6 @@
 // A value of a derived signal that is fixed early must not change when all inputs are known.
 
-#include "router/routing/decision/derived.h"
+#include "router/routing/decision/leaf_values.h"
 
 #include <gtest/gtest.h>
 
@@ -83,15 +83,15 @@ std::vector<Fact> random_facts(RandomProjections& random) {
   return facts;
 }
 
-std::vector<Value> values_of(const Derived& derived, std::span<const Fact> facts) {
-  std::vector<Value> values(derived.size());
+std::vector<Value> values_of(const LeafValues& leaf_values, std::span<const Fact> facts) {
+  std::vector<Value> values(leaf_values.size());
   std::vector<Value> scratch;
-  std::vector<Bounds> scores(derived.projections().scores());
-  derived.evaluate(facts, values, scratch, scores);
+  std::vector<Bounds> scores(leaf_values.projections().scores());
+  leaf_values.evaluate(facts, values, scratch, scores);
   return values;
 }
 
-TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
+TEST(LeafValues, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
   RandomProjections random(3);
   size_t early = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -101,7 +101,7 @@ TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
       embedding.name = signal_name(i);
       if (random.coin()) routing.embeddings.push_back(std::move(embedding));
     }
-    const auto derived = Derived::create(
+    const auto leaf_values = LeafValues::create(
         routing, kRandomSignals,
         [](auto, std::string_view name) {
           for (uint32_t i = 0; i < kRandomSignals; ++i) {
@@ -110,14 +110,14 @@ TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
           return kNoSignal;
         },
         random.below(3));
-    ASSERT_TRUE(derived) << derived.error().message;
+    ASSERT_TRUE(leaf_values) << leaf_values.error().message;
     const std::vector<Fact> facts = random_facts(random);
     std::vector<Fact> partial = facts;
     for (Fact& fact : partial) {
       if (fact.state == Fact::State::kKnown && random.coin()) fact = Fact{};
     }
-    const std::vector<Value> full = values_of(*derived, facts);
-    const std::vector<Value> some = values_of(*derived, partial);
+    const std::vector<Value> full = values_of(*leaf_values, facts);
+    const std::vector<Value> some = values_of(*leaf_values, partial);
     for (uint32_t n = 0; n < full.size(); ++n) {
       ASSERT_TRUE(full[n].is_settled()) << n;
       ASSERT_LE(some[n].low, full[n].low) << n;
@@ -135,7 +135,7 @@ TEST(Derived, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
   EXPECT_GT(early, 1000U);  // many values are fixed before all inputs are known
 }
 
-TEST(Derived, what_stands_behind_a_needed_number_is_needed) {
+TEST(LeafValues, what_stands_behind_a_needed_number_is_needed) {
   config::Routing routing;
   config::ScoreInput input;
   input.type = "keyword";
@@ -154,19 +154,19 @@ TEST(Derived, what_stands_behind_a_needed_number_is_needed) {
   partition.name = "p";
   partition.members = {"s3", "s4"};
   routing.projections.partitions.push_back(partition);
-  auto derived = Derived::create(routing, kRandomSignals, [](auto, std::string_view name) {
+  auto leaf_values = LeafValues::create(routing, kRandomSignals, [](auto, std::string_view name) {
     return static_cast<uint32_t>(name[1] - '0');
   });
-  ASSERT_TRUE(derived);
+  ASSERT_TRUE(leaf_values);
   config::Rule leaf{
       .op = config::Rule::Operator::kLeaf, .type = "projection", .name = "out", .conditions = {}};
   leaf.on_error = config::Rule::OnError::kMatch;
-  const uint32_t test = derived->number_of(leaf, config::Rule::OnError::kDefault);
+  const uint32_t test = leaf_values->number_of(leaf, config::Rule::OnError::kDefault);
   EXPECT_EQ(test, kRandomSignals + 1);
-  EXPECT_EQ(derived->size(), kRandomSignals + 2);
-  std::vector<bool> needed(derived->size(), false);
+  EXPECT_EQ(leaf_values->size(), kRandomSignals + 2);
+  std::vector<bool> needed(leaf_values->size(), false);
   needed[test] = true;
-  derived->spread_needed(needed);
+  leaf_values->spread_needed(needed);
   EXPECT_EQ(needed, (std::vector<bool>{false, false, false, true, true, true, true}));
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// Derives the values that rules test from the facts of a request: partitions, the conditions that
-// complexity signals may have, projections, and leaves with a predicate or an on_error. Pure.
-// Numbers are assigned first to the computed signals, then to the outputs of projections, then to
-// the leaves.
+// Computes the values that the leaves of rules test from the facts of a request: partitions, the
+// conditions that complexity signals may have, projections, and leaves with a predicate or an
+// on_error. Pure. Numbers are assigned first to the computed signals, then to the outputs of
+// projections, then to the leaves.
 
 #include "router/config/routing.h"
 #include "router/routing/decision/projections.h"
@@ -11,13 +11,13 @@
 namespace signalbox::decision {
 
 /// Compiled with the rules of a routing; immutable and thread-safe afterwards.
-class Derived {
+class LeafValues {
  public:
   /// Signals with numbers below `computed` are computed, and `find` finds them. At most
   /// `embeddings_max` embedding signals stay matches (0: all). kUnsupported if a complexity signal
   /// has a condition on a projection. `routing` must outlive the result.
-  static Result<Derived> create(const config::Routing& routing, uint32_t computed, Find find,
-                                uint32_t embeddings_max = 0);
+  static Result<LeafValues> create(const config::Routing& routing, uint32_t computed, Find find,
+                                   uint32_t embeddings_max = 0);
 
   /// The number of the value that a leaf tests. A leaf with a predicate or on_error gets a number
   /// of its own, so number every leaf before the first evaluate(). `on_failure` is the default if

@@ -1,6 +1,6 @@
 // Each step rewrites or appends values. The steps run in the order of their dependencies.
 
-#include "router/routing/decision/derived.h"
+#include "router/routing/decision/leaf_values.h"
 
 #include <algorithm>
 #include <functional>
@@ -27,9 +27,9 @@ std::string signal_name(const config::Rule& leaf) {
 
 }  // namespace
 
-Result<Derived> Derived::create(const config::Routing& routing, uint32_t computed, Find find,
-                                uint32_t embeddings_max) {
-  Derived out;
+Result<LeafValues> LeafValues::create(const config::Routing& routing, uint32_t computed, Find find,
+                                      uint32_t embeddings_max) {
+  LeafValues out;
   out.computed_ = computed;
   out.embeddings_max_ = embeddings_max;
   out.find_ = std::move(find);
@@ -49,7 +49,7 @@ Result<Derived> Derived::create(const config::Routing& routing, uint32_t compute
   return out;
 }
 
-Result<void> Derived::add_gates(const config::Routing& routing) {
+Result<void> LeafValues::add_gates(const config::Routing& routing) {
   for (const config::ComplexitySignal& signal : routing.complexity) {
     if (!signal.composer) continue;
     if (const config::Rule* leaf = find_projection(*signal.composer)) {
@@ -75,7 +75,7 @@ Result<void> Derived::add_gates(const config::Routing& routing) {
   return {};
 }
 
-uint32_t Derived::number_of(const config::Rule& leaf, OnError on_failure) {
+uint32_t LeafValues::number_of(const config::Rule& leaf, OnError on_failure) {
   const uint32_t signal = leaf.type == "projection" ? projections_.output(leaf.name)
                                                     : find_(leaf.type, signal_name(leaf));
   if (signal == kNoSignal) return kNoSignal;
@@ -86,7 +86,7 @@ uint32_t Derived::number_of(const config::Rule& leaf, OnError on_failure) {
   return size() - 1;
 }
 
-Derived::Target Derived::target_of(uint32_t number) const {
+LeafValues::Target LeafValues::target_of(uint32_t number) const {
   if (number < first_test_) return {number, OnError::kDefault};
   const Test& test = tests_[number - first_test_];
   return {test.signal,
@@ -94,7 +94,8 @@ Derived::Target Derived::target_of(uint32_t number) const {
 }
 
 // A projection has failed if it is undetermined and no signal that could settle it is pending.
-Value Derived::test_open(const Test& test, std::span<const Fact> facts, const Value& value) const {
+Value LeafValues::test_open(const Test& test, std::span<const Fact> facts,
+                            const Value& value) const {
   const OnError on_error =
       test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error;
   const bool pending = std::any_of(test.sources.begin(), test.sources.end(), [&](uint32_t number) {
@@ -104,8 +105,8 @@ Value Derived::test_open(const Test& test, std::span<const Fact> facts, const Va
   return Value::known(on_error == OnError::kMatch, 1);
 }
 
-Value Derived::test(const Test& test, std::span<const Fact> facts,
-                    std::span<const Value> values) const {
+Value LeafValues::test(const Test& test, std::span<const Fact> facts,
+                       std::span<const Value> values) const {
   const Value value = values[test.signal];
   const std::optional<config::Predicate>& predicate = test.leaf->predicate;
   if (test.signal >= computed_) {  // a projection has no score of its own
@@ -128,7 +129,7 @@ Value Derived::test(const Test& test, std::span<const Fact> facts,
 
 // Keeps the matches of the highest confidence, of equal ones the first by name. A member that a
 // partition has added without a match of its own ranks last.
-void Derived::limit_embeddings(std::span<const Fact> facts, std::span<Value> values) const {
+void LeafValues::limit_embeddings(std::span<const Fact> facts, std::span<Value> values) const {
   if (embeddings_max_ == 0 || embeddings_.size() <= embeddings_max_) return;
   std::vector<uint32_t> matches;
   bool is_settled = true;
@@ -149,8 +150,8 @@ void Derived::limit_embeddings(std::span<const Fact> facts, std::span<Value> val
     values[matches[i]] = Value::known(false, 0);
 }
 
-void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
-                       std::vector<Value>& scratch, std::span<Bounds> scores) const {
+void LeafValues::evaluate(std::span<const Fact> facts, std::span<Value> values,
+                          std::vector<Value>& scratch, std::span<Bounds> scores) const {
   for (uint32_t i = 0; i < computed_; ++i) values[i] = facts[i].value();
   projections_.resolve_partitions(values);
   if (!gates_.empty()) {
@@ -169,7 +170,7 @@ void Derived::evaluate(std::span<const Fact> facts, std::span<Value> values,
     values[first_test_ + i] = test(tests_[i], facts, values);
 }
 
-std::vector<uint32_t> Derived::sources_of(uint32_t number) const {
+std::vector<uint32_t> LeafValues::sources_of(uint32_t number) const {
   std::vector<bool> needed(size(), false);
   needed[number] = true;
   spread_needed(needed);
@@ -180,7 +181,7 @@ std::vector<uint32_t> Derived::sources_of(uint32_t number) const {
   return out;
 }
 
-void Derived::spread_needed(std::vector<bool>& needed) const {
+void LeafValues::spread_needed(std::vector<bool>& needed) const {
   std::vector<uint32_t> open;
   for (uint32_t number = 0; number < size(); ++number) {
     if (needed[number]) open.push_back(number);
