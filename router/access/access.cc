@@ -56,7 +56,7 @@ bool is_own_page(const Credentials& caller) {
 
 bool changes_something(std::string_view permission) {
   return permission == kConfigWrite || permission == kCacheInvalidate || permission == kChat ||
-         permission == kKeysWrite || permission == kLearn;
+         permission == kKeysWrite || permission == kDataWrite || permission == kLearn;
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ std::vector<std::string_view> Access::granted(const Credentials& caller) const {
   for (const std::string_view permission :
        {kConfigRead, kConfigWrite, kCacheRead, kCacheInvalidate, kClassify, kChat, kKeysRead,
         kKeysWrite, kAuditRead, std::string_view("metrics.read"), std::string_view("replay.read"),
-        std::string_view("replay.detail")}) {
+        kReplayDetail, kDataWrite}) {
     if (check(permission, caller) == Verdict::kGranted) out.push_back(permission);
   }
   if (shows_secrets(caller)) out.push_back(kSecretView);

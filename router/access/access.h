@@ -23,6 +23,8 @@ inline constexpr std::string_view kChat =
     "chat.invoke";  // our own permission: calling models costs money
 inline constexpr std::string_view kKeysRead = "keys.read";  // our own: the clients' keys
 inline constexpr std::string_view kKeysWrite = "keys.write";
+inline constexpr std::string_view kReplayDetail = "replay.detail";  // texts of users
+inline constexpr std::string_view kDataWrite = "data.write";
 inline constexpr std::string_view kAuditRead = "audit.read";  // our own: the audit log names users
 /// For routes that every authenticated client may call.
 inline constexpr std::string_view kAnyone = "";

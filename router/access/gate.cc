@@ -112,10 +112,12 @@ std::optional<Denial> Gate::identify(http::Request& request) const {
   });
 }
 
-/// Returns the kind of what a request deletes here: "context", "response"; "": it deletes nothing.
+/// Returns the kind of what a request deletes here: "context", "response", "memory"; "": it deletes
+/// nothing.
 std::string_view deleted_by(const http::Request& request) {
   if (request.method != "DELETE") return {};
   if (request.path().starts_with("/v1/contexts/")) return "context";
+  if (request.path().starts_with("/v1/memory")) return "memory";
   return request.path().starts_with("/v1/responses/") ? "response" : "";
 }
 

@@ -152,7 +152,15 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
   auto parsed = request::ChatRequest::parse(explain_request.body);
   if (!parsed) return tl::unexpected<access::Failure>(access::failure_of(parsed.error()));
   const request::ChatRequest chat = *std::move(parsed);
-  const auto headers = [&](std::string_view name) { return request.headers.find(name); };
+  // The plan's body has the memories of the user whom the headers name.
+  const bool may_read =
+      state.access.check(access::kReplayDetail, access::credentials_of(request)) ==
+      access::Access::Verdict::kGranted;
+  const auto headers = [&](std::string_view name) {
+    if (name == routing::kNoMemoryHeader && !may_read)
+      return std::optional<std::string_view>("true");
+    return request.headers.find(name);
+  };
   const Stopwatch watch;
   auto begun = explain_request.recipe.empty()
                    ? Result<Evaluation>(state.router->evaluate(chat, headers))

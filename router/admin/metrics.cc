@@ -128,6 +128,13 @@ void Scrape::update_responses() const {
   count("dropped", stats.dropped);
 }
 
+void Scrape::update_memories() const {
+  const memories::Memories::Size size = memories_.size();
+  metrics_.memories.only().set(static_cast<double>(size.memories));
+  metrics_.memory_users.only().set(static_cast<double>(size.users));
+  metrics_.memory_bytes.only().set(static_cast<double>(size.bytes));
+}
+
 void Scrape::update_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -149,6 +156,7 @@ std::string Scrape::text() const {
   update_workers();
   update_counts();
   update_responses();
+  update_memories();
   update_process();
   if (const auto state = current_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));

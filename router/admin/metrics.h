@@ -6,6 +6,7 @@
 #include "router/gateway/answer_cache.h"
 #include "router/gateway/contexts.h"
 #include "router/http/thread_pool.h"
+#include "router/memories/memories.h"
 #include "router/observe/metrics.h"
 #include "router/observe/replay.h"
 #include "router/serving/reloader.h"
@@ -26,7 +27,8 @@ class Scrape {
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
-         CountsOf counts, const dialects::ResponseStore& responses, PoolOf pool)
+         CountsOf counts, const dialects::ResponseStore& responses,
+         const memories::Memories& memories, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
@@ -37,6 +39,7 @@ class Scrape {
         server_(std::move(server)),
         counts_(std::move(counts)),
         responses_(responses),
+        memories_(memories),
         pool_(std::move(pool)) {}
 
   /// Thread-safe.
@@ -49,6 +52,7 @@ class Scrape {
   void update_workers() const;
   void update_counts() const;
   void update_responses() const;
+  void update_memories() const;
   void update_process() const;
 
   observe::Metrics& metrics_;
@@ -61,6 +65,7 @@ class Scrape {
   const ServerOf server_;
   const CountsOf counts_;
   const dialects::ResponseStore& responses_;
+  const memories::Memories& memories_;
   const PoolOf pool_;
 };
 

@@ -51,10 +51,10 @@ std::vector<http::Route> replay_routes(observe::Replay& replay,
       "GET", std::string(kReplayPath), "replay.read", current, pool,
       [&replay](const http::Request& request, const auto&) { return list(request, replay); }));
   routes.push_back(management_route(
-      "GET", std::string(kReplayPath) + "/", "replay.detail", current, pool,
+      "GET", std::string(kReplayPath) + "/", access::kReplayDetail, current, pool,
       [&replay](const http::Request& request, const auto&) { return one(request, replay); }));
   routes.push_back(management_route(
-      "DELETE", std::string(kReplayPath), "data.write", current, pool,
+      "DELETE", std::string(kReplayPath), access::kDataWrite, current, pool,
       [&replay](const http::Request& request, const auto&) { return remove(request, replay); }));
   return routes;
 }

@@ -21,8 +21,8 @@ inline constexpr std::string_view kNoPreference = "none";
 
 struct Loaded {
   Config config;
-  /// One line each: "config.yaml:34: global.stores.memory: has no effect: nothing is remembered
-  /// between requests (docs/upstream.md)".
+  /// One line each: "config.yaml:34: global.stores.vector_store: has no effect: no documents are
+  /// stored (docs/upstream.md)".
   std::vector<std::string> notices;
 };
 

@@ -341,7 +341,7 @@ constexpr Key kResponseCacheKeys[] = {
     count(FIELD(Cache, ttl_seconds), "Lifetime of an answer, in seconds. Default: the store's."),
     object(FIELD(Cache, request_controls), kRequestControls, "Control by clients."),
     object(FIELD(Cache, personalized), kCachePersonalized, "Replies that memories have changed.")
-        .not_built("no memories are added to requests"),
+        .no_effect("answers are shared only between requests with the same memories"),
     object(FIELD(Cache, revision), kCacheRevision, "Each new value starts an empty cache."),
     number(FIELD_AS("similarity_threshold", Cache, semantic.similarity_threshold), -1, 1,
            "Older name of `semantic.similarity_threshold`."),
@@ -403,28 +403,26 @@ constexpr Key kRouterReplayKeys[] = {
 };
 constexpr Section kRouterReplayPlugin{kRouterReplayKeys};
 
-// --- documents; memories and images, which are not built ---
+// --- memories, documents; images, which are not built ---
 
 constexpr std::string_view kRefused = "requests that reach this decision are refused";
-
-constexpr Key kMemoryReflectionKeys[] = {
-    enabled<MemoryReflection>("Select among the memories."),
-    string(FIELD(MemoryReflection, algorithm), "How to select."),
-    count(FIELD(MemoryReflection, max_inject_tokens), "Greatest length, in tokens."),
-    count(FIELD(MemoryReflection, recency_decay_days), "Days after which a memory counts less."),
-    number(FIELD(MemoryReflection, dedup_threshold), -1, 1,
-           "More similar memories are duplicates."),
-    texts(FIELD(MemoryReflection, block_patterns), "Patterns of memories to omit."),
-};
+constexpr std::string_view kByEmbedding = "memories are compared by their embeddings alone";
 
 constexpr Key kMemoryPluginKeys[] = {
     enabled<MemoryPlugin>("false uses no memories. Default: true."),
-    count(FIELD(MemoryPlugin, retrieval_limit), "Memories to add to a request."),
-    number(FIELD(MemoryPlugin, similarity_threshold), -1, 1, "Least similarity to the request."),
-    boolean(FIELD(MemoryPlugin, auto_store), "Store new facts."),
-    boolean(FIELD(MemoryPlugin, hybrid_search), "Search by words, too."),
-    string(FIELD(MemoryPlugin, hybrid_mode), "How to combine the two searches."),
-    object(FIELD(MemoryPlugin, reflection), kMemoryReflection, "Selection of memories."),
+    integer(FIELD(MemoryPlugin, retrieval_limit), 0, 100,
+            "Memories to add to a request. Default: the store's `default_retrieval_limit`."),
+    number(FIELD(MemoryPlugin, similarity_threshold), -1, 1,
+           "Least similarity to the request. Default: the store's "
+           "`default_similarity_threshold`."),
+    boolean(FIELD(MemoryPlugin, auto_store),
+            "Store a turn of a conversation once it has its answer. Default: the store's "
+            "`auto_store`."),
+    boolean(FIELD(MemoryPlugin, hybrid_search), "Search by words, too.").not_built(kByEmbedding),
+    string(FIELD(MemoryPlugin, hybrid_mode), "How to combine the two searches.")
+        .not_built(kByEmbedding),
+    object(FIELD(MemoryPlugin, reflection), kMemoryReflection,
+           "Selection of memories. Each key that is absent is the store's."),
 };
 constexpr Section kMemoryPlugin{kMemoryPluginKeys};
 
@@ -564,7 +562,6 @@ constexpr Section kImageGen{kImageGenKeys, checked<check_image_gen>};
 
 constinit const Section kRagBackend{kRagBackendKeys};
 constinit const Section kToolFiltering{kToolFilteringKeys};
-constinit const Section kMemoryReflection{kMemoryReflectionKeys};
 constinit const Section kModalityDetection{kModalityDetectionKeys};
 
 constinit const Variant kPluginForms[16] = {
@@ -580,7 +577,7 @@ constinit const Variant kPluginForms[16] = {
     {"header_mutation", object(FIELD(Plugins, header_mutation), kHeaderMutation, "")},
     {"router_replay", object(FIELD(Plugins, router_replay), kRouterReplayPlugin, "")},
     {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
-    {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "").not_built(kRefused), true},
+    {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "")},
     {"rag", object(FIELD(Plugins, rag), kRag, ""), true},
     {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, ""), true},
     {"request_params", object(FIELD(Plugins, request_params), kRequestParams, "")},

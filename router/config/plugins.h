@@ -238,11 +238,11 @@ struct ShadowDispatchPlugin {
 
 /// Selection of memories. `global.stores.memory` has it, too.
 struct MemoryReflection {
-  bool enabled = false;
-  std::string algorithm;
-  uint32_t max_inject_tokens = 0;
-  uint32_t recency_decay_days = 0;
-  double dedup_threshold = 0;
+  std::optional<bool> enabled;
+  std::string algorithm;  // "": heuristic
+  std::optional<uint32_t> max_inject_tokens;
+  std::optional<uint32_t> recency_decay_days;
+  std::optional<double> dedup_threshold;
   std::vector<std::string> block_patterns;
 };
 

@@ -184,6 +184,20 @@ void name_image_servers(Config& config) {
   for (Recipe& recipe : config.recipes) name(recipe.routing, recipe.name + "/");
 }
 
+// A model must not get a request without its memories.
+void refuse_unbuilt_memory(Config& config) {
+  if (is_built(config.memory)) return;
+  const auto refuse = [&](Routing& routing) {
+    for (Decision& decision : routing.decisions) {
+      if (memory_of(config.memory, decision) != nullptr)
+        decision.missing_plugins.push_back(
+            fmt::format("memory with the backend {}", config.memory.backend));
+    }
+  };
+  refuse(config.routing);
+  for (Recipe& recipe : config.recipes) refuse(recipe.routing);
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   name_image_servers(config);
   check_ports(reader, node, config);
@@ -191,6 +205,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_entrypoints(reader, node, config);
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
+  refuse_unbuilt_memory(config);
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
   check_judged_preferences(reader, node, config);

@@ -309,31 +309,80 @@ void read_cache_store(Reader& reader, const yaml::Node& node, ResponseCacheStore
   is_idle(node) ? reader.in_not_built(read) : read();
 }
 
+constexpr Key kMemoryReflectionKeys[] = {
+    boolean(FIELD(MemoryReflection, enabled),
+            "false adds the memories as they are found. Default: true."),
+    string(FIELD(MemoryReflection, algorithm),
+           "`noop` is like `enabled: false`. Every other word is `heuristic` (default)."),
+    count(FIELD(MemoryReflection, max_inject_tokens),
+          "Greatest length of all memories, in tokens of four bytes. Default: 2048."),
+    integer(FIELD(MemoryReflection, recency_decay_days), 1, 36'500,
+            "Age at which the similarity of a memory counts half, in days. Default: 30."),
+    number(FIELD(MemoryReflection, dedup_threshold), 0, 1,
+           "Share of common words at which the less similar of two memories is left out. "
+           "Default: 0.9."),
+    texts(FIELD(MemoryReflection, block_patterns),
+          "Regular expressions. A turn with a match in it is neither stored nor added."),
+};
+
 constexpr Key kMemoryQualityKeys[] = {
-    count(FIELD(MemoryStore::Quality, initial_strength_days), "Strength of a new memory, in days."),
-    number(FIELD(MemoryStore::Quality, prune_threshold), "Weaker memories are deleted."),
-    count(FIELD(MemoryStore::Quality, max_memories_per_user), "Memories to keep for each user."),
+    integer(FIELD(MemoryStore::Quality, initial_strength_days), 1, 36'500,
+            "Strength of a new memory, in days. Each use adds a day. Default: 30."),
+    number(
+        FIELD(MemoryStore::Quality, prune_threshold), 1e-6, 0.999,
+        "A memory is deleted once exp(-DAYS / STRENGTH) is below this; DAYS have passed since it "
+        "was last used. Default: 0.1, which is 69 days for a memory that was never used."),
+    integer(FIELD(MemoryStore::Quality, max_memories_per_user), 1, 10'000,
+            "Memories to keep for each user; the weakest is deleted first. Default: 1000."),
 };
 constexpr Section kMemoryQuality{kMemoryQualityKeys};
 
+constexpr std::string_view kInProcess = "memories are kept in the process";
+constexpr std::string_view kNoWords = "memories are compared by their embeddings alone";
+
+void note_memory_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
+  if (backend == "memory") return;
+  reader.does_without(node.line,
+                      fmt::format("{} is not supported, only memory: decisions with the plugin "
+                                  "memory are refused, and others have no memories",
+                                  backend));
+}
+
 constexpr Key kMemoryStoreKeys[] = {
-    boolean(FIELD(MemoryStore, enabled), "Remember facts about users."),
-    string(FIELD(MemoryStore, backend), "`milvus`, `qdrant` or `valkey`."),
-    boolean(FIELD(MemoryStore, auto_store), "Store new facts."),
-    texts(FIELD(MemoryStore, disabled_routes), "Decisions without memories."),
-    texts(FIELD(MemoryStore, disabled_models), "Models without memories."),
-    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`."),
-    object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`."),
-    object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`."),
-    object(FIELD(MemoryStore, redis_cache), kRedis, "Cache in front of the backend."),
-    string(FIELD(MemoryStore, embedding_model), "Model that compares memories."),
-    count(FIELD(MemoryStore, extraction_batch_size), "Turns to examine at a time."),
-    count(FIELD(MemoryStore, default_retrieval_limit), "Memories to add to a request."),
+    boolean(FIELD(MemoryStore, enabled),
+            "Use memories in every decision, also without the plugin `memory`. Default: false."),
+    word(FIELD(MemoryStore, backend), "memory milvus qdrant valkey",
+         "`memory` (default, Signalbox only), `milvus`, `qdrant` or `valkey`.")
+        .then<note_memory_backend>(),
+    boolean(FIELD(MemoryStore, auto_store),
+            "Store a turn of a conversation once it has its answer. Default: false."),
+    texts(FIELD(MemoryStore, disabled_routes),
+          "Paths without memories, such as `/v1/chat/completions`."),
+    texts(FIELD(MemoryStore, disabled_models),
+          "Models without memories, by the name that the client sends or that answers."),
+    integer(FIELD(MemoryStore, max_memories), 1, 10'000'000,
+            "Memories to keep for all users; the one that was used longest ago is deleted first. "
+            "Default: 100000. Signalbox only."),
+    bytes(FIELD(MemoryStore, bytes_max), 64 << 10, int64_t{1} << 40,
+          "Greatest size of all memories. Default: 256MiB. Signalbox only."),
+    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`.").not_built(kInProcess),
+    object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`.")
+        .not_built(kInProcess),
+    object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInProcess),
+    object(FIELD(MemoryStore, redis_cache), kRedis, "Cache in front of the backend.")
+        .not_built(kInProcess),
+    string(FIELD(MemoryStore, embedding_model), "Model that compares memories.")
+        .not_built("the router's own embedding model compares them"),
+    count(FIELD(MemoryStore, extraction_batch_size), "Turns to examine at a time.")
+        .no_effect("turns are stored as they are, one at a time"),
+    integer(FIELD(MemoryStore, default_retrieval_limit), 0, 100,
+            "Memories to add to a request. Default: 5."),
     number(FIELD(MemoryStore, default_similarity_threshold), -1, 1,
-           "Least similarity to the request."),
-    boolean(FIELD(MemoryStore, hybrid_search), "Search by words, too."),
-    string(FIELD(MemoryStore, hybrid_mode), "How to combine the two searches."),
-    boolean(FIELD(MemoryStore, adaptive_threshold), "Adapt the threshold to the results."),
+           "Least similarity to the request. Default: 0.7."),
+    boolean(FIELD(MemoryStore, hybrid_search), "Search by words, too.").not_built(kNoWords),
+    string(FIELD(MemoryStore, hybrid_mode), "How to combine the two searches.").not_built(kNoWords),
+    boolean(FIELD(MemoryStore, adaptive_threshold), "Adapt the threshold to the results.")
+        .not_built("the threshold stays as it is"),
     object(FIELD(MemoryStore, quality_scoring), kMemoryQuality, "Memories to keep."),
     object(FIELD(MemoryStore, reflection), kMemoryReflection, "Selection of memories."),
 };
@@ -436,8 +485,7 @@ constexpr Key kStoresKeys[] = {
     object(FIELD(Config, response_cache), kCacheStore, "Answers.")
         .also("semantic_cache")
         .read_by<read_cache_store>(),
-    object(FIELD(Config, memory), kMemoryStore, "Memories of users.")
-        .not_built("nothing is remembered between requests"),
+    object(FIELD(Config, memory), kMemoryStore, "Memories of users."),
     object(FIELD(Config, vector_store), kVectorStore, "Documents.")
         .not_built("no documents are stored"),
     object(FIELD(Config, contexts), kContextStore,
@@ -481,6 +529,18 @@ bool keeps_answers(const ResponseCacheStore& store) {
 
 bool keeps_answers(const ResponseCacheStore& store, const Decision& decision) {
   return decision.response_cache && decision.response_cache->enabled && keeps_answers(store);
+}
+
+constinit const Section kMemoryReflection{kMemoryReflectionKeys};
+
+bool is_built(const MemoryStore& store) {
+  return store.backend == "memory";
+}
+
+const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision) {
+  static const MemoryPlugin defaults;
+  if (decision.memory) return decision.memory->enabled ? &*decision.memory : nullptr;
+  return store.enabled && is_built(store) ? &defaults : nullptr;
 }
 
 }  // namespace signalbox::config

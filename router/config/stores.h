@@ -227,29 +227,37 @@ bool keeps_answers(const ResponseCacheStore& store, const Decision& decision);
 
 struct MemoryStore {
   struct Quality {
-    uint32_t initial_strength_days = 0;
-    double prune_threshold = 0;
-    uint32_t max_memories_per_user = 0;
+    uint32_t initial_strength_days = 30;
+    double prune_threshold = 0.1;
+    uint32_t max_memories_per_user = 1000;
   };
   bool enabled = false;
-  std::string backend;
+  std::string backend = "memory";
   bool auto_store = false;
   std::vector<std::string> disabled_routes;
   std::vector<std::string> disabled_models;
+  uint32_t max_memories = 100'000;
+  uint64_t bytes_max = 256 << 20;
   Valkey valkey;
   MilvusAddress milvus;
   Qdrant qdrant;
   Redis redis_cache;
   std::string embedding_model;
   uint32_t extraction_batch_size = 0;
-  uint32_t default_retrieval_limit = 0;
-  double default_similarity_threshold = 0;
+  uint32_t default_retrieval_limit = 5;
+  double default_similarity_threshold = 0.7;
   bool hybrid_search = false;
   std::string hybrid_mode;
   bool adaptive_threshold = false;
   Quality quality_scoring;
   MemoryReflection reflection;
 };
+
+/// True if the backend of the store is built.
+bool is_built(const MemoryStore& store);
+/// The settings of the plugin `memory` for a decision: its own, or the defaults if the store is
+/// enabled for every decision; null if it has no memories.
+const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision);
 
 /// Contexts that requests refer to. Signalbox only.
 struct ContextStore {

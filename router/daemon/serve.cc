@@ -41,6 +41,7 @@
 #include "router/http/server.h"
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
+#include "router/memory_api/memory_routes.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_responses/redis_responses.h"
@@ -59,6 +60,14 @@ constexpr uint32_t kStorageThreads = 8;
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return http::error_body(status, message); };
+}
+
+memories::MemoryLimits limits_of(const config::MemoryStore& store) {
+  return {.of_user = store.quality_scoring.max_memories_per_user,
+          .total = store.max_memories,
+          .bytes = store.bytes_max,
+          .strength_days = static_cast<double>(store.quality_scoring.initial_strength_days),
+          .retention_min = store.quality_scoring.prune_threshold};
 }
 
 config::HttpLimits one_thread(config::HttpLimits limits) {
@@ -104,6 +113,7 @@ struct Daemon::Impl {
   observe::History history{metrics};
   mutable observe::Replay replay;
   mutable learning::Memory memory;           // conversations and outcomes
+  mutable memories::Memories memories;       // of users, for the plugin memory
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
   mutable shadow::Shadows shadows;           // of requests that have their answer
@@ -131,6 +141,7 @@ struct Daemon::Impl {
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
                              responses,
+                             memories,
                              [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -166,7 +177,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                                                                         std::string text) const {
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
-  SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models)));
+  SIGNALBOX_TRY(auto router,
+                routing::Router::create(std::move(config), std::move(models), &memories));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
                                                        std::move(clients), audit);
@@ -184,6 +196,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
+  memories.set_limits(limits_of(state->config().memory));
   if (counts) counts->configure(state->config());
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
@@ -199,6 +212,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
     responses.set_limits(gateway::limits_of(response_api));
     add(gateway::response_routes(responses, state->config(), *storage));
   }
+  add(memory_api::client_routes(memories, state->config(), *storage));
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
@@ -226,7 +240,8 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .follow_max = follow_max,
           .ledger = ledger_of(state.config()),
           .learning = learning::is_used(state.config()) ? &memory : nullptr,
-          .shadows = caller.makes_several() ? state.shadows.get() : nullptr};
+          .shadows = caller.makes_several() ? state.shadows.get() : nullptr,
+          .memories = &memories};
 }
 
 Result<void> Daemon::Impl::add_shadows(serving::ServingState& state) const {
@@ -300,6 +315,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   routes.push_back(admin::metrics_route(scrape, current, *admin));
   add(admin::cache_routes(current, *admin, cache));
   add(admin::key_routes(current, *admin));
+  add(memory_api::operator_routes(memories, current, *admin));
   add(admin::classify_routes(current, *classification));
   add(admin::embedding_routes(current, *classification));
   add(admin::rerank_routes(current, *classification));

@@ -19,6 +19,7 @@
 #include "router/http/thread_pool.h"
 #include "router/learning/situation.h"
 #include "router/limits/rate_limiter.h"
+#include "router/memories/memories.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "router/routing/selection/runtime_stats.h"
@@ -56,6 +57,7 @@ struct GatewayContext {
   const spending::Ledger* ledger = nullptr;  // null: spending is not counted
   learning::Memory* learning = nullptr;      // null: nothing is learnt
   const ShadowUse* shadows = nullptr;        // null: no decision sends shadows
+  memories::Memories* memories = nullptr;    // null: nothing is remembered
 };
 
 /// The API of a route. Immutable.

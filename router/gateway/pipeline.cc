@@ -17,8 +17,57 @@
 #include "router/gateway/relay.h"
 #include "router/gateway/send.h"
 #include "router/gateway/understand.h"
+#include "router/shadow/answer.h"
 
 namespace signalbox::gateway {
+namespace {
+
+/// Of the reply. The events of a stream have many times the size of its text.
+constexpr size_t kTurnBytesMax = size_t{1} << 20;
+
+/// Returns what the reply is to be copied to; null if the plan stores no memory.
+std::shared_ptr<upstream::ReplyCopy> copy_for_memory(const routing::Plan& plan,
+                                                     const ServerRequest& server) {
+  if (plan.memories.turn == nullptr || !server.is_chat) return nullptr;
+  auto out = std::make_shared<upstream::ReplyCopy>();
+  out->bytes_max = kTurnBytesMax;
+  return out;
+}
+
+void store_turn(const RequestScope& scope, const routing::Plan& plan, upstream::ReplyCopy& copy) {
+  const plugins::OpenTurn& turn = *plan.memories.turn;
+  const auto answer = shadow::read_final_text(std::move(copy.bytes), copy.is_stream, kTurnBytesMax);
+  if (!answer) return;
+  auto memory = plan.memory_rules->memory_of(turn, *answer, plan.masks);
+  if (!memory) return;
+  const auto id = scope.context.memories->add(plan.memories.user, *std::move(memory), turn.vector,
+                                              turn.moment, memories::TimePoint::clock::now());
+  if (!id) log::warn("memory", "{}: nothing is stored: {}", scope.record.id(), id.error().message);
+  if (id && !id->empty()) scope.record.remembered();
+}
+
+/// Records that the memories were of use, and stores the turn as a memory of its user if the client
+/// got the whole answer. The pool does it even if the client has gone meanwhile, and no loop waits
+/// for the store's lock.
+http::Task<> keep_turn(const RequestScope& scope, const routing::Plan& plan,
+                       std::shared_ptr<upstream::ReplyCopy> copy) {
+  const bool stores = copy != nullptr && copy->is_whole && !copy->is_cut &&
+                      !scope.record.has_failed() && !scope.record.is_doubtful();
+  const plugins::FoundMemories& found = plan.memories;
+  if (scope.context.memories == nullptr || (!stores && found.ids.empty())) co_return;
+  std::function<void()> work = [&] {
+    if (!found.ids.empty())
+      scope.context.memories->use(found.user, found.ids, memories::TimePoint::clock::now());
+    if (stores) store_turn(scope, plan, *copy);
+  };
+  const size_t bytes = stores ? copy->bytes.size() + found.turn->text.size() : 0;
+  const http::Share share = scope.share(bytes, kTurnBytesMax);
+  const bool ran = co_await scope.context.reading.run(std::move(work), share);
+  if (!ran)
+    log::warn("memory", "{}: nothing is stored: too many requests are waiting", scope.record.id());
+}
+
+}  // namespace
 
 http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   RequestShadows shadows(context_);
@@ -43,8 +92,10 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     co_await send_error(scope, request.error());
     co_return;
   }
-  routing::Evaluation evaluation = context_.router.evaluate(
-      request->chat, [&scope](std::string_view name) { return scope.headers().find(name); });
+  routing::Evaluation evaluation =
+      context_.router.evaluate(request->chat, [&scope](std::string_view name) {
+        return name == ":path" ? std::optional(scope.api.path()) : scope.headers().find(name);
+      });
 
   // --- admit ---
   if (const auto refused = evaluation.refuse_stranger()) {
@@ -182,12 +233,13 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return std::nullopt;
   if (journey.shadows.begin(plan, *server)) inputs.shadows = &journey.shadows;
+  inputs.turn = copy_for_memory(plan, *server);
 
   // --- send ---
   const bool changes = !plan.masks.empty() || watched || server->to_client ||
                        server->from_server != nullptr || server->image != nullptr ||
                        plan.takes_usage || inputs.shadows != nullptr;
-  const bool reads = changes || cache.records() || context_.ledger != nullptr;
+  const bool reads = changes || cache.records() || context_.ledger != nullptr || inputs.turn;
   const ServerCall call(scope, journey.request, plan, *server, headers, changes, reads);
   const observe::Meters::AtModel at_model(context_.observer.meters(), plan.model->name);
   const InFlight in_flight(context_.stats, plan.model->name);
@@ -206,6 +258,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
   const std::vector<ReplyFilter> filters = server_reply_filters(inputs, started);
   co_await relay_filtered(inputs, filters, std::move(outcome.answer));
   end_turn(scope);
+  co_await keep_turn(scope, plan, inputs.turn);
   co_return std::nullopt;
 }
 
@@ -226,10 +279,11 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   const std::optional<replies::WatchedReply> watched =
       context_.guards.watched_reply(plan, journey.request.chat);
   CacheLookup cache(context_, plan.response_cache, plan, scope.exchange.request, server->target);
-  const ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
+  ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return;
   forget(scope);
+  inputs.turn = copy_for_memory(plan, *server);
   const http::Headers decided = headers;
   Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
   Result<LoopAnswer> answer = co_await loop.run();
@@ -240,16 +294,18 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
     co_return;
   }
   if (answer->stream != nullptr) {
-    const ReplyFilterInputs live{scope,   journey.request, *answer->plan, *answer->server,
-                                 watched, cache,           headers};
+    const ReplyFilterInputs live{scope, journey.request, *answer->plan, *answer->server, watched,
+                                 cache, headers,         nullptr,       inputs.turn};
     const std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
     co_await relay_filtered(live, filters, std::move(answer->stream));
+    co_await keep_turn(scope, plan, inputs.turn);
     co_return;
   }
   scope.record.passes(answer->body);
   ReplyOrError whole = completion_reply(std::move(answer->body), journey.request.chat);
   const std::vector<ReplyFilter> filters = composed_reply_filters(inputs);
   co_await relay_filtered(inputs, filters, std::move(whole));
+  co_await keep_turn(scope, plan, inputs.turn);
 }
 
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,

@@ -10,6 +10,7 @@
 #include "router/gateway/guarded_reply.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
+#include "router/gateway/relay.h"
 #include "router/gateway/translated_reply.h"
 #include "router/gateway/unmasked_reply.h"
 #include "router/plugins/image_gen/image_gen.h"
@@ -73,7 +74,18 @@ void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& f
   }
 }
 
+ReplyPointer copied(ReplyPointer reply, const std::shared_ptr<upstream::ReplyCopy>& copy) {
+  const http::Response& head = reply->head();
+  if (head.status != 200 || head.headers.find("content-encoding")) return reply;
+  copy->is_stream = is_event_stream(head.headers);
+  return std::make_unique<upstream::CopiedReply>(std::move(reply), copy);
+}
+
 void add_our_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
+  if (in.turn != nullptr) {
+    filters.push_back(
+        [in](ReplyPointer reply) { return at_once(copied(std::move(reply), in.turn)); });
+  }
   if (in.cache.records())
     filters.push_back(
         [in](ReplyPointer reply) { return at_once(in.cache.record(std::move(reply))); });

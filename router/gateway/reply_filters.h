@@ -34,11 +34,13 @@ struct ReplyFilterInputs {
   CacheLookup& cache;
   http::Headers& headers;             // of the reply; filters add warnings to them
   RequestShadows* shadows = nullptr;  // null: the request has none
+  /// Gets a copy of the chat completion, with masked data; null: nothing of it is stored.
+  std::shared_ptr<upstream::ReplyCopy> turn = nullptr;
 };
 
 /// For a server's reply, in this order: translate it to a chat completion, measure it, copy it
-/// for shadows, store it in the cache, restore masked data, check it, translate it to the client's
-/// API, take out the usage that the client did not request.
+/// for shadows and for a memory, store it in the cache, restore masked data, check it, translate it
+/// to the client's API, take out the usage that the client did not request.
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
                                               std::chrono::steady_clock::time_point started);
 

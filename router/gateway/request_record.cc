@@ -166,6 +166,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   }
   account_.confidence = plan.confidence;
   account_.reasoning = plan.reasoning;
+  account_.memory = plugins::name_of(plan.memories.outcome);
   account_.compression = plugins::name_of(plan.context.outcome);
   account_.compression_saved = plan.context.saved();
   account_.response_path = routing::path_name(plan.path);
@@ -339,6 +340,14 @@ uint64_t RequestRecord::tokens_taken() const {
 void RequestRecord::passes(std::string_view bytes) {
   reply_bytes_ += bytes.size();
   append_cut(account_.response_body, bytes, capture_.response_bytes, account_.response_cut);
+}
+
+bool RequestRecord::is_doubtful() const {
+  using replies::ReplyState;
+  const auto is = [](std::string_view name, ReplyState state) { return name == name_of(state); };
+  return is(account_.grounding, ReplyState::kFound) ||
+         is(account_.response_jailbreak, ReplyState::kFound) ||
+         is(account_.response_jailbreak, ReplyState::kUnchecked);
 }
 
 void RequestRecord::guarded(const replies::ReplyOutcome& outcome) {

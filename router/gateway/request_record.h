@@ -97,10 +97,15 @@ class RequestRecord {
   /// True if the client did not get a good answer.
   bool has_failed() const { return withheld_ || !account_.error.empty() || reply_.broken(); }
 
+  /// True if a check of the reply has found something, or could not look for attacks in all of it.
+  bool is_doubtful() const;
+
   /// True if the client gets a refusal instead of the reply.
   bool withheld() const { return withheld_; }
   /// Records that the reply has arrived whole.
   void measured(const replies::ReplyMeter::Times& times);
+  /// Records that the turn was stored as a memory.
+  void remembered() { account_.remembered = true; }
   /// The client has its answer, and what follows takes none of the request's time.
   void ended() { account_.ended = std::chrono::steady_clock::now(); }
 

@@ -39,45 +39,6 @@ bool is_drawn(double share) {
 
 }  // namespace
 
-/// Shared with the reply, which may be destroyed first.
-struct RequestShadows::Copy {
-  shadow::Reply reply;
-  size_t bytes_max = 0;
-  bool is_whole = false;
-  bool is_cut = false;  // it has more than bytes_max
-
-  void add(std::string_view bytes) {
-    is_cut = is_cut || bytes.size() > bytes_max - reply.bytes.size();
-    if (!is_cut) reply.bytes.append(bytes);
-  }
-};
-
-namespace {
-
-/// Passes every byte on and copies it.
-template <class Copy>
-class CopiedReply final : public upstream::UpstreamReply {
- public:
-  CopiedReply(std::unique_ptr<upstream::UpstreamReply> reply, std::shared_ptr<Copy> copy)
-      : reply_(std::move(reply)), copy_(std::move(copy)) {}
-
-  const http::Response& head() const override { return reply_->head(); }
-  bool ready() const override { return reply_->ready(); }
-  http::Task<Result<upstream::Piece>> next() override {
-    Result<upstream::Piece> piece = co_await reply_->next();
-    if (piece) copy_->add(piece->bytes);
-    if (piece && piece->last) copy_->is_whole = true;
-    co_return piece;
-  }
-  void nudge() override { reply_->nudge(); }
-
- private:
-  const std::unique_ptr<upstream::UpstreamReply> reply_;
-  const std::shared_ptr<Copy> copy_;
-};
-
-}  // namespace
-
 RequestShadows::~RequestShadows() {
   if (!dispatch_.calls.empty()) context_.shadows->all.start(std::move(dispatch_));
 }
@@ -116,10 +77,10 @@ std::unique_ptr<upstream::UpstreamReply> RequestShadows::copy(
   const http::Response& head = reply->head();
   if (place_ == nullptr || head.status != 200 || head.headers.find("content-encoding"))
     return reply;
-  copy_ = std::make_shared<Copy>();
+  copy_ = std::make_shared<upstream::ReplyCopy>();
   copy_->bytes_max = bytes_max_;
-  copy_->reply.is_stream = is_event_stream(head.headers);
-  return std::make_unique<CopiedReply<Copy>>(std::move(reply), copy_);
+  copy_->is_stream = is_event_stream(head.headers);
+  return std::make_unique<upstream::CopiedReply>(std::move(reply), copy_);
 }
 
 http::Task<> RequestShadows::plan(const RequestScope& scope, const ParsedRequest& request,
@@ -194,7 +155,7 @@ void RequestShadows::plan_calls(const RequestScope& scope, const ParsedRequest& 
   dispatch_.plugin = &plugin;
   dispatch_.servers = &context_.backends;
   dispatch_.comparer = context_.shadows->comparer.get();
-  dispatch_.reply = std::move(copy_->reply);
+  dispatch_.reply = {std::move(copy_->bytes), copy_->is_stream};
   dispatch_.leave_out = [&observer = context_.observer](const observe::Shadow& of,
                                                         std::string_view why) {
     observer.shadow_left_out(of.decision, of.model, why);

@@ -8,6 +8,7 @@
 #include "router/gateway/plan_request.h"
 #include "router/gateway/send.h"
 #include "router/shadow/shadows.h"
+#include "router/upstream/copied_reply.h"
 
 namespace signalbox::gateway {
 
@@ -30,8 +31,6 @@ class RequestShadows {
                     const routing::Evaluation& evaluation, const routing::Plan& plan);
 
  private:
-  struct Copy;
-
   void leave_out(const routing::Plan& plan, std::string_view why) const;
   Result<shadow::Call> plan_call(const RequestScope& scope, const ParsedRequest& request,
                                  const routing::Evaluation& evaluation,
@@ -43,7 +42,7 @@ class RequestShadows {
   std::optional<bool> is_drawn_;       // once, also if several models are tried
   std::shared_ptr<const void> place_;  // null: the request has no shadows
   size_t bytes_max_ = 0;               // of the reply
-  std::shared_ptr<Copy> copy_;
+  std::shared_ptr<upstream::ReplyCopy> copy_;
   shadow::Dispatch dispatch_;
 };
 

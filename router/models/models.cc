@@ -162,6 +162,19 @@ bool compares_documents(const config::Decision& decision) {
          config::compares_vectors(*decision.rag);
 }
 
+bool compares_memories(const config::Config& config, const config::Routing& routing) {
+  return std::ranges::any_of(routing.decisions, [&](const config::Decision& decision) {
+    return config::memory_of(config.memory, decision) != nullptr &&
+           decision.missing_plugins.empty();
+  });
+}
+
+/// True if something about the routing compares texts by their embeddings.
+bool compares_texts(const config::Config& config, const config::Routing& routing) {
+  return needs_embedder(routing) || selects_tools(config, routing) ||
+         compares_memories(config, routing);
+}
+
 // Such a decision compares questions for its response cache, which works with exact matches if
 // there is no embedder.
 bool has_semantic_cache(const config::Decision& decision) {
@@ -230,7 +243,7 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
                                                                 const MissingModels& missing) {
   const auto routings = config::routings_of(config);
   const bool is_needed = std::any_of(routings.begin(), routings.end(), [&](const auto* routing) {
-    return needs_embedder(*routing) || selects_tools(config, *routing);
+    return compares_texts(config, *routing);
   });
   auto opened = open_remote_embedder(*config.embedding_model.endpoint);
   if (opened) return opened;
@@ -443,7 +456,7 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
     SIGNALBOX_TRY(models.embedder, open_remote(config, missing));
   }
   for (const config::Routing* routing : config::routings_of(config)) {
-    const bool compares = needs_embedder(*routing) || selects_tools(config, *routing);
+    const bool compares = compares_texts(config, *routing);
     if (models.embedder == nullptr && compares && !config.embedding_model.is_remote()) {
       const bool always_required = !routing->embeddings.empty();
       if (is_there(place) || (always_required && !missing.refuse)) {

@@ -146,6 +146,10 @@ struct Account {
   uint64_t compression_saved = 0;  // estimated tokens
   // The plugin rag: "added", "nothing", "failed"; "": it does not apply.
   std::string_view rag;
+  // The plugin memory: "added", "nothing", "failed", "no_user", "off", "withheld"; "": it does not
+  // apply.
+  std::string_view memory;
+  bool remembered = false;  // the turn was stored
 
   // The client that spends. Never logged, but in the record of requests if there is one.
   std::string key, user, groups;

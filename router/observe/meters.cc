@@ -189,6 +189,8 @@ void Meters::record(const Account& account) const {
     metrics_.unsupported_languages.with({std::string(account.unsupported_language)}).add();
   if (account.understood > account.began) record_understanding(account);
   if (!account.rag.empty()) metrics_.rag.with({std::string(account.rag)}).add();
+  if (!account.memory.empty()) metrics_.memory.with({std::string(account.memory)}).add();
+  if (account.remembered) metrics_.memories_stored.only().add();
   if (!account.compression.empty()) {
     metrics_.compressions.with({std::string(account.compression)}).add();
     metrics_.compression_saved.only().add(static_cast<double>(account.compression_saved));

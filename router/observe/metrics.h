@@ -51,6 +51,9 @@ class Metrics {
   // The plugin context_compression.
   Family<Counter> compressions, compression_saved;
   Family<Counter> rag;  // the plugin rag
+  // The plugin memory.
+  Family<Counter> memory, memories_stored;
+  Family<Gauge> memories, memory_users, memory_bytes;
   // Reply checks.
   Family<Counter> guarded;
   Family<Histogram> guard_latency;

@@ -124,6 +124,8 @@ std::string account_json(const Account& a) {
   }
   write_calls(out, a);
   if (!a.rag.empty()) out.member("rag", a.rag);
+  if (!a.memory.empty()) out.member("memory", a.memory);
+  if (a.remembered) out.member("remembered", true);
   if (!a.compression.empty()) {
     out.member("context_compression", a.compression);
     out.member("context_tokens_saved", static_cast<int64_t>(a.compression_saved));

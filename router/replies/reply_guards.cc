@@ -170,7 +170,10 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
   const SpanRules spans{std::max(detector.model.threshold, detector.min_span_confidence),
                         detector.min_span_length};
   if (plan.grounding != nullptr) {
-    truth = ground_truth_of(request, plan.documents.text);
+    const std::string& memories = plan.memories.text;
+    truth = ground_truth_of(request, memories.empty()
+                                         ? plan.documents.text
+                                         : fmt::format("{}\n\n{}", plan.documents.text, memories));
     rules.grounding = !truth.empty;
     rules.unverified = truth.empty && plan.asks_facts;
     rules.on_hallucination = action_of(plan.grounding->hallucination_action);

@@ -139,6 +139,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   if (plan.context.results > 0)
     add("x-vsr-context-tokens-saved", fmt::format("{}", plan.context.saved()));
   add("x-vsr-rag", plugins::name_of(plan.documents.outcome));
+  add("x-vsr-memory", plugins::name_of(plan.memories.outcome));
   if (!debug) return headers;
   if (!plan.tools.strategy.empty()) {
     add("x-vsr-tools-strategy", plan.tools.strategy);
@@ -191,6 +192,29 @@ std::string document_words(const plugins::FoundDocuments& documents) {
   return "";
 }
 
+std::string memory_words(const plugins::FoundMemories& memories) {
+  using plugins::MemoryOutcome;
+  switch (memories.outcome) {
+    case MemoryOutcome::kUnused:
+      return "";
+    case MemoryOutcome::kAdded:
+      return fmt::format(
+          "\n{} of the user added",
+          memories.ids.size() == 1 ? "1 memory" : fmt::format("{} memories", memories.ids.size()));
+    case MemoryOutcome::kNothing:
+      return "\nNo memory of the user was found";
+    case MemoryOutcome::kFailed:
+      return "\nThe search for memories failed";
+    case MemoryOutcome::kNameless:
+      return "\nNo memories: the request names no user";
+    case MemoryOutcome::kOff:
+      return "\nNo memories: they are switched off for the request";
+    case MemoryOutcome::kWithheld:
+      return "\nNo memories: the model has a pii_policy";
+  }
+  return "";
+}
+
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
   if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
@@ -204,7 +228,8 @@ std::string model_words(const Plan& plan) {
     const config::BackendRef& server = plan.image->server.backend_refs.front();
     out += fmt::format("; the image server {} answers", server.name);
   }
-  return out + context_words(plan.context) + document_words(plan.documents);
+  return out + context_words(plan.context) + document_words(plan.documents) +
+         memory_words(plan.memories);
 }
 
 }  // namespace

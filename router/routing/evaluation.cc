@@ -61,7 +61,8 @@ struct Evaluation::State {
         facts(routing_program.signals()),
         progress(routing_program.groups().size()),
         values(routing_program.leaf_values().size()),
-        scores(routing_program.leaf_values().projections().scores()) {
+        scores(routing_program.leaf_values().projections().scores()),
+        results(routing_program.planner().begin_results()) {
     for (size_t g = 0; g < program.groups().size(); ++g) {
       const Group& group = program.groups()[g];
       progress[g].moot = group.signals->is_moot(request);
@@ -384,6 +385,13 @@ struct Evaluation::State {
     return code == Code::kDeadline || code == Code::kOverloaded || code == Code::kTooLarge;
   }
 
+  // Another decision masks and adds other things. Without results, a plan assumes the worst.
+  const ModelResults& results_for_plan() const {
+    static const ModelResults none;
+    const bool is_other = results.decision != nullptr && results.decision != target().decision;
+    return is_other ? none : results;
+  }
+
   Result<void> prepare() { return program.planner().prepare(target(), inputs, results); }
 
   std::optional<Plan> refuse_stranger() const {
@@ -394,9 +402,9 @@ struct Evaluation::State {
 
   Result<Plan> plan(const RuntimeConditions& conditions) const {
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
-    SIGNALBOX_TRY(Plan plan, program.planner().plan({target(), outcome.confidence, values,
-                                                     matched_conditions(), inputs, results,
-                                                     conditions, program.recipe()}));
+    SIGNALBOX_TRY(Plan plan, program.planner().plan(
+                                 {target(), outcome.confidence, values, matched_conditions(),
+                                  inputs, results_for_plan(), conditions, program.recipe()}));
     if (is_bypassed()) return plan;
     plan.recipe = program.recipe();
     plan.matched = matched();
@@ -461,7 +469,7 @@ void Evaluation::give_up(const Error& error) {
 }
 
 plugins::RagOutcome Evaluation::documents_outcome() const {
-  return Planner::documents_outcome(state_->target(), state_->results);
+  return Planner::documents_outcome(state_->target(), state_->results_for_plan());
 }
 
 bool Evaluation::rests_on_missing() const {

@@ -12,6 +12,7 @@
 #include "router/learning/choice.h"
 #include "router/looper/voice.h"
 #include "router/plugins/context_compression/context_compression.h"
+#include "router/plugins/memory/memory.h"
 #include "router/plugins/rag/rag.h"
 #include "router/plugins/tools/report.h"
 #include "router/routing/selection/selection.h"
@@ -30,6 +31,9 @@ struct RuntimeConditions {
   std::string_view voice = {};  // the model of one call of a looper; "": the whole request
   const learning::Situation* learning = nullptr;  // null: nothing is learnt
 };
+
+/// "true" switches memories off for a request.
+inline constexpr std::string_view kNoMemoryHeader = "x-disable-router-memory";
 
 /// Pointers refer to the Router's configuration.
 struct Plan {
@@ -90,6 +94,8 @@ struct Plan {
   plugins::Report tools;              // the selection of tools
   plugins::ContextReport context;     // the results of tools that were shortened
   plugins::FoundDocuments documents;  // that the plugin rag adds
+  plugins::FoundMemories memories;    // that the plugin memory adds, and the turn that it stores
+  const plugins::MemoryRules* memory_rules = nullptr;  // null: the decision has no memories
   // An image server gets `body` and answers for `model`; nullptr: the model answers.
   const config::ImageGenPlugin* image = nullptr;
   bool bypassed = false;         // the client named a concrete model: nothing was evaluated

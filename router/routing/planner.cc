@@ -35,8 +35,10 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
 }
 
 Result<Planner> Planner::create(const config::Config& config, const config::Routing& routing,
-                                const models::Models& models, const decision::NumberOf& number_of) {
+                                const models::Models& models, memories::Memories* memories,
+                                const decision::NumberOf& number_of) {
   Planner out(config, routing, number_of);
+  out.memories_ = memories;
   const auto& known = config.providers.models;
   const auto& decisions = routing.decisions;
   if (std::any_of(known.begin(), known.end(), selection::restricts) ||
@@ -55,6 +57,7 @@ Result<Planner> Planner::create(const config::Config& config, const config::Rout
   SIGNALBOX_TRY_VOID(out.add_selectors(models.embedder.get()));
   SIGNALBOX_TRY_VOID(out.add_tool_selectors(models.embedder.get()));
   SIGNALBOX_TRY_VOID(out.add_retrievers(models.embedder != nullptr));
+  SIGNALBOX_TRY_VOID(out.add_memory_rules(models.embedder != nullptr));
   out.add_notices(models.embedder != nullptr);
   return out;
 }
@@ -240,11 +243,13 @@ void Planner::mark_needed(const PlanTarget& target, std::span<const decision::Va
 bool Planner::needs_models(const PlanTarget& target, const request::ChatRequest& request) const {
   const plugins::ToolSelector* tools = tool_selector_of(target, request);
   return looks_for_pii(target) || masks_pii(target) || embeds(target) || compresses(target) ||
-         retrieves(target) || (tools != nullptr && tools->compares());
+         retrieves(target) || memory_rules_of(target) != nullptr ||
+         (tools != nullptr && tools->compares());
 }
 
 Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
                               ModelResults& results) const {
+  results.decision = target.decision;
   Result<void> done;
   if (looks_for_pii(target)) done = look_for_pii(inputs, results);
   if (masks_pii(target)) {
@@ -253,6 +258,7 @@ Result<void> Planner::prepare(const PlanTarget& target, signals::Inputs& inputs,
   }
   if (compresses(target)) compress(target, inputs, results);
   if (retrieves(target)) find_documents(target, inputs, results);
+  if (memory_rules_of(target) != nullptr) find_memories(target, inputs, results);
   const plugins::ToolSelector* tools = tool_selector_of(target, inputs.request());
   if (tools != nullptr && tools->compares()) {
     auto compared = tools->compare(inputs, results.tools);

@@ -8,8 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "router/memories/memories.h"
 #include "router/models/models.h"
 #include "router/plugins/context_compression/context_compression.h"
+#include "router/plugins/memory/memory.h"
 #include "router/plugins/pii/pii_mask.h"
 #include "router/plugins/rag/rag.h"
 #include "router/plugins/reasoning/difficulty.h"
@@ -37,6 +39,8 @@ struct PlanTarget {
 
 /// Results of the models that the plan needs. Planner::prepare() fills them in.
 struct ModelResults {
+  const config::Decision* decision = nullptr;  // for whose plan they are
+  uint64_t moment = 0;                         // when the request began, see Memories::moment()
   bool looked_for_pii = false;
   std::vector<std::string> pii_types;  // types that were found; complete if looked_for_pii
   std::span<const float> query;        // embedding of the user's text; empty: not embedded
@@ -46,6 +50,7 @@ struct ModelResults {
   // The effect of context_compression on both forms of the request; nullopt: it did not run
   std::optional<plugins::CompressedContext> context, native_context;
   plugins::FoundDocuments documents;             // of the plugin rag
+  plugins::FoundMemories memories;               // of the plugin memory
   std::optional<request::ChatRequest> searched;  // the masked request, if it has the search's text
 };
 
@@ -72,11 +77,15 @@ class Planner {
  public:
   /// For the decisions of one routing of the configuration. `number_of` numbers the signals that
   /// the plan depends on. The configuration and the models must outlive the result. Embeds the
-  /// texts that algorithms compare requests with. Errors are those of classifier_of() and
-  /// make_selector().
+  /// texts that algorithms compare requests with. `memories` may be null, which is like a store
+  /// without memories. Errors are those of classifier_of(), make_selector() and
+  /// MemoryRules::create().
   static Result<Planner> create(const config::Config& config, const config::Routing& routing,
-                                const models::Models& models, const decision::NumberOf& number_of);
+                                const models::Models& models, memories::Memories* memories,
+                                const decision::NumberOf& number_of);
 
+  /// Starts the results of a request.
+  ModelResults begin_results() const;
   /// True if the plan depends on signals that the decision may not have needed.
   bool needs_signals(const PlanTarget& target) const;
   /// Sets needed[number] for each unknown signal that could change the plan.
@@ -130,9 +139,21 @@ class Planner {
                 ModelResults& results) const;
   static Result<void> check_context(const PlanInputs& inputs, Plan& plan);
   static bool retrieves(const PlanTarget& target);
+  /// The user's text as the model gets it; nullopt if it cannot be masked.
+  static std::optional<std::string_view> searched_text(const signals::Inputs& inputs,
+                                                       ModelResults& results);
   void find_documents(const PlanTarget& target, signals::Inputs& inputs,
                       ModelResults& results) const;
   static Result<void> check_documents(const PlanInputs& inputs, Plan& plan);
+  Result<void> add_memory_rules(bool has_embedder);
+  const plugins::MemoryRules* memory_rules_of(const PlanTarget& target) const;
+  bool wants_no_memories(const signals::Inputs& inputs) const;
+  void find_memories(const PlanTarget& target, signals::Inputs& inputs,
+                     ModelResults& results) const;
+  void add_memories(const PlanInputs& inputs, Plan& plan) const;
+  static std::optional<config::SystemPromptPlugin> prompt_of(const PlanInputs& inputs,
+                                                             const Plan& plan,
+                                                             std::string_view documents);
   static void add_prompt(const PlanInputs& inputs, const Plan& plan, json::Value messages,
                          std::vector<splice::Edit>& edits);
   static void add_prompt(const PlanInputs& inputs, const Plan& plan,
@@ -181,6 +202,9 @@ class Planner {
   std::map<const config::Decision*, std::unique_ptr<const plugins::ToolSelector>> tool_selectors_;
   /// For decisions with the plugin rag.
   std::map<const config::Decision*, std::unique_ptr<const retrieval::Retriever>> retrievers_;
+  memories::Memories* memories_ = nullptr;  // null: nothing is remembered
+  /// For decisions with memories.
+  std::map<const config::Decision*, plugins::MemoryRules> memory_rules_;
   std::vector<std::string> notices_;
   signals::PiiFinder pii_{signals::ModelChoice{}};
   double pii_threshold_ = 0;

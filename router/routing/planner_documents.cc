@@ -44,6 +44,16 @@ bool Planner::retrieves(const PlanTarget& target) {
          decision->rag->enabled && decision->missing_plugins.empty();
 }
 
+std::optional<std::string_view> Planner::searched_text(const signals::Inputs& inputs,
+                                                       ModelResults& results) {
+  if (results.masked && !results.masked->masks.empty() && !results.searched) {
+    auto masked = request::ChatRequest::parse(std::string(results.masked->body.source()));
+    if (!masked) return std::nullopt;
+    results.searched.emplace(*std::move(masked));
+  }
+  return results.searched ? results.searched->user_text() : inputs.request().user_text();
+}
+
 void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
                              ModelResults& results) const {
   plugins::FoundDocuments& out = results.documents;
@@ -51,13 +61,9 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
   const auto found = retrievers_.find(target.decision);
   // If masking failed, the plan refuses the request.
   if (found == retrievers_.end() || (masks_pii(target) && !results.masked)) return;
-  if (results.masked && !results.masked->masks.empty() && !results.searched) {
-    auto masked = request::ChatRequest::parse(std::string(results.masked->body.source()));
-    if (!masked) return;
-    results.searched.emplace(*std::move(masked));
-  }
-  const std::string_view text =
-      results.searched ? results.searched->user_text() : inputs.request().user_text();
+  const std::optional<std::string_view> found_text = searched_text(inputs, results);
+  if (!found_text) return;
+  const std::string_view text = *found_text;
   if (text.empty()) {
     out.outcome = plugins::RagOutcome::kNothing;
     return;
@@ -104,33 +110,36 @@ Result<void> Planner::check_documents(const PlanInputs& inputs, Plan& plan) {
               decision.name);
 }
 
+// The decision's own prompt, the documents and the memories, as one plugin.
+std::optional<config::SystemPromptPlugin> Planner::prompt_of(const PlanInputs& inputs,
+                                                             const Plan& plan,
+                                                             std::string_view documents) {
+  std::optional<config::SystemPromptPlugin> out;
+  if (plan.injected_system_prompt) out = *inputs.target.decision->system_prompt;
+  const auto add = [&out](std::string_view text) {
+    out = plugins::prompt_with(out ? &*out : nullptr, text);
+  };
+  if (!documents.empty()) add(fmt::format("{}{}", plugins::kDocumentsTitle, documents));
+  if (!plan.memories.text.empty()) add(plan.memories.text);
+  return out;
+}
+
 void Planner::add_prompt(const PlanInputs& inputs, const Plan& plan, json::Value messages,
                          std::vector<splice::Edit>& edits) {
   const std::string& documents = plan.documents.text;
-  const config::Decision* decision = inputs.target.decision;
-  const bool is_added = !documents.empty() &&
-                        as_tool_result(*decision->rag, plan, strips_tools(inputs.target)) &&
-                        plugins::add_as_tool_result(documents, messages, edits);
-  const config::SystemPromptPlugin* own =
-      plan.injected_system_prompt ? &*decision->system_prompt : nullptr;
-  if (documents.empty() || is_added) {
-    if (own != nullptr) plugins::add_system_prompt(*own, messages, edits);
-    return;
-  }
-  plugins::add_system_prompt(plugins::prompt_with_documents(own, documents), messages, edits);
+  const bool is_added =
+      !documents.empty() &&
+      as_tool_result(*inputs.target.decision->rag, plan, strips_tools(inputs.target)) &&
+      plugins::add_as_tool_result(documents, messages, edits);
+  if (const auto prompt = prompt_of(inputs, plan, is_added ? "" : documents))
+    plugins::add_system_prompt(*prompt, messages, edits);
 }
 
 void Planner::add_prompt(const PlanInputs& inputs, const Plan& plan,
                          const request::NativeRequest& native, splice::ObjectEditor& body,
                          std::vector<splice::Edit>& edits) {
-  const config::SystemPromptPlugin* own =
-      plan.injected_system_prompt ? &*inputs.target.decision->system_prompt : nullptr;
-  if (!plan.documents.text.empty()) {
-    plugins::add_system_prompt(plugins::prompt_with_documents(own, plan.documents.text), native,
-                               body, edits);
-  } else if (own != nullptr) {
-    plugins::add_system_prompt(*own, native, body, edits);
-  }
+  if (const auto prompt = prompt_of(inputs, plan, plan.documents.text))
+    plugins::add_system_prompt(*prompt, native, body, edits);
 }
 
 }  // namespace signalbox::routing

@@ -59,7 +59,8 @@ Plan::Guarded guards_of(const std::vector<MatchedCondition>& matched) {
 /// only chat completions.
 bool stays_native(request::Api api, const Plan& plan) {
   return plugins::speaks(*plan.model, api) && plan.grounding == nullptr &&
-         plan.jailbreak == nullptr && plan.response_cache == nullptr;
+         plan.jailbreak == nullptr && plan.response_cache == nullptr &&
+         plan.memories.turn == nullptr;
 }
 
 /// Adds what context_compression leaves out.
@@ -401,6 +402,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     plugins::count(plan.tools);
   }
   set_reply_checks(inputs, plan);
+  add_memories(inputs, plan);
   const bool strips = strips_tools(inputs.target);
   const bool is_loop = plan.loop != nullptr || !one.empty();
   plan.native = request.native && !is_loop && !strips && stays_native(request.native->api, plan);

@@ -41,6 +41,7 @@ struct Router::Impl {
   // The routing for each model name that clients may send, other than names of models.
   std::map<std::string_view, const RoutingProgram*> by_model;
   std::vector<std::string> notices;
+  memories::Memories* memories = nullptr;
 
   Result<void> compile() {
     notices = models.notices;
@@ -58,7 +59,7 @@ struct Router::Impl {
   }
 
   Result<void> add(std::string_view recipe, const config::Routing& routing) {
-    SIGNALBOX_TRY(auto program, RoutingProgram::create(config, recipe, routing, models));
+    SIGNALBOX_TRY(auto program, RoutingProgram::create(config, recipe, routing, models, memories));
     for (const std::string& notice : program->notices()) {
       // Every routing repeats the notices about models.
       if (std::find(notices.begin(), notices.end(), notice) == notices.end())
@@ -91,11 +92,13 @@ struct Router::Impl {
   }
 };
 
-Result<std::unique_ptr<const Router>> Router::create(config::Config config, models::Models models) {
+Result<std::unique_ptr<const Router>> Router::create(config::Config config, models::Models models,
+                                                     memories::Memories* memories) {
   auto impl = std::make_unique<Impl>();
   impl->config = std::move(config);
   add_direct_names(impl->config);
   impl->models = std::move(models);
+  impl->memories = memories;
   SIGNALBOX_TRY_VOID(impl->compile());
   return std::unique_ptr<const Router>(new Router(std::move(impl)));
 }

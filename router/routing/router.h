@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "router/config/config.h"
+#include "router/memories/memories.h"
 #include "router/models/models.h"
 #include "router/request/chat_request.h"
 #include "router/routing/plan.h"
@@ -111,7 +112,9 @@ class Router {
   /// Embeds the examples of all signals, which takes some hundred milliseconds. kInvalid if an
   /// embedding signal is configured and there is no embedder. Other signals without their model are
   /// unavailable; notices() reports them.
-  static Result<std::unique_ptr<const Router>> create(config::Config config, models::Models models);
+  /// `memories` are those that the plugin memory reads and stores; null: nothing is remembered.
+  static Result<std::unique_ptr<const Router>> create(config::Config config, models::Models models,
+                                                      memories::Memories* memories = nullptr);
   ~Router();
 
   /// The request's model selects the routing: an automatic name selects the one at the top of the

@@ -54,9 +54,10 @@ bool RoutingProgram::Group::is_available() const {
 Result<std::unique_ptr<const RoutingProgram>> RoutingProgram::create(const config::Config& config,
                                                                      std::string_view recipe,
                                                                      const config::Routing& routing,
-                                                                     const models::Models& models) {
+                                                                     const models::Models& models,
+                                                                     memories::Memories* memories) {
   auto program = std::unique_ptr<RoutingProgram>(new RoutingProgram(config, recipe, routing));
-  SIGNALBOX_TRY_VOID(program->compile(config, models));
+  SIGNALBOX_TRY_VOID(program->compile(config, models, memories));
   return program;
 }
 
@@ -97,7 +98,8 @@ const signals::SignalType& RoutingProgram::signals_of(uint32_t number) const {
   return *group->signals;
 }
 
-Result<void> RoutingProgram::compile(const config::Config& config, const models::Models& models) {
+Result<void> RoutingProgram::compile(const config::Config& config, const models::Models& models,
+                                     memories::Memories* memories) {
   SIGNALBOX_TRY(signals::SignalTypes types, signals::make_signals(config, routing_, models));
   for (auto& type : types) {
     const auto size = static_cast<uint32_t>(type->size());
@@ -114,7 +116,7 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
     return leaf_values_->number_of(leaf, on_failure(leaf, blocks, config.modules));
   };
   engine_.emplace(routing_, number_of, [this](uint32_t number) { return stage_of(number); });
-  SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, number_of));
+  SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, memories, number_of));
   planner_.emplace(std::move(planner));
   for (const Group& group : groups_) add_notices(config, *group.signals);
   notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());

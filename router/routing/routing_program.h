@@ -37,7 +37,8 @@ class RoutingProgram {
   static Result<std::unique_ptr<const RoutingProgram>> create(const config::Config& config,
                                                               std::string_view recipe,
                                                               const config::Routing& routing,
-                                                              const models::Models& models);
+                                                              const models::Models& models,
+                                                              memories::Memories* memories);
 
   const std::string& recipe() const { return recipe_; }
   const config::Routing& routing() const { return routing_; }
@@ -56,7 +57,8 @@ class RoutingProgram {
                  const config::Routing& routing)
       : recipe_(recipe), routing_(routing), compression_(config.modules.prompt_compression) {}
 
-  Result<void> compile(const config::Config& config, const models::Models& models);
+  Result<void> compile(const config::Config& config, const models::Models& models,
+                       memories::Memories* memories);
   uint32_t find(std::string_view type, std::string_view name) const;
   config::Rule::OnError on_failure(const config::Rule& leaf, bool blocks,
                                    const config::Modules& modules) const;

@@ -40,6 +40,8 @@ class AnswerReader {
     return std::move(text_);
   }
 
+  std::string take_final() { return calls_.empty() ? std::move(text_) : std::string(); }
+
  private:
   struct ToolCall {
     std::string name, arguments;
@@ -95,25 +97,36 @@ std::string_view beginning_of(std::string_view text, size_t bytes) {
   return text.substr(0, bytes);
 }
 
-Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max) {
-  AnswerReader reader(bytes_max);
+namespace {
+
+Result<void> read_into(AnswerReader& reader, std::string body, bool is_stream) {
   const auto read = [&reader](std::string text, std::string_view member) -> Result<void> {
     const auto document = json::Document::parse(std::move(text));
     if (!document) return fail(Code::kUpstream, "the reply is not JSON");
     return reader.add(document->root(), member);
   };
-  if (!is_stream) {
-    SIGNALBOX_TRY_VOID(read(std::move(body), "message"));
-    return reader.take();
-  }
+  if (!is_stream) return read(std::move(body), "message");
   dialects::EventReader events;
   const dialects::EventReader::Take take = [&read](std::string_view data) -> Result<void> {
     if (data == "[DONE]") return {};
     return read(std::string(data), "delta");
   };
   SIGNALBOX_TRY_VOID(events.push(body, take));
-  SIGNALBOX_TRY_VOID(events.finish(take));
+  return events.finish(take);
+}
+
+}  // namespace
+
+Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max) {
+  AnswerReader reader(bytes_max);
+  SIGNALBOX_TRY_VOID(read_into(reader, std::move(body), is_stream));
   return reader.take();
+}
+
+Result<std::string> read_final_text(std::string body, bool is_stream, size_t bytes_max) {
+  AnswerReader reader(bytes_max);
+  SIGNALBOX_TRY_VOID(read_into(reader, std::move(body), is_stream));
+  return reader.take_final();
 }
 
 }  // namespace signalbox::shadow

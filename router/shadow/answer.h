@@ -13,6 +13,9 @@ namespace signalbox::shadow {
 /// that is none or that has no answer; kTooLarge for a text of more than `bytes_max`.
 Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max);
 
+/// The content alone, of an answer that calls no tool; "" for another.
+Result<std::string> read_final_text(std::string body, bool is_stream, size_t bytes_max);
+
 /// At most the first `bytes` of a text, without a part of a character.
 std::string_view beginning_of(std::string_view text, size_t bytes);
 

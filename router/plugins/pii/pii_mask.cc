@@ -64,12 +64,6 @@ std::vector<Slot> slots_of(const request::NativeRequest& request) {
   return slots;
 }
 
-bool masks_type(const config::PiiMaskPlugin& plugin, std::string_view type) {
-  return plugin.types.empty() ||
-         std::any_of(plugin.types.begin(), plugin.types.end(),
-                     [&](const std::string& each) { return ascii::upper_case(each) == type; });
-}
-
 /// Builds a slot's text with placeholders; nullopt if it needs none.
 class MaskedText {
  public:
@@ -128,6 +122,12 @@ Result<json::Document> masked_document(const json::Document& document,
 }
 
 }  // namespace
+
+bool masks_type(const config::PiiMaskPlugin& plugin, std::string_view type) {
+  return plugin.types.empty() ||
+         std::any_of(plugin.types.begin(), plugin.types.end(),
+                     [&](const std::string& each) { return ascii::upper_case(each) == type; });
+}
 
 bool needs_no_model(const config::PiiMaskPlugin& plugin) {
   return !plugin.types.empty() &&

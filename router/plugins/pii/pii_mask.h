@@ -19,6 +19,9 @@ struct Masked {
   std::vector<pii::Mask> masks;  // empty: nothing was found, and `body` is unchanged
 };
 
+/// `type` is in upper case.
+bool masks_type(const config::PiiMaskPlugin& plugin, std::string_view type);
+
 /// Returns whether rules can check every type that the plugin masks, so that no model needs to run.
 bool needs_no_model(const config::PiiMaskPlugin& plugin);
 

@@ -78,14 +78,4 @@ bool add_as_tool_result(std::string_view text, json::Value messages,
   return true;
 }
 
-config::SystemPromptPlugin prompt_with_documents(const config::SystemPromptPlugin* own,
-                                                 std::string_view text) {
-  config::SystemPromptPlugin out;
-  out.mode = config::SystemPromptPlugin::Mode::kInsert;
-  if (own != nullptr) out = *own;
-  if (!out.system_prompt.empty()) out.system_prompt += "\n\n";
-  out.system_prompt += fmt::format("Context from knowledge base:\n\n{}", text);
-  return out;
-}
-
 }  // namespace signalbox::plugins

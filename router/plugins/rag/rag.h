@@ -38,9 +38,7 @@ std::string join_documents(const config::RagPlugin& plugin, std::span<const std:
 bool add_as_tool_result(std::string_view text, json::Value messages,
                         std::vector<splice::Edit>& edits);
 
-/// Returns the plugin system_prompt that adds the text behind the decision's own prompt, which may
-/// be null.
-config::SystemPromptPlugin prompt_with_documents(const config::SystemPromptPlugin* own,
-                                                 std::string_view text);
+/// Stands before the documents in a system prompt.
+inline constexpr std::string_view kDocumentsTitle = "Context from knowledge base:\n\n";
 
 }  // namespace signalbox::plugins

@@ -85,4 +85,14 @@ void add_system_prompt(const config::SystemPromptPlugin& plugin,
   body.set(name, json::quote(plugin.system_prompt));
 }
 
+config::SystemPromptPlugin prompt_with(const config::SystemPromptPlugin* own,
+                                       std::string_view text) {
+  config::SystemPromptPlugin out;
+  out.mode = config::SystemPromptPlugin::Mode::kInsert;
+  if (own != nullptr) out = *own;
+  if (!out.system_prompt.empty()) out.system_prompt += "\n\n";
+  out.system_prompt += text;
+  return out;
+}
+
 }  // namespace signalbox::plugins

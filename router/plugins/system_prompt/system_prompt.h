@@ -1,6 +1,7 @@
 #pragma once
 // Adds a decision's system prompt to a request.
 
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -24,5 +25,9 @@ void add_system_prompt(const config::SystemPromptPlugin& plugin, json::Value mes
 void add_system_prompt(const config::SystemPromptPlugin& plugin,
                        const request::NativeRequest& request, splice::ObjectEditor& body,
                        std::vector<splice::Edit>& edits);
+
+/// Returns the plugin that adds the text behind a decision's own prompt, which may be null.
+config::SystemPromptPlugin prompt_with(const config::SystemPromptPlugin* own,
+                                       std::string_view text);
 
 }  // namespace signalbox::plugins

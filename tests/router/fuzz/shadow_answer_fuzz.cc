@@ -13,6 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const bool is_stream : {false, true}) {
     const auto read = shadow::read_answer(text, is_stream, kBytesMax);
     if (read) SIGNALBOX_CHECK(!read->empty() && read->size() <= kBytesMax + kAroundTools);
+    const auto final_text = shadow::read_final_text(text, is_stream, kBytesMax);
+    SIGNALBOX_CHECK(!read || final_text.has_value());
+    if (final_text) SIGNALBOX_CHECK(final_text->size() <= kBytesMax);
   }
   return 0;
 }

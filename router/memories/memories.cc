@@ -1,0 +1,289 @@
+// The memories of the process. A user's number is that user's partition of the vector index, and no
+// number is given twice, so that a search cannot reach another user's vectors. The vectors of each
+// embedding model have an index of their own; after a change of the model, older memories are
+// listed and deleted, but not found.
+
+#include "router/memories/memories.h"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <map>
+#include <mutex>
+#include <random>
+#include <unordered_map>
+
+#include "base/recently_used.h"
+#include "router/vector_index/index.h"
+
+namespace signalbox::memories {
+namespace {
+
+using vector_index::VectorIndex;
+
+/// Of a memory beside its texts, and of a user, whose part of an index has a generator of its own.
+/// Both were measured with 768 values a vector.
+constexpr size_t kOverheadBytes = 1024;
+constexpr size_t kUserBytes = 3072;
+/// Users whose last forget_all() is known. It matters only to requests that are under way.
+constexpr size_t kForgettersMax = 100'000;
+constexpr size_t kForgettersBytesMax = size_t{16} << 20;  // of their names
+
+std::string new_id() {
+  thread_local std::random_device random;
+  return fmt::format("mem_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+double days_between(TimePoint from, TimePoint to) {
+  return std::max(0.0, std::chrono::duration<double, std::ratio<86'400>>(to - from).count());
+}
+
+}  // namespace
+
+struct Memories::Impl {
+  struct User;
+  struct Row {
+    Memory memory;
+    uint64_t number = 0;
+    User* user = nullptr;
+    std::string model;  // of its vector
+    size_t bytes = 0;
+    std::list<Row*>::iterator place;  // in by_use
+  };
+  struct User {
+    std::string name;
+    uint64_t number = 0;
+    std::map<std::string, std::unique_ptr<Row>, std::less<>> rows;  // by id
+    std::map<std::string_view, Row*> by_text;                       // views into the rows
+  };
+
+  mutable std::mutex mutex;
+  MemoryLimits limits;
+  std::map<std::string, User, std::less<>> users;
+  std::map<std::string, std::unique_ptr<VectorIndex>, std::less<>> indices;  // by model
+  std::unordered_map<uint64_t, Row*> rows;
+  std::list<Row*> by_use;  // the one used last is first
+  uint64_t bytes = 0;
+  uint64_t next_number = 1;
+  uint64_t moment = 0;
+  // The moment of a user's last forget_all().
+  RecentlyUsed<uint64_t> forgetters{kForgettersMax, kForgettersBytesMax};
+
+  double retention(const Memory& memory, TimePoint now) const {
+    return std::exp(-days_between(memory.used, now) / (limits.strength_days + memory.uses));
+  }
+  bool is_over(const Memory& memory, TimePoint now) const {
+    return retention(memory, now) < limits.retention_min;
+  }
+
+  User* find_user(std::string_view name) {
+    const auto found = users.find(name);
+    return found == users.end() ? nullptr : &found->second;
+  }
+
+  Row* find_row(std::string_view user, std::string_view id) {
+    User* const owner = find_user(user);
+    if (owner == nullptr) return nullptr;
+    const auto found = owner->rows.find(id);
+    return found == owner->rows.end() ? nullptr : found->second.get();
+  }
+
+  // Also removes the user after the last memory.
+  void remove(Row* row) {
+    const auto index = indices.find(row->model);
+    if (index != indices.end()) {
+      index->second->remove(row->number);
+      if (index->second->size() == 0) indices.erase(index);
+    }
+    rows.erase(row->number);
+    by_use.erase(row->place);
+    bytes -= row->bytes;
+    User& user = *row->user;
+    user.by_text.erase(row->memory.text);
+    const std::string id = row->memory.id;
+    user.rows.erase(id);
+    if (!user.rows.empty()) return;
+    users.erase(std::string(user.name));
+    bytes -= kUserBytes;
+  }
+
+  void remove_over(std::string_view user, TimePoint now) {
+    const User* const owner = find_user(user);
+    if (owner == nullptr) return;
+    std::vector<Row*> over;
+    for (const auto& [id, row] : owner->rows) {
+      if (is_over(row->memory, now)) over.push_back(row.get());
+    }
+    for (Row* const row : over) remove(row);
+  }
+
+  // More than one of a user is in excess if a reload has set a lower limit.
+  void remove_weakest(const User& user, TimePoint now) {
+    std::vector<std::pair<double, Row*>> rows_by_strength;
+    for (const auto& [id, row] : user.rows)
+      rows_by_strength.emplace_back(retention(row->memory, now), row.get());
+    const size_t excess = user.rows.size() - (limits.of_user - 1);
+    const auto end = rows_by_strength.begin() + static_cast<ptrdiff_t>(excess);
+    std::ranges::nth_element(rows_by_strength, end - 1);
+    for (auto each = rows_by_strength.begin(); each != end; ++each) remove(each->second);
+  }
+
+  void make_room(std::string_view user, size_t more, TimePoint now) {
+    const User* const owner = find_user(user);
+    if (owner != nullptr && owner->rows.size() >= limits.of_user) remove_weakest(*owner, now);
+    while (!by_use.empty() && (rows.size() >= limits.total || bytes + more > limits.bytes ||
+                               is_over(by_use.back()->memory, now)))
+      remove(by_use.back());
+  }
+
+  void remove_same(std::string_view user, std::string_view text) {
+    User* const owner = find_user(user);
+    if (owner == nullptr) return;
+    const auto same = owner->by_text.find(text);
+    if (same != owner->by_text.end()) remove(same->second);
+  }
+
+  Result<VectorIndex*> index_of(const Vector& vector) {
+    const auto found = indices.find(vector.model);
+    if (found != indices.end()) return found->second.get();
+    SIGNALBOX_TRY(auto made,
+                  VectorIndex::create({.dim = static_cast<int32_t>(vector.values.size())}));
+    return indices.emplace(vector.model, std::move(made)).first->second.get();
+  }
+};
+
+Memories::Memories() : impl_(std::make_unique<Impl>()) {}
+Memories::~Memories() = default;
+
+void Memories::set_limits(const MemoryLimits& limits) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->limits = limits;
+}
+
+Result<std::vector<Found>> Memories::search(std::string_view user, const Vector& vector,
+                                            size_t most, double similarity_min, TimePoint now) {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<Found> out;
+  std::vector<Impl::Row*> over;
+  const Impl::User* const owner = impl_->find_user(user);
+  const auto index = impl_->indices.find(vector.model);
+  if (owner == nullptr || index == impl_->indices.end()) return out;
+  SIGNALBOX_TRY(const auto hits, index->second->search(owner->number, vector.values, most));
+  for (const vector_index::Hit& hit : hits) {
+    if (hit.cosine < similarity_min) break;
+    Impl::Row* const row = impl_->rows.at(hit.id);
+    SIGNALBOX_CHECK(row->user == owner);
+    if (impl_->is_over(row->memory, now)) {
+      over.push_back(row);
+    } else {
+      out.push_back({row->memory, hit.cosine});
+    }
+  }
+  for (Impl::Row* const row : over) impl_->remove(row);
+  return out;
+}
+
+void Memories::use(std::string_view user, std::span<const std::string> ids, TimePoint now) {
+  const std::lock_guard lock(impl_->mutex);
+  for (const std::string& id : ids) {
+    Impl::Row* const row = impl_->find_row(user, id);
+    if (row == nullptr) continue;
+    row->memory.used = now;
+    ++row->memory.uses;
+    impl_->by_use.splice(impl_->by_use.begin(), impl_->by_use, row->place);
+  }
+}
+
+uint64_t Memories::moment() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->moment;
+}
+
+Result<std::string> Memories::add(std::string_view user, Memory memory, const Vector& vector,
+                                  uint64_t moment, TimePoint now) {
+  const size_t bytes = memory.text.size() + memory.answer.size() + memory.masked_by.size() +
+                       user.size() + vector.values.size() + kOverheadBytes;
+  const std::lock_guard lock(impl_->mutex);
+  const size_t most = bytes + kUserBytes;  // if it is the user's first
+  if (most > impl_->limits.bytes)
+    return fail(Code::kTooLarge, "a memory of {} bytes, where all may have {}", most,
+                impl_->limits.bytes);
+  if (impl_->forgetters.find(std::string(user)).value_or(0) > moment) return std::string();
+  impl_->remove_same(user, memory.text);
+  impl_->make_room(user, most, now);
+  SIGNALBOX_TRY(VectorIndex* const index, impl_->index_of(vector));
+  auto& owner = impl_->users[std::string(user)];
+  if (owner.rows.empty()) {
+    owner.name = user;
+    owner.number = impl_->next_number++;
+  }
+  auto row = std::make_unique<Impl::Row>();
+  row->number = impl_->next_number++;
+  auto added = index->add(row->number, owner.number, vector.values);
+  if (!added) {
+    if (owner.rows.empty()) impl_->users.erase(impl_->users.find(user));
+    if (index->size() == 0) impl_->indices.erase(impl_->indices.find(vector.model));
+    return tl::unexpected<Error>(std::move(added).error());
+  }
+  memory.id = new_id();
+  memory.created = memory.used = now;
+  row->memory = std::move(memory);
+  row->user = &owner;
+  row->model = vector.model;
+  row->bytes = bytes;
+  impl_->by_use.push_front(row.get());
+  row->place = impl_->by_use.begin();
+  impl_->bytes += owner.rows.empty() ? most : bytes;
+  impl_->rows[row->number] = row.get();
+  std::string id = row->memory.id;
+  owner.by_text.emplace(row->memory.text, row.get());
+  owner.rows.emplace(id, std::move(row));
+  return id;
+}
+
+Memories::Page Memories::list(std::string_view user, size_t most, TimePoint now) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->remove_over(user, now);
+  Page out;
+  const Impl::User* const owner = impl_->find_user(user);
+  if (owner == nullptr) return out;
+  out.total = owner->rows.size();
+  std::vector<const Impl::Row*> rows;
+  for (const auto& [id, row] : owner->rows) rows.push_back(row.get());
+  std::ranges::sort(rows, std::greater<>(), [](const Impl::Row* row) { return row->number; });
+  rows.resize(std::min(rows.size(), most));
+  for (const Impl::Row* row : rows) out.memories.push_back(row->memory);
+  return out;
+}
+
+std::optional<Memory> Memories::find(std::string_view user, std::string_view id, TimePoint now) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->remove_over(user, now);
+  const Impl::Row* const row = impl_->find_row(user, id);
+  return row == nullptr ? std::nullopt : std::optional(row->memory);
+}
+
+bool Memories::forget(std::string_view user, std::string_view id) {
+  const std::lock_guard lock(impl_->mutex);
+  Impl::Row* const row = impl_->find_row(user, id);
+  if (row != nullptr) impl_->remove(row);
+  return row != nullptr;
+}
+
+size_t Memories::forget_all(std::string_view user) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->forgetters.keep(std::string(user), ++impl_->moment, user.size());
+  const Impl::User* const owner = impl_->find_user(user);
+  if (owner == nullptr) return 0;
+  std::vector<Impl::Row*> rows;
+  for (const auto& [id, row] : owner->rows) rows.push_back(row.get());
+  for (Impl::Row* const row : rows) impl_->remove(row);
+  return rows.size();
+}
+
+Memories::Size Memories::size() const {
+  const std::lock_guard lock(impl_->mutex);
+  return {impl_->rows.size(), impl_->users.size(), impl_->bytes};
+}
+
+}  // namespace signalbox::memories

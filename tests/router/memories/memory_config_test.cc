@@ -1,0 +1,58 @@
+// Tests which decisions have memories, and what happens if the store is not built.
+
+#include <gtest/gtest.h>
+
+#include "router/config/load.h"
+
+namespace signalbox::config {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Loaded loaded(std::string_view store) {
+  auto out = parse(fmt::format(R"(version: v0.3
+providers: {{defaults: {{default_model: m}}, models: [{{name: m, backend_refs: [{{name: e, type: echo}}]}}]}}
+routing:
+  decisions:
+    - {{name: own, plugins: [{{type: memory, configuration: {{retrieval_limit: 3}}}}]}}
+    - {{name: none, plugins: [{{type: memory, configuration: {{enabled: false}}}}]}}
+    - {{name: other}}
+global: {{stores: {{memory: {{{}}}}}}}
+)",
+                               store),
+                   "f.yaml");
+  EXPECT_TRUE(out) << out.error().message;
+  return out ? *std::move(out) : Loaded{};
+}
+
+/// How many memories each decision gets at most; "-": it has none.
+Names limits(const Config& config) {
+  Names out;
+  for (const Decision& each : config.routing.decisions) {
+    const MemoryPlugin* const plugin = memory_of(config.memory, each);
+    const uint32_t common = config.memory.default_retrieval_limit;
+    out.push_back(plugin == nullptr ? "-"
+                                    : fmt::format("{}", plugin->retrieval_limit.value_or(common)));
+  }
+  return out;
+}
+
+TEST(MemoryConfig, the_plugin_or_the_store_gives_a_decision_its_memories) {
+  EXPECT_EQ(limits(loaded("").config), (Names{"3", "-", "-"}));
+  EXPECT_EQ(limits(loaded("enabled: true").config), (Names{"3", "-", "5"}));
+  EXPECT_EQ(loaded("enabled: true").notices, Names{});
+}
+
+TEST(MemoryConfig, a_store_that_is_not_built_refuses_decisions_with_the_plugin) {
+  const Loaded file = loaded("enabled: true, backend: milvus");
+  const auto& decisions = file.config.routing.decisions;
+  EXPECT_EQ(decisions[0].missing_plugins, Names{"memory with the backend milvus"});
+  EXPECT_EQ(decisions[1].missing_plugins, Names{});
+  EXPECT_EQ(decisions[2].missing_plugins, Names{});
+  ASSERT_EQ(file.notices.size(), 1u);
+  EXPECT_NE(file.notices[0].find("global.stores.memory.backend: milvus is not supported"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace signalbox::config
