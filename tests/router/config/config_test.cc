@@ -241,7 +241,7 @@ routing:
       modelRefs: [{model: b, use_reasoning: true, reasoning_effort: high}]
       plugins:
         - {type: system_prompt, configuration: {mode: insert, system_prompt: "Be exact."}}
-        - {type: memory, configuration: {retrieval_limit: 3}}
+        - {type: rag, configuration: {backend: mcp}}
     - {name: y}
   signals:
     keywords: [{name: k, operator: NOR, keywords: [w, 1984], case_sensitive: true}]
@@ -259,7 +259,7 @@ routing:
   EXPECT_EQ(x.model_refs[0].use_reasoning, true);
   EXPECT_EQ(x.model_refs[0].reasoning_effort, "high");
   EXPECT_EQ(x.system_prompt->mode, SystemPromptPlugin::Mode::kInsert);
-  EXPECT_EQ(x.missing_plugins, (std::vector<std::string>{"memory"}));
+  EXPECT_EQ(x.missing_plugins, (std::vector<std::string>{"rag"}));
   EXPECT_TRUE(config.routing.decisions[1].rules.conditions.empty());
   EXPECT_EQ(config.routing.keywords[0].op, KeywordSignal::Operator::kNor);
   EXPECT_EQ(config.routing.keywords[0].keywords[1], "1984");
