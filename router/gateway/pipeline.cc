@@ -22,7 +22,7 @@
 namespace signalbox::gateway {
 namespace {
 
-/// Of the reply. The events of a stream have many times the size of its text.
+/// A larger reply is not stored. The events of a stream have many times the size of its text.
 constexpr size_t kTurnBytesMax = size_t{1} << 20;
 
 /// Returns what the reply is to be copied to; null if the plan stores no memory.

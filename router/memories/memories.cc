@@ -21,8 +21,8 @@ namespace {
 
 using vector_index::VectorIndex;
 
-/// Of a memory beside its texts, and of a user, whose part of an index has a generator of its own.
-/// Both were measured with 768 values a vector.
+/// The sizes of a memory beside its texts, and of a user, whose part of an index has a generator of
+/// its own. Both were measured with 768 values a vector.
 constexpr size_t kOverheadBytes = 1024;
 constexpr size_t kUserBytes = 3072;
 /// Users whose last forget_all() is known. It matters only to requests that are under way.

@@ -1,6 +1,7 @@
 #pragma once
-// What users wrote in earlier conversations, with the answers. Each user has a part of its own, and
-// every function needs the user's name, so that nobody reaches the memories of another.
+// The store of what users wrote in earlier conversations, with the answers. Each user has a part of
+// its own, and every function needs the user's name, so that nobody reaches the memories of
+// another.
 
 #include <chrono>
 #include <cstdint>

@@ -27,7 +27,7 @@ constexpr size_t kAhead = 32;
 // Upper bound of the special tokens that the model adds to a text.
 constexpr int32_t kSpecialTokens = 8;
 
-// What occurs in a prompt and in a document is judged as both.
+// A part that occurs in a prompt and in a document is judged as both.
 using SeenParts = std::map<TextKind, std::unordered_set<std::string_view>>;
 
 class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {

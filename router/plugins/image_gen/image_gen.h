@@ -20,7 +20,7 @@ std::string_view image_path(const config::ImageGenPlugin& plugin);
 std::string write_image_request(const config::ImageGenPlugin& plugin,
                                 std::span<const std::string> prefixes, std::string_view text);
 
-/// What a reply is answered with.
+/// The parts of the client's answer that do not come from the image server.
 struct ImageAnswer {
   std::string_view id;     // of the completion
   int64_t created = 0;     // seconds since 1970

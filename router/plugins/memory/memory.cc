@@ -26,7 +26,7 @@ constexpr std::string_view kIntroduction =
     "text begin with \">\".";
 /// "Thank you!" and "yes, please" are not worth storing.
 constexpr size_t kTextBytesMin = 20;
-/// Of each half of a turn.
+/// Limits of each half of a turn.
 constexpr size_t kHalfBytesMax = size_t{8} << 10;
 constexpr size_t kPlaceholderBytesMax = 128;
 constexpr uint32_t kInjectTokens = 2048;

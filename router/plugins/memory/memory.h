@@ -54,7 +54,8 @@ std::string mask_name(const config::PiiMaskPlugin* plugin);
 using Placeholders = std::set<std::string_view>;
 Placeholders placeholders_of(const std::vector<pii::Mask>& masks);
 
-/// What is kept of a half of a turn: its beginning, with the placeholders without their numbers.
+/// Returns the part of a half of a turn that is kept: its beginning, with the placeholders without
+/// their numbers.
 std::string stored_text(std::string_view text, const Placeholders& placeholders);
 
 /// The rules of one decision. Immutable and thread-safe.
@@ -66,8 +67,8 @@ class MemoryRules {
                                     const config::MemoryPlugin& plugin);
 
   size_t most() const { return most_; }
-  /// How many memories to search for: more than most(), because those of the request's own `turns`
-  /// are left out, and select() leaves out others.
+  /// Returns the number of memories to search for: more than most(), because those of the request's
+  /// own `turns` are left out, and select() leaves out others.
   size_t searched(size_t turns) const {
     return most_ == 0 ? 0 : 4 * most_ + std::min(turns, size_t{400});
   }

@@ -25,7 +25,7 @@ global: {{stores: {{memory: {{{}}}}}}}
   return out ? *std::move(out) : Loaded{};
 }
 
-/// How many memories each decision gets at most; "-": it has none.
+/// The most memories that each decision gets; "-": it has none.
 Names limits(const Config& config) {
   Names out;
   for (const Decision& each : config.routing.decisions) {
