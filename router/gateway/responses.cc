@@ -3,18 +3,18 @@
 #include "router/gateway/responses.h"
 
 #include <ctime>
-#include <stop_token>
 
 #include "base/json_writer.h"
 #include "router/access/owner.h"
 #include "router/dialects/responses.h"
-#include "router/http/error_reply.h"
+#include "router/http/json_reply.h"
 
 namespace signalbox::gateway {
 namespace {
 
 constexpr std::string_view kPrefix = "/v1/responses/";
 constexpr std::string_view kItems = "/input_items";
+constexpr std::string_view kNotFound = "response_not_found";
 
 int64_t now() {
   return static_cast<int64_t>(std::time(nullptr));
@@ -27,34 +27,13 @@ class Stored {
       : store_(store), config_(config), storage_(storage), removes_(removes) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
-    Result<std::string> body = fail(Code::kOverloaded, "too many requests wait for responses");
-    std::function<void()> work = [&] { body = answer(exchange.request); };
-    if (store_.is_shared()) {
-      http::Interrupt& interrupt = exchange.interrupt;
-      std::stop_source given_up;  // work that has begun is not worth interrupting
-      const http::Share share{access::client_of(exchange.request, config_)};
-      co_await http::run_within(storage_, interrupt, given_up, std::move(work), share);
-      if (interrupt.raised()) body = tl::unexpected(interrupt.error());
-    } else {
-      work();
-    }
-    if (!body && body.error().code == Code::kCancelled) {
-      exchange.reply.abandon();
+    if (!store_.is_shared()) {
+      co_await http::send_json(exchange, answer(exchange.request), kNotFound);
       co_return;
     }
-    http::Headers fields;
-    if (!body && body.error().code == Code::kNotFound) {
-      fields.add("Content-Type", "application/json");
-      const std::string error = http::error_body(404, body.error().message, "response_not_found");
-      co_await exchange.reply.send(404, fields, error);
-      co_return;
-    }
-    if (!body) {
-      co_await http::send_error(exchange.reply, std::move(fields), body.error());
-      co_return;
-    }
-    fields.add("Content-Type", "application/json");
-    co_await exchange.reply.send(200, fields, *body);
+    const http::Share share{access::client_of(exchange.request, config_)};
+    std::function<Result<std::string>()> work = [&] { return answer(exchange.request); };
+    co_await http::send_json_from(storage_, share, exchange, std::move(work), kNotFound);
   }
 
  private:

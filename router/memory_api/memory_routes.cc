@@ -11,6 +11,7 @@
 #include "router/admin/query.h"
 #include "router/config/access.h"
 #include "router/http/error_reply.h"
+#include "router/http/json_reply.h"
 
 namespace signalbox::memory_api {
 namespace {
@@ -121,30 +122,15 @@ class ClientMemory {
     const http::Request& request = exchange.request;
     const auto header = request.headers.find(config_.authz.identity.user_id_header);
     MemoryCall call{memories_, request, std::string(config::identity_of(header.value_or("")))};
-    http::Headers fields;
     if (call.user.empty()) {
-      fields.add("Content-Type", "application/json");
-      const std::string error = http::error_body(
-          403, "memories belong to users, and the request names none", http::kMissingIdentity);
-      co_await exchange.reply.send(403, fields, error);
+      co_await http::send_refusal(exchange.reply, {}, 403,
+                                  "memories belong to users, and the request names none",
+                                  http::kMissingIdentity);
       co_return;
     }
-    Result<std::string> body = fail(Code::kOverloaded, "too many requests wait for memories");
-    std::function<void()> work = [&] { body = operation_(call); };
-    std::stop_source given_up;  // work that has begun is not worth interrupting
     const http::Share share{access::client_of(request, config_)};
-    co_await http::run_within(pool_, exchange.interrupt, given_up, std::move(work), share);
-    if (exchange.interrupt.raised()) body = tl::unexpected(exchange.interrupt.error());
-    if (!body && body.error().code == Code::kCancelled) {
-      exchange.reply.abandon();
-      co_return;
-    }
-    if (!body) {
-      co_await http::send_error(exchange.reply, std::move(fields), body.error());
-      co_return;
-    }
-    fields.add("Content-Type", "application/json");
-    co_await exchange.reply.send(200, fields, *body);
+    std::function<Result<std::string>()> work = [&] { return operation_(call); };
+    co_await http::send_json_from(pool_, share, exchange, std::move(work));
   }
 
  private:
