@@ -58,12 +58,6 @@ function(precompiled name owner)
     return()
   endif()
   target_precompile_headers(${name} REUSE_FROM ${owner})
-  get_target_property(type ${name} TYPE)
-  if(SIGNALBOX_SHARED_ROOMS AND type STREQUAL "EXECUTABLE")
-    # Not CMake's -fPIE: clang demands the option with which the headers were compiled.
-    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${name} PRIVATE -fPIC)
-  endif()
   # With precompiled headers, g++ 12 reports false out-of-bounds warnings for inlined copies of short strings.
   target_compile_options(${name} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")

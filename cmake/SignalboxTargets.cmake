@@ -22,10 +22,8 @@ if(SIGNALBOX_SANITIZE)
   target_compile_options(signalbox_flags INTERFACE ${sanitize} $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(signalbox_flags INTERFACE ${sanitize})
   # Without relocations, a program of 170 MB starts in two thirds of the processor time, and tests start it often.
-  if(NOT SIGNALBOX_SHARED_ROOMS)
-    target_compile_options(signalbox_flags INTERFACE -fno-pie)
-    target_link_options(signalbox_flags INTERFACE -no-pie)
-  endif()
+  target_compile_options(signalbox_flags INTERFACE -fno-pie)
+  target_link_options(signalbox_flags INTERFACE -no-pie)
   # g++ and clang have different ways to detect it.
   if(SIGNALBOX_SANITIZE MATCHES "thread")
     target_compile_definitions(signalbox_flags INTERFACE SIGNALBOX_THREAD_SANITIZER)
@@ -35,6 +33,10 @@ if(SIGNALBOX_SANITIZE)
   if(LLD)
     target_link_options(signalbox_flags INTERFACE -fuse-ld=lld)
   endif()
+else()
+  # The shared library is linked from the same objects as the program. The second option keeps their speed: functions may
+  # be inlined although another library could replace them.
+  target_compile_options(signalbox_flags INTERFACE -fPIC -fno-semantic-interposition)
 endif()
 
 # clang 14 cannot compile coroutines with the check of function types, a part of -fsanitize=undefined. The option
@@ -57,19 +59,12 @@ function(spare_coroutines name)
   endforeach()
 endfunction()
 
-# Static, or shared where many test programs would otherwise each link the whole tree.
-set(SIGNALBOX_ROOM_KIND STATIC)
-if(SIGNALBOX_SHARED_ROOMS)
-  set(SIGNALBOX_ROOM_KIND SHARED)
-  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-endif()
-
 # signalbox_library(name [COMPUTES] SOURCES a.cc ... LINKS other ... [PRECOMPILED owner]): a room, or a part of one with
 # its own dependency. COMPUTES: its loops take a measurable share of a request, so it gets one more level of
 # optimisation than the rest: -O2 instead of -O1 in a release, -O1 instead of -O0 under sanitizers.
 function(signalbox_library name)
   cmake_parse_arguments(arg "COMPUTES" "PRECOMPILED" "SOURCES;LINKS" ${ARGN})
-  add_library(${name} ${SIGNALBOX_ROOM_KIND} ${arg_SOURCES})
+  add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE signalbox_flags)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
   optimise(${name} "${arg_COMPUTES}")

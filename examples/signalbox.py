@@ -2,8 +2,7 @@
 
     python3 signalbox.py MODEL TEXT...      prints the length of an embedding and every head's answers
 
-It needs libsignalbox as a shared library (cmake -D SIGNALBOX_SHARED=ON); the environment variable SIGNALBOX_LIBRARY
-names it if the system does not find it.
+The environment variable SIGNALBOX_LIBRARY names libsignalbox.so if the system does not find it.
 """
 
 import ctypes

@@ -39,18 +39,14 @@ set(reranker ${WORK}/models/ranks)
 expect(${reranker}/rerank.expected ${WORK}/examples/rerank ${reranker} ${query} ${text} ${query})
 expect(${reranker}/search.expected ${WORK}/examples/search ${WORK}/models/scores ${reranker} ${query} ${text} ${query})
 
-# Python loads the library at run time, so it needs a shared one.
+# Python loads the shared library at run time.
 file(GLOB shared ${WORK}/installed/lib*/libsignalbox.so ${WORK}/installed/lib*/*/libsignalbox.so)
-find_program(python python3)
-if(shared AND python)
-  foreach(model scores spans)
-    set(model ${WORK}/models/${model})
-    expect(${model}/python.expected ${CMAKE_COMMAND} -E env SIGNALBOX_LIBRARY=${shared}
-      ${python} ${SOURCE}/examples/signalbox.py ${model} ${query} ${text})
-  endforeach()
-else()
-  message("examples/signalbox.py was not run: the library is static, or there is no python3")
-endif()
+find_program(python python3 REQUIRED)
+foreach(model scores spans)
+  set(model ${WORK}/models/${model})
+  expect(${model}/python.expected ${CMAKE_COMMAND} -E env SIGNALBOX_LIBRARY=${shared}
+    ${python} ${SOURCE}/examples/signalbox.py ${model} ${query} ${text})
+endforeach()
 
 execute_process(COMMAND ${WORK}/examples/embed ${WORK}/nothing a b RESULT_VARIABLE status ERROR_VARIABLE errors)
 if(NOT status EQUAL 1 OR NOT errors STREQUAL "open: ${WORK}/nothing/config.json: No such file or directory\n")
