@@ -24,9 +24,17 @@ constexpr int kUnjudgedStatus = 503;
 // Whatever kept the guard from reading the request will have taken part of this time.
 constexpr std::string_view kRetrySeconds = "5";
 
+/// A message about a server begins with its backend's name, which is the operator's.
+constexpr std::string_view kBackendPrefix = "backend \"";
+
 /// The message for the log: what stands in quotes may be the client's text.
 std::string without_quoted(std::string_view message) {
   std::string out;
+  if (message.starts_with(kBackendPrefix)) {
+    const size_t end = std::min(message.find('"', kBackendPrefix.size()), message.size() - 1) + 1;
+    out = message.substr(0, end);
+    message.remove_prefix(end);
+  }
   for (;;) {
     const size_t open = message.find('"');
     out += message.substr(0, open);

@@ -357,7 +357,16 @@ TEST(Observed, logs_a_line_a_request_and_nothing_of_what_was_said) {
     if (line->root().find("component")->text() != "request") continue;
     EXPECT_EQ(line->root().find("request_id")->text(), "r-7");
     EXPECT_TRUE(line->root().find("total_ms"));
-    found.emplace(line->root().find("status")->raw());
+    const std::string_view status = line->root().find("status")->raw();
+    found.emplace(status);
+    if (status == "502") {
+      EXPECT_EQ(line->root().find("detail")->text(),
+                "backend \"a\": cannot connect: Connection refused");
+    }
+    if (status == "404") {
+      EXPECT_NE(line->root().find("detail")->text().find("unknown model \"...\""),
+                std::string::npos);
+    }
   }
   EXPECT_EQ(found, (std::multiset<std::string>{"200", "400", "404", "502"}));
 }
