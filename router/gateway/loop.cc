@@ -271,8 +271,8 @@ http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOu
     co_return fail(Code::kInternal, "it streams");
   }
   if (flight.server.from_server) {
-    Result<std::unique_ptr<upstream::UpstreamReply>> translated =
-        co_await TranslatedReply::wrap(std::move(reply), *flight.server.from_server, false);
+    Result<std::unique_ptr<upstream::UpstreamReply>> translated = co_await TranslatedReply::wrap(
+        std::move(reply), *flight.server.from_server, false, nullptr);
     if (!translated) co_return tl::unexpected<Error>(std::move(translated).error());
     reply = *std::move(translated);
   }

@@ -69,7 +69,8 @@ void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& f
     filters.push_back([in](ReplyPointer reply) { return check(in, std::move(reply)); });
   if (in.server.to_client) {
     filters.push_back([in](ReplyPointer reply) {
-      return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream);
+      return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream,
+                                   &in.scope);
     });
   }
 }
@@ -106,8 +107,8 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
     filters.push_back([in](ReplyPointer reply) { return draw(in, std::move(reply)); });
   if (in.server.from_server) {
     filters.push_back([in](ReplyPointer reply) {
-      return TranslatedReply::wrap(std::move(reply), *in.server.from_server,
-                                   in.request.chat.stream);
+      return TranslatedReply::wrap(std::move(reply), *in.server.from_server, in.request.chat.stream,
+                                   &in.scope);
     });
   }
   filters.push_back([in, started](ReplyPointer reply) {

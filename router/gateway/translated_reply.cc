@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
 #include "router/upstream/whole.h"
 
@@ -28,7 +29,7 @@ http::Task<> publish(dialects::ReplyTranslator& translator) {
 
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wrap(
     std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
-    bool streams) {
+    bool streams, const RequestScope* scope) {
   const http::Response& head = answer->head();
   const auto encoding = head.headers.find("content-encoding");
   if (encoding && !ascii::iequals(*encoding, "identity"))
@@ -39,7 +40,7 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
   }
   std::unique_ptr<TranslatedReply> out(new TranslatedReply(std::move(answer), translator));
   if (!out->events_) {
-    Result<void> read = co_await out->read_whole();
+    Result<void> read = co_await out->read_whole(scope);
     if (!read) co_return tl::unexpected<Error>(std::move(read).error());
   }
   co_return std::unique_ptr<upstream::UpstreamReply>(std::move(out));
@@ -58,18 +59,26 @@ TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer
   head_.headers.add("Content-Type", events_ ? "text/event-stream" : "application/json");
 }
 
-http::Task<Result<void>> TranslatedReply::read_whole() {
+http::Task<Result<void>> TranslatedReply::read_whole(const RequestScope* scope) {
   Result<std::string> read = co_await upstream::read_whole(*answer_, kBodyBytesMax);
   if (!read) co_return tl::unexpected<Error>(std::move(read).error());
-  std::string body = *std::move(read);
-  if (head_.status == 200) {
-    Result<std::string> whole = translator_.whole(std::move(body));
-    if (!whole) co_return tl::unexpected<Error>(std::move(whole).error());
-    out_ = *std::move(whole);
-    if (translator_.has_unpublished()) co_await publish(translator_);
-  } else {
-    out_ = translator_.refusal(head_.status, body);
+  answer_.reset();  // only one may wait for the interrupt at a time, and the pool does, too
+  const size_t bytes = read->size();
+  Result<std::string> translated;
+  std::function<void()> translate = [&] {
+    if (head_.status == 200)
+      translated = translator_.whole(*std::move(read));
+    else
+      translated = translator_.refusal(head_.status, *read);
+  };
+  if (scope == nullptr) {
+    translate();
+  } else if (const auto ran = co_await run_by_size(*scope, bytes, std::move(translate)); !ran) {
+    co_return tl::unexpected<Error>(ran.error());
   }
+  if (!translated) co_return tl::unexpected<Error>(std::move(translated).error());
+  out_ = *std::move(translated);
+  if (translator_.has_unpublished()) co_await publish(translator_);
   head_.content_length = out_.size();
   co_return Result<void>{};
 }

@@ -11,6 +11,8 @@
 
 namespace signalbox::gateway {
 
+struct RequestScope;
+
 /// Publishes what was translated last, and waits until other routers can know it, but no longer
 /// than the translator's patience. Not needed unless the translator has something unpublished.
 http::Task<> publish(dialects::ReplyTranslator& translator);
@@ -23,24 +25,27 @@ class TranslatedReply final : public upstream::UpstreamReply {
 
   /// `streams`: the client asked for a stream. The translator outlives the reply. Errors: kUpstream
   /// if the reply is not of that kind or is compressed without having been asked to be; those of
-  /// the translator and of UpstreamReply::next().
+  /// the translator and of UpstreamReply::next(). A large body is translated on the pool for
+  /// reading; without a `scope`, because another reply may wait for its interrupt, on the loop.
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
-      bool streams);
+      bool streams, const RequestScope* scope);
 
   const http::Response& head() const override { return head_; }
   /// False for a stream, because a piece may translate to nothing.
   bool ready() const override { return !events_; }
   http::Task<Result<upstream::Piece>> next() override;
-  void nudge() override { answer_->nudge(); }
+  void nudge() override {
+    if (answer_) answer_->nudge();
+  }
 
  private:
   TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer,
                   dialects::ReplyTranslator& translator);
-  http::Task<Result<void>> read_whole();
+  http::Task<Result<void>> read_whole(const RequestScope* scope);
   Result<void> take(const upstream::Piece& piece);
 
-  std::unique_ptr<upstream::UpstreamReply> answer_;
+  std::unique_ptr<upstream::UpstreamReply> answer_;  // null once a body was read whole
   dialects::ReplyTranslator& translator_;
   http::Response head_;
   bool events_ = false;

@@ -247,6 +247,14 @@ test("what is said where it is easily overlooked is decided on, too", async () =
   assert.equal(streamedToo.content[0].text, "I will not.");
 });
 
+// Such a reply is translated away from the event loop.
+test("a reply of a megabyte comes back whole, with its mask restored", async () => {
+  const text = `${"A long answer. ".repeat(70_000)}Write to [EMAIL_ADDRESS_1].`;
+  upstream.answer = () => completion({ content: text });
+  const reply = await client.messages.create(asked("Who is ada@example.com?"));
+  assert.equal(reply.content[0].text, text.replace("[EMAIL_ADDRESS_1]", "ada@example.com"));
+});
+
 test("errors are Anthropic's", async () => {
   const refused = (request, status, type, message) =>
     assert.rejects(client.messages.create(request), (error) => {
