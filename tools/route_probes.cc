@@ -7,7 +7,7 @@
 
 #include "base/json_writer.h"
 #include "base/yaml.h"
-#include "router/config/tree.h"
+#include "base/yaml_tree.h"
 
 namespace signalbox::tools {
 namespace {
@@ -285,7 +285,7 @@ Result<std::vector<Probe>> load_probes(const std::filesystem::path& path, std::s
   SIGNALBOX_TRY(const yaml::Node tree, yaml::load(path));
   if (tree.kind != yaml::Kind::kMapping)
     return fail(Code::kInvalid, "{}: expected a mapping with decisions", path.string());
-  SIGNALBOX_TRY(const json::Document document, json::Document::parse(config::to_json(tree)));
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(yaml::to_json(tree)));
   Address whole{.recipe = {}, .model = std::string(model)};
   if (document.root().is_object())
     SIGNALBOX_TRY_VOID(whole.read(document.root(), path.string() + ": $"));

@@ -15,8 +15,8 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "base/yaml.h"
+#include "base/yaml_tree.h"
 #include "base/yaml_writer.h"
-#include "router/config/tree.h"
 
 namespace signalbox::config {
 namespace {
@@ -307,7 +307,7 @@ Result<Node> read(std::string_view text, std::string_view name, const yaml::Limi
   if (syntax_of(text) == Syntax::kYaml) return yaml::parse(text, name, limits);
   auto document = json::Document::parse(std::string(text), {limits.bytes, limits.depth});
   if (!document) return fail_in(name, std::move(document).error());
-  return from_json(document->root(), name);
+  return yaml::from_json(document->root(), name);
 }
 
 void merge(Node& into, Node patch) {

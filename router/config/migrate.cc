@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/yaml_tree.h"
 #include "router/config/sections.h"
-#include "router/config/tree.h"
 
 namespace signalbox::config {
+
+namespace tree = yaml::tree;
+
 namespace {
 
 struct Move {

@@ -7,10 +7,13 @@
 #include <charconv>
 #include <utility>
 
+#include "base/yaml_tree.h"
 #include "router/config/migrate.h"
-#include "router/config/tree.h"
 
 namespace signalbox::config {
+
+namespace tree = yaml::tree;
+
 namespace {
 
 constexpr std::string_view kCategoryPriority = "100";

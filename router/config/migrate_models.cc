@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/yaml_tree.h"
 #include "router/config/migrate.h"
-#include "router/config/tree.h"
 
 namespace signalbox::config {
+
+namespace tree = yaml::tree;
+
 namespace {
 
 struct Rename {

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
-#include "router/config/tree.h"
+#include "base/yaml_tree.h"
 
 namespace signalbox::config {
 namespace {

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "router/config/tree.h"
+#include "base/yaml_tree.h"
 
 namespace signalbox::kubernetes {
 namespace {
@@ -45,7 +45,7 @@ Result<Found> read_resources(const std::vector<std::pair<std::string, std::strin
   Found out;
   for (const auto& [name, text] : texts) {
     SIGNALBOX_TRY(const yaml::Node root, yaml::parse(text, name));
-    const std::string_view kind = config::tree::scalar(root, "kind");
+    const std::string_view kind = yaml::tree::scalar(root, "kind");
     if (kind != "IntelligentPool" && kind != "IntelligentRoute") continue;
     Resource resource;
     resource.name = name;

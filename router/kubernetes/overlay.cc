@@ -9,13 +9,13 @@
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
+#include "base/yaml_tree.h"
 #include "base/yaml_writer.h"
-#include "router/config/tree.h"
 
 namespace signalbox::kubernetes {
 namespace {
 
-namespace tree = config::tree;
+namespace tree = yaml::tree;
 using yaml::Node;
 
 constexpr std::string_view kPool = "IntelligentPool", kRoute = "IntelligentRoute";

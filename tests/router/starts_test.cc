@@ -7,9 +7,9 @@
 #include <random>
 
 #include "base/yaml.h"
+#include "base/yaml_tree.h"
 #include "base/yaml_writer.h"
 #include "router/config/load.h"
-#include "router/config/tree.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "tests/router/fake_classifier.h"
@@ -19,7 +19,7 @@ namespace signalbox::routing {
 namespace {
 
 namespace fs = std::filesystem;
-namespace tree = config::tree;
+namespace tree = yaml::tree;
 
 const fs::path kFiles = fs::path(SIGNALBOX_SOURCE_DIR) / "../shared/conformance";
 

@@ -9,14 +9,15 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/yaml.h"
+#include "base/yaml_tree.h"
 #include "base/yaml_writer.h"
 #include "router/config/load.h"
-#include "router/config/tree.h"
 
 namespace signalbox::config {
 namespace {
 
 namespace fs = std::filesystem;
+namespace tree = yaml::tree;
 
 const fs::path kFiles = fs::path(SIGNALBOX_SOURCE_DIR) / "../shared/conformance";
 

@@ -1,33 +1,31 @@
-// Plain functions over yaml::Node, without knowledge of the keys. Numbers keep their bytes on the
+// Plain functions over Node, without knowledge of the keys. Numbers keep their bytes on the
 // way from and to JSON.
 
-#include "router/config/tree.h"
+#include "base/yaml_tree.h"
 
 #include <algorithm>
 
 #include "base/json_writer.h"
 
-namespace signalbox::config {
+namespace signalbox::yaml {
 namespace {
-
-using yaml::Node;
 
 void write_json(const Node& node, json::Writer& out) {
   switch (node.kind) {
-    case yaml::Kind::kNull:
+    case Kind::kNull:
       out.null();
       return;
-    case yaml::Kind::kSequence:
+    case Kind::kSequence:
       out.begin_array();
       for (const Node& item : node.items) write_json(item, out);
       out.end_array();
       return;
-    case yaml::Kind::kMapping:
+    case Kind::kMapping:
       out.begin_object();
-      for (const yaml::Entry& entry : node.entries) write_json(entry.value, out.key(entry.key));
+      for (const Entry& entry : node.entries) write_json(entry.value, out.key(entry.key));
       out.end_object();
       return;
-    case yaml::Kind::kScalar:
+    case Kind::kScalar:
       break;
   }
   const std::string& text = node.scalar;
@@ -51,14 +49,14 @@ Result<Node> from_json(const json::Value& value, std::string_view name) {
     case json::Type::kNull:
       return node;
     case json::Type::kArray:
-      node.kind = yaml::Kind::kSequence;
+      node.kind = Kind::kSequence;
       for (const json::Value item : value.items()) {
         SIGNALBOX_TRY(Node made, from_json(item, name));
         node.items.push_back(std::move(made));
       }
       return node;
     case json::Type::kObject:
-      node.kind = yaml::Kind::kMapping;
+      node.kind = Kind::kMapping;
       for (const json::Member member : value.members()) {
         if (node.find(member.key) != nullptr)
           return fail(Code::kInvalid, "{}: the key \"{}\" is given twice", name, member.key);
@@ -75,7 +73,7 @@ Result<Node> from_json(const json::Value& value, std::string_view name) {
       node.scalar = value.raw();
       break;
   }
-  node.kind = yaml::Kind::kScalar;
+  node.kind = Kind::kScalar;
   return node;
 }
 
@@ -85,98 +83,98 @@ std::string to_json(const Node& node) {
   return out.take();
 }
 
-}  // namespace signalbox::config
+}  // namespace signalbox::yaml
 
-namespace signalbox::config::tree {
+namespace signalbox::yaml::tree {
 namespace {
 
-yaml::Node made(yaml::Kind kind, uint32_t line) {
-  yaml::Node node;
+Node made(Kind kind, uint32_t line) {
+  Node node;
   node.kind = kind;
   node.line = line;
   node.column = 1;
   return node;
 }
 
-yaml::Node* find(yaml::Node& mapping, std::string_view key) {
-  return const_cast<yaml::Node*>(std::as_const(mapping).find(key));
+Node* find(Node& mapping, std::string_view key) {
+  return const_cast<Node*>(std::as_const(mapping).find(key));
 }
 
 }  // namespace
 
-yaml::Node text(std::string_view text, uint32_t line) {
-  yaml::Node node = plain(text, line);
+Node text(std::string_view text, uint32_t line) {
+  Node node = plain(text, line);
   node.quoted = true;
   return node;
 }
 
-yaml::Node plain(std::string_view text, uint32_t line) {
-  yaml::Node node = made(yaml::Kind::kScalar, line);
+Node plain(std::string_view text, uint32_t line) {
+  Node node = made(Kind::kScalar, line);
   node.scalar = text;
   return node;
 }
 
-yaml::Node mapping(uint32_t line) {
-  return made(yaml::Kind::kMapping, line);
+Node mapping(uint32_t line) {
+  return made(Kind::kMapping, line);
 }
 
-yaml::Node sequence(uint32_t line) {
-  return made(yaml::Kind::kSequence, line);
+Node sequence(uint32_t line) {
+  return made(Kind::kSequence, line);
 }
 
-bool add(yaml::Node& mapping, std::string_view key, yaml::Node value) {
+bool add(Node& mapping, std::string_view key, Node value) {
   if (mapping.find(key) != nullptr) return false;
   const uint32_t line = value.line;
   mapping.entries.push_back({std::string(key), line, 1, std::move(value)});
   return true;
 }
 
-void copy(const yaml::Node& from, std::string_view key, yaml::Node& to, std::string_view as) {
-  const yaml::Node* value = from.find(key);
-  if (value != nullptr && value->kind != yaml::Kind::kNull) add(to, as, *value);
+void copy(const Node& from, std::string_view key, Node& to, std::string_view as) {
+  const Node* value = from.find(key);
+  if (value != nullptr && value->kind != Kind::kNull) add(to, as, *value);
 }
 
-void copy(const yaml::Node& from, std::string_view key, yaml::Node& to) {
+void copy(const Node& from, std::string_view key, Node& to) {
   copy(from, key, to, key);
 }
 
-yaml::Node& at_path(yaml::Node& root, std::string_view path, uint32_t line) {
-  yaml::Node* at = &root;
+Node& at_path(Node& root, std::string_view path, uint32_t line) {
+  Node* at = &root;
   while (!path.empty()) {
     const size_t dot = std::min(path.find('.'), path.size());
     const std::string_view key = path.substr(0, dot);
     path.remove_prefix(std::min(dot + 1, path.size()));
     if (find(*at, key) == nullptr) add(*at, key, mapping(line));
     at = find(*at, key);
-    if (at->kind == yaml::Kind::kNull) *at = mapping(at->line);
+    if (at->kind == Kind::kNull) *at = mapping(at->line);
   }
   return *at;
 }
 
-bool put(yaml::Node& root, std::string_view path, yaml::Node value) {
+bool put(Node& root, std::string_view path, Node value) {
   const size_t dot = path.rfind('.');
   const std::string_view parent = dot == std::string_view::npos ? "" : path.substr(0, dot);
   const std::string_view key = dot == std::string_view::npos ? path : path.substr(dot + 1);
-  yaml::Node& holder = at_path(root, parent, value.line);
-  yaml::Node* there = find(holder, key);
+  Node& holder = at_path(root, parent, value.line);
+  Node* there = find(holder, key);
   if (there == nullptr) return add(holder, key, std::move(value));
-  if (there->kind != yaml::Kind::kMapping || value.kind != yaml::Kind::kMapping) return false;
+  if (there->kind != Kind::kMapping || value.kind != Kind::kMapping) return false;
   bool all = true;
-  for (yaml::Entry& entry : value.entries) {
+  for (Entry& entry : value.entries) {
     all = put(*there, entry.key, std::move(entry.value)) && all;
   }
   return all;
 }
 
-std::string_view scalar(const yaml::Node& mapping, std::string_view key) {
-  const yaml::Node* value = mapping.find(key);
-  return value == nullptr || value->kind != yaml::Kind::kScalar ? std::string_view()
-                                                                : std::string_view(value->scalar);
+std::string_view scalar(const Node& mapping, std::string_view key) {
+  const Node* value = mapping.find(key);
+  return value == nullptr || value->kind != Kind::kScalar ? std::string_view()
+                                                          : std::string_view(value->scalar);
 }
 
-bool is_true(const yaml::Node& mapping, std::string_view key) {
+bool is_true(const Node& mapping, std::string_view key) {
   const std::string_view value = scalar(mapping, key);
   return value == "true" || value == "True" || value == "TRUE" || value == "yes" || value == "on";
 }
 
-}  // namespace signalbox::config::tree
+}  // namespace signalbox::yaml::tree

@@ -1,0 +1,47 @@
+#pragma once
+// Builds a file from parts of another, and converts trees from and to JSON. A node keeps its line,
+// and a new node takes the line of its cause, so an error in the result points to a line that the
+// author can correct.
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/yaml.h"
+
+namespace signalbox::yaml {
+
+/// All nodes are on line 1, since people do not look up lines of JSON. kInvalid if a key is given
+/// twice; `name` stands in front of the message.
+Result<Node> from_json(const json::Value& value, std::string_view name);
+
+/// Plain scalars that JSON has a type for become numbers, booleans and null; all others strings.
+std::string to_json(const Node& node);
+
+}  // namespace signalbox::yaml
+
+namespace signalbox::yaml::tree {
+
+Node text(std::string_view text, uint32_t line);  // quoted: a string whatever it looks like
+Node plain(std::string_view text, uint32_t line);
+Node mapping(uint32_t line);
+Node sequence(uint32_t line);
+
+/// Sets a key that is missing. Returns false, and changes nothing, if it is there.
+bool add(Node& mapping, std::string_view key, Node value);
+/// Copies the value of a key of `from`, if it has one, to the key `as`.
+void copy(const Node& from, std::string_view key, Node& to, std::string_view as);
+void copy(const Node& from, std::string_view key, Node& to);
+
+/// The mapping at a dotted path; missing ones are created.
+Node& at_path(Node& root, std::string_view path, uint32_t line);
+/// Puts a value at a dotted path. Mappings are joined; other values that are there stay, and the
+/// result is false.
+bool put(Node& root, std::string_view path, Node value);
+
+/// The scalar of a key, or "".
+std::string_view scalar(const Node& mapping, std::string_view key);
+/// True if a key holds a true.
+bool is_true(const Node& mapping, std::string_view key);
+
+}  // namespace signalbox::yaml::tree
