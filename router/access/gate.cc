@@ -112,12 +112,14 @@ std::optional<Denial> Gate::identify(http::Request& request) const {
   });
 }
 
-/// Returns the kind of what a request deletes here: "context", "response", "memory"; "": it deletes
-/// nothing.
+/// Returns the kind of what a request deletes here: "context", "response", "memory", "file",
+/// "vector_store"; "": it deletes nothing.
 std::string_view deleted_by(const http::Request& request) {
   if (request.method != "DELETE") return {};
   if (request.path().starts_with("/v1/contexts/")) return "context";
   if (request.path().starts_with("/v1/memory")) return "memory";
+  if (request.path().starts_with("/v1/files/")) return "file";
+  if (request.path().starts_with("/v1/vector_stores/")) return "vector_store";
   return request.path().starts_with("/v1/responses/") ? "response" : "";
 }
 

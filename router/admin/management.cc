@@ -48,7 +48,8 @@ std::optional<access::Failure> refusal(const access::Access& access, std::string
 bool changes_router(std::string_view method, std::string_view path, std::string_view permission) {
   if (method == "GET" || path.ends_with("/validate")) return false;
   if (method != "POST") return true;
-  return permission == access::kConfigWrite || permission == access::kKeysWrite;
+  return permission == access::kConfigWrite || permission == access::kKeysWrite ||
+         permission == access::kDataWrite;
 }
 
 // The query may hold anything, even a key, so it is left out.

@@ -135,6 +135,19 @@ void Scrape::update_memories() const {
   metrics_.memory_bytes.only().set(static_cast<double>(size.bytes));
 }
 
+void Scrape::update_documents() const {
+  const vector_stores::VectorStores* const stores = documents_();
+  if (stores == nullptr) return;
+  const auto size = stores->size();
+  const auto as_double = [](auto count) { return static_cast<double>(count); };
+  metrics_.files.only().set(as_double(size.files));
+  metrics_.vector_stores.only().set(as_double(size.stores));
+  metrics_.vector_store_files.with({"in_progress"}).set(as_double(size.in_progress));
+  metrics_.vector_store_files.with({"completed"}).set(as_double(size.completed));
+  metrics_.vector_store_files.with({"failed"}).set(as_double(size.failed));
+  metrics_.vector_store_bytes.only().set(as_double(size.bytes));
+}
+
 void Scrape::update_process() const {
   std::ifstream statm("/proc/self/statm");
   int64_t total = 0, resident = 0;
@@ -157,6 +170,7 @@ std::string Scrape::text() const {
   update_counts();
   update_responses();
   update_memories();
+  update_documents();
   update_process();
   if (const auto state = current_.get()) {
     metrics_.config_version.only().set(static_cast<double>(state->generation));

@@ -11,6 +11,7 @@
 #include "router/observe/replay.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/vector_stores/vector_stores.h"
 
 namespace signalbox::admin {
 
@@ -21,14 +22,15 @@ class Scrape {
       std::function<const serving::Reloader*()>;  // null: the configuration does not change
   using ServerOf =
       std::function<const http::Server*()>;  // of the data plane; null: not started yet
-  using CountsOf = std::function<const shared_counts::SharedCounts*()>;  // null: not shared
-  using PoolOf = std::function<const http::ThreadPool&()>;               // that evaluates requests
+  using CountsOf = std::function<const shared_counts::SharedCounts*()>;     // null: not shared
+  using DocumentsOf = std::function<const vector_stores::VectorStores*()>;  // null: none are stored
+  using PoolOf = std::function<const http::ThreadPool&()>;  // that evaluates requests
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
          CountsOf counts, const dialects::ResponseStore& responses,
-         const memories::Memories& memories, PoolOf pool)
+         const memories::Memories& memories, DocumentsOf documents, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
@@ -40,6 +42,7 @@ class Scrape {
         counts_(std::move(counts)),
         responses_(responses),
         memories_(memories),
+        documents_(std::move(documents)),
         pool_(std::move(pool)) {}
 
   /// Thread-safe.
@@ -53,6 +56,7 @@ class Scrape {
   void update_counts() const;
   void update_responses() const;
   void update_memories() const;
+  void update_documents() const;
   void update_process() const;
 
   observe::Metrics& metrics_;
@@ -66,6 +70,7 @@ class Scrape {
   const CountsOf counts_;
   const dialects::ResponseStore& responses_;
   const memories::Memories& memories_;
+  const DocumentsOf documents_;
   const PoolOf pool_;
 };
 

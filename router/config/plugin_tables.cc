@@ -462,7 +462,9 @@ constexpr Key kRagBackendKeys[] = {
     anything(FIELD(RagBackend, tool_arguments),
              "mcp: arguments; `${user_content}` and `${top_k}` are replaced."),
     string(FIELD(RagBackend, base_url), "openai: URL of the server."),
-    string(FIELD(RagBackend, vector_store_id), "openai, vectorstore: the store."),
+    string(
+        FIELD(RagBackend, vector_store_id),
+        "openai, vectorstore: the store. vectorstore: its id, or the name of an operators' store."),
     texts(FIELD(RagBackend, file_ids), "openai, vectorstore: the only files to search."),
     anything(FIELD(RagBackend, filter), "openai: filter of the documents."),
     count(FIELD(RagBackend, max_num_results),

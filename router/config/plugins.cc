@@ -95,7 +95,8 @@ constexpr Section kShadowCapture{kShadowCaptureKeys};
 // --- documents ---
 
 bool is_searched(std::string_view backend) {
-  return backend == "milvus" || backend == "external_api" || backend == "openai";
+  return backend == "milvus" || backend == "external_api" || backend == "openai" ||
+         backend == "vectorstore";
 }
 
 bool is_built(std::string_view kind, const RagBackend& backend) {
@@ -103,8 +104,9 @@ bool is_built(std::string_view kind, const RagBackend& backend) {
 }
 
 bool compares_vectors(std::string_view kind, const RagBackend& backend) {
-  return kind == "milvus" || (kind == "external_api" && (backend.request_format == "pinecone" ||
-                                                         backend.request_format == "weaviate"));
+  return kind == "milvus" || kind == "vectorstore" ||
+         (kind == "external_api" &&
+          (backend.request_format == "pinecone" || backend.request_format == "weaviate"));
 }
 
 /// Calls `with` with the kind and the keys of each backend that is searched.
@@ -134,6 +136,7 @@ class RagCheck {
   void run(const RagBackend& backend) {
     if (node_ == nullptr && !is_missing_) return;
     if (kind_ == "milvus") need("collection");
+    if (kind_ == "vectorstore") need("vector_store_id");
     if (kind_ == "openai") {
       need("vector_store_id");
       check_store(backend.vector_store_id);
@@ -328,6 +331,11 @@ constinit const Section kShadowDispatch{kShadowKeys};
 bool is_built(const RagPlugin& plugin) {
   return all_backends(
       plugin, [](std::string_view kind, const auto& backend) { return is_built(kind, backend); });
+}
+
+bool searches_own_stores(const RagPlugin& plugin) {
+  return !all_backends(plugin,
+                       [](std::string_view kind, const auto&) { return kind != "vectorstore"; });
 }
 
 bool compares_vectors(const RagPlugin& plugin) {

@@ -198,6 +198,25 @@ void refuse_unbuilt_memory(Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
+// A model must not get a request without its documents.
+void refuse_unserved_documents(Reader& reader, Config& config) {
+  if (is_served(config.vector_store)) return;
+  const auto refuse = [&](Routing& routing) {
+    for (Decision& decision : routing.decisions) {
+      const auto& rag = decision.rag;
+      if (!rag || !rag->enabled || !is_built(*rag) || !searches_own_stores(*rag)) continue;
+      decision.missing_plugins.emplace_back(
+          "rag with the backend vectorstore (global.stores.vector_store is not enabled)");
+      reader.does_without(decision.line,
+                          "rag with the backend vectorstore needs "
+                          "global.stores.vector_store.enabled: requests that reach this decision "
+                          "are refused");
+    }
+  };
+  refuse(config.routing);
+  for (Recipe& recipe : config.recipes) refuse(recipe.routing);
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   name_image_servers(config);
   check_ports(reader, node, config);
@@ -206,6 +225,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   refuse_unbuilt_memory(config);
+  refuse_unserved_documents(reader, config);
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
   check_judged_preferences(reader, node, config);

@@ -389,9 +389,20 @@ constexpr Key kMemoryStoreKeys[] = {
 constexpr Section kMemoryStore{kMemoryStoreKeys};
 
 constexpr Key kVectorMemoryKeys[] = {
-    count(FIELD(VectorStore::Memory, max_entries_per_store), "Passages of each store."),
+    integer(FIELD(VectorStore::Memory, max_entries_per_store), 1, 1'000'000,
+            "Chunks of each store. Default: 100000."),
 };
 constexpr Section kVectorMemory{kVectorMemoryKeys};
+
+constexpr std::string_view kInFolder = "files and stores lie in the folder and in memory";
+
+void note_vector_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
+  if (backend == "memory") return;
+  reader.does_without(node.line,
+                      fmt::format("{} is not supported, only memory: no documents are stored, and "
+                                  "decisions that search them are refused",
+                                  backend));
+}
 
 using LlamaStack = VectorStore::LlamaStack;
 
@@ -404,27 +415,63 @@ constexpr Key kLlamaStackKeys[] = {
 };
 constexpr Section kLlamaStack{kLlamaStackKeys};
 
+constexpr int64_t kDocumentBytesMax = int64_t{1} << 40;
+
 constexpr Key kVectorStoreKeys[] = {
-    boolean(FIELD(VectorStore, enabled), "Store documents."),
-    string(FIELD(VectorStore, backend_type),
-           "`memory`, `milvus`, `llama_stack`, `valkey` or `qdrant`."),
-    string(FIELD(VectorStore, file_storage_dir), "Folder of the files."),
-    count(FIELD(VectorStore, max_file_size_mb), "Greatest size of a file, in MB."),
-    string(FIELD(VectorStore, embedding_model), "Model that compares documents."),
-    count(FIELD(VectorStore, embedding_dimension), "Numbers of an embedding."),
-    count(FIELD(VectorStore, ingestion_workers), "Threads that read files."),
+    boolean(FIELD(VectorStore, enabled),
+            "Serve /v1/vector_stores and the files for them. Default: false."),
+    word(FIELD(VectorStore, backend_type), "memory milvus llama_stack valkey qdrant",
+         "`memory` (default), `milvus`, `llama_stack`, `valkey` or `qdrant`.")
+        .then<note_vector_backend>(),
+    text(FIELD(VectorStore, file_storage_dir),
+         "Folder of the files and stores; a relative one lies beside this file. Default: "
+         ".signalbox/vector_stores."),
+    integer(FIELD(VectorStore, max_file_size_mb), 1, 1024,
+            "Greatest size of a file, in MiB; `global.services.http.body_bytes_max` limits an "
+            "upload, too. Default: 50."),
+    bytes(FIELD(VectorStore, bytes_max), 1 << 20, kDocumentBytesMax,
+          "Greatest size of all files, and of the chunks and vectors in all stores. Default: 1GiB. "
+          "Signalbox only."),
+    bytes(FIELD(VectorStore, owner_bytes_max), 1 << 16, kDocumentBytesMax,
+          "The same for one user. Default: 256MiB. Signalbox only."),
+    integer(FIELD(VectorStore, owner_files_max), 1, 100'000,
+            "Files of one user. Default: 1000. Signalbox only."),
+    integer(FIELD(VectorStore, owner_stores_max), 1, 10'000,
+            "Stores of one user. Default: 100. Signalbox only."),
+    string(FIELD(VectorStore, embedding_model), "Model that compares documents.")
+        .not_built("the router's own embedding model compares them"),
+    count(FIELD(VectorStore, embedding_dimension), "Numbers of an embedding.")
+        .no_effect("the embedding model determines it"),
+    integer(FIELD(VectorStore, ingestion_workers), 1, 16, "Threads that embed files. Default: 2."),
     count(FIELD(VectorStore, ingestion_drain_timeout_seconds),
-          "Time limit of these threads at shutdown, in seconds."),
-    texts(FIELD(VectorStore, supported_formats), "Extensions of files."),
-    object(FIELD(VectorStore, milvus), kMilvus, "The server, for `milvus`."),
+          "Time limit of these threads at shutdown, in seconds.")
+        .no_effect("the next start goes on with unfinished files"),
+    texts(FIELD(VectorStore, supported_formats),
+          "Extensions of files that are accepted. Default: .txt, .md, .markdown, .rst, .json, "
+          ".jsonl, .csv, .tsv, .log, .html, .htm, .xml, .yaml and .yml."),
+    object(FIELD(VectorStore, milvus), kMilvus,
+           "The server, for `milvus`. The plugin `rag` with the backend `milvus` uses its "
+           "connection."),
     object(FIELD(VectorStore, memory), kVectorMemory, "Settings of `memory`."),
-    object(FIELD(VectorStore, llama_stack), kLlamaStack, "The server, for `llama_stack`."),
-    object(FIELD(VectorStore, valkey), kValkey, "The server, for `valkey`."),
-    object(FIELD(VectorStore, qdrant), kQdrant, "The server, for `qdrant`."),
-    string(FIELD(VectorStore, metadata_store), "`memory` or `postgres`."),
-    object(FIELD(VectorStore, metadata_postgres), kPostgres, "The server, for `postgres`."),
+    object(FIELD(VectorStore, llama_stack), kLlamaStack, "The server, for `llama_stack`.")
+        .not_built(kInFolder),
+    object(FIELD(VectorStore, valkey), kValkey, "The server, for `valkey`.").not_built(kInFolder),
+    object(FIELD(VectorStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInFolder),
+    string(FIELD(VectorStore, metadata_store), "`memory` or `postgres`.")
+        .no_effect(kInFolder)
+        .unless("memory"),
+    object(FIELD(VectorStore, metadata_postgres), kPostgres, "The server, for `postgres`.")
+        .not_built(kInFolder),
 };
 constexpr Section kVectorStore{kVectorStoreKeys};
+
+// A store that is not enabled needs no notices about keys without an effect.
+void read_vector_store(Reader& reader, const yaml::Node& node, VectorStore& store) {
+  const yaml::Node* const enabled =
+      node.kind == yaml::Kind::kMapping ? node.find("enabled") : nullptr;
+  const auto read = [&] { read_section(reader, node, kVectorStore, &store); };
+  enabled == nullptr || is_idle(node) ? reader.in_not_built(read) : read();
+}
 
 constexpr int64_t kContextBytesMax = int64_t{1} << 50;
 
@@ -486,8 +533,8 @@ constexpr Key kStoresKeys[] = {
         .also("semantic_cache")
         .read_by<read_cache_store>(),
     object(FIELD(Config, memory), kMemoryStore, "Memories of users."),
-    object(FIELD(Config, vector_store), kVectorStore, "Documents.")
-        .not_built("no documents are stored"),
+    object(FIELD(Config, vector_store), kVectorStore, "Documents of clients and operators.")
+        .read_by<read_vector_store>(),
     object(FIELD(Config, contexts), kContextStore,
            "Contexts that requests refer to. Signalbox only."),
     object(FIELD(Config, shared_counts), kSharedCounts,
@@ -532,6 +579,10 @@ bool keeps_answers(const ResponseCacheStore& store, const Decision& decision) {
 }
 
 constinit const Section kMemoryReflection{kMemoryReflectionKeys};
+
+bool is_served(const VectorStore& store) {
+  return store.enabled && store.backend_type == "memory";
+}
 
 bool is_built(const MemoryStore& store) {
   return store.backend == "memory";

@@ -288,9 +288,10 @@ struct SharedCounts {
   bool is_used() const { return !redis.address.empty() || !redis.host.empty(); }
 };
 
+/// Files of clients, and stores in which they are found.
 struct VectorStore {
   struct Memory {
-    uint32_t max_entries_per_store = 0;
+    uint32_t max_entries_per_store = 100'000;
   };
   struct LlamaStack {
     std::string endpoint;
@@ -300,12 +301,16 @@ struct VectorStore {
     std::string search_type;
   };
   bool enabled = false;
-  std::string backend_type;
-  std::string file_storage_dir;
-  uint32_t max_file_size_mb = 0;
+  std::string backend_type = "memory";
+  std::string file_storage_dir = ".signalbox/vector_stores";
+  uint32_t max_file_size_mb = 50;
+  uint64_t bytes_max = uint64_t{1} << 30;
+  uint64_t owner_bytes_max = uint64_t{256} << 20;
+  uint32_t owner_files_max = 1'000;
+  uint32_t owner_stores_max = 100;
   std::string embedding_model;
   uint32_t embedding_dimension = 0;
-  uint32_t ingestion_workers = 0;
+  uint32_t ingestion_workers = 2;
   uint32_t ingestion_drain_timeout_seconds = 0;
   std::vector<std::string> supported_formats;
   Milvus milvus;
@@ -316,5 +321,8 @@ struct VectorStore {
   std::string metadata_store;
   Postgres metadata_postgres;
 };
+
+/// True if the router stores documents and searches them.
+bool is_served(const VectorStore& store);
 
 }  // namespace signalbox::config

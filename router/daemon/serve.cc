@@ -27,6 +27,7 @@
 #include "router/admin/openapi.h"
 #include "router/admin/replay.h"
 #include "router/admin/rerank.h"
+#include "router/daemon/documents.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
@@ -46,6 +47,7 @@
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_responses/redis_responses.h"
 #include "router/spending/prices.h"
+#include "router/vector_store_api/vector_store_routes.h"
 
 namespace signalbox::daemon {
 namespace {
@@ -112,8 +114,10 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   mutable observe::Replay replay;
-  mutable learning::Memory memory;           // conversations and outcomes
-  mutable memories::Memories memories;       // of users, for the plugin memory
+  mutable learning::Memory memory;      // conversations and outcomes
+  mutable memories::Memories memories;  // of users, for the plugin memory
+  // Files and vector stores; null: the file did not ask for them at the start.
+  std::unique_ptr<vector_stores::VectorStores> documents;
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
   mutable shadow::Shadows shadows;           // of requests that have their answer
@@ -142,6 +146,7 @@ struct Daemon::Impl {
                              [this] { return active_counts.load(); },
                              responses,
                              memories,
+                             [this] { return active_documents.load(); },
                              [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
@@ -160,6 +165,7 @@ struct Daemon::Impl {
   std::atomic<serving::Reloader*> active_reloader{nullptr};
   std::atomic<const http::Server*> serving{nullptr};
   std::atomic<const shared_counts::SharedCounts*> active_counts{nullptr};
+  std::atomic<vector_stores::VectorStores*> active_documents{nullptr};
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -177,8 +183,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                                                                         std::string text) const {
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
-  SIGNALBOX_TRY(auto router,
-                routing::Router::create(std::move(config), std::move(models), &memories));
+  SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models),
+                                                     {&memories, documents.get()}));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
                                                        std::move(clients), audit);
@@ -206,7 +212,14 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   };
   const gateway::GatewayContext context = context_of(*state, state->backends);
   add(model_calls(*state, context));
-  add(endpoints::routes(context, *state, *classification));
+  const std::vector<http::Route> passing = endpoints::routes(context, *state, *classification);
+  // In front of the routes of the same paths.
+  if (documents != nullptr) {
+    configure_documents(*documents, *state);
+    add(vector_store_api::client_routes(*documents, state->config(), {*storage, *classification},
+                                        passing));
+  }
+  add(passing);
   const config::ResponseApi& response_api = state->config().response_api;
   if (response_api.enabled) {
     responses.set_limits(gateway::limits_of(response_api));
@@ -316,6 +329,8 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::cache_routes(current, *admin, cache));
   add(admin::key_routes(current, *admin));
   add(memory_api::operator_routes(memories, current, *admin));
+  add(vector_store_api::operator_routes([this] { return active_documents.load(); }, current,
+                                        *admin));
   add(admin::classify_routes(current, *classification));
   add(admin::embedding_routes(current, *classification));
   add(admin::rerank_routes(current, *classification));
@@ -436,6 +451,8 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
   SIGNALBOX_TRY_VOID(share_counts(config));
+  SIGNALBOX_TRY(documents, open_documents(config));
+  active_documents = documents.get();
   SIGNALBOX_TRY(shared_responses, shared_responses::open(config.response_api, responses));
   responses.share(shared_responses.get());
   server = std::make_unique<http::Server>(config.http, error_body());

@@ -58,10 +58,10 @@ std::optional<Parameter> take_parameter(std::string_view& rest) {
   return out;
 }
 
-/// The one parameter of that name; nullopt if there is none, several, or a malformed one. Sets
-/// `has_file` if there is a name of a file.
+/// The one parameter of that name; nullopt if there is none, several, or a malformed one. Marks
+/// the field as a file if there is a name of one.
 std::optional<std::string_view> only_parameter(std::string_view rest, std::string_view name,
-                                               bool& has_file) {
+                                               FormField& field) {
   constexpr std::string_view kFile = "filename";
   std::optional<std::string_view> out;
   while (!rest.empty()) {
@@ -73,13 +73,14 @@ std::optional<std::string_view> only_parameter(std::string_view rest, std::strin
     const bool is_like_it = !is_it && ascii::iequals(key.substr(0, name.size()), name);
     if (is_like_it || (is_it && out)) return std::nullopt;
     if (is_it) out = parameter->value;
-    has_file = has_file || ascii::iequals(key.substr(0, kFile.size()), kFile);
+    field.is_file = field.is_file || ascii::iequals(key.substr(0, kFile.size()), kFile);
+    if (ascii::iequals(key, kFile)) field.file_name = parameter->value;
   }
   return out;
 }
 
 Result<std::string_view> boundary_of(std::string_view content_type) {
-  bool ignored = false;
+  FormField ignored;
   const auto boundary =
       only_parameter(without_spaces(content_type.substr(kFormData.size())), "boundary", ignored);
   if (!boundary || boundary->empty() || boundary->size() > kBoundaryBytesMax ||
@@ -115,7 +116,7 @@ Result<FormField> read_head(std::string_view head, size_t number) {
     if (is_named || !ascii::iequals(value.substr(0, kDisposition.size()), kDisposition))
       return wrong("expected one Content-Disposition, form-data");
     const auto field =
-        only_parameter(without_spaces(value.substr(kDisposition.size())), "name", out.is_file);
+        only_parameter(without_spaces(value.substr(kDisposition.size())), "name", out);
     if (!field || field->empty() || field->find_first_of("\\%") != field->npos)
       return wrong("Content-Disposition: expected one plain name");
     out.name = *field;

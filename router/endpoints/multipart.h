@@ -11,8 +11,9 @@ namespace signalbox::endpoints {
 
 struct FormField {
   std::string_view name;
-  std::string_view value;  // a part of the body
-  bool is_file = false;    // it has a file name
+  std::string_view value;           // a part of the body
+  bool is_file = false;             // it has a file name
+  std::string_view file_name = {};  // as it is written; "" also if it is encoded in parts
 };
 
 inline constexpr size_t kFieldsMax = 256;

@@ -172,7 +172,7 @@ bool compares_memories(const config::Config& config, const config::Routing& rout
 /// True if something about the routing compares texts by their embeddings.
 bool compares_texts(const config::Config& config, const config::Routing& routing) {
   return needs_embedder(routing) || selects_tools(config, routing) ||
-         compares_memories(config, routing);
+         compares_memories(config, routing) || config::is_served(config.vector_store);
 }
 
 // Such a decision compares questions for its response cache, which works with exact matches if

@@ -49,4 +49,11 @@ std::shared_ptr<const engine::TextEmbedder> shape_embedder(
   return std::make_shared<const ShapedEmbedder>(std::move(model), options);
 }
 
+std::string space_of(const config::EmbeddingModel& config, size_t dim) {
+  return fmt::format(
+      "{} {} {} {} {}", config.path,
+      config.endpoint ? config.endpoint->base_url + " " + config.endpoint->model : "",
+      config.target_layer, config.target_dimension, dim);
+}
+
 }  // namespace signalbox::models

@@ -54,6 +54,8 @@ class Metrics {
   // The plugin memory.
   Family<Counter> memory, memories_stored;
   Family<Gauge> memories, memory_users, memory_bytes;
+  // Vector stores.
+  Family<Gauge> files, vector_stores, vector_store_files, vector_store_bytes;
   // Reply checks.
   Family<Counter> guarded;
   Family<Histogram> guard_latency;

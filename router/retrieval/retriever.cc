@@ -17,6 +17,7 @@
 #include "base/sha256.h"
 #include "router/config/endpoint.h"
 #include "router/retrieval/formats.h"
+#include "router/retrieval/local_retriever.h"
 #include "router/upstream/breaker.h"
 #include "router/upstream/poster.h"
 
@@ -283,7 +284,9 @@ Result<Server> open_milvus(const config::Config& config, const RagBackend& backe
 Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& config,
                                                       const RagPlugin& plugin,
                                                       std::string_view kind,
-                                                      const RagBackend& backend) {
+                                                      const RagBackend& backend,
+                                                      const vector_stores::VectorStores* stores) {
+  if (kind == "vectorstore") return make_local_retriever(plugin, backend, stores);
   Search search;
   search.top_k = plugin.top_k > 0 ? plugin.top_k : kTopKByDefault;
   if (plugin.similarity_threshold > 0) search.similarity_min = plugin.similarity_threshold;
@@ -302,13 +305,15 @@ Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& conf
 }  // namespace
 
 Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
-                                                        const RagPlugin& plugin) {
+                                                        const RagPlugin& plugin,
+                                                        const vector_stores::VectorStores* stores) {
   const RagBackend& backend = plugin.backend_config;
-  if (plugin.backend != "hybrid") return open_backend(config, plugin, plugin.backend, backend);
+  if (plugin.backend != "hybrid")
+    return open_backend(config, plugin, plugin.backend, backend, stores);
   const auto part = [&](std::string_view kind, const std::vector<RagBackend>& keys) {
     RagBackend own = keys.empty() ? RagBackend() : keys.front();
     if (own.timeout_seconds == 0) own.timeout_seconds = backend.timeout_seconds;
-    return open_backend(config, plugin, kind, own);
+    return open_backend(config, plugin, kind, own, stores);
   };
   SIGNALBOX_TRY(auto first, part(backend.primary, backend.primary_config));
   if (backend.fallback.empty()) return first;

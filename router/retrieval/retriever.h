@@ -10,14 +10,16 @@
 #include "base/error.h"
 #include "engine/patience.h"
 #include "router/config/config.h"
+#include "router/vector_stores/vector_stores.h"
 
 namespace signalbox::retrieval {
 
-/// The text to find documents for. `vector`, (dim), is its L2-normalised embedding; it may be empty
-/// unless the retriever needs it.
+/// The text to find documents for. `vector`, (dim), is its L2-normalised embedding, and `space` the
+/// name of its space; both may be empty unless the retriever needs them.
 struct Query {
   std::string_view text;
   std::span<const float> vector = {};
+  std::string_view space = {};
 };
 
 /// Thread-safe.
@@ -38,7 +40,9 @@ class Retriever {
 
 /// Returns the retriever of a plugin that config::supports() accepts. It connects at the first
 /// call. Error: kInvalid, for a backend_config that is incomplete.
+/// `stores` are the router's own, which the backend `vectorstore` searches; null: there are none.
 Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
-                                                        const config::RagPlugin& plugin);
+                                                        const config::RagPlugin& plugin,
+                                                        const vector_stores::VectorStores* stores);
 
 }  // namespace signalbox::retrieval

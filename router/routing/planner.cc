@@ -35,10 +35,10 @@ Planner::Planner(const config::Config& config, const config::Routing& routing,
 }
 
 Result<Planner> Planner::create(const config::Config& config, const config::Routing& routing,
-                                const models::Models& models, memories::Memories* memories,
+                                const models::Models& models, const Stores& stores,
                                 const decision::NumberOf& number_of) {
   Planner out(config, routing, number_of);
-  out.memories_ = memories;
+  out.stores_ = stores;
   const auto& known = config.providers.models;
   const auto& decisions = routing.decisions;
   if (std::any_of(known.begin(), known.end(), selection::restricts) ||

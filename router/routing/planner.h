@@ -21,6 +21,7 @@
 #include "router/routing/matched_condition.h"
 #include "router/routing/plan.h"
 #include "router/routing/selection/selection.h"
+#include "router/routing/stores.h"
 #include "router/signals/inputs.h"
 #include "router/signals/pii_finder.h"
 #include "router/splice/object_editor.h"
@@ -77,11 +78,11 @@ class Planner {
  public:
   /// For the decisions of one routing of the configuration. `number_of` numbers the signals that
   /// the plan depends on. The configuration and the models must outlive the result. Embeds the
-  /// texts that algorithms compare requests with. `memories` may be null, which is like a store
-  /// without memories. Errors are those of classifier_of(), make_selector() and
+  /// texts that algorithms compare requests with. Each of `stores` may be null, which is like
+  /// an empty one. Errors are those of classifier_of(), make_selector() and
   /// MemoryRules::create().
   static Result<Planner> create(const config::Config& config, const config::Routing& routing,
-                                const models::Models& models, memories::Memories* memories,
+                                const models::Models& models, const Stores& stores,
                                 const decision::NumberOf& number_of);
 
   /// Starts the results of a request.
@@ -202,7 +203,7 @@ class Planner {
   std::map<const config::Decision*, std::unique_ptr<const plugins::ToolSelector>> tool_selectors_;
   /// For decisions with the plugin rag.
   std::map<const config::Decision*, std::unique_ptr<const retrieval::Retriever>> retrievers_;
-  memories::Memories* memories_ = nullptr;  // null: nothing is remembered
+  Stores stores_;
   /// For decisions with memories.
   std::map<const config::Decision*, plugins::MemoryRules> memory_rules_;
   std::vector<std::string> notices_;

@@ -1,6 +1,7 @@
 // The plugin rag in both steps of the planner. The first step finds the documents, because that
 // takes a call of a server; the second adds them.
 
+#include "router/models/shaped_embedder.h"
 #include "router/plugins/rag/rag.h"
 #include "router/plugins/system_prompt/system_prompt.h"
 #include "router/routing/planner.h"
@@ -22,7 +23,7 @@ Result<void> Planner::add_retrievers(bool has_embedder) {
     if (!retrieves({.decision = &decision})) continue;
     const std::string where =
         fmt::format("{}:{}: decision \"{}\": rag", config_.source, decision.line, decision.name);
-    auto opened = retrieval::open_retriever(config_, *decision.rag);
+    auto opened = retrieval::open_retriever(config_, *decision.rag, stores_.documents);
     if (!opened && opened.error().code != Code::kNotFound)
       return fail_in(where, std::move(opened).error());
     if (!opened) {
@@ -70,9 +71,14 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
   }
   const retrieval::Retriever& retriever = *found->second;
   retrieval::Query query{text};
+  std::string space;
   if (retriever.needs_vector() && inputs.embeds()) {
     const auto vector = inputs.embedding(inputs.digest("embedding", text));
-    if (vector) query.vector = *vector;
+    if (vector) {
+      query.vector = *vector;
+      space = models::space_of(config_.embedding_model, vector->size());
+      query.space = space;
+    }
   }
   const auto documents = retriever.find(query, inputs.patience());
   if (!documents) {

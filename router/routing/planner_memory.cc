@@ -6,6 +6,7 @@
 #include <set>
 
 #include "router/config/access.h"
+#include "router/models/shaped_embedder.h"
 #include "router/plugins/memory/memory.h"
 #include "router/routing/planner.h"
 #include "router/routing/selection/pii_policy.h"
@@ -15,13 +16,6 @@ namespace {
 
 bool is_among(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-/// Vectors of two embedding models do not compare.
-std::string name_of_embedder(const config::EmbeddingModel& model, size_t dim) {
-  return fmt::format("{} {} {} {} {}", model.path,
-                     model.endpoint ? model.endpoint->base_url + " " + model.endpoint->model : "",
-                     model.target_layer, model.target_dimension, dim);
 }
 
 /// The model sees earlier turns of the same conversation anyway.
@@ -66,7 +60,8 @@ Result<void> Planner::add_memory_rules(bool has_embedder) {
 
 ModelResults Planner::begin_results() const {
   ModelResults out;
-  if (memories_ != nullptr && !memory_rules_.empty()) out.moment = memories_->moment();
+  if (stores_.memories != nullptr && !memory_rules_.empty())
+    out.moment = stores_.memories->moment();
   return out;
 }
 
@@ -100,20 +95,21 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   const std::optional<std::string_view> text = searched_text(inputs, results);
   if (!text) return;
   out.outcome = MemoryOutcome::kNothing;
-  if (text->empty() || memories_ == nullptr) return;
+  if (text->empty() || stores_.memories == nullptr) return;
   const auto embedding = inputs.embedding(inputs.digest("embedding", *text));
   const auto now = memories::TimePoint::clock::now();
   auto turn = std::make_shared<plugins::OpenTurn>();
   turn->moment = results.moment;
   if (masks_pii(target)) turn->mask = &*target.decision->pii_mask;
   if (embedding) {
-    turn->vector = {name_of_embedder(config_.embedding_model, embedding->size()),
+    turn->vector = {models::space_of(config_.embedding_model, embedding->size()),
                     {embedding->begin(), embedding->end()}};
   }
   const request::ChatRequest& request = results.searched ? *results.searched : inputs.request();
   const size_t most = rules.searched(request.user_texts().size());
-  auto found = embedding ? memories_->search(user, turn->vector, most, rules.similarity_min(), now)
-                         : tl::unexpected<Error>(embedding.error());
+  auto found = embedding
+                   ? stores_.memories->search(user, turn->vector, most, rules.similarity_min(), now)
+                   : tl::unexpected<Error>(embedding.error());
   if (!found) {
     out.outcome = MemoryOutcome::kFailed;
     return;

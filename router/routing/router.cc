@@ -41,7 +41,7 @@ struct Router::Impl {
   // The routing for each model name that clients may send, other than names of models.
   std::map<std::string_view, const RoutingProgram*> by_model;
   std::vector<std::string> notices;
-  memories::Memories* memories = nullptr;
+  Stores stores;
 
   Result<void> compile() {
     notices = models.notices;
@@ -59,7 +59,7 @@ struct Router::Impl {
   }
 
   Result<void> add(std::string_view recipe, const config::Routing& routing) {
-    SIGNALBOX_TRY(auto program, RoutingProgram::create(config, recipe, routing, models, memories));
+    SIGNALBOX_TRY(auto program, RoutingProgram::create(config, recipe, routing, models, stores));
     for (const std::string& notice : program->notices()) {
       // Every routing repeats the notices about models.
       if (std::find(notices.begin(), notices.end(), notice) == notices.end())
@@ -93,12 +93,12 @@ struct Router::Impl {
 };
 
 Result<std::unique_ptr<const Router>> Router::create(config::Config config, models::Models models,
-                                                     memories::Memories* memories) {
+                                                     const Stores& stores) {
   auto impl = std::make_unique<Impl>();
   impl->config = std::move(config);
   add_direct_names(impl->config);
   impl->models = std::move(models);
-  impl->memories = memories;
+  impl->stores = stores;
   SIGNALBOX_TRY_VOID(impl->compile());
   return std::unique_ptr<const Router>(new Router(std::move(impl)));
 }

@@ -11,10 +11,10 @@
 
 #include "base/error.h"
 #include "router/config/config.h"
-#include "router/memories/memories.h"
 #include "router/models/models.h"
 #include "router/request/chat_request.h"
 #include "router/routing/plan.h"
+#include "router/routing/stores.h"
 #include "router/signals/inputs.h"
 
 namespace signalbox::routing {
@@ -112,9 +112,9 @@ class Router {
   /// Embeds the examples of all signals, which takes some hundred milliseconds. kInvalid if an
   /// embedding signal is configured and there is no embedder. Other signals without their model are
   /// unavailable; notices() reports them.
-  /// `memories` are those that the plugin memory reads and stores; null: nothing is remembered.
+  /// `stores` are those that the plugins memory and rag use.
   static Result<std::unique_ptr<const Router>> create(config::Config config, models::Models models,
-                                                      memories::Memories* memories = nullptr);
+                                                      const Stores& stores = {});
   ~Router();
 
   /// The request's model selects the routing: an automatic name selects the one at the top of the

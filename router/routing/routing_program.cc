@@ -55,9 +55,9 @@ Result<std::unique_ptr<const RoutingProgram>> RoutingProgram::create(const confi
                                                                      std::string_view recipe,
                                                                      const config::Routing& routing,
                                                                      const models::Models& models,
-                                                                     memories::Memories* memories) {
+                                                                     const Stores& stores) {
   auto program = std::unique_ptr<RoutingProgram>(new RoutingProgram(config, recipe, routing));
-  SIGNALBOX_TRY_VOID(program->compile(config, models, memories));
+  SIGNALBOX_TRY_VOID(program->compile(config, models, stores));
   return program;
 }
 
@@ -99,7 +99,7 @@ const signals::SignalType& RoutingProgram::signals_of(uint32_t number) const {
 }
 
 Result<void> RoutingProgram::compile(const config::Config& config, const models::Models& models,
-                                     memories::Memories* memories) {
+                                     const Stores& stores) {
   SIGNALBOX_TRY(signals::SignalTypes types, signals::make_signals(config, routing_, models));
   for (auto& type : types) {
     const auto size = static_cast<uint32_t>(type->size());
@@ -116,7 +116,7 @@ Result<void> RoutingProgram::compile(const config::Config& config, const models:
     return leaf_values_->number_of(leaf, on_failure(leaf, blocks, config.modules));
   };
   engine_.emplace(routing_, number_of, [this](uint32_t number) { return stage_of(number); });
-  SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, memories, number_of));
+  SIGNALBOX_TRY(Planner planner, Planner::create(config, routing_, models, stores, number_of));
   planner_.emplace(std::move(planner));
   for (const Group& group : groups_) add_notices(config, *group.signals);
   notices_.insert(notices_.end(), planner_->notices().begin(), planner_->notices().end());

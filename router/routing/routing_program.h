@@ -38,7 +38,7 @@ class RoutingProgram {
                                                               std::string_view recipe,
                                                               const config::Routing& routing,
                                                               const models::Models& models,
-                                                              memories::Memories* memories);
+                                                              const Stores& stores);
 
   const std::string& recipe() const { return recipe_; }
   const config::Routing& routing() const { return routing_; }
@@ -58,7 +58,7 @@ class RoutingProgram {
       : recipe_(recipe), routing_(routing), compression_(config.modules.prompt_compression) {}
 
   Result<void> compile(const config::Config& config, const models::Models& models,
-                       memories::Memories* memories);
+                       const Stores& stores);
   uint32_t find(std::string_view type, std::string_view name) const;
   config::Rule::OnError on_failure(const config::Rule& leaf, bool blocks,
                                    const config::Modules& modules) const;

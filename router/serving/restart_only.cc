@@ -159,6 +159,14 @@ void keep_contexts(const config::ContextStore& running, config::ContextStore& ne
   next.redis = running.redis;
 }
 
+void keep_vector_store(const config::VectorStore& running, config::VectorStore& next,
+                       SettingKeeper keys) {
+  keys.keep("enabled", running.enabled, next.enabled);
+  keys.keep("backend_type", running.backend_type, next.backend_type);
+  keys.keep("file_storage_dir", running.file_storage_dir, next.file_storage_dir);
+  keys.keep("ingestion_workers", running.ingestion_workers, next.ingestion_workers);
+}
+
 void keep_response_api(const config::ResponseApi& running, config::ResponseApi& next,
                        SettingKeeper keys) {
   keys.keep("store_backend", running.store_backend, next.store_backend);
@@ -192,6 +200,7 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_metrics(running.observability.metrics, next.observability.metrics,
                services.in("observability.metrics"));
   keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
+  keep_vector_store(running.vector_store, next.vector_store, all.in("global.stores.vector_store"));
   keep_response_api(running.response_api, next.response_api, services.in("response_api"));
   keep_shared_counts(running.shared_counts, next.shared_counts,
                      all.in("global.stores.shared_counts"));

@@ -1,0 +1,212 @@
+// Members that the router does not know are passed over, as OpenAI's clients expect. Those that
+// stand for something that is not built are refused.
+
+#include "router/vector_store_api/requests.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "router/endpoints/multipart.h"
+
+namespace signalbox::vector_store_api {
+namespace {
+
+using vector_stores::Chunking;
+
+constexpr size_t kFilesMax = 100;  // of a new store
+constexpr size_t kQueriesMax = 16;
+constexpr int64_t kResultsMax = 50;  // as in OpenAI's API
+
+Result<json::Document> read_object(std::string_view body) {
+  SIGNALBOX_TRY(json::Document out, json::Document::parse(std::string(body)));
+  if (!out.root().is_object())
+    return fail(Code::kInvalid, "expected a JSON object, found {}",
+                json::type_name(out.root().type()));
+  return out;
+}
+
+/// nullopt if the member is missing or null.
+std::optional<json::Value> find_given(const json::Value& root, std::string_view key) {
+  const auto value = root.find(key);
+  return value && !value->is_null() ? value : std::nullopt;
+}
+
+Result<std::string> text_of(std::string_view where, const json::Value& value) {
+  if (!value.is_string())
+    return fail(Code::kInvalid, "{}: expected a string, found {}", where,
+                json::type_name(value.type()));
+  return std::string(value.text());
+}
+
+Result<int64_t> count_of(std::string_view where, const json::Value& value, int64_t low,
+                         int64_t high) {
+  const auto number = value.integer();
+  if (number && *number >= low && *number <= high) return number;
+  return fail(Code::kInvalid, "{}: expected {} to {}, found {}", where, low, high,
+              json::quote_briefly(value.raw()));
+}
+
+Result<std::vector<std::string>> texts_of(std::string_view where, const json::Value& value,
+                                          size_t most) {
+  if (!value.is_array()) return fail(Code::kInvalid, "{}: expected a list", where);
+  std::vector<std::string> out;
+  for (const json::Value each : value.items()) {
+    if (out.size() == most) return fail(Code::kInvalid, "{}: more than {}", where, most);
+    SIGNALBOX_TRY(std::string text, text_of(fmt::format("{}[{}]", where, out.size()), each));
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+Result<void> refuse_expiry(const json::Value& root) {
+  if (!find_given(root, "expires_after")) return {};
+  return fail(Code::kInvalid, "expires_after: vector stores do not expire here");
+}
+
+Result<Chunking> read_chunking(const json::Value& root) {
+  constexpr std::string_view kWhere = "chunking_strategy";
+  Chunking out;
+  const auto strategy = find_given(root, kWhere);
+  if (!strategy) return out;
+  const auto type = strategy->find("type");
+  if (type && type->is_string() && type->text() == "auto") return out;
+  const auto fixed = strategy->find("static");
+  if (!type || !type->is_string() || type->text() != "static" || !fixed || !fixed->is_object())
+    return fail(Code::kInvalid, "{}: expected the type auto, or static with its sizes", kWhere);
+  const auto tokens = fixed->find("max_chunk_size_tokens");
+  const auto overlap = fixed->find("chunk_overlap_tokens");
+  if (!tokens || !overlap)
+    return fail(Code::kInvalid,
+                "{}.static: expected max_chunk_size_tokens and chunk_overlap_tokens", kWhere);
+  SIGNALBOX_TRY(const int64_t most,
+                count_of("chunking_strategy.static.max_chunk_size_tokens", *tokens,
+                         vector_stores::kChunkTokensMin, vector_stores::kChunkTokensMax));
+  SIGNALBOX_TRY(const int64_t shared,
+                count_of("chunking_strategy.static.chunk_overlap_tokens", *overlap, 0, most / 2));
+  return Chunking{static_cast<uint32_t>(most), static_cast<uint32_t>(shared)};
+}
+
+/// The name of a file as the form has it, without a path and without the escapes of quotes.
+Result<std::string> file_name_of(std::string_view written) {
+  std::string out;
+  for (size_t i = 0; i < written.size(); ++i) {
+    const bool escapes = written[i] == '\\' && i + 1 < written.size() &&
+                         (written[i + 1] == '"' || written[i + 1] == '\\');
+    out += written[escapes ? ++i : i];
+  }
+  out.erase(0, out.find_last_of("/\\") + 1);
+  const bool has_controls =
+      std::ranges::any_of(out, [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+  if (out.empty() || has_controls || !utf8::is_valid(out))
+    return fail(Code::kInvalid, "file: expected a file with a name");
+  return out;
+}
+
+}  // namespace
+
+bool is_document_purpose(std::string_view purpose) {
+  return purpose == "assistants" || purpose == "user_data";
+}
+
+Result<std::optional<Upload>> read_upload(std::string_view body, std::string_view content_type) {
+  if (!endpoints::is_multipart(content_type))
+    return fail(Code::kInvalid, "Content-Type: expected multipart/form-data");
+  SIGNALBOX_TRY(const auto fields, endpoints::read_form(body, content_type));
+  const endpoints::FormField *file = nullptr, *purpose = nullptr;
+  for (const endpoints::FormField& field : fields) {
+    const endpoints::FormField** const place = field.name == "file"      ? &file
+                                               : field.name == "purpose" ? &purpose
+                                                                         : nullptr;
+    if (place == nullptr) continue;
+    if (*place != nullptr) return fail(Code::kInvalid, "{}: given more than once", field.name);
+    *place = &field;
+  }
+  if (purpose == nullptr || purpose->is_file)
+    return fail(Code::kInvalid, "purpose: expected a field with the purpose of the file");
+  if (!is_document_purpose(purpose->value)) return std::optional<Upload>();
+  if (file == nullptr || !file->is_file)
+    return fail(Code::kInvalid, "file: expected a file with a name");
+  SIGNALBOX_TRY(std::string name, file_name_of(file->file_name));
+  return Upload{std::move(name), std::string(purpose->value), file->value};
+}
+
+Result<StoreBody> read_store(std::string_view body) {
+  StoreBody out;
+  if (body.empty()) return out;
+  SIGNALBOX_TRY(const json::Document document, read_object(body));
+  const json::Value root = document.root();
+  SIGNALBOX_TRY_VOID(refuse_expiry(root));
+  if (const auto name = find_given(root, "name")) {
+    SIGNALBOX_TRY(out.name, text_of("name", *name));
+    if (out.name->size() > vector_stores::kNameBytesMax)
+      return fail(Code::kInvalid, "name: more than {} bytes", vector_stores::kNameBytesMax);
+  }
+  if (const auto metadata = find_given(root, "metadata")) {
+    SIGNALBOX_TRY(out.metadata, vector_stores::read_metadata("metadata", *metadata));
+  }
+  if (const auto files = find_given(root, "file_ids")) {
+    SIGNALBOX_TRY(out.files, texts_of("file_ids", *files, kFilesMax));
+  }
+  SIGNALBOX_TRY(out.chunking, read_chunking(root));
+  return out;
+}
+
+Result<EntryBody> read_entry(std::string_view body) {
+  SIGNALBOX_TRY(const json::Document document, read_object(body));
+  const json::Value root = document.root();
+  const auto file = find_given(root, "file_id");
+  if (!file) return fail(Code::kInvalid, "file_id: missing");
+  EntryBody out;
+  SIGNALBOX_TRY(out.file, text_of("file_id", *file));
+  if (const auto attributes = find_given(root, "attributes")) {
+    SIGNALBOX_TRY(out.attributes, vector_stores::read_attributes("attributes", *attributes));
+  }
+  SIGNALBOX_TRY(out.chunking, read_chunking(root));
+  return out;
+}
+
+Result<vector_stores::Attributes> read_entry_change(std::string_view body) {
+  SIGNALBOX_TRY(const json::Document document, read_object(body));
+  const auto attributes = document.root().find("attributes");
+  if (!attributes) return fail(Code::kInvalid, "attributes: missing");
+  return vector_stores::read_attributes("attributes", *attributes);
+}
+
+Result<SearchBody> read_search(std::string_view body) {
+  SIGNALBOX_TRY(const json::Document document, read_object(body));
+  const json::Value root = document.root();
+  SearchBody out;
+  const auto query = find_given(root, "query");
+  if (!query) return fail(Code::kInvalid, "query: missing");
+  if (query->is_array()) {
+    SIGNALBOX_TRY(out.queries, texts_of("query", *query, kQueriesMax));
+  } else {
+    SIGNALBOX_TRY(std::string text, text_of("query", *query));
+    out.queries.push_back(std::move(text));
+  }
+  const auto is_empty = [](const std::string& text) { return text.empty(); };
+  if (out.queries.empty() || std::ranges::any_of(out.queries, is_empty))
+    return fail(Code::kInvalid, "query: expected texts that are not empty");
+  if (const auto most = find_given(root, "max_num_results")) {
+    SIGNALBOX_TRY(const int64_t count, count_of("max_num_results", *most, 1, kResultsMax));
+    out.most = static_cast<size_t>(count);
+  }
+  if (const auto filters = find_given(root, "filters")) {
+    SIGNALBOX_TRY(out.filter, vector_stores::read_filter(*filters));
+  }
+  const auto rewrites = find_given(root, "rewrite_query");
+  if (rewrites && !(rewrites->is_bool() && !rewrites->boolean()))
+    return fail(Code::kInvalid, "rewrite_query: queries are not rewritten here");
+  const auto ranking = find_given(root, "ranking_options");
+  const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;
+  if (threshold) {
+    const auto number = threshold->number();
+    if (!number || *number < 0 || *number > 1)
+      return fail(Code::kInvalid, "ranking_options.score_threshold: expected 0 to 1, found {}",
+                  json::quote_briefly(threshold->raw()));
+    out.similarity_min = *number > 0 ? *number : -1;
+  }
+  return out;
+}
+
+}  // namespace signalbox::vector_store_api

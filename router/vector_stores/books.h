@@ -1,0 +1,92 @@
+#pragma once
+// The books of all files and stores, in memory, without a disk or threads. Not thread-safe.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/vector_index/index.h"
+#include "router/vector_stores/vector_stores.h"
+
+namespace signalbox::vector_stores {
+
+/// Every record counts at least as much, so that many small ones are bounded, too.
+inline constexpr uint64_t kRecordBytes = 4096;
+/// The size of a chunk beside its text and its vector.
+inline constexpr uint64_t kChunkBytes = 256;
+/// Chunks of one entry. The number of a chunk and that of its entry make the id of its vector.
+inline constexpr uint64_t kEntryChunksMax = uint64_t{1} << 20;
+
+using Chunks = std::shared_ptr<const std::vector<std::string>>;
+
+/// An entry, and its chunks once they are embedded.
+struct BookedEntry {
+  Entry entry;
+  Chunks chunks = nullptr;  // null: not embedded. Shared with searches in progress
+  uint64_t round = 0;       // the round of embedding that made them
+};
+
+class Books {
+ public:
+  Limits limits;
+
+  const File* file(std::string_view owner, std::string_view id) const;
+  const Store* store(std::string_view owner, std::string_view id) const;
+  const Store* any_store(std::string_view id) const;
+  /// The operators' store of that id, or else the oldest of that name.
+  const Store* named_store(std::string_view name) const;
+  BookedEntry* entry(std::string_view store, std::string_view file);
+  BookedEntry* entry(uint64_t number);
+  std::vector<const File*> files(std::string_view owner) const;
+  std::vector<const Store*> stores(std::string_view owner) const;
+  std::vector<const BookedEntry*> entries(std::string_view store) const;
+  std::vector<const BookedEntry*> entries_of_file(std::string_view file) const;
+  const std::map<uint64_t, BookedEntry>& all_entries() const { return entries_; }
+
+  /// Errors: kTooLarge naming the bound.
+  Result<void> admit_file(std::string_view owner, uint64_t bytes) const;
+  Result<void> admit_store(std::string_view owner) const;
+  Result<void> admit_bytes(std::string_view owner, uint64_t bytes) const;
+  Result<void> admit_chunks(std::string_view store, uint64_t chunks) const;
+
+  /// Bytes of a file that is being written.
+  void reserve(std::string_view owner, uint64_t bytes);
+  void release(std::string_view owner, uint64_t bytes);
+
+  void add(File file);
+  void add(Store store);
+  void add(Entry entry);
+  void change(const Store& store);
+  void remove_file(std::string_view id);
+  void remove_store(std::string_view id);
+  void remove_entry(uint64_t number);
+  /// Null: the chunks are taken away.
+  void set_chunks(BookedEntry& booked, Chunks chunks, uint64_t bytes, uint64_t round);
+
+  StoreFigures figures(std::string_view store) const;
+  VectorStores::Size size() const;
+  uint64_t next_number() { return next_number_++; }
+
+ private:
+  struct Usage {
+    uint64_t bytes = 0;
+    uint32_t files = 0, stores = 0;
+  };
+  Usage usage(std::string_view owner) const;
+  void forget_if_empty(std::string_view owner);
+  const std::string& owner_of_store(std::string_view store) const;
+
+  std::map<std::string, File, std::less<>> files_;
+  std::map<std::string, Store, std::less<>> stores_;
+  std::map<uint64_t, BookedEntry> entries_;  // by number
+  std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>>
+      by_store_;  // numbers of entries by store and file
+  std::map<std::string, Usage, std::less<>> usage_;
+  uint64_t bytes_ = 0;
+  uint64_t next_number_ = 1;
+};
+
+}  // namespace signalbox::vector_stores

@@ -1,0 +1,356 @@
+// A failure that may pass, such as that of a server, is tried again for ever, with pauses: after a
+// change of the model, nobody would attach the files again.
+
+#include "router/vector_stores/indexer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+
+#include "base/log.h"
+#include "router/vector_stores/embedding.h"
+
+namespace signalbox::vector_stores {
+namespace {
+
+using vector_index::VectorIndex;
+
+constexpr std::chrono::seconds kPause{1}, kPauseMax{30};
+
+uint64_t row_id(uint64_t entry, size_t chunk) {
+  return entry * kEntryChunksMax + chunk;
+}
+
+bool is_final(Code code) {
+  return code == Code::kInvalid || code == Code::kTooLarge || code == Code::kUnsupported ||
+         code == Code::kCorrupt || code == Code::kNotFound;
+}
+
+uint64_t bytes_of(const Embedded& embedded) {
+  uint64_t out = embedded.vectors.size() * sizeof(float);
+  for (const std::string& chunk : embedded.chunks) out += chunk.size() + kChunkBytes;
+  return out;
+}
+
+void remove_rows(VectorIndex& index, uint64_t entry, size_t chunks) {
+  for (size_t i = 0; i < chunks; ++i) index.remove(row_id(entry, i));
+}
+
+Result<void> add_rows(VectorIndex& index, uint64_t entry, const Embedded& embedded) {
+  const auto dim = static_cast<size_t>(embedded.dim);
+  const std::span<const float> vectors(embedded.vectors);
+  for (size_t i = 0; i < embedded.chunks.size(); ++i) {
+    const auto added = index.add(row_id(entry, i), entry, vectors.subspan(i * dim, dim));
+    if (added) continue;
+    remove_rows(index, entry, i);
+    return added;
+  }
+  return {};
+}
+
+}  // namespace
+
+Indexer::Indexer(SharedBooks& shared, const Shelf& shelf, uint32_t workers)
+    : shared_(shared), shelf_(shelf) {
+  for (uint32_t i = 0; i < workers; ++i)
+    threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
+}
+
+Indexer::~Indexer() {
+  for (std::jthread& each : threads_) each.request_stop();
+  threads_.clear();
+}
+
+void Indexer::set_embedder(Embedder embedder) {
+  std::vector<Job> jobs;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    const bool is_same = round_.index != nullptr && embedder.name == round_.embedder.name;
+    if (embedder.model == nullptr || is_same) {
+      round_.embedder.model = std::move(embedder.model);
+      wake_.notify_all();
+      return;
+    }
+    auto index = VectorIndex::create({.dim = embedder.model->dim()});
+    if (!index) {  // the vectors of a server are too long
+      log::error("vector_stores", "{}; searches fail", index.error().message);
+      round_.embedder.model = nullptr;
+      return;
+    }
+    round_ = {round_.number + 1, std::move(embedder), *std::move(index)};
+    for (const auto& [number, booked] : shared_.books.all_entries()) {
+      if (booked.entry.status == Status::kFailed) continue;
+      shared_.books.set_chunks(*shared_.books.entry(number), nullptr, 0, 0);
+      // A thread that embeds it for the last model will notice.
+      if (running_.insert(number).second) jobs.push_back(job_of(booked.entry));
+    }
+  }
+  size_t anew = 0;
+  for (const Job& job : jobs) {
+    const bool is_restored = restore(job).has_value();
+    anew += is_restored ? 0 : 1;
+    finish(job, is_restored ? Outcome::kDone : Outcome::kLater);
+  }
+  if (anew > 0)
+    log::info("vector_stores", "{} files of vector stores are embedded by {}", anew,
+              jobs.front().round.embedder.name);
+}
+
+void Indexer::add(uint64_t number) {
+  {
+    const std::lock_guard lock(shared_.mutex);
+    waiting_.push_back(number);
+  }
+  wake_.notify_one();
+}
+
+void Indexer::remove(uint64_t number, size_t chunks) {
+  Index index;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    std::erase(waiting_, number);
+    index = round_.index;
+  }
+  if (index != nullptr) remove_rows(*index, number, chunks);
+}
+
+Indexer::Job Indexer::job_of(const Entry& entry) const {
+  const Books& books = shared_.books;
+  const File* const file = books.file(books.any_store(entry.store)->owner, entry.file);
+  SIGNALBOX_CHECK(file != nullptr);
+  return {entry, *file, round_, std::min<size_t>(books.limits.store_chunks, kEntryChunksMax),
+          books.limits.bytes};
+}
+
+// --- the threads ---
+
+void Indexer::work(const std::stop_token& stop) {
+  std::chrono::seconds pause = kPause;
+  while (const std::optional<Job> job = take(stop)) {
+    const Outcome outcome = run(*job, stop);
+    finish(*job, outcome);
+    if (outcome == Outcome::kDone) {
+      pause = kPause;
+      continue;
+    }
+    std::unique_lock lock(shared_.mutex);
+    wake_.wait_for(lock, stop, pause, [] { return false; });
+    pause = std::min(2 * pause, kPauseMax);
+  }
+}
+
+std::optional<Indexer::Job> Indexer::take(const std::stop_token& stop) {
+  std::unique_lock lock(shared_.mutex);
+  for (;;) {
+    const bool has_work = wake_.wait(
+        lock, stop, [this] { return !waiting_.empty() && round_.embedder.model != nullptr; });
+    if (!has_work || stop.stop_requested()) return std::nullopt;
+    const uint64_t number = waiting_.front();
+    waiting_.pop_front();
+    const BookedEntry* const booked = shared_.books.entry(number);
+    if (booked == nullptr || booked->entry.status != Status::kInProgress) continue;
+    if (running_.insert(number).second) return job_of(booked->entry);
+  }
+}
+
+void Indexer::finish(const Job& job, Outcome outcome) {
+  const uint64_t number = job.entry.number;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    running_.erase(number);
+    const BookedEntry* const booked = shared_.books.entry(number);
+    const bool is_open = booked != nullptr && booked->entry.status == Status::kInProgress;
+    if (!is_open || (outcome == Outcome::kDone && job.round.number == round_.number)) return;
+    waiting_.push_back(number);
+  }
+  wake_.notify_one();
+}
+
+Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
+  if (restore(job)) return Outcome::kDone;
+  Result<Embedded> embedded = embed(job, stop);
+  if (embedded) {
+    if (auto written = shelf_.write(job.entry, *embedded); !written)
+      embedded = tl::unexpected<Error>(std::move(written).error());
+  }
+  const Result<bool> published = embedded ? publish(job, *std::move(embedded))
+                                          : tl::unexpected<Error>(std::move(embedded).error());
+  if (published && *published) return Outcome::kDone;
+  if (const auto removed = shelf_.remove_embedded(job.entry); !removed)
+    log::warn("vector_stores", "{}", removed.error().message);
+  if (published || published.error().code == Code::kCancelled) return Outcome::kDone;
+  if (!is_final(published.error().code)) {
+    log::warn("vector_stores", "{} of {}: {}; it is tried again", job.entry.file, job.entry.store,
+              published.error().message);
+    return Outcome::kLater;
+  }
+  fail_entry(job, published.error());
+  return Outcome::kDone;
+}
+
+Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) const {
+  SIGNALBOX_TRY(const std::string content, shelf_.content(job.file));
+  SIGNALBOX_TRY(const std::string text, document_text(job.file.name, content));
+  SIGNALBOX_TRY(const auto chunks,
+                cut_for(*job.round.embedder.model, text, job.entry.chunking, job.chunks_max));
+  const auto goes_on = [&] { return !stop.stop_requested() && is_wanted(job); };
+  return embed_chunks(job.round.embedder, chunks, goes_on, {.stop = stop, .is_long = true});
+}
+
+bool Indexer::is_wanted(const Job& job) const {
+  const std::lock_guard lock(shared_.mutex);
+  return job.round.number == round_.number && shared_.books.entry(job.entry.number) != nullptr;
+}
+
+Result<void> Indexer::restore(const Job& job) {
+  SIGNALBOX_TRY(Embedded embedded, shelf_.embedded(job.entry, job.bytes_max));
+  const Embedder& embedder = job.round.embedder;
+  if (embedded.model != embedder.name || embedded.dim != embedder.model->dim())
+    return fail(Code::kNotFound, "another model has embedded it");
+  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded)));
+  if (!is_done) return fail(Code::kCancelled, "the entry is not needed any more");
+  return {};
+}
+
+// Its rows are in the index before the books have its chunks, so that no search waits for them.
+Result<bool> Indexer::publish(const Job& job, Embedded embedded) {
+  const uint64_t number = job.entry.number, bytes = bytes_of(embedded);
+  SIGNALBOX_TRY_VOID(add_rows(*job.round.index, number, embedded));
+  const size_t count = embedded.chunks.size();
+  auto chunks = std::make_shared<const std::vector<std::string>>(std::move(embedded.chunks));
+  Result<bool> booked = false;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    booked = book(job, std::move(chunks), bytes);
+  }
+  if (!booked || !*booked) remove_rows(*job.round.index, number, count);
+  return booked;
+}
+
+Result<bool> Indexer::book(const Job& job, Chunks chunks, uint64_t bytes) {
+  Books& books = shared_.books;
+  BookedEntry* const booked = books.entry(job.entry.number);
+  if (booked == nullptr || job.round.number != round_.number) return false;
+  SIGNALBOX_TRY_VOID(books.admit_chunks(job.entry.store, chunks->size()));
+  SIGNALBOX_TRY_VOID(books.admit_bytes(job.file.owner, bytes));
+  books.set_chunks(*booked, std::move(chunks), bytes, job.round.number);
+  return true;
+}
+
+void Indexer::fail_entry(const Job& job, const Error& error) {
+  const std::lock_guard changing(shared_.changing);
+  Entry failed;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    BookedEntry* const booked = shared_.books.entry(job.entry.number);
+    if (booked == nullptr || job.round.number != round_.number) return;
+    booked->entry.status = Status::kFailed;
+    booked->entry.error = error.message;
+    failed = booked->entry;
+  }
+  if (const auto written = shelf_.write(failed); !written)
+    log::warn("vector_stores", "{}", written.error().message);
+}
+
+// --- searches ---
+
+namespace {
+
+/// An entry that a search looks at.
+struct Searched {
+  uint64_t number;
+  std::string file, file_name;
+  Attributes attributes;
+  Chunks chunks;
+};
+
+/// The entries that are embedded and that the search admits.
+std::vector<Searched> searched_entries(const Books& books, const Store& store,
+                                       const Search& search) {
+  std::vector<Searched> out;
+  for (const BookedEntry* each : books.entries(store.id)) {
+    const Entry& entry = each->entry;
+    const bool is_named =
+        search.files.empty() || std::ranges::find(search.files, entry.file) != search.files.end();
+    if (each->chunks == nullptr || !is_named) continue;
+    if (search.filter != nullptr && !search.filter->holds(entry.attributes)) continue;
+    const File* const file = books.file(store.owner, entry.file);
+    SIGNALBOX_CHECK(file != nullptr);
+    out.push_back({entry.number, entry.file, file->name, entry.attributes, each->chunks});
+  }
+  return out;
+}
+
+Result<std::vector<float>> embed_queries(const Embedder& embedder, const Search& search,
+                                         const engine::Patience& patience) {
+  if (search.queries.size() == 1 && search.vector_space == embedder.name && !search.vector.empty())
+    return std::vector<float>(search.vector.begin(), search.vector.end());
+  if (embedder.model == nullptr) return fail(Code::kUpstream, "there is no embedding model");
+  const std::vector<std::string_view> texts(search.queries.begin(), search.queries.end());
+  std::vector<float> out(texts.size() * static_cast<size_t>(embedder.model->dim()));
+  SIGNALBOX_TRY_VOID(embedder.model->embed_within(patience, texts, out));
+  return out;
+}
+
+/// The nearest chunks of all entries to any of the queries, the best first.
+Result<std::vector<vector_index::Hit>> find_nearest(const VectorIndex& index,
+                                                    std::span<const Searched> entries,
+                                                    std::span<const float> queries,
+                                                    const Search& search) {
+  const auto dim = static_cast<size_t>(index.dim());
+  std::unordered_map<uint64_t, float> best;
+  for (size_t at = 0; at < queries.size(); at += dim) {
+    for (const Searched& each : entries) {
+      SIGNALBOX_TRY(const auto hits,
+                    index.search(each.number, queries.subspan(at, dim), search.most));
+      for (const vector_index::Hit& hit : hits) {
+        if (hit.cosine < search.similarity_min) break;
+        const auto [found, is_new] = best.emplace(hit.id, hit.cosine);
+        if (!is_new) found->second = std::max(found->second, hit.cosine);
+      }
+    }
+  }
+  std::vector<vector_index::Hit> out;
+  for (const auto& [id, cosine] : best) out.push_back({id, cosine});
+  const size_t kept = std::min(out.size(), search.most);
+  std::partial_sort(out.begin(), out.begin() + static_cast<ptrdiff_t>(kept), out.end(),
+                    [](const vector_index::Hit& a, const vector_index::Hit& b) {
+                      return a.cosine != b.cosine ? a.cosine > b.cosine : a.id < b.id;
+                    });
+  out.resize(kept);
+  return out;
+}
+
+}  // namespace
+
+// The entries, their chunks and the index are of one round, also if another begins meanwhile.
+Result<std::vector<Found>> Indexer::search(std::string_view owner, const Search& search,
+                                           const engine::Patience& patience) const {
+  Round round;
+  std::vector<Searched> entries;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    const Books& books = shared_.books;
+    const Store* const store =
+        owner == kOperator ? books.named_store(search.store) : books.store(owner, search.store);
+    if (store == nullptr)
+      return fail(Code::kNotFound, "there is no vector store {}",
+                  json::quote_briefly(search.store));
+    round = round_;
+    entries = searched_entries(books, *store, search);
+  }
+  if (round.embedder.model == nullptr) return fail(Code::kUpstream, "there is no embedding model");
+  if (entries.empty()) return std::vector<Found>();
+  SIGNALBOX_TRY(const std::vector<float> queries, embed_queries(round.embedder, search, patience));
+  SIGNALBOX_TRY(const auto hits, find_nearest(*round.index, entries, queries, search));
+  std::vector<Found> out;
+  for (const vector_index::Hit& hit : hits) {
+    const auto entry = std::ranges::find(entries, hit.id / kEntryChunksMax, &Searched::number);
+    SIGNALBOX_CHECK(entry != entries.end());
+    out.push_back({entry->file, entry->file_name, entry->attributes,
+                   entry->chunks->at(hit.id % kEntryChunksMax), hit.cosine});
+  }
+  return out;
+}
+
+}  // namespace signalbox::vector_stores

@@ -1,0 +1,88 @@
+#pragma once
+// Embeds the files of stores on threads of its own, and searches them. The vectors of the present
+// model are in one index; each entry of a store is a partition of it, so that a search looks only
+// at the entries that its filter admits.
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "router/vector_stores/books.h"
+#include "router/vector_stores/shelf.h"
+
+namespace signalbox::vector_stores {
+
+/// The books and the locks around them. Whoever changes records holds `changing` and then, while
+/// the books change, `mutex`. Nothing waits for a disk or a model under `mutex`.
+struct SharedBooks {
+  std::mutex changing;
+  mutable std::mutex mutex;
+  Books books;
+};
+
+/// Thread-safe.
+class Indexer {
+ public:
+  /// Both outlive it.
+  Indexer(SharedBooks& shared, const Shelf& shelf, uint32_t workers);
+  /// Stops the work in progress.
+  ~Indexer();
+
+  void set_embedder(Embedder embedder);
+  /// Embeds a new entry.
+  void add(uint64_t number);
+  /// Removes what an entry had in the index, once it is not in the books any more.
+  void remove(uint64_t number, size_t chunks);
+
+  Result<std::vector<Found>> search(std::string_view owner, const Search& search,
+                                    const engine::Patience& patience) const;
+
+ private:
+  using Index = std::shared_ptr<vector_index::VectorIndex>;  // shared with searches in progress
+
+  /// The time of one embedding model.
+  struct Round {
+    uint64_t number = 0;  // 0: there was no model yet
+    Embedder embedder;
+    Index index = nullptr;
+  };
+  struct Job {
+    Entry entry;
+    File file;
+    Round round;
+    size_t chunks_max = 0;
+    uint64_t bytes_max = 0;
+  };
+  enum class Outcome : uint8_t { kDone, kLater };
+  void work(const std::stop_token& stop);
+  std::optional<Job> take(const std::stop_token& stop);
+  void finish(const Job& job, Outcome outcome);
+  Outcome run(const Job& job, const std::stop_token& stop);
+  Result<Embedded> embed(const Job& job, const std::stop_token& stop) const;
+  bool is_wanted(const Job& job) const;
+  /// Takes the vectors from the disk. Errors: those of reading; kNotFound if another model made
+  /// them.
+  Result<void> restore(const Job& job);
+  /// Returns false if the entry is not wanted any more.
+  Result<bool> publish(const Job& job, Embedded embedded);
+  /// Returns false if the entry is not wanted any more. Under the lock of the books.
+  Result<bool> book(const Job& job, Chunks chunks, uint64_t bytes);
+  void fail_entry(const Job& job, const Error& error);
+  Job job_of(const Entry& entry) const;  // under the lock of the books
+
+  SharedBooks& shared_;
+  const Shelf& shelf_;
+  // All under shared_.mutex.
+  Round round_;
+  std::deque<uint64_t> waiting_;
+  std::set<uint64_t> running_;
+  std::condition_variable_any wake_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace signalbox::vector_stores

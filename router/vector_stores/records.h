@@ -1,0 +1,84 @@
+#pragma once
+// Files, stores and their entries, and the form in which they lie in a folder.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/json_writer.h"
+#include "router/vector_stores/document_text.h"
+
+namespace signalbox::vector_stores {
+
+/// A property of a file in a store, which searches may filter by.
+using Attribute = std::variant<bool, double, std::string>;
+using Attributes = std::map<std::string, Attribute, std::less<>>;
+using Metadata = std::map<std::string, std::string, std::less<>>;
+
+/// Bounds of both, as in OpenAI's API.
+inline constexpr size_t kPairsMax = 16, kPairKeyBytesMax = 64, kPairValueBytesMax = 512;
+inline constexpr size_t kNameBytesMax = 256;
+
+/// A file that a client has uploaded. `number` grows from one to the next, also between the kinds.
+struct File {
+  std::string id, owner, name, purpose;
+  uint64_t bytes = 0;
+  int64_t created = 0;  // seconds since 1970
+  uint64_t number = 0;
+};
+
+struct Store {
+  std::string id, owner, name;
+  Metadata metadata = {};
+  int64_t created = 0;
+  uint64_t number = 0;
+};
+
+enum class Status : uint8_t { kInProgress, kCompleted, kFailed };
+/// "in_progress", "completed", "failed".
+std::string_view name_of(Status status);
+
+/// A file in a store.
+struct Entry {
+  std::string id;  // of this record alone
+  std::string store, file;
+  Chunking chunking = {};
+  Attributes attributes = {};
+  int64_t created = 0;
+  uint64_t number = 0;
+  Status status = Status::kInProgress;
+  std::string error = {};  // why it failed
+  uint64_t bytes = 0;      // of its chunks and vectors
+};
+
+/// The chunks of an entry with their vectors, which one model has made.
+struct Embedded {
+  std::string model;
+  int32_t dim = 0;
+  std::vector<std::string> chunks = {};
+  std::vector<float> vectors = {};  // (chunks, dim)
+};
+
+void write_attributes(json::Writer& out, const Attributes& attributes);
+/// Errors: kInvalid naming the member.
+Result<Attributes> read_attributes(std::string_view where, const json::Value& value);
+Result<Metadata> read_metadata(std::string_view where, const json::Value& value);
+
+/// The form on disk. A file's record is the line in front of its content.
+std::string write_record(const File& file);
+std::string write_record(const Store& store);
+std::string write_record(const Entry& entry);
+std::string write_record(const Embedded& embedded);
+
+/// Errors: kCorrupt.
+Result<File> read_file_record(std::string_view line);
+Result<Store> read_store_record(std::string_view text);
+Result<Entry> read_entry_record(std::string_view text);
+Result<Embedded> read_embedded(std::string_view bytes);
+
+}  // namespace signalbox::vector_stores

@@ -1,0 +1,155 @@
+// A file is one line with its record, then its content, so that both appear at once.
+
+#include "router/vector_stores/shelf.h"
+
+#include <algorithm>
+#include <set>
+
+namespace signalbox::vector_stores {
+namespace {
+
+constexpr std::string_view kFileEnd = ".file", kStoreEnd = ".store", kEntryEnd = ".entry",
+                           kEmbeddedEnd = ".vectors";
+constexpr size_t kRecordBytesMax = size_t{64} << 10;
+
+std::string name_in_folder(std::string_view id, std::string_view end) {
+  return fmt::format("{}{}", id, end);
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+Result<File> recover_file(const Folder& folder, const std::string& name) {
+  SIGNALBOX_TRY(const Folder::Front front, folder.read_front(name, kRecordBytesMax));
+  const std::string_view line = first_line(front.text);
+  SIGNALBOX_TRY(File file, read_file_record(line));
+  const uint64_t whole = line.size() + 1 + file.bytes;
+  if (front.bytes != whole)
+    return fail(Code::kCorrupt, "it has {} of {} bytes", front.bytes, whole);
+  return file;
+}
+
+Result<Store> recover_store(const Folder& folder, const std::string& name) {
+  SIGNALBOX_TRY(const std::string text, folder.read(name, kRecordBytesMax));
+  return read_store_record(text);
+}
+
+Result<Entry> recover_entry(const Folder& folder, const std::string& name) {
+  SIGNALBOX_TRY(const std::string text, folder.read(name, kRecordBytesMax));
+  return read_entry_record(text);
+}
+
+/// Reads all records of one kind. `read` is one of the functions above.
+template <class Record>
+std::vector<Record> recover_kind(const Folder& folder, const std::vector<std::string>& names,
+                                 std::string_view end,
+                                 Result<Record> (*read)(const Folder&, const std::string&),
+                                 std::vector<std::string>& reports) {
+  std::vector<Record> out;
+  for (const std::string& name : names) {
+    if (!name.ends_with(end)) continue;
+    Result<Record> record = read(folder, name);
+    if (record && name_in_folder(record->id, end) != name)
+      record = fail(Code::kCorrupt, "it contains a record of another name");
+    if (record) {
+      out.push_back(*std::move(record));
+    } else {
+      reports.push_back(fmt::format("{}: {}", name, record.error().message));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> Shelf::recover(Books& books) const {
+  std::vector<std::string> reports;
+  const auto names = folder_->list();
+  if (!names) return {names.error().message};
+  for (File& file : recover_kind(*folder_, *names, kFileEnd, recover_file, reports))
+    books.add(std::move(file));
+  for (Store& store : recover_kind(*folder_, *names, kStoreEnd, recover_store, reports))
+    books.add(std::move(store));
+  recover_entries(recover_kind(*folder_, *names, kEntryEnd, recover_entry, reports), books,
+                  reports);
+  remove_orphans(*names, books, reports);
+  return reports;
+}
+
+// A router that was killed has removed the entry and not its vectors yet.
+void Shelf::remove_orphans(const std::vector<std::string>& names, const Books& books,
+                           std::vector<std::string>& reports) const {
+  std::set<std::string> known;
+  for (const auto& [number, booked] : books.all_entries())
+    known.insert(name_in_folder(booked.entry.id, kEmbeddedEnd));
+  for (const std::string& name : names) {
+    if (!name.ends_with(kEmbeddedEnd) || known.contains(name)) continue;
+    if (const auto removed = folder_->remove(name); !removed)
+      reports.push_back(removed.error().message);
+  }
+}
+
+// The later one of two entries of a file has replaced the other.
+void Shelf::recover_entries(std::vector<Entry> entries, Books& books,
+                            std::vector<std::string>& reports) const {
+  std::ranges::sort(entries, {}, &Entry::number);
+  for (Entry& entry : entries) {
+    const Store* const store = books.any_store(entry.store);
+    if (store == nullptr || books.file(store->owner, entry.file) == nullptr) {
+      reports.push_back(
+          fmt::format("{}: its store or its file is missing", name_in_folder(entry.id, kEntryEnd)));
+      continue;
+    }
+    if (const BookedEntry* const old = books.entry(entry.store, entry.file)) {
+      if (const auto removed = remove(old->entry); !removed)
+        reports.push_back(removed.error().message);
+      books.remove_entry(old->entry.number);
+    }
+    books.add(std::move(entry));
+  }
+}
+
+Result<void> Shelf::write(const File& file, std::string_view content) const {
+  return folder_->write(name_in_folder(file.id, kFileEnd), write_record(file), content);
+}
+Result<void> Shelf::write(const Store& store) const {
+  return folder_->write(name_in_folder(store.id, kStoreEnd), write_record(store));
+}
+Result<void> Shelf::write(const Entry& entry) const {
+  return folder_->write(name_in_folder(entry.id, kEntryEnd), write_record(entry));
+}
+Result<void> Shelf::write(const Entry& entry, const Embedded& embedded) const {
+  return folder_->write(name_in_folder(entry.id, kEmbeddedEnd), write_record(embedded));
+}
+
+Result<std::string> Shelf::content(const File& file) const {
+  SIGNALBOX_TRY(std::string all,
+                folder_->read(name_in_folder(file.id, kFileEnd), kRecordBytesMax + file.bytes));
+  const size_t record = first_line(all).size() + 1;
+  if (all.size() != record + file.bytes)
+    return fail(Code::kCorrupt, "{}: it has another size", file.id);
+  all.erase(0, record);
+  return all;
+}
+
+Result<Embedded> Shelf::embedded(const Entry& entry, uint64_t bytes_max) const {
+  SIGNALBOX_TRY(const std::string bytes,
+                folder_->read(name_in_folder(entry.id, kEmbeddedEnd), bytes_max));
+  return read_embedded(bytes);
+}
+
+Result<void> Shelf::remove(const File& file) const {
+  return folder_->remove(name_in_folder(file.id, kFileEnd));
+}
+Result<void> Shelf::remove(const Store& store) const {
+  return folder_->remove(name_in_folder(store.id, kStoreEnd));
+}
+Result<void> Shelf::remove(const Entry& entry) const {
+  return folder_->remove(name_in_folder(entry.id, kEntryEnd));
+}
+Result<void> Shelf::remove_embedded(const Entry& entry) const {
+  return folder_->remove(name_in_folder(entry.id, kEmbeddedEnd));
+}
+
+}  // namespace signalbox::vector_stores

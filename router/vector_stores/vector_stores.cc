@@ -1,0 +1,311 @@
+// A change goes to the disk first and to the books then, so that what was acknowledged is on the
+// disk. A removal goes to the disk first as well.
+
+#include "router/vector_stores/vector_stores.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "base/log.h"
+#include "router/vector_stores/books.h"
+#include "router/vector_stores/indexer.h"
+#include "router/vector_stores/shelf.h"
+
+namespace signalbox::vector_stores {
+namespace {
+
+std::string new_id(std::string_view prefix) {
+  thread_local std::random_device random;
+  return fmt::format("{}{:08x}{:08x}{:08x}{:08x}", prefix, random(), random(), random(), random());
+}
+
+int64_t seconds_now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+tl::unexpected<Error> no_file(std::string_view id) {
+  return fail(Code::kNotFound, "there is no file {}", json::quote_briefly(id));
+}
+tl::unexpected<Error> no_store(std::string_view id) {
+  return fail(Code::kNotFound, "there is no vector store {}", json::quote_briefly(id));
+}
+tl::unexpected<Error> no_entry(std::string_view store, std::string_view file) {
+  return fail(Code::kNotFound, "the vector store {} has no file {}", json::quote_briefly(store),
+              json::quote_briefly(file));
+}
+
+Result<void> check_name(std::string_view name, const std::vector<std::string>& extensions) {
+  if (name.empty() || name.size() > kNameBytesMax)
+    return fail(Code::kInvalid, "file: expected a name of 1 to {} bytes", kNameBytesMax);
+  const std::string extension = extension_of(name);
+  if (is_readable(extension) && std::ranges::find(extensions, extension) != extensions.end())
+    return {};
+  std::string known;
+  for (const std::string& each : extensions) known += (known.empty() ? "" : ", ") + each;
+  return fail(Code::kInvalid, "file: files of the type {} are not read (known: {})",
+              json::quote_briefly(extension), known);
+}
+
+}  // namespace
+
+struct VectorStores::Impl {
+  explicit Impl(std::unique_ptr<Folder> folder) : shelf(std::move(folder)) {}
+
+  StoreView view(const Store& of) const { return {of, shared.books.figures(of.id)}; }
+
+  /// Removes an entry from the disk, the books and the index. Under `changing`.
+  Result<void> remove_entry(const Entry& entry) {
+    SIGNALBOX_TRY_VOID(shelf.remove(entry));
+    size_t chunks = 0;
+    {
+      const std::lock_guard lock(shared.mutex);
+      const BookedEntry* const booked = shared.books.entry(entry.number);
+      if (booked->chunks != nullptr) chunks = booked->chunks->size();
+      shared.books.remove_entry(entry.number);
+    }
+    indexer->remove(entry.number, chunks);
+    return shelf.remove_embedded(entry);
+  }
+  Result<void> remove_entries(const std::vector<Entry>& entries) {
+    for (const Entry& each : entries) SIGNALBOX_TRY_VOID(remove_entry(each));
+    return {};
+  }
+
+  /// The store's entry of the file. Under the lock of the books.
+  Result<Entry> find_entry(std::string_view owner, std::string_view store, std::string_view file) {
+    if (shared.books.store(owner, store) == nullptr) return no_store(store);
+    const BookedEntry* const found = shared.books.entry(store, file);
+    if (found == nullptr) return no_entry(store, file);
+    return found->entry;
+  }
+
+  SharedBooks shared;
+  const Shelf shelf;
+  std::unique_ptr<Indexer> indexer;
+};
+
+VectorStores::VectorStores(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+VectorStores::~VectorStores() = default;
+
+Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::path& folder,
+                                                         uint32_t workers,
+                                                         std::vector<std::string>& reports) {
+  SIGNALBOX_TRY(auto opened, Folder::open(folder));
+  auto impl = std::make_unique<Impl>(std::move(opened));
+  for (const std::string& report : impl->shelf.recover(impl->shared.books))
+    reports.push_back(fmt::format("{}: {}", folder.string(), report));
+  impl->indexer = std::make_unique<Indexer>(impl->shared, impl->shelf, workers);
+  return std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
+}
+
+void VectorStores::set_limits(Limits limits) {
+  const std::lock_guard lock(impl_->shared.mutex);
+  impl_->shared.books.limits = std::move(limits);
+}
+
+void VectorStores::set_embedder(Embedder embedder) {
+  impl_->indexer->set_embedder(std::move(embedder));
+}
+
+// --- files ---
+
+// The space is taken before the file is written, so that uploads side by side stay within bounds.
+Result<File> VectorStores::add_file(std::string_view owner, std::string name, std::string purpose,
+                                    std::string_view content) {
+  Books& books = impl_->shared.books;
+  std::vector<std::string> extensions;
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    extensions = books.limits.extensions;
+    SIGNALBOX_TRY_VOID(books.admit_file(owner, content.size()));
+  }
+  SIGNALBOX_TRY_VOID(check_name(name, extensions));
+  if (auto text = document_text(name, content); !text)
+    return tl::unexpected<Error>(std::move(text).error());
+  File file{new_id(kFileIdPrefix), std::string(owner), std::move(name), std::move(purpose)};
+  file.bytes = content.size();
+  file.created = seconds_now();
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    SIGNALBOX_TRY_VOID(books.admit_file(owner, file.bytes));
+    file.number = books.next_number();
+    books.reserve(owner, file.bytes);
+  }
+  const auto written = impl_->shelf.write(file, content);
+  const std::lock_guard lock(impl_->shared.mutex);
+  books.release(owner, file.bytes);
+  if (!written) return tl::unexpected<Error>(written.error());
+  books.add(file);
+  return file;
+}
+
+std::vector<File> VectorStores::files(std::string_view owner) const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  std::vector<File> out;
+  for (const File* each : impl_->shared.books.files(owner)) out.push_back(*each);
+  return out;
+}
+
+Result<File> VectorStores::file(std::string_view owner, std::string_view id) const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  const File* const found = impl_->shared.books.file(owner, id);
+  if (found == nullptr) return no_file(id);
+  return *found;
+}
+
+Result<std::string> VectorStores::content(std::string_view owner, std::string_view id) const {
+  SIGNALBOX_TRY(const File found, file(owner, id));
+  return impl_->shelf.content(found);
+}
+
+Result<void> VectorStores::remove_file(std::string_view owner, std::string_view id) {
+  const std::lock_guard changing(impl_->shared.changing);
+  SIGNALBOX_TRY(const File found, file(owner, id));
+  std::vector<Entry> entries;
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    for (const BookedEntry* each : impl_->shared.books.entries_of_file(id))
+      entries.push_back(each->entry);
+  }
+  SIGNALBOX_TRY_VOID(impl_->remove_entries(entries));
+  SIGNALBOX_TRY_VOID(impl_->shelf.remove(found));
+  const std::lock_guard lock(impl_->shared.mutex);
+  impl_->shared.books.remove_file(id);
+  return {};
+}
+
+// --- stores ---
+
+Result<StoreView> VectorStores::create_store(std::string_view owner, std::string name,
+                                             Metadata metadata) {
+  const std::lock_guard changing(impl_->shared.changing);
+  Store made{new_id("vs_"), std::string(owner), std::move(name), std::move(metadata)};
+  made.created = seconds_now();
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    SIGNALBOX_TRY_VOID(impl_->shared.books.admit_store(owner));
+    made.number = impl_->shared.books.next_number();
+  }
+  SIGNALBOX_TRY_VOID(impl_->shelf.write(made));
+  const std::lock_guard lock(impl_->shared.mutex);
+  impl_->shared.books.add(made);
+  return impl_->view(made);
+}
+
+std::vector<StoreView> VectorStores::stores(std::string_view owner) const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  std::vector<StoreView> out;
+  for (const Store* each : impl_->shared.books.stores(owner)) out.push_back(impl_->view(*each));
+  return out;
+}
+
+Result<StoreView> VectorStores::store(std::string_view owner, std::string_view id) const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  const Store* const found = impl_->shared.books.store(owner, id);
+  if (found == nullptr) return no_store(id);
+  return impl_->view(*found);
+}
+
+Result<StoreView> VectorStores::change_store(std::string_view owner, std::string_view id,
+                                             std::optional<std::string> name,
+                                             std::optional<Metadata> metadata) {
+  const std::lock_guard changing(impl_->shared.changing);
+  SIGNALBOX_TRY(StoreView found, store(owner, id));
+  if (name) found.store.name = *std::move(name);
+  if (metadata) found.store.metadata = *std::move(metadata);
+  SIGNALBOX_TRY_VOID(impl_->shelf.write(found.store));
+  const std::lock_guard lock(impl_->shared.mutex);
+  impl_->shared.books.change(found.store);
+  return impl_->view(found.store);
+}
+
+// The store goes last: a router that is killed meanwhile has the store with some of its files.
+Result<void> VectorStores::remove_store(std::string_view owner, std::string_view id) {
+  const std::lock_guard changing(impl_->shared.changing);
+  SIGNALBOX_TRY(const std::vector<Entry> all, entries(owner, id));
+  SIGNALBOX_TRY(const StoreView found, store(owner, id));
+  SIGNALBOX_TRY_VOID(impl_->remove_entries(all));
+  SIGNALBOX_TRY_VOID(impl_->shelf.remove(found.store));
+  const std::lock_guard lock(impl_->shared.mutex);
+  impl_->shared.books.remove_store(id);
+  return {};
+}
+
+// --- files of stores ---
+
+Result<Entry> VectorStores::attach(std::string_view owner, std::string_view store,
+                                   std::string_view file, Chunking chunking,
+                                   Attributes attributes) {
+  const std::lock_guard changing(impl_->shared.changing);
+  Books& books = impl_->shared.books;
+  Entry made{new_id("vf_"), std::string(store), std::string(file), chunking, std::move(attributes)};
+  made.created = seconds_now();
+  std::optional<Entry> replaced;
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    if (books.store(owner, store) == nullptr) return no_store(store);
+    if (books.file(owner, file) == nullptr) return no_file(file);
+    SIGNALBOX_TRY_VOID(books.admit_bytes(owner, kRecordBytes));
+    if (const BookedEntry* const old = books.entry(store, file)) replaced = old->entry;
+    made.number = books.next_number();
+  }
+  SIGNALBOX_TRY_VOID(impl_->shelf.write(made));
+  if (replaced) SIGNALBOX_TRY_VOID(impl_->remove_entry(*replaced));
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    books.add(made);
+  }
+  impl_->indexer->add(made.number);
+  return made;
+}
+
+Result<std::vector<Entry>> VectorStores::entries(std::string_view owner,
+                                                 std::string_view store) const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  if (impl_->shared.books.store(owner, store) == nullptr) return no_store(store);
+  std::vector<Entry> out;
+  for (const BookedEntry* each : impl_->shared.books.entries(store)) out.push_back(each->entry);
+  return out;
+}
+
+Result<Entry> VectorStores::entry(std::string_view owner, std::string_view store,
+                                  std::string_view file) const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  return impl_->find_entry(owner, store, file);
+}
+
+Result<Entry> VectorStores::set_attributes(std::string_view owner, std::string_view store,
+                                           std::string_view file, Attributes attributes) {
+  const std::lock_guard changing(impl_->shared.changing);
+  SIGNALBOX_TRY(Entry changed, entry(owner, store, file));
+  changed.attributes = std::move(attributes);
+  SIGNALBOX_TRY_VOID(impl_->shelf.write(changed));
+  const std::lock_guard lock(impl_->shared.mutex);
+  BookedEntry* const booked = impl_->shared.books.entry(store, file);
+  booked->entry.attributes = changed.attributes;
+  return booked->entry;
+}
+
+Result<void> VectorStores::detach(std::string_view owner, std::string_view store,
+                                  std::string_view file) {
+  const std::lock_guard changing(impl_->shared.changing);
+  SIGNALBOX_TRY(const Entry found, entry(owner, store, file));
+  return impl_->remove_entry(found);
+}
+
+// --- all ---
+
+Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Search& search,
+                                                const engine::Patience& patience) const {
+  return impl_->indexer->search(owner, search, patience);
+}
+
+VectorStores::Size VectorStores::size() const {
+  const std::lock_guard lock(impl_->shared.mutex);
+  return impl_->shared.books.size();
+}
+
+}  // namespace signalbox::vector_stores

@@ -1,0 +1,132 @@
+#pragma once
+// Files of clients, and stores in which their chunks are found by similarity. Everything lies in a
+// folder and in memory. Each file and each store has an owner, and every function needs the owner's
+// name, so that nobody reaches what is another's.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/engine.h"
+#include "engine/patience.h"
+#include "router/vector_stores/filter.h"
+#include "router/vector_stores/records.h"
+
+namespace signalbox::vector_stores {
+
+/// The owner of what operators store. No client has this name.
+inline constexpr std::string_view kOperator = "operator";
+/// Every id of a file that lies here begins with this.
+inline constexpr std::string_view kFileIdPrefix = "file-sb-";
+
+struct Limits {
+  uint64_t file_bytes = uint64_t{50} << 20;
+  uint64_t bytes = uint64_t{1} << 30;          // of all
+  uint64_t owner_bytes = uint64_t{256} << 20;  // of one owner; operators have no such limit
+  uint32_t owner_files = 1'000;
+  uint32_t owner_stores = 100;
+  uint32_t store_chunks = 100'000;
+  std::vector<std::string> extensions;  // of files that are accepted
+};
+
+/// `name` stands for the space of its vectors: only vectors of equal names compare.
+struct Embedder {
+  std::string name = {};
+  std::shared_ptr<const engine::TextEmbedder> model = nullptr;  // null: there is none
+};
+
+/// The state of a store's files.
+struct StoreFigures {
+  uint64_t bytes = 0;
+  uint32_t in_progress = 0, completed = 0, failed = 0;
+};
+struct StoreView {
+  Store store;
+  StoreFigures figures;
+};
+
+/// A search of one store.
+struct Search {
+  std::string_view store;                   // the id; for operators' stores also the name
+  std::vector<std::string> queries;         // the best similarity to any of them counts
+  const Filter* filter = nullptr;           // null: all files
+  std::span<const std::string> files = {};  // ids; empty: all files
+  size_t most = 10;
+  double similarity_min = -1;
+  /// The embedding of the only query, if it is known, with the name of its space.
+  std::span<const float> vector = {};  // (dim)
+  std::string_view vector_space = {};
+};
+
+struct Found {
+  std::string file, file_name;
+  Attributes attributes;
+  std::string text;
+  double similarity = 0;  // -1 to 1
+};
+
+/// Thread-safe. Files are embedded on threads of its own; the changes wait for the disk.
+class VectorStores {
+ public:
+  /// Opens the folder and reads what lies in it. `reports` gets one line for each record that
+  /// cannot be read; its file is left as it is. Errors: kIo.
+  static Result<std::unique_ptr<VectorStores>> open(const std::filesystem::path& folder,
+                                                    uint32_t workers,
+                                                    std::vector<std::string>& reports);
+  /// Stops the work in progress; the next start goes on with it.
+  ~VectorStores();
+
+  /// Holds from the next change on.
+  void set_limits(Limits limits);
+  /// Chunks that another model has embedded are embedded anew, and are not found until then.
+  void set_embedder(Embedder embedder);
+
+  /// Errors: kInvalid for a name or a content that cannot be read; kTooLarge; kIo.
+  Result<File> add_file(std::string_view owner, std::string name, std::string purpose,
+                        std::string_view content);
+  std::vector<File> files(std::string_view owner) const;  // the oldest first
+  Result<File> file(std::string_view owner, std::string_view id) const;
+  Result<std::string> content(std::string_view owner, std::string_view id) const;
+  /// Takes the file out of all stores, too.
+  Result<void> remove_file(std::string_view owner, std::string_view id);
+
+  Result<StoreView> create_store(std::string_view owner, std::string name, Metadata metadata);
+  std::vector<StoreView> stores(std::string_view owner) const;  // the oldest first
+  Result<StoreView> store(std::string_view owner, std::string_view id) const;
+  Result<StoreView> change_store(std::string_view owner, std::string_view id,
+                                 std::optional<std::string> name, std::optional<Metadata> metadata);
+  Result<void> remove_store(std::string_view owner, std::string_view id);
+
+  /// Replaces an entry of the same file.
+  Result<Entry> attach(std::string_view owner, std::string_view store, std::string_view file,
+                       Chunking chunking, Attributes attributes);
+  Result<std::vector<Entry>> entries(std::string_view owner,
+                                     std::string_view store) const;  // the oldest first
+  Result<Entry> entry(std::string_view owner, std::string_view store, std::string_view file) const;
+  Result<Entry> set_attributes(std::string_view owner, std::string_view store,
+                               std::string_view file, Attributes attributes);
+  Result<void> detach(std::string_view owner, std::string_view store, std::string_view file);
+
+  /// The most similar chunks, the best first. Embeds the queries, which blocks. Errors: kNotFound;
+  /// kUpstream without an embedding model; those of the model.
+  Result<std::vector<Found>> search(std::string_view owner, const Search& search,
+                                    const engine::Patience& patience) const;
+
+  struct Size {
+    size_t files = 0, stores = 0, in_progress = 0, completed = 0, failed = 0;
+    uint64_t bytes = 0;
+  };
+  Size size() const;
+
+ private:
+  struct Impl;
+  explicit VectorStores(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace signalbox::vector_stores

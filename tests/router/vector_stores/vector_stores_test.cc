@@ -1,0 +1,318 @@
+// The parts of the vector stores without HTTP: texts, chunks, filters, records, and the store over
+// a folder with an embedder of tests.
+
+#include "router/vector_stores/vector_stores.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <future>
+#include <thread>
+
+#include "base/file.h"
+#include "router/vector_stores/document_text.h"
+#include "router/vector_stores/filter.h"
+#include "router/vector_stores/folder.h"
+#include "router/vector_stores/records.h"
+#include "tests/router/temporary_directory.h"
+
+namespace signalbox::vector_stores {
+namespace {
+
+/// Counts letters, so that texts with the same letters have the same vectors. A stand-in for a
+/// model that takes no time; what real models make of texts is tested elsewhere.
+class LetterEmbedder final : public engine::TextEmbedder {
+ public:
+  explicit LetterEmbedder(size_t shift = 0) : shift_(shift) {}
+  int32_t dim() const override { return 32; }
+  int32_t tokens_max() const override { return 512; }
+  Result<void> embed(std::span<const std::string_view> texts, std::span<float> out) const override {
+    if (is_broken) return fail(Code::kUpstream, "the server is away");
+    for (size_t t = 0; t < texts.size(); ++t) {
+      const auto row = out.subspan(t * 32, 32);
+      std::ranges::fill(row, 0.01F);
+      for (const char c : texts[t]) row[(static_cast<unsigned char>(c) + shift_) % 32] += 1;
+      double squares = 0;
+      for (const float x : row) squares += double{x} * x;
+      for (float& x : row) x = static_cast<float>(x / std::sqrt(squares));
+    }
+    embedded += texts.size();
+    return {};
+  }
+
+  mutable std::atomic<size_t> embedded{0};
+  std::atomic<bool> is_broken{false};
+
+ private:
+  const size_t shift_;
+};
+
+Limits small_limits() {
+  return {.extensions = readable_extensions()};
+}
+
+class Stores : public testing::Test {
+ protected:
+  void open(const std::string& space = "letters", size_t shift = 0) {
+    stores_.reset();
+    reports_.clear();
+    auto opened = VectorStores::open(folder_.path(), 2, reports_);
+    ASSERT_TRUE(opened) << opened.error().message;
+    stores_ = *std::move(opened);
+    stores_->set_limits(small_limits());
+    embedder_ = std::make_shared<LetterEmbedder>(shift);
+    stores_->set_embedder({space, embedder_});
+  }
+  std::string add_file(std::string_view owner, std::string_view text, std::string name = "a.txt") {
+    const auto file = stores_->add_file(owner, std::move(name), "assistants", text);
+    EXPECT_TRUE(file) << file.error().message;
+    return file ? file->id : "";
+  }
+  std::string add_store(std::string_view owner, std::string name = "s") {
+    const auto store = stores_->create_store(owner, std::move(name), {});
+    EXPECT_TRUE(store) << store.error().message;
+    return store ? store->store.id : "";
+  }
+  void attach(std::string_view owner, const std::string& store, const std::string& file) {
+    ASSERT_TRUE(stores_->attach(owner, store, file, {}, {}));
+    wait(owner, store);
+  }
+  void wait(std::string_view owner, const std::string& store) {
+    while (stores_->store(owner, store)->figures.in_progress > 0) std::this_thread::yield();
+  }
+  std::vector<Found> search(std::string_view owner, const std::string& store, std::string text) {
+    auto found = stores_->search(owner, {.store = store, .queries = {std::move(text)}}, {});
+    EXPECT_TRUE(found) << found.error().message;
+    return found ? *std::move(found) : std::vector<Found>();
+  }
+
+  test::TemporaryDirectory folder_;
+  std::vector<std::string> reports_;
+  std::shared_ptr<LetterEmbedder> embedder_;
+  std::unique_ptr<VectorStores> stores_;
+};
+
+TEST(DocumentText, of_html_is_what_a_browser_shows) {
+  EXPECT_EQ(html_text("<h1>A  title</h1><p>One <b>bold</b>\n word.</p><!-- no --><p>Two</p>"),
+            "A title\nOne bold word.\nTwo\n");
+  EXPECT_EQ(html_text("a<script>if (a < b) x('</p>')</script>b"), "a\nb");
+  EXPECT_EQ(html_text("1 &lt; 2 &amp;&amp; &#65;&#x42; &unknown; & 3 < 4"),
+            "1 < 2 && AB &unknown; & 3 < 4");
+  EXPECT_EQ(html_text("<p"), "");
+  EXPECT_EQ(html_text("<script>never closed"), "");
+  EXPECT_EQ(html_text("a<!-- never closed"), "a");
+}
+
+TEST(DocumentText, is_utf8_or_refused) {
+  EXPECT_EQ(*document_text("a.txt", "\xEF\xBB\xBFtext"), "text");
+  for (const std::string_view bytes : {std::string_view("a\0b", 3), std::string_view("\xC3("),
+                                       std::string_view(" \n\t"), std::string_view()})
+    EXPECT_EQ(document_text("a.txt", bytes).error().code, Code::kInvalid);
+  EXPECT_EQ(document_text("a.html", "<p></p>").error().code, Code::kInvalid);
+}
+
+TEST(Chunks, cover_the_text_and_overlap) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += fmt::format("Sentence number {} is here. ", i);
+  const auto chunks = cut(text, 200, 60);
+  size_t covered = 0;
+  for (const std::string_view chunk : chunks) {
+    EXPECT_LE(chunk.size(), 200U);
+    const auto begin = static_cast<size_t>(chunk.data() - text.data());
+    EXPECT_LE(begin, covered + 1);
+    EXPECT_TRUE(begin == 0 || text[begin - 1] == ' ');
+    covered = begin + chunk.size();
+    EXPECT_EQ(chunk.back(), '.');
+  }
+  EXPECT_EQ(covered + 1, text.size());
+}
+
+TEST(Chunks, never_split_a_character) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "\xE6\xBC\xA2";
+  std::string joined;
+  for (const std::string_view chunk : cut(text, 64, 0)) {
+    EXPECT_EQ(chunk.size() % 3, 0U);
+    joined += chunk;
+  }
+  EXPECT_EQ(joined, text);
+  for (const std::string_view chunk : cut(text, 64, 32)) EXPECT_EQ(chunk.size() % 3, 0U);
+  EXPECT_TRUE(cut("", 64, 0).empty());
+  EXPECT_TRUE(cut("  \n ", 64, 0).empty());
+}
+
+TEST(Filters, are_bounded) {
+  std::string deep = R"({"type": "eq", "key": "a", "value": 1})";
+  for (int i = 0; i < 20; ++i) deep = fmt::format(R"({{"type": "and", "filters": [{}]}})", deep);
+  const auto document = json::Document::parse(deep);
+  EXPECT_NE(read_filter(document->root()).error().message.find("nested more than 8"),
+            std::string::npos);
+  std::string many = R"({"type": "eq", "key": "a", "value": 1})";
+  for (int i = 0; i < 100; ++i) many += R"(,{"type": "eq", "key": "a", "value": 1})";
+  const auto wide =
+      json::Document::parse(fmt::format(R"({{"type": "or", "filters": [{}]}})", many));
+  EXPECT_NE(read_filter(wide->root()).error().message.find("more than 100"), std::string::npos);
+}
+
+TEST(Records, are_read_as_they_were_written) {
+  const Embedded embedded{"m", 2, {"one", "tw\no"}, {1, 2, 3, 4}};
+  const auto again = read_embedded(write_record(embedded));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->chunks, embedded.chunks);
+  EXPECT_EQ(again->vectors, embedded.vectors);
+  Entry entry{"vf_1", "vs_1", "file-1", {200, 50}, {{"a", 1.5}, {"b", true}, {"c", "x"}}};
+  entry.error = "why";
+  const auto read = read_entry_record(write_record(entry));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->attributes, entry.attributes);
+  EXPECT_EQ(read->chunking, entry.chunking);
+  EXPECT_EQ(read->status, Status::kFailed);
+}
+
+TEST(Records, of_damaged_files_are_refused) {
+  const std::string whole = write_record(Embedded{"m", 2, {"one", "two"}, {1, 2, 3, 4}});
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_FALSE(read_embedded(whole.substr(0, i)));
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    const auto read = read_embedded(changed);
+    if (!read) continue;
+    EXPECT_NE(read->model, "m") << i;  // the name of the model alone has no checksum
+  }
+}
+
+TEST_F(Stores, keep_vectors_of_two_models_apart) {
+  open();
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa bbbb");
+  attach("ann", store, file);
+  EXPECT_GT(search("ann", store, "aaaa bbbb")[0].similarity, 0.99);
+  stores_->set_embedder({"other letters", std::make_shared<LetterEmbedder>(5)});
+  wait("ann", store);
+  EXPECT_GT(search("ann", store, "aaaa bbbb")[0].similarity, 0.99);
+  // A vector of the model before is not taken for one of this model.
+  std::vector<float> old(32);
+  const std::string_view texts[] = {"zzzz"};
+  ASSERT_TRUE(embedder_->embed(texts, old));
+  Search with_vector{.store = store, .queries = {"aaaa bbbb"}};
+  with_vector.vector = old;
+  with_vector.vector_space = "letters";
+  EXPECT_GT((*stores_->search("ann", with_vector, {}))[0].similarity, 0.99);
+  with_vector.vector_space = "other letters";
+  EXPECT_LT((*stores_->search("ann", with_vector, {}))[0].similarity, 0.9);
+}
+
+TEST_F(Stores, embed_nothing_anew_after_a_restart) {
+  open();
+  const std::string store = add_store("ann");
+  attach("ann", store, add_file("ann", "aaaa bbbb"));
+  attach("ann", store, add_file("ann", "cccc dddd", "b.txt"));
+  open();
+  EXPECT_TRUE(reports_.empty());
+  EXPECT_EQ(embedder_->embedded, 0U);
+  EXPECT_EQ(search("ann", store, "cccc dddd")[0].file_name, "b.txt");
+  open("another model", 3);
+  wait("ann", store);
+  EXPECT_GE(embedder_->embedded, 2U);
+}
+
+TEST_F(Stores, wait_for_a_model) {
+  open();
+  stores_->set_embedder({});
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
+  ASSERT_TRUE(stores_->attach("ann", store, file, {}, {}));
+  EXPECT_EQ(stores_->search("ann", {.store = store, .queries = {"a"}}, {}).error().code,
+            Code::kUpstream);
+  EXPECT_EQ(stores_->store("ann", store)->figures.in_progress, 1U);
+  stores_->set_embedder({"letters", embedder_});
+  wait("ann", store);
+  EXPECT_EQ(search("ann", store, "aaaa").size(), 1U);
+}
+
+TEST_F(Stores, end_while_a_server_is_away) {
+  open();
+  embedder_->is_broken = true;
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
+  ASSERT_TRUE(stores_->attach("ann", store, file, {}, {}));
+  open();
+  wait("ann", store);
+  EXPECT_EQ(stores_->store("ann", store)->figures.completed, 1U);
+}
+
+TEST_F(Stores, give_back_the_space_of_what_is_deleted) {
+  open();
+  EXPECT_EQ(stores_->size().bytes, 0U);
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa bbbb");
+  attach("ann", store, file);
+  attach("ann", store, file);  // replaces the entry
+  EXPECT_EQ(stores_->size().completed, 1U);
+  EXPECT_GT(stores_->size().bytes, 3 * 4096U);
+  ASSERT_TRUE(stores_->remove_file("ann", file));
+  ASSERT_TRUE(stores_->remove_store("ann", store));
+  EXPECT_EQ(stores_->size().bytes, 0U);
+  EXPECT_EQ(stores_->size().completed, 0U);
+  EXPECT_TRUE(Folder::open(folder_.path()).error().message.ends_with("another process uses it"));
+  stores_.reset();
+  EXPECT_TRUE((*(*Folder::open(folder_.path()))->list()).empty());
+}
+
+TEST_F(Stores, fail_a_file_that_does_not_fit) {
+  open();
+  Limits limits = small_limits();
+  limits.store_chunks = 3;
+  stores_->set_limits(limits);
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "Some words stand here. ";
+  const std::string store = add_store("ann"), file = add_file("ann", text);
+  ASSERT_TRUE(stores_->attach("ann", store, file, {100, 0}, {}));
+  wait("ann", store);
+  EXPECT_EQ(stores_->entry("ann", store, file)->status, Status::kFailed);
+  open();
+  EXPECT_EQ(stores_->entry("ann", store, file)->status, Status::kFailed);
+  EXPECT_EQ(stores_->entry("ann", store, file)->error, "the file has more than 3 chunks");
+}
+
+TEST_F(Stores, find_operators_stores_by_name) {
+  open();
+  const std::string mine = add_store("ann", "library"), first = add_store(kOperator, "library"),
+                    second = add_store(kOperator, "library");
+  attach(kOperator, first, add_file(kOperator, "aaaa"));
+  attach(kOperator, second, add_file(kOperator, "bbbb"));
+  attach("ann", mine, add_file("ann", "cccc"));
+  EXPECT_EQ(search(kOperator, "library", "x")[0].text, "aaaa");
+  EXPECT_EQ(search(kOperator, second, "x")[0].text, "bbbb");
+  EXPECT_EQ(stores_->search("ann", {.store = "library", .queries = {"x"}}, {}).error().code,
+            Code::kNotFound);
+  EXPECT_EQ(stores_->search(kOperator, {.store = mine, .queries = {"x"}}, {}).error().code,
+            Code::kNotFound);
+}
+
+TEST_F(Stores, serve_many_threads) {
+  open();
+  std::vector<std::future<void>> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.push_back(std::async(std::launch::async, [this, t] {
+      const std::string owner = fmt::format("user {}", t % 2);
+      for (int i = 0; i < 8; ++i) {
+        const std::string store = add_store(owner), file = add_file(owner, "aaaa bbbb cccc");
+        ASSERT_TRUE(stores_->attach(owner, store, file, {}, {}));
+        if (i % 4 == 1) stores_->set_embedder({fmt::format("model {}", t), embedder_});
+        if (i % 2 == 0) {
+          ASSERT_TRUE(stores_->remove_file(owner, file));
+        }
+        search(owner, store, "aaaa");
+        ASSERT_TRUE(stores_->remove_store(owner, store));
+        if (i % 2 == 1) {
+          ASSERT_TRUE(stores_->remove_file(owner, file));
+        }
+      }
+    }));
+  }
+  for (auto& each : threads) each.get();
+  EXPECT_EQ(stores_->size().bytes, 0U);
+  stores_.reset();  // a thread that found its entry gone has removed its vectors by then
+  EXPECT_TRUE((*(*Folder::open(folder_.path()))->list()).empty());
+}
+
+}  // namespace
+}  // namespace signalbox::vector_stores
