@@ -50,8 +50,8 @@ Result<void> add_rows(VectorIndex& index, uint64_t entry, const Embedded& embedd
 
 }  // namespace
 
-Indexer::Indexer(SharedBooks& shared, const Shelf& shelf, uint32_t workers)
-    : shared_(shared), shelf_(shelf) {
+Indexer::Indexer(SharedRegistry& shared, const DiskRecords& disk, uint32_t workers)
+    : shared_(shared), disk_(disk) {
   for (uint32_t i = 0; i < workers; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
 }
@@ -78,11 +78,11 @@ void Indexer::set_embedder(Embedder embedder) {
       return;
     }
     round_ = {round_.number + 1, std::move(embedder), *std::move(index)};
-    for (const auto& [number, booked] : shared_.books.all_entries()) {
-      if (booked.entry.status == Status::kFailed) continue;
-      shared_.books.set_chunks(*shared_.books.entry(number), nullptr, 0, 0);
+    for (const auto& [number, registered] : shared_.registry.all_entries()) {
+      if (registered.entry.status == Status::kFailed) continue;
+      shared_.registry.set_chunks(*shared_.registry.entry(number), nullptr, 0, 0);
       // A thread that embeds it for the last model will notice.
-      if (running_.insert(number).second) jobs.push_back(job_of(booked.entry));
+      if (running_.insert(number).second) jobs.push_back(job_of(registered.entry));
     }
   }
   size_t anew = 0;
@@ -115,11 +115,11 @@ void Indexer::remove(uint64_t number, size_t chunks) {
 }
 
 Indexer::Job Indexer::job_of(const Entry& entry) const {
-  const Books& books = shared_.books;
-  const File* const file = books.file(books.any_store(entry.store)->owner, entry.file);
+  const Registry& registry = shared_.registry;
+  const File* const file = registry.file(registry.any_store(entry.store)->owner, entry.file);
   SIGNALBOX_CHECK(file != nullptr);
-  return {entry, *file, round_, std::min<size_t>(books.limits.store_chunks, kEntryChunksMax),
-          books.limits.bytes};
+  return {entry, *file, round_, std::min<size_t>(registry.limits.store_chunks, kEntryChunksMax),
+          registry.limits.bytes};
 }
 
 // --- the threads ---
@@ -147,9 +147,9 @@ std::optional<Indexer::Job> Indexer::take(const std::stop_token& stop) {
     if (!has_work || stop.stop_requested()) return std::nullopt;
     const uint64_t number = waiting_.front();
     waiting_.pop_front();
-    const BookedEntry* const booked = shared_.books.entry(number);
-    if (booked == nullptr || booked->entry.status != Status::kInProgress) continue;
-    if (running_.insert(number).second) return job_of(booked->entry);
+    const RegisteredEntry* const registered = shared_.registry.entry(number);
+    if (registered == nullptr || registered->entry.status != Status::kInProgress) continue;
+    if (running_.insert(number).second) return job_of(registered->entry);
   }
 }
 
@@ -158,8 +158,8 @@ void Indexer::finish(const Job& job, Outcome outcome) {
   {
     const std::lock_guard lock(shared_.mutex);
     running_.erase(number);
-    const BookedEntry* const booked = shared_.books.entry(number);
-    const bool is_open = booked != nullptr && booked->entry.status == Status::kInProgress;
+    const RegisteredEntry* const registered = shared_.registry.entry(number);
+    const bool is_open = registered != nullptr && registered->entry.status == Status::kInProgress;
     if (!is_open || (outcome == Outcome::kDone && job.round.number == round_.number)) return;
     waiting_.push_back(number);
   }
@@ -170,13 +170,13 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
   if (restore(job)) return Outcome::kDone;
   Result<Embedded> embedded = embed(job, stop);
   if (embedded) {
-    if (auto written = shelf_.write(job.entry, *embedded); !written)
+    if (auto written = disk_.write(job.entry, *embedded); !written)
       embedded = tl::unexpected<Error>(std::move(written).error());
   }
   const Result<bool> published = embedded ? publish(job, *std::move(embedded))
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  if (const auto removed = shelf_.remove_embedded(job.entry); !removed)
+  if (const auto removed = disk_.remove_embedded(job.entry); !removed)
     log::warn("vector_stores", "{}", removed.error().message);
   if (published || published.error().code == Code::kCancelled) return Outcome::kDone;
   if (!is_final(published.error().code)) {
@@ -189,7 +189,7 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
 }
 
 Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) const {
-  SIGNALBOX_TRY(const std::string content, shelf_.content(job.file));
+  SIGNALBOX_TRY(const std::string content, disk_.content(job.file));
   SIGNALBOX_TRY(const std::string text, document_text(job.file.name, content));
   SIGNALBOX_TRY(const auto chunks,
                 cut_for(*job.round.embedder.model, text, job.entry.chunking, job.chunks_max));
@@ -199,11 +199,11 @@ Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) con
 
 bool Indexer::is_wanted(const Job& job) const {
   const std::lock_guard lock(shared_.mutex);
-  return job.round.number == round_.number && shared_.books.entry(job.entry.number) != nullptr;
+  return job.round.number == round_.number && shared_.registry.entry(job.entry.number) != nullptr;
 }
 
 Result<void> Indexer::restore(const Job& job) {
-  SIGNALBOX_TRY(Embedded embedded, shelf_.embedded(job.entry, job.bytes_max));
+  SIGNALBOX_TRY(Embedded embedded, disk_.embedded(job.entry, job.bytes_max));
   const Embedder& embedder = job.round.embedder;
   if (embedded.model != embedder.name || embedded.dim != embedder.model->dim())
     return fail(Code::kNotFound, "another model has embedded it");
@@ -212,28 +212,28 @@ Result<void> Indexer::restore(const Job& job) {
   return {};
 }
 
-// Its rows are in the index before the books have its chunks, so that no search waits for them.
+// Its rows are in the index before the registry has its chunks, so that no search waits for them.
 Result<bool> Indexer::publish(const Job& job, Embedded embedded) {
   const uint64_t number = job.entry.number, bytes = bytes_of(embedded);
   SIGNALBOX_TRY_VOID(add_rows(*job.round.index, number, embedded));
   const size_t count = embedded.chunks.size();
   auto chunks = std::make_shared<const std::vector<std::string>>(std::move(embedded.chunks));
-  Result<bool> booked = false;
+  Result<bool> registered = false;
   {
     const std::lock_guard lock(shared_.mutex);
-    booked = book(job, std::move(chunks), bytes);
+    registered = enter(job, std::move(chunks), bytes);
   }
-  if (!booked || !*booked) remove_rows(*job.round.index, number, count);
-  return booked;
+  if (!registered || !*registered) remove_rows(*job.round.index, number, count);
+  return registered;
 }
 
-Result<bool> Indexer::book(const Job& job, Chunks chunks, uint64_t bytes) {
-  Books& books = shared_.books;
-  BookedEntry* const booked = books.entry(job.entry.number);
-  if (booked == nullptr || job.round.number != round_.number) return false;
-  SIGNALBOX_TRY_VOID(books.admit_chunks(job.entry.store, chunks->size()));
-  SIGNALBOX_TRY_VOID(books.admit_bytes(job.file.owner, bytes));
-  books.set_chunks(*booked, std::move(chunks), bytes, job.round.number);
+Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes) {
+  Registry& registry = shared_.registry;
+  RegisteredEntry* const registered = registry.entry(job.entry.number);
+  if (registered == nullptr || job.round.number != round_.number) return false;
+  SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->size()));
+  SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
+  registry.set_chunks(*registered, std::move(chunks), bytes, job.round.number);
   return true;
 }
 
@@ -242,13 +242,13 @@ void Indexer::fail_entry(const Job& job, const Error& error) {
   Entry failed;
   {
     const std::lock_guard lock(shared_.mutex);
-    BookedEntry* const booked = shared_.books.entry(job.entry.number);
-    if (booked == nullptr || job.round.number != round_.number) return;
-    booked->entry.status = Status::kFailed;
-    booked->entry.error = error.message;
-    failed = booked->entry;
+    RegisteredEntry* const registered = shared_.registry.entry(job.entry.number);
+    if (registered == nullptr || job.round.number != round_.number) return;
+    registered->entry.status = Status::kFailed;
+    registered->entry.error = error.message;
+    failed = registered->entry;
   }
-  if (const auto written = shelf_.write(failed); !written)
+  if (const auto written = disk_.write(failed); !written)
     log::warn("vector_stores", "{}", written.error().message);
 }
 
@@ -265,16 +265,16 @@ struct Searched {
 };
 
 /// The entries that are embedded and that the search admits.
-std::vector<Searched> searched_entries(const Books& books, const Store& store,
+std::vector<Searched> searched_entries(const Registry& registry, const Store& store,
                                        const Search& search) {
   std::vector<Searched> out;
-  for (const BookedEntry* each : books.entries(store.id)) {
+  for (const RegisteredEntry* each : registry.entries(store.id)) {
     const Entry& entry = each->entry;
     const bool is_named =
         search.files.empty() || std::ranges::find(search.files, entry.file) != search.files.end();
     if (each->chunks == nullptr || !is_named) continue;
     if (search.filter != nullptr && !search.filter->holds(entry.attributes)) continue;
-    const File* const file = books.file(store.owner, entry.file);
+    const File* const file = registry.file(store.owner, entry.file);
     SIGNALBOX_CHECK(file != nullptr);
     out.push_back({entry.number, entry.file, file->name, entry.attributes, each->chunks});
   }
@@ -330,14 +330,14 @@ Result<std::vector<Found>> Indexer::search(std::string_view owner, const Search&
   std::vector<Searched> entries;
   {
     const std::lock_guard lock(shared_.mutex);
-    const Books& books = shared_.books;
-    const Store* const store =
-        owner == kOperator ? books.named_store(search.store) : books.store(owner, search.store);
+    const Registry& registry = shared_.registry;
+    const Store* const store = owner == kOperator ? registry.named_store(search.store)
+                                                  : registry.store(owner, search.store);
     if (store == nullptr)
       return fail(Code::kNotFound, "there is no vector store {}",
                   json::quote_briefly(search.store));
     round = round_;
-    entries = searched_entries(books, *store, search);
+    entries = searched_entries(registry, *store, search);
   }
   if (round.embedder.model == nullptr) return fail(Code::kUpstream, "there is no embedding model");
   if (entries.empty()) return std::vector<Found>();

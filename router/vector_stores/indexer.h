@@ -12,31 +12,31 @@
 #include <thread>
 #include <vector>
 
-#include "router/vector_stores/books.h"
-#include "router/vector_stores/shelf.h"
+#include "router/vector_stores/disk_records.h"
+#include "router/vector_stores/registry.h"
 
 namespace signalbox::vector_stores {
 
-/// The books and the locks around them. Whoever changes records holds `changing` and then, while
-/// the books change, `mutex`. Nothing waits for a disk or a model under `mutex`.
-struct SharedBooks {
+/// The registry and the locks around them. Whoever changes records holds `changing` and then, while
+/// the registry changes, `mutex`. Nothing waits for a disk or a model under `mutex`.
+struct SharedRegistry {
   std::mutex changing;
   mutable std::mutex mutex;
-  Books books;
+  Registry registry;
 };
 
 /// Thread-safe.
 class Indexer {
  public:
   /// Both outlive it.
-  Indexer(SharedBooks& shared, const Shelf& shelf, uint32_t workers);
+  Indexer(SharedRegistry& shared, const DiskRecords& disk, uint32_t workers);
   /// Stops the work in progress.
   ~Indexer();
 
   void set_embedder(Embedder embedder);
   /// Embeds a new entry.
   void add(uint64_t number);
-  /// Removes what an entry had in the index, once it is not in the books any more.
+  /// Removes what an entry had in the index, once it is not in the registry any more.
   void remove(uint64_t number, size_t chunks);
 
   Result<std::vector<Found>> search(std::string_view owner, const Search& search,
@@ -70,13 +70,13 @@ class Indexer {
   Result<void> restore(const Job& job);
   /// Returns false if the entry is not wanted any more.
   Result<bool> publish(const Job& job, Embedded embedded);
-  /// Returns false if the entry is not wanted any more. Under the lock of the books.
-  Result<bool> book(const Job& job, Chunks chunks, uint64_t bytes);
+  /// Returns false if the entry is not wanted any more. Under the lock of the registry.
+  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes);
   void fail_entry(const Job& job, const Error& error);
-  Job job_of(const Entry& entry) const;  // under the lock of the books
+  Job job_of(const Entry& entry) const;  // under the lock of the registry
 
-  SharedBooks& shared_;
-  const Shelf& shelf_;
+  SharedRegistry& shared_;
+  const DiskRecords& disk_;
   // All under shared_.mutex.
   Round round_;
   std::deque<uint64_t> waiting_;

@@ -1,5 +1,5 @@
-// A change goes to the disk first and to the books then, so that what was acknowledged is on the
-// disk. A removal goes to the disk first as well.
+// A change, also a removal, goes to the disk first and to the registry then, so that what was
+// acknowledged is on the disk.
 
 #include "router/vector_stores/vector_stores.h"
 
@@ -8,9 +8,9 @@
 #include <random>
 
 #include "base/log.h"
-#include "router/vector_stores/books.h"
+#include "router/vector_stores/disk_records.h"
 #include "router/vector_stores/indexer.h"
-#include "router/vector_stores/shelf.h"
+#include "router/vector_stores/registry.h"
 
 namespace signalbox::vector_stores {
 namespace {
@@ -52,38 +52,38 @@ Result<void> check_name(std::string_view name, const std::vector<std::string>& e
 }  // namespace
 
 struct VectorStores::Impl {
-  explicit Impl(std::unique_ptr<Folder> folder) : shelf(std::move(folder)) {}
+  explicit Impl(std::unique_ptr<Folder> folder) : disk(std::move(folder)) {}
 
-  StoreView view(const Store& of) const { return {of, shared.books.figures(of.id)}; }
+  StoreView view(const Store& of) const { return {of, shared.registry.figures(of.id)}; }
 
-  /// Removes an entry from the disk, the books and the index. Under `changing`.
+  /// Removes an entry from the disk, the registry and the index. Under `changing`.
   Result<void> remove_entry(const Entry& entry) {
-    SIGNALBOX_TRY_VOID(shelf.remove(entry));
+    SIGNALBOX_TRY_VOID(disk.remove(entry));
     size_t chunks = 0;
     {
       const std::lock_guard lock(shared.mutex);
-      const BookedEntry* const booked = shared.books.entry(entry.number);
-      if (booked->chunks != nullptr) chunks = booked->chunks->size();
-      shared.books.remove_entry(entry.number);
+      const RegisteredEntry* const registered = shared.registry.entry(entry.number);
+      if (registered->chunks != nullptr) chunks = registered->chunks->size();
+      shared.registry.remove_entry(entry.number);
     }
     indexer->remove(entry.number, chunks);
-    return shelf.remove_embedded(entry);
+    return disk.remove_embedded(entry);
   }
   Result<void> remove_entries(const std::vector<Entry>& entries) {
     for (const Entry& each : entries) SIGNALBOX_TRY_VOID(remove_entry(each));
     return {};
   }
 
-  /// The store's entry of the file. Under the lock of the books.
+  /// The store's entry of the file. Under the lock of the registry.
   Result<Entry> find_entry(std::string_view owner, std::string_view store, std::string_view file) {
-    if (shared.books.store(owner, store) == nullptr) return no_store(store);
-    const BookedEntry* const found = shared.books.entry(store, file);
+    if (shared.registry.store(owner, store) == nullptr) return no_store(store);
+    const RegisteredEntry* const found = shared.registry.entry(store, file);
     if (found == nullptr) return no_entry(store, file);
     return found->entry;
   }
 
-  SharedBooks shared;
-  const Shelf shelf;
+  SharedRegistry shared;
+  const DiskRecords disk;
   std::unique_ptr<Indexer> indexer;
 };
 
@@ -95,15 +95,15 @@ Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::
                                                          std::vector<std::string>& reports) {
   SIGNALBOX_TRY(auto opened, Folder::open(folder));
   auto impl = std::make_unique<Impl>(std::move(opened));
-  for (const std::string& report : impl->shelf.recover(impl->shared.books))
+  for (const std::string& report : impl->disk.recover(impl->shared.registry))
     reports.push_back(fmt::format("{}: {}", folder.string(), report));
-  impl->indexer = std::make_unique<Indexer>(impl->shared, impl->shelf, workers);
+  impl->indexer = std::make_unique<Indexer>(impl->shared, impl->disk, workers);
   return std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
 }
 
 void VectorStores::set_limits(Limits limits) {
   const std::lock_guard lock(impl_->shared.mutex);
-  impl_->shared.books.limits = std::move(limits);
+  impl_->shared.registry.limits = std::move(limits);
 }
 
 void VectorStores::set_embedder(Embedder embedder) {
@@ -115,12 +115,12 @@ void VectorStores::set_embedder(Embedder embedder) {
 // The space is taken before the file is written, so that uploads side by side stay within bounds.
 Result<File> VectorStores::add_file(std::string_view owner, std::string name, std::string purpose,
                                     std::string_view content) {
-  Books& books = impl_->shared.books;
+  Registry& registry = impl_->shared.registry;
   std::vector<std::string> extensions;
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    extensions = books.limits.extensions;
-    SIGNALBOX_TRY_VOID(books.admit_file(owner, content.size()));
+    extensions = registry.limits.extensions;
+    SIGNALBOX_TRY_VOID(registry.admit_file(owner, content.size()));
   }
   SIGNALBOX_TRY_VOID(check_name(name, extensions));
   if (auto text = document_text(name, content); !text)
@@ -130,35 +130,35 @@ Result<File> VectorStores::add_file(std::string_view owner, std::string name, st
   file.created = seconds_now();
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    SIGNALBOX_TRY_VOID(books.admit_file(owner, file.bytes));
-    file.number = books.next_number();
-    books.reserve(owner, file.bytes);
+    SIGNALBOX_TRY_VOID(registry.admit_file(owner, file.bytes));
+    file.number = registry.next_number();
+    registry.reserve(owner, file.bytes);
   }
-  const auto written = impl_->shelf.write(file, content);
+  const auto written = impl_->disk.write(file, content);
   const std::lock_guard lock(impl_->shared.mutex);
-  books.release(owner, file.bytes);
+  registry.release(owner, file.bytes);
   if (!written) return tl::unexpected<Error>(written.error());
-  books.add(file);
+  registry.add(file);
   return file;
 }
 
 std::vector<File> VectorStores::files(std::string_view owner) const {
   const std::lock_guard lock(impl_->shared.mutex);
   std::vector<File> out;
-  for (const File* each : impl_->shared.books.files(owner)) out.push_back(*each);
+  for (const File* each : impl_->shared.registry.files(owner)) out.push_back(*each);
   return out;
 }
 
 Result<File> VectorStores::file(std::string_view owner, std::string_view id) const {
   const std::lock_guard lock(impl_->shared.mutex);
-  const File* const found = impl_->shared.books.file(owner, id);
+  const File* const found = impl_->shared.registry.file(owner, id);
   if (found == nullptr) return no_file(id);
   return *found;
 }
 
 Result<std::string> VectorStores::content(std::string_view owner, std::string_view id) const {
   SIGNALBOX_TRY(const File found, file(owner, id));
-  return impl_->shelf.content(found);
+  return impl_->disk.content(found);
 }
 
 Result<void> VectorStores::remove_file(std::string_view owner, std::string_view id) {
@@ -167,13 +167,13 @@ Result<void> VectorStores::remove_file(std::string_view owner, std::string_view 
   std::vector<Entry> entries;
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    for (const BookedEntry* each : impl_->shared.books.entries_of_file(id))
+    for (const RegisteredEntry* each : impl_->shared.registry.entries_of_file(id))
       entries.push_back(each->entry);
   }
   SIGNALBOX_TRY_VOID(impl_->remove_entries(entries));
-  SIGNALBOX_TRY_VOID(impl_->shelf.remove(found));
+  SIGNALBOX_TRY_VOID(impl_->disk.remove(found));
   const std::lock_guard lock(impl_->shared.mutex);
-  impl_->shared.books.remove_file(id);
+  impl_->shared.registry.remove_file(id);
   return {};
 }
 
@@ -186,25 +186,25 @@ Result<StoreView> VectorStores::create_store(std::string_view owner, std::string
   made.created = seconds_now();
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    SIGNALBOX_TRY_VOID(impl_->shared.books.admit_store(owner));
-    made.number = impl_->shared.books.next_number();
+    SIGNALBOX_TRY_VOID(impl_->shared.registry.admit_store(owner));
+    made.number = impl_->shared.registry.next_number();
   }
-  SIGNALBOX_TRY_VOID(impl_->shelf.write(made));
+  SIGNALBOX_TRY_VOID(impl_->disk.write(made));
   const std::lock_guard lock(impl_->shared.mutex);
-  impl_->shared.books.add(made);
+  impl_->shared.registry.add(made);
   return impl_->view(made);
 }
 
 std::vector<StoreView> VectorStores::stores(std::string_view owner) const {
   const std::lock_guard lock(impl_->shared.mutex);
   std::vector<StoreView> out;
-  for (const Store* each : impl_->shared.books.stores(owner)) out.push_back(impl_->view(*each));
+  for (const Store* each : impl_->shared.registry.stores(owner)) out.push_back(impl_->view(*each));
   return out;
 }
 
 Result<StoreView> VectorStores::store(std::string_view owner, std::string_view id) const {
   const std::lock_guard lock(impl_->shared.mutex);
-  const Store* const found = impl_->shared.books.store(owner, id);
+  const Store* const found = impl_->shared.registry.store(owner, id);
   if (found == nullptr) return no_store(id);
   return impl_->view(*found);
 }
@@ -216,9 +216,9 @@ Result<StoreView> VectorStores::change_store(std::string_view owner, std::string
   SIGNALBOX_TRY(StoreView found, store(owner, id));
   if (name) found.store.name = *std::move(name);
   if (metadata) found.store.metadata = *std::move(metadata);
-  SIGNALBOX_TRY_VOID(impl_->shelf.write(found.store));
+  SIGNALBOX_TRY_VOID(impl_->disk.write(found.store));
   const std::lock_guard lock(impl_->shared.mutex);
-  impl_->shared.books.change(found.store);
+  impl_->shared.registry.change(found.store);
   return impl_->view(found.store);
 }
 
@@ -228,9 +228,9 @@ Result<void> VectorStores::remove_store(std::string_view owner, std::string_view
   SIGNALBOX_TRY(const std::vector<Entry> all, entries(owner, id));
   SIGNALBOX_TRY(const StoreView found, store(owner, id));
   SIGNALBOX_TRY_VOID(impl_->remove_entries(all));
-  SIGNALBOX_TRY_VOID(impl_->shelf.remove(found.store));
+  SIGNALBOX_TRY_VOID(impl_->disk.remove(found.store));
   const std::lock_guard lock(impl_->shared.mutex);
-  impl_->shared.books.remove_store(id);
+  impl_->shared.registry.remove_store(id);
   return {};
 }
 
@@ -240,23 +240,23 @@ Result<Entry> VectorStores::attach(std::string_view owner, std::string_view stor
                                    std::string_view file, Chunking chunking,
                                    Attributes attributes) {
   const std::lock_guard changing(impl_->shared.changing);
-  Books& books = impl_->shared.books;
+  Registry& registry = impl_->shared.registry;
   Entry made{new_id("vf_"), std::string(store), std::string(file), chunking, std::move(attributes)};
   made.created = seconds_now();
   std::optional<Entry> replaced;
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    if (books.store(owner, store) == nullptr) return no_store(store);
-    if (books.file(owner, file) == nullptr) return no_file(file);
-    SIGNALBOX_TRY_VOID(books.admit_bytes(owner, kRecordBytes));
-    if (const BookedEntry* const old = books.entry(store, file)) replaced = old->entry;
-    made.number = books.next_number();
+    if (registry.store(owner, store) == nullptr) return no_store(store);
+    if (registry.file(owner, file) == nullptr) return no_file(file);
+    SIGNALBOX_TRY_VOID(registry.admit_bytes(owner, kRecordBytes));
+    if (const RegisteredEntry* const old = registry.entry(store, file)) replaced = old->entry;
+    made.number = registry.next_number();
   }
-  SIGNALBOX_TRY_VOID(impl_->shelf.write(made));
+  SIGNALBOX_TRY_VOID(impl_->disk.write(made));
   if (replaced) SIGNALBOX_TRY_VOID(impl_->remove_entry(*replaced));
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    books.add(made);
+    registry.add(made);
   }
   impl_->indexer->add(made.number);
   return made;
@@ -265,9 +265,10 @@ Result<Entry> VectorStores::attach(std::string_view owner, std::string_view stor
 Result<std::vector<Entry>> VectorStores::entries(std::string_view owner,
                                                  std::string_view store) const {
   const std::lock_guard lock(impl_->shared.mutex);
-  if (impl_->shared.books.store(owner, store) == nullptr) return no_store(store);
+  if (impl_->shared.registry.store(owner, store) == nullptr) return no_store(store);
   std::vector<Entry> out;
-  for (const BookedEntry* each : impl_->shared.books.entries(store)) out.push_back(each->entry);
+  for (const RegisteredEntry* each : impl_->shared.registry.entries(store))
+    out.push_back(each->entry);
   return out;
 }
 
@@ -282,11 +283,11 @@ Result<Entry> VectorStores::set_attributes(std::string_view owner, std::string_v
   const std::lock_guard changing(impl_->shared.changing);
   SIGNALBOX_TRY(Entry changed, entry(owner, store, file));
   changed.attributes = std::move(attributes);
-  SIGNALBOX_TRY_VOID(impl_->shelf.write(changed));
+  SIGNALBOX_TRY_VOID(impl_->disk.write(changed));
   const std::lock_guard lock(impl_->shared.mutex);
-  BookedEntry* const booked = impl_->shared.books.entry(store, file);
-  booked->entry.attributes = changed.attributes;
-  return booked->entry;
+  RegisteredEntry* const registered = impl_->shared.registry.entry(store, file);
+  registered->entry.attributes = changed.attributes;
+  return registered->entry;
 }
 
 Result<void> VectorStores::detach(std::string_view owner, std::string_view store,
@@ -305,7 +306,7 @@ Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Se
 
 VectorStores::Size VectorStores::size() const {
   const std::lock_guard lock(impl_->shared.mutex);
-  return impl_->shared.books.size();
+  return impl_->shared.registry.size();
 }
 
 }  // namespace signalbox::vector_stores

@@ -1,6 +1,6 @@
 // A file is one line with its record, then its content, so that both appear at once.
 
-#include "router/vector_stores/shelf.h"
+#include "router/vector_stores/disk_records.h"
 
 #include <algorithm>
 #include <set>
@@ -63,26 +63,26 @@ std::vector<Record> recover_kind(const Folder& folder, const std::vector<std::st
 
 }  // namespace
 
-std::vector<std::string> Shelf::recover(Books& books) const {
+std::vector<std::string> DiskRecords::recover(Registry& registry) const {
   std::vector<std::string> reports;
   const auto names = folder_->list();
   if (!names) return {names.error().message};
   for (File& file : recover_kind(*folder_, *names, kFileEnd, recover_file, reports))
-    books.add(std::move(file));
+    registry.add(std::move(file));
   for (Store& store : recover_kind(*folder_, *names, kStoreEnd, recover_store, reports))
-    books.add(std::move(store));
-  recover_entries(recover_kind(*folder_, *names, kEntryEnd, recover_entry, reports), books,
+    registry.add(std::move(store));
+  recover_entries(recover_kind(*folder_, *names, kEntryEnd, recover_entry, reports), registry,
                   reports);
-  remove_orphans(*names, books, reports);
+  remove_orphans(*names, registry, reports);
   return reports;
 }
 
 // A router that was killed has removed the entry and not its vectors yet.
-void Shelf::remove_orphans(const std::vector<std::string>& names, const Books& books,
-                           std::vector<std::string>& reports) const {
+void DiskRecords::remove_orphans(const std::vector<std::string>& names, const Registry& registry,
+                                 std::vector<std::string>& reports) const {
   std::set<std::string> known;
-  for (const auto& [number, booked] : books.all_entries())
-    known.insert(name_in_folder(booked.entry.id, kEmbeddedEnd));
+  for (const auto& [number, registered] : registry.all_entries())
+    known.insert(name_in_folder(registered.entry.id, kEmbeddedEnd));
   for (const std::string& name : names) {
     if (!name.ends_with(kEmbeddedEnd) || known.contains(name)) continue;
     if (const auto removed = folder_->remove(name); !removed)
@@ -91,39 +91,39 @@ void Shelf::remove_orphans(const std::vector<std::string>& names, const Books& b
 }
 
 // The later one of two entries of a file has replaced the other.
-void Shelf::recover_entries(std::vector<Entry> entries, Books& books,
-                            std::vector<std::string>& reports) const {
+void DiskRecords::recover_entries(std::vector<Entry> entries, Registry& registry,
+                                  std::vector<std::string>& reports) const {
   std::ranges::sort(entries, {}, &Entry::number);
   for (Entry& entry : entries) {
-    const Store* const store = books.any_store(entry.store);
-    if (store == nullptr || books.file(store->owner, entry.file) == nullptr) {
+    const Store* const store = registry.any_store(entry.store);
+    if (store == nullptr || registry.file(store->owner, entry.file) == nullptr) {
       reports.push_back(
           fmt::format("{}: its store or its file is missing", name_in_folder(entry.id, kEntryEnd)));
       continue;
     }
-    if (const BookedEntry* const old = books.entry(entry.store, entry.file)) {
+    if (const RegisteredEntry* const old = registry.entry(entry.store, entry.file)) {
       if (const auto removed = remove(old->entry); !removed)
         reports.push_back(removed.error().message);
-      books.remove_entry(old->entry.number);
+      registry.remove_entry(old->entry.number);
     }
-    books.add(std::move(entry));
+    registry.add(std::move(entry));
   }
 }
 
-Result<void> Shelf::write(const File& file, std::string_view content) const {
+Result<void> DiskRecords::write(const File& file, std::string_view content) const {
   return folder_->write(name_in_folder(file.id, kFileEnd), write_record(file), content);
 }
-Result<void> Shelf::write(const Store& store) const {
+Result<void> DiskRecords::write(const Store& store) const {
   return folder_->write(name_in_folder(store.id, kStoreEnd), write_record(store));
 }
-Result<void> Shelf::write(const Entry& entry) const {
+Result<void> DiskRecords::write(const Entry& entry) const {
   return folder_->write(name_in_folder(entry.id, kEntryEnd), write_record(entry));
 }
-Result<void> Shelf::write(const Entry& entry, const Embedded& embedded) const {
+Result<void> DiskRecords::write(const Entry& entry, const Embedded& embedded) const {
   return folder_->write(name_in_folder(entry.id, kEmbeddedEnd), write_record(embedded));
 }
 
-Result<std::string> Shelf::content(const File& file) const {
+Result<std::string> DiskRecords::content(const File& file) const {
   SIGNALBOX_TRY(std::string all,
                 folder_->read(name_in_folder(file.id, kFileEnd), kRecordBytesMax + file.bytes));
   const size_t record = first_line(all).size() + 1;
@@ -133,22 +133,22 @@ Result<std::string> Shelf::content(const File& file) const {
   return all;
 }
 
-Result<Embedded> Shelf::embedded(const Entry& entry, uint64_t bytes_max) const {
+Result<Embedded> DiskRecords::embedded(const Entry& entry, uint64_t bytes_max) const {
   SIGNALBOX_TRY(const std::string bytes,
                 folder_->read(name_in_folder(entry.id, kEmbeddedEnd), bytes_max));
   return read_embedded(bytes);
 }
 
-Result<void> Shelf::remove(const File& file) const {
+Result<void> DiskRecords::remove(const File& file) const {
   return folder_->remove(name_in_folder(file.id, kFileEnd));
 }
-Result<void> Shelf::remove(const Store& store) const {
+Result<void> DiskRecords::remove(const Store& store) const {
   return folder_->remove(name_in_folder(store.id, kStoreEnd));
 }
-Result<void> Shelf::remove(const Entry& entry) const {
+Result<void> DiskRecords::remove(const Entry& entry) const {
   return folder_->remove(name_in_folder(entry.id, kEntryEnd));
 }
-Result<void> Shelf::remove_embedded(const Entry& entry) const {
+Result<void> DiskRecords::remove_embedded(const Entry& entry) const {
   return folder_->remove(name_in_folder(entry.id, kEmbeddedEnd));
 }
 

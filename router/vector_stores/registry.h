@@ -1,5 +1,5 @@
 #pragma once
-// The books of all files and stores, in memory, without a disk or threads. Not thread-safe.
+// The registry of all files and stores, in memory, without a disk or threads. Not thread-safe.
 
 #include <map>
 #include <memory>
@@ -23,13 +23,13 @@ inline constexpr uint64_t kEntryChunksMax = uint64_t{1} << 20;
 using Chunks = std::shared_ptr<const std::vector<std::string>>;
 
 /// An entry, and its chunks once they are embedded.
-struct BookedEntry {
+struct RegisteredEntry {
   Entry entry;
   Chunks chunks = nullptr;  // null: not embedded. Shared with searches in progress
   uint64_t round = 0;       // the round of embedding that made them
 };
 
-class Books {
+class Registry {
  public:
   Limits limits;
 
@@ -38,13 +38,13 @@ class Books {
   const Store* any_store(std::string_view id) const;
   /// The operators' store of that id, or else the oldest of that name.
   const Store* named_store(std::string_view name) const;
-  BookedEntry* entry(std::string_view store, std::string_view file);
-  BookedEntry* entry(uint64_t number);
+  RegisteredEntry* entry(std::string_view store, std::string_view file);
+  RegisteredEntry* entry(uint64_t number);
   std::vector<const File*> files(std::string_view owner) const;
   std::vector<const Store*> stores(std::string_view owner) const;
-  std::vector<const BookedEntry*> entries(std::string_view store) const;
-  std::vector<const BookedEntry*> entries_of_file(std::string_view file) const;
-  const std::map<uint64_t, BookedEntry>& all_entries() const { return entries_; }
+  std::vector<const RegisteredEntry*> entries(std::string_view store) const;
+  std::vector<const RegisteredEntry*> entries_of_file(std::string_view file) const;
+  const std::map<uint64_t, RegisteredEntry>& all_entries() const { return entries_; }
 
   /// Errors: kTooLarge naming the bound.
   Result<void> admit_file(std::string_view owner, uint64_t bytes) const;
@@ -64,7 +64,7 @@ class Books {
   void remove_store(std::string_view id);
   void remove_entry(uint64_t number);
   /// Null: the chunks are taken away.
-  void set_chunks(BookedEntry& booked, Chunks chunks, uint64_t bytes, uint64_t round);
+  void set_chunks(RegisteredEntry& registered, Chunks chunks, uint64_t bytes, uint64_t round);
 
   StoreFigures figures(std::string_view store) const;
   VectorStores::Size size() const;
@@ -81,7 +81,7 @@ class Books {
 
   std::map<std::string, File, std::less<>> files_;
   std::map<std::string, Store, std::less<>> stores_;
-  std::map<uint64_t, BookedEntry> entries_;  // by number
+  std::map<uint64_t, RegisteredEntry> entries_;  // by number
   std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>>
       by_store_;  // numbers of entries by store and file
   std::map<std::string, Usage, std::less<>> usage_;

@@ -5,17 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "router/vector_stores/books.h"
 #include "router/vector_stores/folder.h"
+#include "router/vector_stores/registry.h"
 
 namespace signalbox::vector_stores {
 
-class Shelf {
+class DiskRecords {
  public:
-  explicit Shelf(std::unique_ptr<Folder> folder) : folder_(std::move(folder)) {}
+  explicit DiskRecords(std::unique_ptr<Folder> folder) : folder_(std::move(folder)) {}
 
   /// Adds what lies in the folder. Returns one line for each record that cannot be read.
-  std::vector<std::string> recover(Books& books) const;
+  std::vector<std::string> recover(Registry& registry) const;
 
   Result<void> write(const File& file, std::string_view content) const;
   Result<void> write(const Store& store) const;
@@ -29,15 +29,15 @@ class Shelf {
   Result<void> remove(const File& file) const;
   Result<void> remove(const Store& store) const;
   /// The vectors stay, because a thread may be writing them; remove_embedded() follows once the
-  /// books do not have the entry any more.
+  /// registry does not have the entry any more.
   Result<void> remove(const Entry& entry) const;
   Result<void> remove_embedded(const Entry& entry) const;
 
  private:
-  void recover_entries(std::vector<Entry> entries, Books& books,
+  void recover_entries(std::vector<Entry> entries, Registry& registry,
                        std::vector<std::string>& reports) const;
 
-  void remove_orphans(const std::vector<std::string>& names, const Books& books,
+  void remove_orphans(const std::vector<std::string>& names, const Registry& registry,
                       std::vector<std::string>& reports) const;
 
   const std::unique_ptr<Folder> folder_;

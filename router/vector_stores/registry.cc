@@ -1,6 +1,6 @@
 // Lists walk over all records of a kind: they are short beside the reply that is made of them.
 
-#include "router/vector_stores/books.h"
+#include "router/vector_stores/registry.h"
 
 #include <algorithm>
 
@@ -23,22 +23,22 @@ void sort_by_number(std::vector<const Record*>& records) {
 
 }  // namespace
 
-const File* Books::file(std::string_view owner, std::string_view id) const {
+const File* Registry::file(std::string_view owner, std::string_view id) const {
   const auto found = files_.find(id);
   return found == files_.end() || found->second.owner != owner ? nullptr : &found->second;
 }
 
-const Store* Books::store(std::string_view owner, std::string_view id) const {
+const Store* Registry::store(std::string_view owner, std::string_view id) const {
   const auto found = stores_.find(id);
   return found == stores_.end() || found->second.owner != owner ? nullptr : &found->second;
 }
 
-const Store* Books::any_store(std::string_view id) const {
+const Store* Registry::any_store(std::string_view id) const {
   const auto found = stores_.find(id);
   return found == stores_.end() ? nullptr : &found->second;
 }
 
-const Store* Books::named_store(std::string_view name) const {
+const Store* Registry::named_store(std::string_view name) const {
   if (const Store* const found = store(kOperator, name)) return found;
   for (const Store* each : stores(kOperator)) {
     if (each->name == name) return each;
@@ -46,49 +46,49 @@ const Store* Books::named_store(std::string_view name) const {
   return nullptr;
 }
 
-BookedEntry* Books::entry(std::string_view store, std::string_view file) {
+RegisteredEntry* Registry::entry(std::string_view store, std::string_view file) {
   const auto in_store = by_store_.find(store);
   if (in_store == by_store_.end()) return nullptr;
   const auto found = in_store->second.find(file);
   return found == in_store->second.end() ? nullptr : entry(found->second);
 }
 
-BookedEntry* Books::entry(uint64_t number) {
+RegisteredEntry* Registry::entry(uint64_t number) {
   const auto found = entries_.find(number);
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-std::vector<const File*> Books::files(std::string_view owner) const {
+std::vector<const File*> Registry::files(std::string_view owner) const {
   auto out = matching(files_, [&](const File& each) { return each.owner == owner; });
   sort_by_number(out);
   return out;
 }
 
-std::vector<const Store*> Books::stores(std::string_view owner) const {
+std::vector<const Store*> Registry::stores(std::string_view owner) const {
   auto out = matching(stores_, [&](const Store& each) { return each.owner == owner; });
   sort_by_number(out);
   return out;
 }
 
-std::vector<const BookedEntry*> Books::entries(std::string_view store) const {
-  std::vector<const BookedEntry*> out;
+std::vector<const RegisteredEntry*> Registry::entries(std::string_view store) const {
+  std::vector<const RegisteredEntry*> out;
   const auto in_store = by_store_.find(store);
   if (in_store == by_store_.end()) return out;
   for (const auto& [file, number] : in_store->second) out.push_back(&entries_.at(number));
-  std::ranges::sort(out, {}, [](const BookedEntry* each) { return each->entry.number; });
+  std::ranges::sort(out, {}, [](const RegisteredEntry* each) { return each->entry.number; });
   return out;
 }
 
-std::vector<const BookedEntry*> Books::entries_of_file(std::string_view file) const {
-  return matching(entries_, [&](const BookedEntry& each) { return each.entry.file == file; });
+std::vector<const RegisteredEntry*> Registry::entries_of_file(std::string_view file) const {
+  return matching(entries_, [&](const RegisteredEntry& each) { return each.entry.file == file; });
 }
 
-Books::Usage Books::usage(std::string_view owner) const {
+Registry::Usage Registry::usage(std::string_view owner) const {
   const auto found = usage_.find(owner);
   return found == usage_.end() ? Usage() : found->second;
 }
 
-Result<void> Books::admit_bytes(std::string_view owner, uint64_t bytes) const {
+Result<void> Registry::admit_bytes(std::string_view owner, uint64_t bytes) const {
   if (bytes_ + bytes > limits.bytes)
     return fail(Code::kTooLarge, "the files and stores of all owners may have {} bytes",
                 limits.bytes);
@@ -98,7 +98,7 @@ Result<void> Books::admit_bytes(std::string_view owner, uint64_t bytes) const {
   return {};
 }
 
-Result<void> Books::admit_file(std::string_view owner, uint64_t bytes) const {
+Result<void> Registry::admit_file(std::string_view owner, uint64_t bytes) const {
   if (bytes > limits.file_bytes)
     return fail(Code::kTooLarge, "file: {} bytes, where a file may have {}", bytes,
                 limits.file_bytes);
@@ -107,17 +107,17 @@ Result<void> Books::admit_file(std::string_view owner, uint64_t bytes) const {
   return admit_bytes(owner, bytes + kRecordBytes);
 }
 
-Result<void> Books::admit_store(std::string_view owner) const {
+Result<void> Registry::admit_store(std::string_view owner) const {
   if (owner != kOperator && usage(owner).stores >= limits.owner_stores)
     return fail(Code::kTooLarge, "an owner may have {} vector stores", limits.owner_stores);
   return admit_bytes(owner, kRecordBytes);
 }
 
-Result<void> Books::admit_chunks(std::string_view store, uint64_t chunks) const {
+Result<void> Registry::admit_chunks(std::string_view store, uint64_t chunks) const {
   if (chunks > kEntryChunksMax)
     return fail(Code::kTooLarge, "the file has {} chunks, where it may have {}", chunks,
                 kEntryChunksMax);
-  for (const BookedEntry* each : entries(store)) {
+  for (const RegisteredEntry* each : entries(store)) {
     if (each->chunks != nullptr) chunks += each->chunks->size();
   }
   if (chunks > limits.store_chunks)
@@ -125,30 +125,30 @@ Result<void> Books::admit_chunks(std::string_view store, uint64_t chunks) const 
   return {};
 }
 
-void Books::reserve(std::string_view owner, uint64_t bytes) {
+void Registry::reserve(std::string_view owner, uint64_t bytes) {
   auto found = usage_.find(owner);
   if (found == usage_.end()) found = usage_.emplace(owner, Usage()).first;
   found->second.bytes += bytes;
   bytes_ += bytes;
 }
 
-void Books::release(std::string_view owner, uint64_t bytes) {
+void Registry::release(std::string_view owner, uint64_t bytes) {
   usage_.find(owner)->second.bytes -= bytes;
   bytes_ -= bytes;
   forget_if_empty(owner);
 }
 
-void Books::forget_if_empty(std::string_view owner) {
+void Registry::forget_if_empty(std::string_view owner) {
   const auto found = usage_.find(owner);
   const Usage& usage = found->second;
   if (usage.bytes == 0 && usage.files == 0 && usage.stores == 0) usage_.erase(found);
 }
 
-const std::string& Books::owner_of_store(std::string_view store) const {
+const std::string& Registry::owner_of_store(std::string_view store) const {
   return stores_.find(store)->second.owner;
 }
 
-void Books::add(File file) {
+void Registry::add(File file) {
   reserve(file.owner, file.bytes + kRecordBytes);
   ++usage_[file.owner].files;
   next_number_ = std::max(next_number_, file.number + 1);
@@ -156,7 +156,7 @@ void Books::add(File file) {
   files_.insert_or_assign(std::move(id), std::move(file));
 }
 
-void Books::add(Store store) {
+void Registry::add(Store store) {
   reserve(store.owner, kRecordBytes);
   ++usage_[store.owner].stores;
   next_number_ = std::max(next_number_, store.number + 1);
@@ -164,7 +164,7 @@ void Books::add(Store store) {
   stores_.insert_or_assign(std::move(id), std::move(store));
 }
 
-void Books::add(Entry entry) {
+void Registry::add(Entry entry) {
   reserve(owner_of_store(entry.store), kRecordBytes);
   next_number_ = std::max(next_number_, entry.number + 1);
   by_store_[entry.store][entry.file] = entry.number;
@@ -172,11 +172,11 @@ void Books::add(Entry entry) {
   entries_[number].entry = std::move(entry);
 }
 
-void Books::change(const Store& store) {
+void Registry::change(const Store& store) {
   stores_.find(store.id)->second = store;
 }
 
-void Books::remove_file(std::string_view id) {
+void Registry::remove_file(std::string_view id) {
   const auto found = files_.find(id);
   const std::string owner = found->second.owner;
   const uint64_t bytes = found->second.bytes + kRecordBytes;
@@ -185,7 +185,7 @@ void Books::remove_file(std::string_view id) {
   release(owner, bytes);
 }
 
-void Books::remove_store(std::string_view id) {
+void Registry::remove_store(std::string_view id) {
   const auto found = stores_.find(id);
   const std::string owner = found->second.owner;
   --usage_[owner].stores;
@@ -193,7 +193,7 @@ void Books::remove_store(std::string_view id) {
   release(owner, kRecordBytes);
 }
 
-void Books::remove_entry(uint64_t number) {
+void Registry::remove_entry(uint64_t number) {
   const auto found = entries_.find(number);
   const Entry& entry = found->second.entry;
   const std::string owner = owner_of_store(entry.store);
@@ -205,19 +205,20 @@ void Books::remove_entry(uint64_t number) {
   release(owner, bytes);
 }
 
-void Books::set_chunks(BookedEntry& booked, Chunks chunks, uint64_t bytes, uint64_t round) {
-  const std::string& owner = owner_of_store(booked.entry.store);
+void Registry::set_chunks(RegisteredEntry& registered, Chunks chunks, uint64_t bytes,
+                          uint64_t round) {
+  const std::string& owner = owner_of_store(registered.entry.store);
   reserve(owner, bytes);
-  release(owner, booked.entry.bytes);
-  booked.entry.bytes = bytes;
-  booked.entry.status = chunks == nullptr ? Status::kInProgress : Status::kCompleted;
-  booked.chunks = std::move(chunks);
-  booked.round = round;
+  release(owner, registered.entry.bytes);
+  registered.entry.bytes = bytes;
+  registered.entry.status = chunks == nullptr ? Status::kInProgress : Status::kCompleted;
+  registered.chunks = std::move(chunks);
+  registered.round = round;
 }
 
-StoreFigures Books::figures(std::string_view store) const {
+StoreFigures Registry::figures(std::string_view store) const {
   StoreFigures out;
-  for (const BookedEntry* each : entries(store)) {
+  for (const RegisteredEntry* each : entries(store)) {
     out.bytes += each->entry.bytes;
     ++(each->entry.status == Status::kCompleted ? out.completed
        : each->entry.status == Status::kFailed  ? out.failed
@@ -226,12 +227,12 @@ StoreFigures Books::figures(std::string_view store) const {
   return out;
 }
 
-VectorStores::Size Books::size() const {
+VectorStores::Size Registry::size() const {
   VectorStores::Size out{.files = files_.size(), .stores = stores_.size()};
-  for (const auto& [number, booked] : entries_) {
-    ++(booked.entry.status == Status::kCompleted ? out.completed
-       : booked.entry.status == Status::kFailed  ? out.failed
-                                                 : out.in_progress);
+  for (const auto& [number, registered] : entries_) {
+    ++(registered.entry.status == Status::kCompleted ? out.completed
+       : registered.entry.status == Status::kFailed  ? out.failed
+                                                     : out.in_progress);
   }
   out.bytes = bytes_;
   return out;
