@@ -101,6 +101,8 @@ void DiskRecords::recover_entries(std::vector<Entry> entries, Registry& registry
           fmt::format("{}: its store or its file is missing", name_in_folder(entry.id, kEntryEnd)));
       continue;
     }
+    // Two folders were put together: vectors of two entries must not have the same ids.
+    if (registry.entry(entry.number) != nullptr) entry.number = registry.next_number();
     if (const RegisteredEntry* const old = registry.entry(entry.store, entry.file)) {
       if (const auto removed = remove(old->entry); !removed)
         reports.push_back(removed.error().message);
@@ -124,12 +126,13 @@ Result<void> DiskRecords::write(const Entry& entry, const Embedded& embedded) co
 }
 
 Result<std::string> DiskRecords::content(const File& file) const {
-  SIGNALBOX_TRY(std::string all,
-                folder_->read(name_in_folder(file.id, kFileEnd), kRecordBytesMax + file.bytes));
-  const size_t record = first_line(all).size() + 1;
-  if (all.size() != record + file.bytes)
-    return fail(Code::kCorrupt, "{}: it has another size", file.id);
-  all.erase(0, record);
+  auto all = folder_->read(name_in_folder(file.id, kFileEnd), kRecordBytesMax + file.bytes);
+  const bool is_lost = !all && all.error().code != Code::kIo;
+  if (!all && !is_lost) return all;
+  const size_t record = is_lost ? 0 : first_line(*all).size() + 1;
+  if (is_lost || all->size() != record + file.bytes)
+    return fail(Code::kCorrupt, "{}: its file is missing or has another size", file.id);
+  all->erase(0, record);
   return all;
 }
 

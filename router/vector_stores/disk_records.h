@@ -22,6 +22,7 @@ class DiskRecords {
   Result<void> write(const Entry& entry) const;
   Result<void> write(const Entry& entry, const Embedded& embedded) const;
 
+  /// Errors: kIo; kCorrupt if the file is missing or has another size.
   Result<std::string> content(const File& file) const;
   /// Errors: kNotFound, kIo, kTooLarge, kCorrupt.
   Result<Embedded> embedded(const Entry& entry, uint64_t bytes_max) const;

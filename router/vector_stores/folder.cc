@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -27,13 +28,14 @@ tl::unexpected<Error> failure_at(const fs::path& path, int number) {
 
 }  // namespace
 
-Result<std::unique_ptr<Folder>> Folder::open(const fs::path& path) {
+Result<std::unique_ptr<Folder>> Folder::open(const fs::path& path,
+                                             std::vector<std::string> prefixes) {
   std::error_code error;
   if (fs::create_directories(path, error)) fs::permissions(path, fs::perms::owner_all, error);
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return fail(Code::kIo, "{}: {}", path.string(), error ? error.message() : std::strerror(errno));
-  auto out = std::unique_ptr<Folder>(new Folder(path, fd));
+  auto out = std::unique_ptr<Folder>(new Folder(path, std::move(prefixes), fd));
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return fail(Code::kIo, "{}: another process uses it", path.string());
     return failure_at(path, errno);
@@ -94,7 +96,11 @@ Result<std::vector<std::string>> Folder::list() const {
   std::error_code error;
   fs::directory_iterator entry(path_, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (entry->is_regular_file(error)) out.push_back(entry->path().filename().string());
+    std::string name = entry->path().filename().string();
+    const bool is_ours = std::ranges::any_of(
+        prefixes_, [&](const std::string& prefix) { return name.starts_with(prefix); });
+    if (is_ours && fs::is_regular_file(entry->symlink_status(error)))
+      out.push_back(std::move(name));
   }
   if (error) return fail(Code::kIo, "{}: {}", path_.string(), error.message());
   return out;

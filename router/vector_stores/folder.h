@@ -16,8 +16,10 @@ namespace signalbox::vector_stores {
 class Folder {
  public:
   /// Creates the folder, readable by its user only, and locks it, because two processes would not
-  /// see each other's changes. Removes files that were never renamed. Errors: kIo.
-  static Result<std::unique_ptr<Folder>> open(const std::filesystem::path& path);
+  /// see each other's changes. Removes files that were never renamed. Names of other files than
+  /// ours do not begin with one of `prefixes`; they are left alone. Errors: kIo.
+  static Result<std::unique_ptr<Folder>> open(const std::filesystem::path& path,
+                                              std::vector<std::string> prefixes);
   ~Folder();
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
@@ -35,14 +37,17 @@ class Folder {
   Result<Front> read_front(std::string_view name, size_t bytes_max) const;
   /// A file that does not exist is no error. Errors: kIo.
   Result<void> remove(std::string_view name) const;
-  /// The names of all files, in no order. Errors: kIo.
+  /// The names of all files of ours, in no order. A link is none of them, because what it names may
+  /// belong to somebody else. Errors: kIo.
   Result<std::vector<std::string>> list() const;
 
  private:
-  Folder(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Folder(std::filesystem::path path, std::vector<std::string> prefixes, int fd)
+      : path_(std::move(path)), prefixes_(std::move(prefixes)), fd_(fd) {}
   Result<void> sync() const;
 
   const std::filesystem::path path_;
+  const std::vector<std::string> prefixes_;
   const int fd_;  // holds the lock
 };
 

@@ -26,9 +26,10 @@ bool is_final(Code code) {
          code == Code::kCorrupt || code == Code::kNotFound;
 }
 
-uint64_t bytes_of(const Embedded& embedded) {
-  uint64_t out = embedded.vectors.size() * sizeof(float);
-  for (const std::string& chunk : embedded.chunks) out += chunk.size() + kChunkBytes;
+template <class Texts>
+uint64_t bytes_of(const Texts& chunks, int32_t dim) {
+  uint64_t out = chunks.size() * static_cast<size_t>(dim) * sizeof(float);
+  for (const auto& chunk : chunks) out += chunk.size() + kChunkBytes;
   return out;
 }
 
@@ -193,6 +194,13 @@ Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) con
   SIGNALBOX_TRY(const std::string text, document_text(job.file.name, content));
   SIGNALBOX_TRY(const auto chunks,
                 cut_for(*job.round.embedder.model, text, job.entry.chunking, job.chunks_max));
+  {
+    // A model does not work for what finds no room afterwards.
+    const std::lock_guard lock(shared_.mutex);
+    const uint64_t bytes = bytes_of(chunks, job.round.embedder.model->dim());
+    SIGNALBOX_TRY_VOID(shared_.registry.admit_chunks(job.entry.store, chunks.size()));
+    SIGNALBOX_TRY_VOID(shared_.registry.admit_bytes(job.file.owner, bytes));
+  }
   const auto goes_on = [&] { return !stop.stop_requested() && is_wanted(job); };
   return embed_chunks(job.round.embedder, chunks, goes_on, {.stop = stop, .is_long = true});
 }
@@ -214,7 +222,7 @@ Result<void> Indexer::restore(const Job& job) {
 
 // Its rows are in the index before the registry has its chunks, so that no search waits for them.
 Result<bool> Indexer::publish(const Job& job, Embedded embedded) {
-  const uint64_t number = job.entry.number, bytes = bytes_of(embedded);
+  const uint64_t number = job.entry.number, bytes = bytes_of(embedded.chunks, embedded.dim);
   SIGNALBOX_TRY_VOID(add_rows(*job.round.index, number, embedded));
   const size_t count = embedded.chunks.size();
   auto chunks = std::make_shared<const std::vector<std::string>>(std::move(embedded.chunks));
@@ -248,6 +256,8 @@ void Indexer::fail_entry(const Job& job, const Error& error) {
     registered->entry.error = error.message;
     failed = registered->entry;
   }
+  // An operator may bring back a file that is damaged, so the next start tries again.
+  if (error.code == Code::kCorrupt) return;
   if (const auto written = disk_.write(failed); !written)
     log::warn("vector_stores", "{}", written.error().message);
 }
@@ -259,8 +269,6 @@ namespace {
 /// An entry that a search looks at.
 struct Searched {
   uint64_t number;
-  std::string file, file_name;
-  Attributes attributes;
   Chunks chunks;
 };
 
@@ -274,9 +282,7 @@ std::vector<Searched> searched_entries(const Registry& registry, const Store& st
         search.files.empty() || std::ranges::find(search.files, entry.file) != search.files.end();
     if (each->chunks == nullptr || !is_named) continue;
     if (search.filter != nullptr && !search.filter->holds(entry.attributes)) continue;
-    const File* const file = registry.file(store.owner, entry.file);
-    SIGNALBOX_CHECK(file != nullptr);
-    out.push_back({entry.number, entry.file, file->name, entry.attributes, each->chunks});
+    out.push_back({entry.number, each->chunks});
   }
   return out;
 }
@@ -321,6 +327,25 @@ Result<std::vector<vector_index::Hit>> find_nearest(const VectorIndex& index,
   return out;
 }
 
+/// The chunks of the hits. What was deleted during the search is left out.
+std::vector<Found> found_of(Registry& registry, std::span<const vector_index::Hit> hits,
+                            std::span<const Searched> entries) {
+  std::vector<Found> out;
+  for (const vector_index::Hit& hit : hits) {
+    const uint64_t number = hit.id / kEntryChunksMax;
+    const RegisteredEntry* const registered = registry.entry(number);
+    if (registered == nullptr) continue;
+    const auto searched = std::ranges::find(entries, number, &Searched::number);
+    SIGNALBOX_CHECK(searched != entries.end());
+    const Entry& entry = registered->entry;
+    const File* const file = registry.file(registry.any_store(entry.store)->owner, entry.file);
+    SIGNALBOX_CHECK(file != nullptr);
+    out.push_back({entry.file, file->name, entry.attributes,
+                   searched->chunks->at(hit.id % kEntryChunksMax), hit.cosine});
+  }
+  return out;
+}
+
 }  // namespace
 
 // The entries, their chunks and the index are of one round, also if another begins meanwhile.
@@ -343,14 +368,8 @@ Result<std::vector<Found>> Indexer::search(std::string_view owner, const Search&
   if (entries.empty()) return std::vector<Found>();
   SIGNALBOX_TRY(const std::vector<float> queries, embed_queries(round.embedder, search, patience));
   SIGNALBOX_TRY(const auto hits, find_nearest(*round.index, entries, queries, search));
-  std::vector<Found> out;
-  for (const vector_index::Hit& hit : hits) {
-    const auto entry = std::ranges::find(entries, hit.id / kEntryChunksMax, &Searched::number);
-    SIGNALBOX_CHECK(entry != entries.end());
-    out.push_back({entry->file, entry->file_name, entry->attributes,
-                   entry->chunks->at(hit.id % kEntryChunksMax), hit.cosine});
-  }
-  return out;
+  const std::lock_guard lock(shared_.mutex);
+  return found_of(shared_.registry, hits, entries);
 }
 
 }  // namespace signalbox::vector_stores

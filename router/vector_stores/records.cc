@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/sha256.h"
 
@@ -15,7 +16,7 @@ constexpr int32_t kDimMax = 16'384;
 constexpr json::Limits kLimits{.bytes = size_t{64} << 20, .depth = 8};
 
 tl::unexpected<Error> damaged(std::string_view what) {
-  return fail(Code::kCorrupt, "{}: missing or of another type", what);
+  return fail(Code::kCorrupt, "{}: missing, of another type or out of range", what);
 }
 
 /// Reads the members of a record; the first that is missing makes it fail.
@@ -28,10 +29,10 @@ class RecordReader {
     if (!value || !value->is_string()) return fail_at(key), std::string();
     return std::string(value->text());
   }
-  int64_t number(std::string_view key) {
+  int64_t number(std::string_view key, uint64_t most = std::numeric_limits<int64_t>::max()) {
     const auto value = root_.find(key);
     const auto read = value ? value->integer() : Result<int64_t>(fail(Code::kCorrupt, "none"));
-    if (!read || *read < 0) return fail_at(key), 0;
+    if (!read || *read < 0 || static_cast<uint64_t>(*read) > most) return fail_at(key), 0;
     return *read;
   }
   template <class T>
@@ -211,9 +212,9 @@ Result<File> read_file_record(std::string_view line) {
   SIGNALBOX_TRY(const json::Document document, parse(line));
   RecordReader in(document.root());
   File out{in.text("id"), in.text("owner"), in.text("name"), in.text("purpose")};
-  out.bytes = static_cast<uint64_t>(in.number("bytes"));
+  out.bytes = static_cast<uint64_t>(in.number("bytes", kFileBytesMax));
   out.created = in.number("created");
-  out.number = static_cast<uint64_t>(in.number("number"));
+  out.number = static_cast<uint64_t>(in.number("number", kNumberMax));
   return in.finish(std::move(out));
 }
 
@@ -222,7 +223,7 @@ Result<Store> read_store_record(std::string_view text) {
   RecordReader in(document.root());
   Store out{in.text("id"), in.text("owner"), in.text("name"), in.pairs("metadata", read_metadata)};
   out.created = in.number("created");
-  out.number = static_cast<uint64_t>(in.number("number"));
+  out.number = static_cast<uint64_t>(in.number("number", kNumberMax));
   return in.finish(std::move(out));
 }
 
@@ -236,7 +237,7 @@ Result<Entry> read_entry_record(std::string_view text) {
   out.chunking = {static_cast<uint32_t>(tokens), static_cast<uint32_t>(overlap)};
   out.attributes = in.pairs("attributes", read_attributes);
   out.created = in.number("created");
-  out.number = static_cast<uint64_t>(in.number("number"));
+  out.number = static_cast<uint64_t>(in.number("number", kNumberMax));
   out.error = in.text("error");
   if (!out.error.empty()) out.status = Status::kFailed;
   return in.finish(std::move(out));

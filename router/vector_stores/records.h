@@ -24,6 +24,11 @@ using Metadata = std::map<std::string, std::string, std::less<>>;
 inline constexpr size_t kPairsMax = 16, kPairKeyBytesMax = 64, kPairValueBytesMax = 512;
 inline constexpr size_t kNameBytesMax = 256;
 
+/// Numbers of records are at most this, so that the ids of vectors can be made of them.
+inline constexpr uint64_t kNumberMax = uint64_t{1} << 40;
+/// No file is larger, whatever the configuration allows.
+inline constexpr uint64_t kFileBytesMax = uint64_t{1} << 30;
+
 /// A file that a client has uploaded. `number` grows from one to the next, also between the kinds.
 struct File {
   std::string id, owner, name, purpose;

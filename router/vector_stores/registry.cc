@@ -89,6 +89,8 @@ Registry::Usage Registry::usage(std::string_view owner) const {
 }
 
 Result<void> Registry::admit_bytes(std::string_view owner, uint64_t bytes) const {
+  if (next_number_ > kNumberMax)
+    return fail(Code::kTooLarge, "there are no more numbers of records");
   if (bytes_ + bytes > limits.bytes)
     return fail(Code::kTooLarge, "the files and stores of all owners may have {} bytes",
                 limits.bytes);

@@ -93,7 +93,9 @@ VectorStores::~VectorStores() = default;
 Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::path& folder,
                                                          uint32_t workers,
                                                          std::vector<std::string>& reports) {
-  SIGNALBOX_TRY(auto opened, Folder::open(folder));
+  SIGNALBOX_TRY(auto opened,
+                Folder::open(folder, {std::string(kFileIdPrefix), std::string(kStoreIdPrefix),
+                                      std::string(kEntryIdPrefix)}));
   auto impl = std::make_unique<Impl>(std::move(opened));
   for (const std::string& report : impl->disk.recover(impl->shared.registry))
     reports.push_back(fmt::format("{}: {}", folder.string(), report));
@@ -158,7 +160,9 @@ Result<File> VectorStores::file(std::string_view owner, std::string_view id) con
 
 Result<std::string> VectorStores::content(std::string_view owner, std::string_view id) const {
   SIGNALBOX_TRY(const File found, file(owner, id));
-  return impl_->disk.content(found);
+  Result<std::string> out = impl_->disk.content(found);
+  if (!out && !file(owner, id)) return no_file(id);  // it was deleted meanwhile
+  return out;
 }
 
 Result<void> VectorStores::remove_file(std::string_view owner, std::string_view id) {
@@ -182,7 +186,7 @@ Result<void> VectorStores::remove_file(std::string_view owner, std::string_view 
 Result<StoreView> VectorStores::create_store(std::string_view owner, std::string name,
                                              Metadata metadata) {
   const std::lock_guard changing(impl_->shared.changing);
-  Store made{new_id("vs_"), std::string(owner), std::move(name), std::move(metadata)};
+  Store made{new_id(kStoreIdPrefix), std::string(owner), std::move(name), std::move(metadata)};
   made.created = seconds_now();
   {
     const std::lock_guard lock(impl_->shared.mutex);
@@ -241,7 +245,8 @@ Result<Entry> VectorStores::attach(std::string_view owner, std::string_view stor
                                    Attributes attributes) {
   const std::lock_guard changing(impl_->shared.changing);
   Registry& registry = impl_->shared.registry;
-  Entry made{new_id("vf_"), std::string(store), std::string(file), chunking, std::move(attributes)};
+  Entry made{new_id(kEntryIdPrefix), std::string(store), std::string(file), chunking,
+             std::move(attributes)};
   made.created = seconds_now();
   std::optional<Entry> replaced;
   {
@@ -253,7 +258,13 @@ Result<Entry> VectorStores::attach(std::string_view owner, std::string_view stor
     made.number = registry.next_number();
   }
   SIGNALBOX_TRY_VOID(impl_->disk.write(made));
-  if (replaced) SIGNALBOX_TRY_VOID(impl_->remove_entry(*replaced));
+  if (replaced) {
+    if (auto removed = impl_->remove_entry(*replaced); !removed) {
+      // Nobody could take out the new entry, which would be there after a restart.
+      SIGNALBOX_TRY_VOID(impl_->disk.remove(made));
+      return tl::unexpected<Error>(std::move(removed).error());
+    }
+  }
   {
     const std::lock_guard lock(impl_->shared.mutex);
     registry.add(made);
@@ -302,6 +313,26 @@ Result<void> VectorStores::detach(std::string_view owner, std::string_view store
 Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Search& search,
                                                 const engine::Patience& patience) const {
   return impl_->indexer->search(owner, search, patience);
+}
+
+Result<VectorStores::Removed> VectorStores::remove_all(std::string_view owner) {
+  Removed out;
+  const auto is_gone = [](const Result<void>& removed) {
+    return !removed && removed.error().code == Code::kNotFound;  // somebody else has removed it
+  };
+  for (const File& each : files(owner)) {
+    const auto removed = remove_file(owner, each.id);
+    if (is_gone(removed)) continue;
+    SIGNALBOX_TRY_VOID(removed);
+    ++out.files;
+  }
+  for (const StoreView& each : stores(owner)) {
+    const auto removed = remove_store(owner, each.store.id);
+    if (is_gone(removed)) continue;
+    SIGNALBOX_TRY_VOID(removed);
+    ++out.stores;
+  }
+  return out;
 }
 
 VectorStores::Size VectorStores::size() const {

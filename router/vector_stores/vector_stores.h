@@ -23,6 +23,7 @@ namespace signalbox::vector_stores {
 inline constexpr std::string_view kOperator = "operator";
 /// Every id of a file that lies here begins with this.
 inline constexpr std::string_view kFileIdPrefix = "file-sb-";
+inline constexpr std::string_view kStoreIdPrefix = "vs_", kEntryIdPrefix = "vf_";
 
 struct Limits {
   uint64_t file_bytes = uint64_t{50} << 20;
@@ -116,6 +117,12 @@ class VectorStores {
   /// kUpstream without an embedding model; those of the model.
   Result<std::vector<Found>> search(std::string_view owner, const Search& search,
                                     const engine::Patience& patience) const;
+
+  struct Removed {
+    size_t files = 0, stores = 0;
+  };
+  /// Removes everything that the owner has. An error leaves what is not removed yet.
+  Result<Removed> remove_all(std::string_view owner);
 
   struct Size {
     size_t files = 0, stores = 0, in_progress = 0, completed = 0, failed = 0;

@@ -48,6 +48,18 @@ class LetterEmbedder final : public engine::TextEmbedder {
   const size_t shift_;
 };
 
+Result<std::unique_ptr<Folder>> open_folder(const std::filesystem::path& path) {
+  return Folder::open(path, {"file-sb-", "vs_", "vf_"});
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> out;
+  for (const auto& each : std::filesystem::directory_iterator(folder))
+    out.push_back(each.path().filename().string());
+  std::ranges::sort(out);
+  return out;
+}
+
 Limits small_limits() {
   return {.extensions = readable_extensions()};
 }
@@ -251,9 +263,9 @@ TEST_F(Stores, give_back_the_space_of_what_is_deleted) {
   ASSERT_TRUE(stores_->remove_store("ann", store));
   EXPECT_EQ(stores_->size().bytes, 0U);
   EXPECT_EQ(stores_->size().completed, 0U);
-  EXPECT_TRUE(Folder::open(folder_.path()).error().message.ends_with("another process uses it"));
+  EXPECT_TRUE(open_folder(folder_.path()).error().message.ends_with("another process uses it"));
   stores_.reset();
-  EXPECT_TRUE((*(*Folder::open(folder_.path()))->list()).empty());
+  EXPECT_TRUE((*(*open_folder(folder_.path()))->list()).empty());
 }
 
 TEST_F(Stores, fail_a_file_that_does_not_fit) {
@@ -287,6 +299,114 @@ TEST_F(Stores, find_operators_stores_by_name) {
             Code::kNotFound);
 }
 
+TEST_F(Stores, leave_out_records_that_lie) {
+  open();
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
+  attach("ann", store, file);
+  const std::string second = add_file("ann", "bbbb", "b.txt");
+  stores_.reset();
+  const auto write_entry = [&](std::string id, uint64_t number) {
+    Entry entry{std::move(id), store, second};
+    entry.number = number;
+    ASSERT_TRUE(write_file(folder_.path() / (entry.id + ".entry"), write_record(entry)));
+  };
+  write_entry("vf_far", uint64_t{1} << 45);  // the id of its vectors would be another entry's
+  for (uint64_t number = 1; number < 5; ++number) write_entry(fmt::format("vf_{}", number), number);
+  open();
+  wait("ann", store);
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_NE(reports_[0].find("vf_far.entry: number: missing, of another type or out of range"),
+            std::string::npos);
+  EXPECT_EQ(search("ann", store, "bbbb").size(), 2U);
+  EXPECT_EQ(search("ann", store, "bbbb")[0].text, "bbbb");
+  EXPECT_EQ(search("ann", store, "aaaa")[0].text, "aaaa");
+  ASSERT_TRUE(stores_->remove_store("ann", store));
+}
+
+TEST_F(Stores, refuse_records_of_impossible_files) {
+  File file{"file-sb-1", "ann", "a.txt", "assistants"};
+  file.bytes = uint64_t{1} << 40;
+  EXPECT_FALSE(read_file_record(write_record(file)));
+}
+
+TEST_F(Stores, leave_files_of_others_alone) {
+  const test::TemporaryDirectory elsewhere;
+  const auto foreign = elsewhere.path() / "foreign";
+  ASSERT_TRUE(write_file(foreign, write_record(Store{"vs_link", "ann", "mine"})));
+  std::filesystem::create_symlink(foreign, folder_.path() / "vs_link.store");
+  std::filesystem::create_symlink("nowhere", folder_.path() / "file-sb-x.file");
+  for (const char* name : {"movie.partial", "drawing.vectors", "vf_old.vectors", "vs_a.partial"})
+    ASSERT_TRUE(write_file(folder_.path() / name, "bytes"));
+  open();
+  EXPECT_TRUE(stores_->stores("ann").empty());
+  EXPECT_TRUE(reports_.empty());
+  EXPECT_EQ(names_in(folder_.path()), (std::vector<std::string>{"drawing.vectors", "file-sb-x.file",
+                                                                "movie.partial", "vs_link.store"}));
+}
+
+TEST_F(Stores, keep_nothing_of_a_change_that_failed) {
+  open();
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
+  attach("ann", store, file);
+  // The record that is to be replaced cannot be removed, because it is a folder now.
+  for (const std::string& name : names_in(folder_.path())) {
+    if (!name.ends_with(".entry")) continue;
+    std::filesystem::remove(folder_.path() / name);
+    std::filesystem::create_directory(folder_.path() / name);
+  }
+  const auto before = names_in(folder_.path());
+  EXPECT_EQ(stores_->attach("ann", store, file, {}, {}).error().code, Code::kIo);
+  EXPECT_EQ(names_in(folder_.path()), before);
+}
+
+TEST_F(Stores, embed_nothing_that_has_no_room) {
+  open();
+  Limits limits = small_limits();
+  limits.owner_bytes = 16'384;
+  stores_->set_limits(limits);
+  const std::string store = add_store("ann"), file = add_file("ann", std::string(3'000, 'a'));
+  ASSERT_TRUE(stores_->attach("ann", store, file, {100, 50}, {}));
+  wait("ann", store);
+  EXPECT_EQ(stores_->entry("ann", store, file)->error,
+            "the files and stores of an owner may have 16384 bytes");
+  EXPECT_EQ(embedder_->embedded, 0U);
+}
+
+TEST_F(Stores, embed_a_file_that_was_brought_back) {
+  open();
+  stores_->set_embedder({});
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
+  const auto path = folder_.path() / (file + ".file");
+  ASSERT_TRUE(stores_->attach("ann", store, file, {}, {}));
+  const std::string whole = *read_file(path, 10'000);
+  std::filesystem::remove(path);
+  stores_->set_embedder({"letters", embedder_});
+  wait("ann", store);
+  const std::string error = stores_->entry("ann", store, file)->error;
+  EXPECT_NE(error.find("missing"), std::string::npos);
+  EXPECT_EQ(error.find(folder_.path().string()), std::string::npos);  // it goes to the client
+  EXPECT_EQ(stores_->content("ann", file).error().code, Code::kCorrupt);
+  ASSERT_TRUE(write_file(path, whole));
+  open();
+  wait("ann", store);
+  EXPECT_EQ(search("ann", store, "aaaa").size(), 1U);
+}
+
+TEST_F(Stores, remove_all_of_one_owner) {
+  open();
+  const std::string mine = add_store("ann"), other = add_store("bob");
+  attach("ann", mine, add_file("ann", "aaaa"));
+  attach("bob", other, add_file("bob", "aaaa"));
+  add_file("ann", "not in a store");
+  const auto removed = stores_->remove_all("ann");
+  ASSERT_TRUE(removed);
+  EXPECT_EQ(removed->files, 2U);
+  EXPECT_EQ(removed->stores, 1U);
+  EXPECT_TRUE(stores_->files("ann").empty());
+  EXPECT_EQ(search("bob", other, "aaaa").size(), 1U);
+  EXPECT_EQ(names_in(folder_.path()).size(), 4U);
+}
+
 TEST_F(Stores, serve_many_threads) {
   open();
   std::vector<std::future<void>> threads;
@@ -311,7 +431,7 @@ TEST_F(Stores, serve_many_threads) {
   for (auto& each : threads) each.get();
   EXPECT_EQ(stores_->size().bytes, 0U);
   stores_.reset();  // a thread that found its entry gone has removed its vectors by then
-  EXPECT_TRUE((*(*Folder::open(folder_.path()))->list()).empty());
+  EXPECT_TRUE((*(*open_folder(folder_.path()))->list()).empty());
 }
 
 }  // namespace
