@@ -28,12 +28,19 @@ std::optional<std::pair<std::string_view, std::string_view>> identity_of(
   return std::nullopt;
 }
 
+std::string owner_named(std::string_view header, std::string_view value) {
+  return sha256_hex(fmt::format("{}\n{}", header, value));
+}
+
 }  // namespace
 
 std::string owner_of(const http::Headers& headers, const config::Config& config) {
   const auto identity = identity_of(headers, config);
-  return identity ? sha256_hex(fmt::format("{}\n{}", identity->first, identity->second))
-                  : std::string();
+  return identity ? owner_named(identity->first, identity->second) : std::string();
+}
+
+std::string owner_of_user(std::string_view user, const config::Config& config) {
+  return owner_named(config.authz.identity.user_id_header, user);
 }
 
 uint64_t client_of(const http::Request& request, const config::Config& config) {

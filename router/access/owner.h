@@ -2,6 +2,7 @@
 // Identifies the client that stores something here and may read it again.
 
 #include <string>
+#include <string_view>
 
 #include "router/config/config.h"
 #include "router/http/message.h"
@@ -12,6 +13,9 @@ namespace signalbox::access {
 /// header that `authz.identity` names, else the credential. It is a hash, so that no key is kept.
 /// "": the request has neither, and shares with all such requests.
 std::string owner_of(const http::Headers& headers, const config::Config& config);
+
+/// Returns the owner of what the user of that name has stored.
+std::string owner_of_user(std::string_view user, const config::Config& config);
 
 /// Returns a number that requests of one client share: those of one user, else of one credential,
 /// else of one address. Clients take turns at the router's own models.

@@ -3,6 +3,7 @@
 #include "router/admin/management.h"
 
 #include <exception>
+#include <optional>
 
 #include "base/log.h"
 #include "router/http/error_reply.h"
@@ -78,25 +79,31 @@ std::optional<access::Failure> refusal(const serving::ServingState* state,
 
 class ManagementHandler {
  public:
-  ManagementHandler(bool changes, std::string_view permission, const serving::CurrentState& current,
-                    http::ThreadPool& pool, AdminHandler handler)
+  ManagementHandler(bool changes, std::string_view permission,
+                    const std::optional<ReadingRequests>& reading,
+                    const serving::CurrentState& current, http::ThreadPool& pool,
+                    AdminHandler handler)
       : changes_(changes),
         permission_(permission),
+        reading_(reading),
         current_(current),
         pool_(pool),
         handler_(std::move(handler)) {}
 
   http::Task<> operator()(http::Exchange exchange) const {
     const auto state = current_.get();
+    const bool only_reads = reading_ && reading_->are_these(exchange.request);
+    const bool changes = changes_ && !only_reads;
     AdminReply reply;
-    if (auto refused = refusal(state.get(), permission_, exchange.request)) {
+    if (auto refused = refusal(state.get(), only_reads ? reading_->permission : permission_,
+                               exchange.request)) {
       reply = AdminReply::of(*refused);
       if (state != nullptr) note_refusal(exchange.request, *state, reply);
     } else {
-      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state); };
+      std::function<void()> run = [&] { reply = run_handler(exchange.request, *state, changes); };
       const bool ran = co_await pool_.run(std::move(run));
       if (!ran) reply = AdminReply::of({429, "OVERLOADED", "too many requests are waiting"});
-      if (changes_) note_change(exchange.request, *state, reply);
+      if (changes) note_change(exchange.request, *state, reply);
     }
     co_await send(exchange, reply);
   }
@@ -110,8 +117,9 @@ class ManagementHandler {
     before.audit.add(std::move(entry));
   }
 
-  AdminReply run_handler(const http::Request& request, const serving::ServingState& state) const {
-    if (changes_) {
+  AdminReply run_handler(const http::Request& request, const serving::ServingState& state,
+                         bool changes) const {
+    if (changes) {
       const auto noted = state.audit.announce(entry_of("change_begins", request, state, {}));
       if (!noted)
         return AdminReply::of(
@@ -128,6 +136,7 @@ class ManagementHandler {
 
   bool changes_;
   std::string_view permission_;
+  std::optional<ReadingRequests> reading_;
   const serving::CurrentState& current_;
   http::ThreadPool& pool_;
   AdminHandler handler_;
@@ -163,7 +172,15 @@ http::Route management_route(std::string method, std::string path, std::string_v
                              AdminHandler handler) {
   const bool changes = changes_router(method, path, permission);
   return {std::move(method), std::move(path),
-          ManagementHandler(changes, permission, current, pool, std::move(handler))};
+          ManagementHandler(changes, permission, std::nullopt, current, pool, std::move(handler))};
+}
+
+http::Route management_route(std::string method, std::string path, std::string_view permission,
+                             const ReadingRequests& reading, const serving::CurrentState& current,
+                             http::ThreadPool& pool, AdminHandler handler) {
+  const bool changes = changes_router(method, path, permission);
+  return {std::move(method), std::move(path),
+          ManagementHandler(changes, permission, reading, current, pool, std::move(handler))};
 }
 
 http::Route management_stream(std::string method, std::string path, std::string_view permission,

@@ -38,6 +38,17 @@ http::Route management_route(std::string method, std::string path, std::string_v
                              const serving::CurrentState& current, http::ThreadPool& pool,
                              AdminHandler handler);
 
+/// Requests of a route that only read although the others change something.
+struct ReadingRequests {
+  std::string_view permission;
+  bool (*are_these)(const http::Request& request);
+};
+/// The same for such a route: those requests require their own permission, and the audit log has
+/// no change for them.
+http::Route management_route(std::string method, std::string path, std::string_view permission,
+                             const ReadingRequests& reading, const serving::CurrentState& current,
+                             http::ThreadPool& pool, AdminHandler handler);
+
 /// Sends its reply itself, on the loop.
 using AdminStream = std::function<http::Task<>(http::Exchange exchange,
                                                std::shared_ptr<const serving::ServingState> state)>;

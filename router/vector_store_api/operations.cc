@@ -84,8 +84,8 @@ struct StorePath {
   bool is_known = false;
 };
 
-StorePath path_below_stores(const StoreCall& call) {
-  std::string_view rest = call.request.path().substr(kStores.size());
+StorePath path_below_stores(const http::Request& request) {
+  std::string_view rest = request.path().substr(kStores.size());
   const auto take = [&rest] {
     const size_t slash = std::min(rest.find('/'), rest.size());
     const std::string_view out = rest.substr(0, slash);
@@ -107,8 +107,12 @@ Result<ApiReply> create_store(const StoreCall& call) {
       call.stores.create_store(call.owner, body.name.value_or(""),
                                std::move(body.metadata).value_or(vector_stores::Metadata())));
   const std::string& id = made.store.id;
-  for (const std::string& file : body.files)
-    SIGNALBOX_TRY_VOID(call.stores.attach(call.owner, id, file, body.chunking, {}));
+  for (const std::string& file : body.files) {
+    auto attached = call.stores.attach(call.owner, id, file, body.chunking, {});
+    if (attached) continue;
+    SIGNALBOX_TRY_VOID(call.stores.remove_store(call.owner, id));
+    return tl::unexpected<Error>(std::move(attached).error());
+  }
   SIGNALBOX_TRY(const StoreView view, call.stores.store(call.owner, id));
   return ApiReply{written(view)};
 }
@@ -135,7 +139,7 @@ Result<ApiReply> list_entries(const StoreCall& call, std::string_view store) {
 }
 
 Result<ApiReply> show_below_store(const StoreCall& call) {
-  const StorePath path = path_below_stores(call);
+  const StorePath path = path_below_stores(call.request);
   if (!path.is_known || path.part == "search") return no_path(call);
   if (path.part.empty()) {
     SIGNALBOX_TRY(const StoreView view, call.stores.store(call.owner, path.store));
@@ -165,7 +169,7 @@ Result<ApiReply> attach(const StoreCall& call, std::string_view store) {
 }
 
 Result<ApiReply> change_below_store(const StoreCall& call) {
-  const StorePath path = path_below_stores(call);
+  const StorePath path = path_below_stores(call.request);
   if (!path.is_known) return no_path(call);
   if (path.part == "search") return search(call, path.store);
   if (path.part.empty()) {
@@ -183,7 +187,7 @@ Result<ApiReply> change_below_store(const StoreCall& call) {
 }
 
 Result<ApiReply> remove_below_store(const StoreCall& call) {
-  const StorePath path = path_below_stores(call);
+  const StorePath path = path_below_stores(call.request);
   if (!path.is_known || path.part == "search" || (!path.part.empty() && path.file.empty()))
     return no_path(call);
   if (path.part.empty()) {
@@ -208,6 +212,12 @@ constexpr ApiRoute kRoutes[] = {{"POST", "/v1/files", upload, true},
 
 std::span<const ApiRoute> api_routes() {
   return kRoutes;
+}
+
+bool is_search(const http::Request& request) {
+  if (request.method != "POST" || !request.path().starts_with(kStores)) return false;
+  const StorePath path = path_below_stores(request);
+  return path.is_known && path.part == "search";
 }
 
 }  // namespace signalbox::vector_store_api

@@ -35,5 +35,7 @@ struct ApiRoute {
   bool changes;  // something that is stored
 };
 std::span<const ApiRoute> api_routes();
+/// True for a search of a store, which only reads and runs a model.
+bool is_search(const http::Request& request);
 
 }  // namespace signalbox::vector_store_api

@@ -69,6 +69,12 @@ std::string deleted(std::string_view id, std::string_view object) {
   return out.end_object().take();
 }
 
+std::string deleted(const vector_stores::VectorStores::Removed& removed) {
+  json::Writer out;
+  out.begin_object().member("deleted", true).member("files", signed_of(removed.files));
+  return out.member("vector_stores", signed_of(removed.stores)).end_object().take();
+}
+
 std::string results(std::span<const std::string> queries,
                     std::span<const vector_stores::Found> found) {
   json::Writer out;

@@ -23,6 +23,8 @@ std::string written(const Record& record) {
 }
 
 std::string deleted(std::string_view id, std::string_view object);
+/// The numbers of files and stores that a user had.
+std::string deleted(const vector_stores::VectorStores::Removed& removed);
 
 std::string results(std::span<const std::string> queries,
                     std::span<const vector_stores::Found> found);

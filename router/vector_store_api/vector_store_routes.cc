@@ -9,8 +9,10 @@
 #include "base/log.h"
 #include "router/access/access.h"
 #include "router/access/owner.h"
+#include "router/admin/query.h"
 #include "router/http/error_reply.h"
 #include "router/vector_store_api/operations.h"
+#include "router/vector_store_api/replies.h"
 
 namespace signalbox::vector_store_api {
 namespace {
@@ -88,7 +90,7 @@ class ClientRoute {
                          {.stop = given_up.get_token(), .client = client}};
     Result<ApiReply> outcome = fail(Code::kOverloaded, "too many requests wait for vector stores");
     std::function<void()> work = [&] { outcome = operation_(call); };
-    http::ThreadPool& pool = request.path().ends_with("/search") ? pools_.models : pools_.storage;
+    http::ThreadPool& pool = is_search(request) ? pools_.models : pools_.storage;
     const http::Share share{client};
     co_await http::run_within(pool, exchange.interrupt, given_up, std::move(work), share);
     if (exchange.interrupt.raised()) outcome = tl::unexpected(exchange.interrupt.error());
@@ -134,13 +136,15 @@ http::Handler find_passing(std::span<const http::Route> passing, const ApiRoute&
   return nullptr;
 }
 
+admin::AdminReply not_enabled() {
+  return {kNotServed, http::error_body(kNotServed,
+                                       "global.stores.vector_store is not enabled, so no "
+                                       "files and no vector stores are kept here")};
+}
+
 admin::AdminReply answer_operator(VectorStores* stores, const http::Request& request,
                                   Operation operation) {
-  if (stores == nullptr) {
-    return {kNotServed, http::error_body(kNotServed,
-                                         "global.stores.vector_store is not enabled, so no "
-                                         "files and no vector stores are kept here")};
-  }
+  if (stores == nullptr) return not_enabled();
   const auto outcome = operation({*stores, request, std::string(vector_stores::kOperator)});
   if (!outcome) {
     ErrorReply error = error_reply(outcome.error());
@@ -152,6 +156,25 @@ admin::AdminReply answer_operator(VectorStores* stores, const http::Request& req
                                   "files begin with file-sb-")};
   }
   return {200, outcome->body, outcome->content_type};
+}
+
+/// Removes what the user in the query has, for operators who must not read it.
+admin::AdminReply remove_of_user(VectorStores* stores, const http::Request& request,
+                                 const config::Config& config) {
+  if (stores == nullptr) return not_enabled();
+  const std::string user = admin::query_value(request.query(), "user_id");
+  if (user.empty())
+    return {400, http::error_body(400, "user_id: expected the user whose files are meant")};
+  const auto removed = stores->remove_all(access::owner_of_user(user, config));
+  admin::AdminReply out;
+  if (removed) {
+    out.body = deleted(*removed);
+  } else {
+    ErrorReply error = error_reply(removed.error());
+    out = {error.status, std::move(error.body)};
+  }
+  out.subject = fmt::format("files and vector stores of {}", user);
+  return out;
 }
 
 }  // namespace
@@ -174,12 +197,17 @@ std::vector<http::Route> operator_routes(StoresOf stores, const serving::Current
   for (const ApiRoute& route : api_routes()) {
     out.push_back(admin::management_route(
         route.method, route.path, route.changes ? access::kDataWrite : access::kReplayDetail,
-        current, pool,
+        {access::kReplayDetail, is_search}, current, pool,
         [stores, operation = route.operation](const http::Request& request,
                                               const serving::ServingState&) {
           return answer_operator(stores(), request, operation);
         }));
   }
+  out.push_back(admin::management_route(
+      "DELETE", "/v1/files", access::kDataWrite, current, pool,
+      [stores](const http::Request& request, const serving::ServingState& state) {
+        return remove_of_user(stores(), request, state.config());
+      }));
   return out;
 }
 

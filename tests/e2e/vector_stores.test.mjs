@@ -29,7 +29,7 @@ function vectorOf(text, shift = 0) {
 
 const embedded = (texts, shift) => ({ body: { data: texts.map((text, index) => ({ index, embedding: vectorOf(text, shift) })) } });
 
-const configuration = ({ store = "", access = "", decisions = "[]", api = "", name = "e", others = "" } = {}) => (port, management) => `
+const configuration = ({ store = "", access = "", decisions = "[]", api = "", name = "e", others = "", services = "", management_more = "" } = {}) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -43,7 +43,7 @@ global:
   ${api}
   stores: {vector_store: {enabled: true, file_storage_dir: "${folder}", ${store}}}
   model_catalog: {embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: ${name}, dimensions: 64}}}}
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services: {${services} management_api: {bind_address: 127.0.0.1, port: ${management}${management_more}}}
 `;
 
 const rag = (keys, more = "") => `[{name: answers, plugins: [{type: rag, configuration: {backend: vectorstore, top_k: 1, ${more} backend_config: {${keys}}}}]}]`;
@@ -369,13 +369,13 @@ describe("what was acknowledged", () => {
       await writeFile(join(folder, name), bytes);
     }
     await writeFile(join(folder, "vs_other.store"), '{"id": 1}');
-    await writeFile(join(folder, "x.file.partial"), "rest of a write");
+    await writeFile(join(folder, "file-sb-x.file.partial"), "rest of a write");
     await killAndBegin();
     assert.match(daemon.log, new RegExp(`${files[1].id}.file: `));
     assert.match(daemon.log, /vs_other\.store: /);
     await embeddedAll(client(), store.id, 2);
     assert.deepEqual(namesOf(await search(client(), store.id, "mast of the ship")).sort(), ["ship.txt", "third.txt"]);
-    assert.ok(!(await readdir(folder)).includes("x.file.partial"));
+    assert.ok(!(await readdir(folder)).includes("file-sb-x.file.partial"));
   });
 
   test("is embedded anew for another model, and vectors of two models are never compared", async () => {
@@ -427,6 +427,26 @@ describe("owners", () => {
     for (const name of await readdir(folder)) assert.doesNotMatch(await readFile(join(folder, name), "utf8"), /\bann\b|key-a/);
   });
 
+  test("lose everything when an operator deletes what a user has", async () => {
+    await begin({ access: keys });
+    const [ann, bob] = [client("key-a"), client("key-b")];
+    await storeOf(ann, { "ship.txt": kShip });
+    const kept = await storeOf(bob, { "garden.txt": kGarden });
+    const remove = async (query) => {
+      const answer = await fetch(`${daemon.managementUrl}/v1/files${query}`, { method: "DELETE" });
+      return [answer.status, await answer.json()];
+    };
+    assert.equal((await remove(""))[0], 400);
+    assert.deepEqual(await remove("?user_id=nobody"), [200, { deleted: true, files: 0, vector_stores: 0 }]);
+    assert.deepEqual(await remove("?user_id=ann"), [200, { deleted: true, files: 1, vector_stores: 1 }]);
+    assert.deepEqual([(await ann.files.list()).data, (await ann.vectorStores.list()).data], [[], []]);
+    assert.deepEqual(namesOf(await search(bob, kept.store.id, "tomatoes")), ["garden.txt"]);
+    assert.equal((await readdir(folder)).length, 4);
+    assert.equal((await fetch(`${daemon.url}/v1/files?user_id=bob`, { method: "DELETE", headers: { authorization: "Bearer key-a" } })).status, 405);
+    await killAndBegin({ access: keys });
+    assert.deepEqual((await client("key-a").files.list()).data, []);
+  });
+
   test("have limits", async () => {
     await begin({ access: keys, store: "owner_bytes_max: 65536, owner_files_max: 3, owner_stores_max: 2" });
     const [ann, bob] = [client("key-a"), client("key-b")];
@@ -436,6 +456,29 @@ describe("owners", () => {
     for (let i = 0; i < 2; ++i) await ann.vectorStores.create({});
     await fails(ann.vectorStores.create({}), 413, /an owner may have 2 vector stores/);
     await upload(bob, kGarden);
+  });
+});
+
+describe("operators", () => {
+  test("search with the permission to read, and a search is no change", async () => {
+    Object.assign(process.env, { STORES_TEST_ADMIN: "stores-admin", STORES_TEST_READER: "stores-reader" });
+    const auth = "auth: {mode: bearer, roles: {admin: ['*'], reader: [replay.detail]}, tokens: [{env: STORES_TEST_ADMIN, role: admin}, {env: STORES_TEST_READER, role: reader}]}";
+    await begin({ services: "audit: {file: audit.log},", management_more: `, ${auth}` });
+    const [admin, reader] = ["stores-admin", "stores-reader"].map((token) => client(token, daemon.managementUrl));
+    const { store, files } = await storeOf(admin, { "ship.txt": kShip });
+    assert.deepEqual(namesOf(await search(reader, store.id, "mast")), ["ship.txt"]);
+    assert.equal((await reader.files.list()).data.length, 1);
+    for (const attempt of [
+      () => reader.vectorStores.create({}),
+      () => reader.vectorStores.update(store.id, { name: "search" }),
+      () => reader.vectorStores.files.update("search", { vector_store_id: store.id, attributes: {} }),
+      () => reader.files.delete(files[0].id),
+      () => reader.delete("/files?user_id=ann"),
+    ]) await fails(attempt(), 403);
+    await admin.delete("/files?user_id=ann");
+    const changes = async () => (await readFile(join(daemon.folder, "audit.log"), "utf8")).split("\n").filter((line) => line.includes('"event":"change"'));
+    await until(async () => (await changes()).some((line) => line.includes('"what":"files and vector stores of ann"')), "the entry of the deletion");
+    assert.deepEqual((await changes()).map((line) => JSON.parse(line)).map(({ method, path }) => `${method} ${path}`), ["POST /v1/files", "POST /v1/vector_stores", "DELETE /v1/files"]);
   });
 });
 
