@@ -298,15 +298,25 @@ Result<std::vector<float>> embed_queries(const Embedder& embedder, const Search&
   return out;
 }
 
-/// The nearest chunks of all entries to any of the queries, the best first.
+Result<void> check(const engine::Patience& patience) {
+  if (patience.stop.stop_requested()) return fail(Code::kCancelled, "the search was cancelled");
+  if (std::chrono::steady_clock::now() > patience.deadline)
+    return fail(Code::kDeadline, "no time is left for the search");
+  return {};
+}
+
+/// The nearest chunks of all entries to any of the queries, the best first. Large stores take some
+/// hundred milliseconds, so it ends between two entries if nobody waits any more.
 Result<std::vector<vector_index::Hit>> find_nearest(const VectorIndex& index,
                                                     std::span<const Searched> entries,
                                                     std::span<const float> queries,
-                                                    const Search& search) {
+                                                    const Search& search,
+                                                    const engine::Patience& patience) {
   const auto dim = static_cast<size_t>(index.dim());
   std::unordered_map<uint64_t, float> best;
   for (size_t at = 0; at < queries.size(); at += dim) {
     for (const Searched& each : entries) {
+      SIGNALBOX_TRY_VOID(check(patience));
       SIGNALBOX_TRY(const auto hits,
                     index.search(each.number, queries.subspan(at, dim), search.most));
       for (const vector_index::Hit& hit : hits) {
@@ -367,7 +377,7 @@ Result<std::vector<Found>> Indexer::search(std::string_view owner, const Search&
   if (round.embedder.model == nullptr) return fail(Code::kUpstream, "there is no embedding model");
   if (entries.empty()) return std::vector<Found>();
   SIGNALBOX_TRY(const std::vector<float> queries, embed_queries(round.embedder, search, patience));
-  SIGNALBOX_TRY(const auto hits, find_nearest(*round.index, entries, queries, search));
+  SIGNALBOX_TRY(const auto hits, find_nearest(*round.index, entries, queries, search, patience));
   const std::lock_guard lock(shared_.mutex);
   return found_of(shared_.registry, hits, entries);
 }

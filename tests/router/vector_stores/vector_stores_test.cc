@@ -359,6 +359,20 @@ TEST_F(Stores, keep_nothing_of_a_change_that_failed) {
   EXPECT_EQ(names_in(folder_.path()), before);
 }
 
+TEST_F(Stores, end_a_search_that_nobody_waits_for) {
+  open();
+  const std::string store = add_store("ann");
+  attach("ann", store, add_file("ann", "aaaa"));
+  const Search wanted{.store = store, .queries = {"aaaa"}};
+  std::stop_source given_up;
+  given_up.request_stop();
+  EXPECT_EQ(stores_->search("ann", wanted, {.stop = given_up.get_token()}).error().code,
+            Code::kCancelled);
+  const auto passed = std::chrono::steady_clock::now() - std::chrono::seconds(1);
+  EXPECT_EQ(stores_->search("ann", wanted, {.deadline = passed}).error().code, Code::kDeadline);
+  EXPECT_TRUE(stores_->search("ann", wanted, {}));
+}
+
 TEST_F(Stores, embed_nothing_that_has_no_room) {
   open();
   Limits limits = small_limits();
