@@ -337,22 +337,23 @@ constexpr Key kMemoryQualityKeys[] = {
 };
 constexpr Section kMemoryQuality{kMemoryQualityKeys};
 
-constexpr std::string_view kInProcess = "memories are kept in the process";
+constexpr std::string_view kInProcess = "memories are kept in the process, Redis or Valkey";
 constexpr std::string_view kNoWords = "memories are compared by their embeddings alone";
 
 void note_memory_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
-  if (backend == "memory") return;
+  if (backend == "memory" || backend == "redis" || backend == "valkey") return;
   reader.does_without(node.line,
-                      fmt::format("{} is not supported, only memory: decisions with the plugin "
-                                  "memory are refused, and others have no memories",
+                      fmt::format("{} is not supported, only memory, redis and valkey: decisions "
+                                  "with the plugin memory are refused, and others have no memories",
                                   backend));
 }
 
 constexpr Key kMemoryStoreKeys[] = {
     boolean(FIELD(MemoryStore, enabled),
             "Use memories in every decision, also without the plugin `memory`. Default: false."),
-    word(FIELD(MemoryStore, backend), "memory milvus qdrant valkey",
-         "`memory` (default, Signalbox only), `milvus`, `qdrant` or `valkey`.")
+    word(FIELD(MemoryStore, backend), "memory redis valkey milvus qdrant",
+         "`memory` (default, Signalbox only), `redis` (Signalbox only) or `valkey`, by which "
+         "routers share them, `milvus` or `qdrant`.")
         .then<note_memory_backend>(),
     boolean(FIELD(MemoryStore, auto_store),
             "Store a turn of a conversation once it has its answer. Default: false."),
@@ -365,12 +366,13 @@ constexpr Key kMemoryStoreKeys[] = {
             "Default: 100000. Signalbox only."),
     bytes(FIELD(MemoryStore, bytes_max), 64 << 10, int64_t{1} << 40,
           "Greatest size of all memories. Default: 256MiB. Signalbox only."),
-    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`.").not_built(kInProcess),
+    object(FIELD(MemoryStore, redis), kRedis, "The server, for `redis`. Signalbox only."),
+    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`."),
     object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`.")
         .not_built(kInProcess),
     object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInProcess),
     object(FIELD(MemoryStore, redis_cache), kRedis, "Cache in front of the backend.")
-        .not_built(kInProcess),
+        .not_built("each router keeps what it has read"),
     string(FIELD(MemoryStore, embedding_model), "Model that compares memories.")
         .not_built("the router's own embedding model compares them"),
     count(FIELD(MemoryStore, extraction_batch_size), "Turns to examine at a time.")
@@ -386,7 +388,34 @@ constexpr Key kMemoryStoreKeys[] = {
     object(FIELD(MemoryStore, quality_scoring), kMemoryQuality, "Memories to keep."),
     object(FIELD(MemoryStore, reflection), kMemoryReflection, "Selection of memories."),
 };
-constexpr Section kMemoryStore{kMemoryStoreKeys};
+
+void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
+  const std::string server = is_shared(store) ? store.backend : "";
+  if (server == "redis") {
+    const yaml::Node* const redis = node.find("redis");
+    reader.at_key("redis", [&] {
+      if (store.redis.address.empty() && store.redis.host.empty())
+        reader.error(redis == nullptr ? node.line : redis->line, "expected an address or a host");
+      if (redis != nullptr) check_redis(reader, *redis, store.redis);
+    });
+  }
+  if (server == "valkey" && store.valkey.host.empty()) {
+    const yaml::Node* const valkey = node.find("valkey");
+    reader.at_key("valkey", [&] {
+      reader.error(valkey == nullptr ? node.line : valkey->line, "expected a host");
+    });
+  }
+  for (const char* key : {"redis", "valkey"}) {
+    const yaml::Node* const unused = key == server ? nullptr : node.find(key);
+    if (unused == nullptr) continue;
+    reader.at_key(key, [&] {
+      reader.notice(unused->line,
+                    fmt::format("has no effect, because the backend is {}", store.backend));
+    });
+  }
+}
+
+constexpr Section kMemoryStore{kMemoryStoreKeys, checked<check_memory_store>};
 
 constexpr Key kVectorMemoryKeys[] = {
     count(FIELD(VectorStore::Memory, max_entries_per_store), "Passages of each store."),
@@ -533,8 +562,12 @@ bool keeps_answers(const ResponseCacheStore& store, const Decision& decision) {
 
 constinit const Section kMemoryReflection{kMemoryReflectionKeys};
 
+bool is_shared(const MemoryStore& store) {
+  return store.backend == "redis" || store.backend == "valkey";
+}
+
 bool is_built(const MemoryStore& store) {
-  return store.backend == "memory";
+  return store.backend == "memory" || is_shared(store);
 }
 
 const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision) {

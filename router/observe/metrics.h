@@ -54,6 +54,8 @@ class Metrics {
   // The plugin memory.
   Family<Counter> memory, memories_stored;
   Family<Gauge> memories, memory_users, memory_bytes;
+  Family<Gauge> shared_memories_works, shared_memories_waiting;
+  Family<Counter> shared_memories;
   // Reply checks.
   Family<Counter> guarded;
   Family<Histogram> guard_latency;
