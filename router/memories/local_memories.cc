@@ -272,6 +272,12 @@ std::vector<std::string> LocalMemories::ids(std::string_view user) const {
   return out;
 }
 
+size_t LocalMemories::count(std::string_view user) const {
+  const std::lock_guard lock(impl_->mutex);
+  const Impl::User* const owner = impl_->find_user(user);
+  return owner == nullptr ? 0 : owner->rows.size();
+}
+
 Result<Memories::Page> LocalMemories::list(std::string_view user, size_t most, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   impl_->remove_over(user, now);

@@ -37,6 +37,8 @@ class LocalMemories final : public Memories {
   Result<void> keep(std::string_view user, Memory memory, const Vector& vector, TimePoint now);
   /// The ids of the user's memories, in order.
   std::vector<std::string> ids(std::string_view user) const;
+  /// Their number.
+  size_t count(std::string_view user) const;
 
  private:
   struct Impl;

@@ -156,8 +156,9 @@ Result<IndexEntry> read_entry(std::string_view bytes) {
   out.digest = take_word(bytes);
   if (!are_digits(out.digest, kDigestDigits))
     return no_record("have an index entry without a digest");
-  const bool has_moment = take_number(bytes, uint64_t{1} << 53, out.moment);
-  if (!has_moment || !bytes.empty()) return no_record("have an index entry without a moment");
+  const bool is_last = bytes.find(' ') == std::string_view::npos;
+  if (!is_last || !take_number(bytes, uint64_t{1} << 53, out.moment))
+    return no_record("have an index entry without a moment");
   out.created = from_ms(created);
   out.used = from_ms(used);
   return out;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/recently_used.h"
 #include "router/memories/local_memories.h"
 #include "router/shared_memories/journal.h"
 #include "router/shared_memories/record.h"
@@ -51,8 +52,24 @@ constexpr milliseconds kFollow{200}, kRetry{100}, kNoWait{1};
 constexpr std::chrono::hours kWaitsMax{12};
 constexpr size_t kAtOnce = 64;  // records in one exchange
 constexpr double kDayMs = 86'400'000;
+constexpr size_t kIndexEntryBytes = 256;  // with the nodes of the map
+constexpr size_t kKnownMax = 100'000, kKnownBytesMax = size_t{64} << 20;
 /// Memories of files with a very long lifetime are deleted after ten years without a use.
 constexpr double kLifetimeMsMax = 3650 * kDayMs;
+
+/// What a router knows about the memories of a user.
+struct Known {
+  std::string version = {};
+  uint64_t limits = 0;  // by whose number `index` was made
+  Index index = {};     // of memories that are neither over nor deleted
+  // When the last of those that are left out was over, and when the next one will be.
+  TimePoint since = TimePoint::min(), until = TimePoint::max();
+  // The number of copies when they agreed with the index. If there are others now, they do not.
+  mutable std::atomic<size_t> copied = SIZE_MAX;
+
+  size_t bytes() const { return sizeof(Known) + index.size() * kIndexEntryBytes; }
+};
+using KnownPointer = std::shared_ptr<const Known>;
 
 /// How long memories last, as scripts compute it.
 struct Retention {
@@ -63,8 +80,8 @@ struct Retention {
   double lifetime_ms(uint32_t uses) const {
     return std::min(kLifetimeMsMax, (strength_ms + uses * kDayMs) * weakness_max);
   }
-  bool is_over(const IndexEntry& entry, TimePoint now) const {
-    return static_cast<double>(to_ms(now) - to_ms(entry.used)) > lifetime_ms(entry.uses);
+  TimePoint end_of(const IndexEntry& entry) const {
+    return entry.used + milliseconds(static_cast<int64_t>(lifetime_ms(entry.uses)));
   }
   std::vector<std::string> words() const {
     return {fmt::format("{:.0f}", strength_ms), fmt::format("{:.17g}", weakness_max),
@@ -134,12 +151,14 @@ class RedisMemories final : public SharedMemories {
   /// Logs an error of the server once, and returns what the caller may know.
   tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
 
-  Result<Index> read_index(const std::string& owner, TimePoint now);
+  Result<KnownPointer> read_index(const std::string& owner, TimePoint now);
+  Result<KnownPointer> read_whole_index(const std::string& owner, const std::string& key,
+                                        TimePoint now);
   void add_to_index(const std::string& owner, const std::string& id, std::string_view bytes,
-                    TimePoint now, Index& index) const;
+                    TimePoint now, Known& to) const;
   Result<std::vector<std::pair<std::string, Record>>> read_records(
       const std::string& owner, std::span<const std::string> ids);
-  Result<void> copy(const std::string& owner, const Index& index, TimePoint now);
+  Result<void> copy(const std::string& owner, const Known& known, TimePoint now);
   void queue(WrittenPointer memory);
   Result<void> write(const WrittenPointer& memory);
 
@@ -156,11 +175,13 @@ class RedisMemories final : public SharedMemories {
   const Options options_;
   stores::Redis redis_, followed_;
   const std::string stream_;
-  memories::LocalMemories copies_;  // by owner
+  memories::LocalMemories copies_;                               // by owner
+  RecentlyUsed<KnownPointer> known_{kKnownMax, kKnownBytesMax};  // by owner
   std::atomic<uint64_t> moment_ = 0;
   std::atomic<bool> refusal_logged_ = false, damage_logged_ = false;
-  mutable std::mutex mutex_;  // guards the next three
+  mutable std::mutex mutex_;  // guards the next four
   MemoryLimits limits_;
+  uint64_t limits_number_ = 0;  // grows with each change
   Journal journal_;
   bool stopping_ = false;
   std::condition_variable wake_;
@@ -189,6 +210,7 @@ void RedisMemories::set_limits(const MemoryLimits& limits) {
   copies_.set_limits(of_copies);
   const std::lock_guard lock(mutex_);
   limits_ = limits;
+  ++limits_number_;
 }
 
 Result<RedisValue> RedisMemories::run(std::string_view script, std::string_view owner,
@@ -205,28 +227,50 @@ tl::unexpected<Error> RedisMemories::hidden(const Error& error, tl::unexpected<E
   return shown;
 }
 
-Result<Index> RedisMemories::read_index(const std::string& owner, TimePoint now) {
+Result<KnownPointer> RedisMemories::read_index(const std::string& owner, TimePoint now) {
   if (queue_.is_away()) return unreadable();
   const std::string key = key_of("u:", owner);
+  const auto version = redis_.run({"HGET", key, "v"}, options_.read_limit);
+  if (!version) return hidden(version.error(), unreadable());
+  refusal_logged_ = false;
+  const auto known = known_.find(owner);
+  const Known* const before = known ? known->get() : nullptr;
+  if (before != nullptr && version->is_text() && before->version == version->text &&
+      now >= before->since && now < before->until) {
+    const std::lock_guard lock(mutex_);
+    if (before->limits == limits_number_) return *known;
+  }
+  return read_whole_index(owner, key, now);
+}
+
+Result<KnownPointer> RedisMemories::read_whole_index(const std::string& owner,
+                                                     const std::string& key, TimePoint now) {
   const auto all = redis_.run({"HGETALL", key}, options_.read_limit);
   if (!all) return hidden(all.error(), unreadable());
-  refusal_logged_ = false;
-  Index out;
+  auto out = std::make_shared<Known>();
+  const std::lock_guard lock(mutex_);
+  out->limits = limits_number_;
   for (size_t i = 0; i + 1 < all->items.size(); i += 2)
-    add_to_index(owner, all->items[i].text, all->items[i + 1].text, now, out);
+    add_to_index(owner, all->items[i].text, all->items[i + 1].text, now, *out);
+  known_.keep(owner, out, out->bytes());
   return out;
 }
 
-// A memory that this router knows to be deleted is left out, because Redis may have returned with
-// older data.
+// Precondition: the lock is held. A memory that this router knows to be deleted is left out,
+// because Redis may have returned with older data.
 void RedisMemories::add_to_index(const std::string& owner, const std::string& id,
-                                 std::string_view bytes, TimePoint now, Index& index) const {
+                                 std::string_view bytes, TimePoint now, Known& to) const {
+  if (id == "v") to.version = bytes;
+  if (!is_memory_id(id)) return;
   const auto entry = read_entry(bytes);
-  if (!entry || !is_memory_id(id)) return;
-  const std::lock_guard lock(mutex_);
-  if (Retention(limits_).is_over(*entry, now) || journal_.is_deleted(owner, id, entry->moment))
+  if (!entry || journal_.is_deleted(owner, id, entry->moment)) return;
+  const TimePoint end = Retention(limits_).end_of(*entry);
+  if (end <= now) {
+    to.since = std::max(to.since, end);
     return;
-  index.emplace(id, *entry);
+  }
+  to.until = std::min(to.until, end);
+  to.index.emplace(id, *entry);
 }
 
 Result<std::vector<std::pair<std::string, Record>>> RedisMemories::read_records(
@@ -254,7 +298,9 @@ Result<std::vector<std::pair<std::string, Record>>> RedisMemories::read_records(
 }
 
 // Removes copies of what is not in the index, and adds those that are missing.
-Result<void> RedisMemories::copy(const std::string& owner, const Index& index, TimePoint now) {
+Result<void> RedisMemories::copy(const std::string& owner, const Known& known, TimePoint now) {
+  if (known.copied == copies_.count(owner)) return {};
+  const Index& index = known.index;
   const std::vector<std::string> copied = copies_.ids(owner);
   for (const std::string& id : copied) {
     if (!index.contains(id)) static_cast<void>(copies_.forget(owner, id));
@@ -272,6 +318,7 @@ Result<void> RedisMemories::copy(const std::string& owner, const Index& index, T
       static_cast<void>(copies_.keep(owner, std::move(record.memory), record.vector, now));
     }
   }
+  known.copied = copies_.count(owner);
   return {};
 }
 
@@ -280,8 +327,9 @@ Result<std::vector<Found>> RedisMemories::search(std::string_view user,
                                                  double similarity_min, TimePoint now) {
   SIGNALBOX_TRY_VOID(check_vector(vector));
   const std::string owner = owner_of(user);
-  SIGNALBOX_TRY(const Index index, read_index(owner, now));
-  SIGNALBOX_TRY_VOID(copy(owner, index, now));
+  SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
+  SIGNALBOX_TRY_VOID(copy(owner, *known, now));
+  const Index& index = known->index;
   SIGNALBOX_TRY(auto found, copies_.search(owner, vector, most, similarity_min, now));
   // Another thread may have added copies by an older index.
   std::erase_if(found, [&](const Found& each) { return !index.contains(each.memory.id); });
@@ -362,7 +410,8 @@ Result<void> RedisMemories::write(const WrittenPointer& memory) {
 Result<memories::Memories::Page> RedisMemories::list(std::string_view user, size_t most,
                                                      TimePoint now) {
   const std::string owner = owner_of(user);
-  SIGNALBOX_TRY(const Index index, read_index(owner, now));
+  SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
+  const Index& index = known->index;
   std::vector<std::string> ids;
   for (const auto& [id, entry] : index) ids.push_back(id);
   std::ranges::stable_sort(ids, std::greater<>(),
@@ -383,7 +432,8 @@ Result<std::optional<Memory>> RedisMemories::find(std::string_view user, std::st
                                                   TimePoint now) {
   if (!is_memory_id(id)) return std::nullopt;
   const std::string owner = owner_of(user), wanted(id);
-  SIGNALBOX_TRY(const Index index, read_index(owner, now));
+  SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
+  const Index& index = known->index;
   const auto entry = index.find(id);
   if (entry == index.end()) return std::nullopt;
   SIGNALBOX_TRY(auto records, read_records(owner, {&wanted, 1}));
@@ -518,6 +568,7 @@ void RedisMemories::learn(const Deletion& deletion) {
   {
     const std::lock_guard lock(mutex_);
     if (!journal_.learn(deletion, to_ms(TimePoint::clock::now()))) return;
+    known_.keep(deletion.owner, nullptr);  // Redis may return with the version of this
   }
   // Copies of newer memories are read again.
   if (deletion.id.empty()) {

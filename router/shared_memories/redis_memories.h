@@ -2,19 +2,22 @@
 // Memories in Redis (or Valkey, 5 or newer), which several routers find and which outlive them.
 // OWNER is the SHA-256 of the user's name.
 //
-//   PREFIX u:OWNER   a hash from the id of each memory of the user to its entry (record.h)
+//   PREFIX u:OWNER   a hash from the id of each memory of the user to its entry (record.h), and
+//   from
+//                    "v" to the version of the hash
 //   PREFIX m:ID      the record of a memory (record.h), which expires when its age is over
 //   PREFIX d:ID      there for a day if the memory was deleted
 //   PREFIX f:OWNER   the moment at which the user has deleted everything, for a day
 //   PREFIX clock     the newest such moment
 //   PREFIX deleted   a stream of the deletions, which every router follows
 //
-// A router keeps copies of the memories that it has read, with an index of their vectors. Each
-// search reads the user's index first and finds only what is in it. So no router serves a memory
-// after another router has confirmed its deletion, and none serves any without Redis. Memories are
-// written in the background, and wait there while Redis takes none. A deletion is confirmed when
-// Redis has it. If Redis has lost data, each router deletes again what it knows to be deleted, and
-// then writes again the newest memories that it has written.
+// A router keeps copies of the memories that it has read, with an index of their vectors, and of
+// the hashes. Each search reads the version first, the hash if that has changed, and finds only
+// what is in it. So no router serves a memory after another router has confirmed its deletion, and
+// none serves any without Redis. Memories are written in the background, and wait there while Redis
+// takes none. A deletion is confirmed when Redis has it. If Redis has lost data, each router
+// deletes again what it knows to be deleted, and then writes again the newest memories that it has
+// written.
 
 #include <chrono>
 #include <memory>

@@ -1,7 +1,8 @@
 // A full server refuses a script at its first write, if that one needs memory, and lets all later
 // ones pass. So a memory that has no room is refused before anything is changed, and a deletion,
 // which begins with DEL, works on a full server. Moments are the server's time in microseconds, and
-// always grow, so that they go on growing after the server has lost its data.
+// always grow, so that they go on growing after the server has lost its data. The same holds for
+// the versions of indices, which each change replaces.
 
 #include "router/shared_memories/scripts.h"
 
@@ -27,6 +28,14 @@ local function remove(id)
   announce(id, '0')
   return had
 end
+local function touch()
+  if redis.call('HLEN', index) == redis.call('HEXISTS', index, 'v') then
+    redis.call('DEL', index)
+    return
+  end
+  local time, before = redis.call('TIME'), tonumber(redis.call('HGET', index, 'v') or '0') or 0
+  redis.call('HSET', index, 'v', string.format('%.0f', math.max(before + 1, time[1] * 1000000 + time[2])))
+end
 local function fields(value)
   local created, used, uses, digest, moment = string.match(value, '^(%d+) (%d+) (%d+) (%x+) (%d+)$')
   return tonumber(created), tonumber(used), tonumber(uses), digest, tonumber(moment)
@@ -48,7 +57,7 @@ redis.call('HSET', index, id, entry)
 keep(index, tonumber(lifetime))
 local all, others = redis.call('HGETALL', index), {}
 for i = 1, #all, 2 do
-  if all[i] ~= id then
+  if all[i] ~= id and all[i] ~= 'v' then
     local created, used, uses, same = fields(all[i + 1])
     local weakness = created and (tonumber(now) - used) / (strength + uses * day)
     if not created or same == digest or weakness > weakness_max then
@@ -60,6 +69,7 @@ for i = 1, #all, 2 do
 end
 table.sort(others, function(a, b) return a[1] > b[1] end)
 for i = 1, #others - most + 1 do remove(others[i][2]) end
+touch()
 return 1
 )";
 
@@ -76,13 +86,16 @@ for i = 5, #ARGV do
     keep(index, lifetime)
   end
 end
+touch()
 return 1
 )";
 
 constexpr std::string_view kForget = R"(
 local id, again = ARGV[1], ARGV[2] == '1'
 if not again and redis.call('HEXISTS', index, id) == 0 then return 0 end
-return remove(id)
+local had = remove(id)
+touch()
+return had
 )";
 
 constexpr std::string_view kForgetAll = R"(
@@ -95,7 +108,7 @@ local before = tonumber(redis.call('GET', prefix .. 'f:' .. owner) or '0') or 0
 redis.call('DEL', prefix .. 'f:' .. owner)
 for i = 1, #all, 2 do
   local created, used, uses, digest, began = fields(all[i + 1])
-  if not created or began < moment then
+  if all[i] ~= 'v' and (not created or began < moment) then
     redis.call('DEL', prefix .. 'm:' .. all[i])
     redis.call('HDEL', index, all[i])
     count = count + 1
@@ -105,6 +118,7 @@ local written = string.format('%.0f', moment)
 if clock < moment then redis.call('SET', prefix .. 'clock', written) end
 redis.call('SET', prefix .. 'f:' .. owner, string.format('%.0f', math.max(before, moment)), 'PX', day)
 announce('', written)
+touch()
 return {count, written}
 )";
 

@@ -109,7 +109,7 @@ TEST_P(SharedMemoriesTest, of_one_text_replace_each_other_and_the_weakest_goes_f
   EXPECT_EQ(count(*one, "ann"), 1U);
   const auto page = one->list("ann", 1, TimePoint::clock::now());
   const std::vector<std::string> ids{page->memories.at(0).id};
-  one->use("ann", ids, TimePoint::clock::now());
+  one->use("ann", ids, TimePoint::clock::now() + std::chrono::hours(1));
   written(*one);
   for (int i = 0; i < 8; ++i) {
     add(i % 2 == 0 ? *one : *other, "ann", "text " + std::to_string(i), one->moment());
@@ -136,7 +136,7 @@ TEST_P(SharedMemoriesTest, need_a_vector_with_a_direction) {
   for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}}) {
     const memories::Vector vector{"m", values};
     EXPECT_FALSE(one->search("ann", vector, 10, 0.5, TimePoint::clock::now()));
-    EXPECT_FALSE(one->add("ann", {.text = "t"}, vector, 0, TimePoint::clock::now()));
+    EXPECT_FALSE(one->add("ann", {.text = "t", .answer = ""}, vector, 0, TimePoint::clock::now()));
   }
 }
 
@@ -160,7 +160,7 @@ TEST_P(SharedMemoriesTest, without_permissions_are_errors) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, SharedMemoriesTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "tls" : "plain"; });
+                         [](const auto& each) { return each.param ? "tls" : "plain"; });
 
 }  // namespace
 }  // namespace signalbox::shared_memories
