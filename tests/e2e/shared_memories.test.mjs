@@ -138,8 +138,8 @@ test("deleted by one router, a memory is gone in the other at once", { skip: kSk
     await say(one, user, kGreen);
     await has(other, user, 1);
     // Both have a copy.
-    for (const daemon of daemons) assert.equal((await say(daemon, user, kAsked)).outcome, "added");
-    await has(one, user, 2);
+    for (const [at, daemon] of daemons.entries()) assert.equal((await say(daemon, user, `${kAsked} ${at}`)).outcome, "added");
+    await has(one, user, 3);
     const ids = (await listed(one, user)).memories.map(({ id }) => id);
     for (const id of ids) assert.equal((await memory(i % 2 ? one : other, "DELETE", user, i % 4 < 2 ? `/${id}` : "")).status, 200);
     for (const daemon of daemons) {
@@ -175,8 +175,11 @@ test("a turn that was under way when the user deleted everything at the other ro
   await say(one, "emil", kBoat);
   await has(one, "emil", 1);
   assert.equal((await listed(one, "dora")).total, 0);
-  await say(one, "dora", kBoat);
-  await has(other, "dora", 1);
+  // One that begins before this router knows of the deletion is not stored, so the user may have to repeat it.
+  await until(async () => {
+    await say(one, "dora", kBoat);
+    return (await listed(other, "dora")).total === 1;
+  }, "a new turn is stored");
 });
 
 test("memories outlive a restart, and stay within the limits for all routers", { skip: kSkip }, async () => {
