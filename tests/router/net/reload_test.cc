@@ -247,6 +247,14 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   EXPECT_FALSE(next.response_api.enabled);
   next = shared("false");
   EXPECT_TRUE(serving::keep_restart_only(shared("true"), next).empty());
+
+  next =
+      parsed(configuration("one", 9) + "  stores: {memory: {backend: redis, redis: {host: r}}}\n");
+  EXPECT_EQ(serving::keep_restart_only(running, next),
+            (std::vector<std::string>{
+                "global.stores.memory.backend: \"redis\" requires a restart; \"memory\" stays",
+                "global.stores.memory: a change of the server requires a restart"}));
+  EXPECT_EQ(next.memory.backend, "memory");
 }
 
 }  // namespace
