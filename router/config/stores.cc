@@ -390,8 +390,7 @@ constexpr Key kMemoryStoreKeys[] = {
 };
 
 void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
-  const std::string server = is_shared(store) ? store.backend : "";
-  if (server == "redis") {
+  if (store.backend == "redis") {
     const yaml::Node* const redis = node.find("redis");
     reader.at_key("redis", [&] {
       if (store.redis.address.empty() && store.redis.host.empty())
@@ -399,19 +398,18 @@ void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& sto
       if (redis != nullptr) check_redis(reader, *redis, store.redis);
     });
   }
-  if (server == "valkey" && store.valkey.host.empty()) {
+  if (store.backend == "valkey" && store.valkey.host.empty()) {
     const yaml::Node* const valkey = node.find("valkey");
     reader.at_key("valkey", [&] {
       reader.error(valkey == nullptr ? node.line : valkey->line, "expected a host");
     });
   }
+  if (store.backend != "memory") return;
   for (const char* key : {"redis", "valkey"}) {
-    const yaml::Node* const unused = key == server ? nullptr : node.find(key);
+    const yaml::Node* const unused = node.find(key);
     if (unused == nullptr) continue;
-    reader.at_key(key, [&] {
-      reader.notice(unused->line,
-                    fmt::format("has no effect, because the backend is {}", store.backend));
-    });
+    reader.at_key(
+        key, [&] { reader.notice(unused->line, "has no effect, because the backend is memory"); });
   }
 }
 
