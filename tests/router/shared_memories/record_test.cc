@@ -75,7 +75,7 @@ TEST(MemoryEntry, is_read_as_it_was_written_and_not_otherwise) {
         " " + bytes, "-" + bytes, "0" + bytes, bytes.substr(0, bytes.rfind(' ')),
         std::string("1 2 4294967296 0123456789abcdef 0"), std::string("1 2 3 0123456789ABCDEF 0"),
         std::string("1 2 3 0123456789abcde 0"), std::string("1 2 3 0123456789abcdef -1"),
-        std::string("99999999999999 2 3 0123456789abcdef 1"),
+        std::string("8000000000001 2 3 0123456789abcdef 1"),
         std::string("1 2 3 0123456789abcdef 9007199254740993")})
     EXPECT_FALSE(read_entry(hostile)) << hostile;
 }
