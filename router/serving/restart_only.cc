@@ -206,6 +206,7 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_shared_counts(running.shared_counts, next.shared_counts,
                      all.in("global.stores.shared_counts"));
   keep_memory(running.memory, next.memory, all.in("global.stores.memory"));
+  refuse_unbuilt_memory(next);  // by the backend that stays
   keep_spending(running, next, all.in("global.spending"));
   keep_audit(running.audit, next.audit, services.in("audit"));
   return lines;
