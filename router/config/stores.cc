@@ -404,12 +404,13 @@ void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& sto
       reader.error(valkey == nullptr ? node.line : valkey->line, "expected a host");
     });
   }
-  if (store.backend != "memory") return;
-  for (const char* key : {"redis", "valkey"}) {
-    const yaml::Node* const unused = node.find(key);
+  for (const std::string_view key : {"redis", "valkey"}) {
+    const yaml::Node* const unused = key == store.backend ? nullptr : node.find(key);
     if (unused == nullptr) continue;
-    reader.at_key(
-        key, [&] { reader.notice(unused->line, "has no effect, because the backend is memory"); });
+    reader.at_key(key, [&] {
+      reader.notice(unused->line,
+                    fmt::format("has no effect, because the backend is {}", store.backend));
+    });
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "router/config/load.h"
 
 namespace signalbox::config {
@@ -86,6 +88,15 @@ TEST(MemoryConfig, a_server_that_the_backend_does_not_use_has_no_effect) {
   EXPECT_NE(file.notices[0].find("valkey: has no effect, because the backend is memory"),
             std::string::npos);
   EXPECT_FALSE(is_shared(file.config.memory));
+  for (const auto& [store, notice] : std::map<std::string, std::string>{
+           {"backend: redis, redis: {host: a}, valkey: {host: b}",
+            "valkey: has no effect, because the backend is redis"},
+           {"backend: valkey, redis: {host: a}, valkey: {host: b}",
+            "redis: has no effect, because the backend is valkey"}}) {
+    const Loaded both = loaded(store);
+    ASSERT_EQ(both.notices.size(), 1u) << store;
+    EXPECT_NE(both.notices[0].find(notice), std::string::npos) << both.notices[0];
+  }
 }
 
 }  // namespace
