@@ -75,7 +75,7 @@ Result<void> RedisMemories::catch_up() {
   SIGNALBOX_TRY(const RedisValue clock, followed_.run({"GET", key}, options_.read_limit));
   uint64_t moment = 0;
   std::from_chars(clock.text.data(), clock.text.data() + clock.text.size(), moment);
-  if (moment > moment_) moment_ = moment;
+  if (moment > moment_ && moment <= kMomentMax) moment_ = moment;
   deletions_to_restore_.clear();
   const std::lock_guard lock(mutex_);
   for (Deletion& each : journal_.deletions(to_ms(TimePoint::clock::now()))) {

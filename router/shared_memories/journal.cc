@@ -21,12 +21,12 @@ std::string Deletion::name() const {
 
 Deletion read_deletion(std::string_view name) {
   const size_t space = name.find(' ');
-  if (space == std::string_view::npos) return {};
+  if (space == std::string_view::npos || !is_owner(name.substr(0, space))) return {};
   Deletion out{std::string(name.substr(0, space)), std::string(name.substr(space + 1))};
   if (is_memory_id(out.id)) return out;
   const char* const end = out.id.data() + out.id.size();
   const auto [at, error] = std::from_chars(out.id.data(), end, out.moment);
-  if (error != std::errc() || at != end || out.moment == 0) return {};
+  if (error != std::errc() || at != end || out.moment == 0 || out.moment > kMomentMax) return {};
   out.id.clear();
   return out;
 }

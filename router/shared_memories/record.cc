@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view kMagic = "SBM1", kIdBegin = "mem_";
 constexpr size_t kTexts = 5, kNumberBytes = 4, kTimeBytes = 8;
 constexpr size_t kHeadBytes = kMagic.size() + kTimeBytes + (1 + kTexts) * kNumberBytes;
-constexpr size_t kIdDigits = 32, kDigestDigits = 16;
+constexpr size_t kIdDigits = 32, kDigestDigits = 16, kOwnerDigits = 64;
 /// The year 2223. The clock counts nanoseconds in 64 bits, and a lifetime is added.
 constexpr int64_t kMsMax = 8'000'000'000'000;
 
@@ -88,6 +88,10 @@ bool is_memory_id(std::string_view id) {
 
 std::string owner_of(std::string_view user) {
   return sha256_hex(user);
+}
+
+bool is_owner(std::string_view name) {
+  return are_digits(name, kOwnerDigits);
 }
 
 std::string digest_of(std::string_view text) {
@@ -157,7 +161,7 @@ Result<IndexEntry> read_entry(std::string_view bytes) {
   if (!are_digits(out.digest, kDigestDigits))
     return no_record("have an index entry without a digest");
   const bool is_last = bytes.find(' ') == std::string_view::npos;
-  if (!is_last || !take_number(bytes, uint64_t{1} << 53, out.moment))
+  if (!is_last || !take_number(bytes, kMomentMax, out.moment))
     return no_record("have an index entry without a moment");
   out.created = from_ms(created);
   out.used = from_ms(used);

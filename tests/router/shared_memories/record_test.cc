@@ -136,8 +136,12 @@ TEST(MemoryJournal, reads_the_names_of_deletions) {
     EXPECT_EQ(read.id, each.id);
     EXPECT_EQ(read.moment, each.moment);
   }
-  for (const char* hostile : {"", "ann", "ann ", "ann 0", "ann x", "ann 5x", "ann mem_1"})
-    EXPECT_EQ(read_deletion(hostile).owner, "") << hostile;
+  for (const char* hostile :
+       {"", " ", " 0", " x", " 5x", " mem_1", " 9007199254740993", " 18446744073709551615"})
+    EXPECT_EQ(read_deletion(owner + hostile).owner, "") << hostile;
+  for (const std::string& hostile :
+       {std::string("ann"), std::string(), owner + "0", std::string(1 << 20, 'a')})
+    EXPECT_EQ(read_deletion(hostile + " 5").owner, "") << hostile.size();
 }
 
 }  // namespace
