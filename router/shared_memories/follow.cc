@@ -56,12 +56,15 @@ Result<void> RedisMemories::follow_once() {
 }
 
 // The server behind a new connection may have lost its data, or been restored from an older state.
+// Then it may have memories whose deletion only other routers know. So nothing is read until they
+// had time to repeat that, unless the router has just started and Redis was there.
 void RedisMemories::begin_again() {
+  restores_at_ = Clock::now() + options_.grace;
+  if (connections_ != 0 || queue_.is_away()) readable_at_ = restores_at_;
   connections_ = followed_.connections();
   catches_up_ = true;
   in_stream_.clear();
   cursor_ = "0-0";
-  restores_at_ = Clock::now() + options_.grace;
   const std::lock_guard lock(mutex_);
   const auto written = journal_.memories();
   memories_to_restore_.assign(written.begin(), written.end());

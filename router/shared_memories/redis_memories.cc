@@ -56,7 +56,7 @@ tl::unexpected<Error> RedisMemories::hidden(const Error& error, tl::unexpected<E
 }
 
 Result<KnownPointer> RedisMemories::read_index(const std::string& owner, TimePoint now) {
-  if (queue_.is_away()) return unreadable();
+  if (!is_readable()) return unreadable();
   const std::string key = key_of("u:", owner);
   const auto version = redis_.run({"HGET", key, "v"}, options_.read_limit);
   if (!version) return hidden(version.error(), unreadable());
@@ -289,7 +289,7 @@ Result<size_t> RedisMemories::forget_all(std::string_view user) {
 
 std::optional<memories::Memories::Shared> RedisMemories::shared() const {
   const WriteQueue::Stats all = queue_.stats();
-  return Shared{.works = all.works,
+  return Shared{.works = all.works && is_readable(),
                 .waiting = all.waiting,
                 .written = all.written,
                 .refused = all.refused,

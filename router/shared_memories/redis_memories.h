@@ -17,7 +17,7 @@
 // none serves any without Redis. Memories are written in the background, and wait there while Redis
 // takes none. A deletion is confirmed when Redis has it. If Redis has lost data, each router
 // deletes again what it knows to be deleted, and then writes again the newest memories that it has
-// written.
+// written. Until then it reads none, because another router may know more deletions.
 
 #include <chrono>
 #include <memory>
@@ -35,7 +35,7 @@ struct Options {
   std::chrono::milliseconds read_limit{500}, write_limit{500};  // for each exchange
   size_t waiting_bytes = size_t{32} << 20;  // of changes that are not written yet
   size_t journal_bytes = size_t{32} << 20;  // of memories to write again if Redis loses them
-  std::chrono::milliseconds grace{1000};    // before that, so that deletions come first
+  std::chrono::milliseconds grace{1000};    // before that and before reads: deletions come first
 };
 
 class SharedMemories : public memories::Memories {

@@ -113,6 +113,12 @@ class RedisMemories final : public SharedMemories {
   /// Logs an error of the server once, and returns what the caller may know.
   tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
 
+  /// False while deletions may still have to be repeated after Redis has come back.
+  bool is_readable() const {
+    const uint64_t known = connections_;
+    return !queue_.is_away() && (known == 0 || followed_.connections() == known) &&
+           Clock::now() >= readable_at_.load();
+  }
   Result<KnownPointer> read_index(const std::string& owner, TimePoint now);
   Result<KnownPointer> read_whole_index(const std::string& owner, const std::string& key,
                                         TimePoint now);
@@ -140,6 +146,8 @@ class RedisMemories final : public SharedMemories {
   memories::LocalMemories copies_;                               // by owner
   RecentlyUsed<KnownPointer> known_{kKnownMax, kKnownBytesMax};  // by owner
   std::atomic<uint64_t> moment_ = 0;
+  std::atomic<Clock::time_point> readable_at_{};
+  std::atomic<uint64_t> connections_ = 0;  // that the thread that follows knows
   std::atomic<bool> refusal_logged_ = false, damage_logged_ = false;
   mutable std::mutex mutex_;  // guards the next four
   MemoryLimits limits_;
@@ -150,7 +158,6 @@ class RedisMemories final : public SharedMemories {
 
   // These belong to the thread that follows.
   std::string cursor_ = "0-0";
-  uint64_t connections_ = 0;
   bool catches_up_ = true;           // the stream has not been read to its end yet
   std::set<std::string> in_stream_;  // meanwhile
   std::deque<Deletion> deletions_to_restore_;

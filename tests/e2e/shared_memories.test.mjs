@@ -345,3 +345,30 @@ test("deletions come first when Redis returns with older data", { skip: kSkip },
   }
   await rm(join(folder, "dump.rdb"));
 });
+
+test("a router that has missed a deletion serves nothing until the others have repeated it", { skip: kSkip }, async () => {
+  const [deletes, misses] = daemons;
+  for (const user of ["missed", "missed-first"]) {
+    await say(deletes, user, kGreen);
+    await has(misses, user, 1);
+  }
+  await redis.ask("SAVE");
+  misses.process.kill("SIGSTOP");
+  // The first deletion answers the command with which the stopped router waits for one, so it cannot get the second.
+  for (const user of ["missed-first", "missed"]) assert.equal((await memory(deletes, "DELETE", user)).body.deleted, 1);
+  await redis.kill();
+  deletes.process.kill("SIGSTOP");
+  await redis.start();
+  misses.process.kill("SIGCONT");
+  try {
+    await until(async () => (await redis.ask("INFO", "commandstats")).includes("cmdstat_xread"), "the router to follow");
+    const { status, body } = await memory(misses, "GET", "missed");
+    assert.equal(status, 502, JSON.stringify(body));
+    assert.deepEqual(await sayOnce(misses, "missed", kAsked), { outcome: "failed", system: "" });
+  } finally {
+    deletes.process.kill("SIGCONT");
+  }
+  await Promise.all(daemons.map(isBack));
+  for (const daemon of daemons) assert.equal((await listed(daemon, "missed")).total, 0);
+  await rm(join(folder, "dump.rdb"));
+});

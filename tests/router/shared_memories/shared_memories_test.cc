@@ -27,7 +27,8 @@ void until(const std::function<bool()>& holds) {
   }
 }
 
-std::unique_ptr<SharedMemories> store_of(const stores::RedisServer& server) {
+std::unique_ptr<SharedMemories> store_of(stores::RedisServer server) {
+  server.connect_limit = seconds(5);  // a busy machine
   return make_redis_memories(
       {.server = server, .read_limit = seconds(5), .write_limit = seconds(5)});
 }
