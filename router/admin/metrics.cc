@@ -129,10 +129,21 @@ void Scrape::update_responses() const {
 }
 
 void Scrape::update_memories() const {
-  const memories::Memories::Size size = memories_.size();
+  const memories::Memories& memories = memories_();
+  const memories::Memories::Size size = memories.size();
   metrics_.memories.only().set(static_cast<double>(size.memories));
   metrics_.memory_users.only().set(static_cast<double>(size.users));
   metrics_.memory_bytes.only().set(static_cast<double>(size.bytes));
+  const auto shared = memories.shared();
+  if (!shared) return;
+  metrics_.shared_memories_works.only().set(shared->works ? 1 : 0);
+  metrics_.shared_memories_waiting.only().set(static_cast<double>(shared->waiting));
+  const auto count = [&](const char* result, uint64_t times) {
+    metrics_.shared_memories.with({result}).follow(static_cast<double>(times));
+  };
+  count("written", shared->written);
+  count("refused", shared->refused);
+  count("dropped", shared->dropped);
 }
 
 void Scrape::update_documents() const {

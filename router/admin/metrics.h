@@ -24,13 +24,14 @@ class Scrape {
       std::function<const http::Server*()>;  // of the data plane; null: not started yet
   using CountsOf = std::function<const shared_counts::SharedCounts*()>;     // null: not shared
   using DocumentsOf = std::function<const vector_stores::VectorStores*()>;  // null: none are stored
+  using MemoriesOf = std::function<const memories::Memories&()>;
   using PoolOf = std::function<const http::ThreadPool&()>;  // that evaluates requests
 
   Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
-         CountsOf counts, const dialects::ResponseStore& responses,
-         const memories::Memories& memories, DocumentsOf documents, PoolOf pool)
+         CountsOf counts, const dialects::ResponseStore& responses, MemoriesOf memories,
+         DocumentsOf documents, PoolOf pool)
       : metrics_(metrics),
         replay_(replay),
         cache_(cache),
@@ -41,7 +42,7 @@ class Scrape {
         server_(std::move(server)),
         counts_(std::move(counts)),
         responses_(responses),
-        memories_(memories),
+        memories_(std::move(memories)),
         documents_(std::move(documents)),
         pool_(std::move(pool)) {}
 
@@ -69,7 +70,7 @@ class Scrape {
   const ServerOf server_;
   const CountsOf counts_;
   const dialects::ResponseStore& responses_;
-  const memories::Memories& memories_;
+  const MemoriesOf memories_;
   const DocumentsOf documents_;
   const PoolOf pool_;
 };

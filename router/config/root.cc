@@ -184,20 +184,6 @@ void name_image_servers(Config& config) {
   for (Recipe& recipe : config.recipes) name(recipe.routing, recipe.name + "/");
 }
 
-// A model must not get a request without its memories.
-void refuse_unbuilt_memory(Config& config) {
-  if (is_built(config.memory)) return;
-  const auto refuse = [&](Routing& routing) {
-    for (Decision& decision : routing.decisions) {
-      if (memory_of(config.memory, decision) != nullptr)
-        decision.missing_plugins.push_back(
-            fmt::format("memory with the backend {}", config.memory.backend));
-    }
-  };
-  refuse(config.routing);
-  for (Recipe& recipe : config.recipes) refuse(recipe.routing);
-}
-
 // A model must not get a request without its documents.
 void refuse_unserved_documents(Reader& reader, Config& config) {
   if (is_served(config.vector_store)) return;
@@ -319,6 +305,21 @@ const ExternalModel* server_of(const Config& config, const ClassifierModel& modu
 }
 
 }  // namespace
+
+// A model must not get a request without its memories.
+void refuse_unbuilt_memory(Config& config) {
+  constexpr std::string_view kRefusal = "memory with the backend ";
+  const auto refuse = [&](Routing& routing) {
+    for (Decision& decision : routing.decisions) {
+      std::erase_if(decision.missing_plugins,
+                    [&](const std::string& each) { return each.starts_with(kRefusal); });
+      if (!is_built(config.memory) && memory_of(config.memory, decision) != nullptr)
+        decision.missing_plugins.push_back(fmt::format("{}{}", kRefusal, config.memory.backend));
+    }
+  };
+  refuse(config.routing);
+  for (Recipe& recipe : config.recipes) refuse(recipe.routing);
+}
 
 const ExternalModel* guard_server(const Config& config) {
   return server_of(config, config.modules.prompt_guard, kGuardRole);

@@ -26,12 +26,15 @@ extern const Section kClientAccess;
 extern const Section kAuthz;
 extern const Section kRateLimit;
 
-// stores.cc
+extern const Section kStores;  // stores.cc
+
+// store_servers.cc
 extern const Section kRedis;
 extern const Section kPostgres;
-extern const Section kMilvusAddress;
 extern const Section kQdrant;
-extern const Section kStores;
+extern const Section kValkey;
+extern const Section kMilvusAddress;
+extern const Section kMilvus;
 /// Refuses a server that routers could not share. The reader is at the section `node`.
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
 

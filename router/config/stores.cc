@@ -8,244 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// --- servers ---
-
-constexpr std::string_view kPassword = "Password of the login.";
-constexpr std::string_view kAnyCertificate = "Accept any certificate of the server.";
-constexpr std::string_view kAuthorities = "PEM file of the authorities to trust.";
-constexpr std::string_view kConnections = "connections are opened as they are needed";
-constexpr std::string_view kOwnIndex = "similar requests are found by the index of each router";
-
-constexpr Key kRedisKeys[] = {
-    string(FIELD(Redis, address), "Address, `host:port`."),
-    string(FIELD(Redis, host), "Host, instead of `address`."),
-    integer(FIELD(Redis, port), 0, 65535, "Port of `host`. Default: 6379."),
-    string(FIELD(Redis, username), "Name of the login."),
-    string(FIELD(Redis, password), kPassword),
-    count(FIELD(Redis, db), "Number of the database. Default: 0.").also("database"),
-    string(FIELD(Redis, key_prefix), "Prefix of every key."),
-    boolean(FIELD(Redis, cluster_mode), "A cluster of several servers. Not built: refused."),
-    texts(FIELD(Redis, cluster_addresses), "Addresses of the cluster.")
-        .not_built("one server is used"),
-    count(FIELD(Redis, pool_size), "Greatest number of connections.").no_effect(kConnections),
-    count(FIELD(Redis, min_idle_conns), "Idle connections to keep.").no_effect(kConnections),
-    count(FIELD(Redis, max_retries), "Attempts of a command.")
-        .no_effect("a command that fails counts as a miss"),
-    count(FIELD(Redis, dial_timeout), "Time limit of a connection, in seconds."),
-    count(FIELD(Redis, read_timeout), "Time limit of a look-up, in seconds."),
-    count(FIELD(Redis, write_timeout), "Time limit of a write, in seconds."),
-    boolean(FIELD(Redis, use_tls), "Connect with TLS.").also("tls_enabled"),
-    boolean(FIELD(Redis, tls_skip_verify), kAnyCertificate),
-    string(FIELD(Redis, tls_cert_path), "PEM file of the router's certificate."),
-    string(FIELD(Redis, tls_key_path), "PEM file of the certificate's key."),
-    string(FIELD(Redis, tls_ca_path), kAuthorities),
-    string(FIELD(Redis, config_path), "File with these keys.")
-        .not_built("only the keys of this mapping are read"),
-    count(FIELD(Redis, ttl_seconds), "Lifetime of an entry, in seconds.")
-        .no_effect("the lifetime of the store holds"),
-    boolean(FIELD(Redis, enabled), "Use the server.")
-        .no_effect("the backend of the store selects the server")
-        .unless("true yes on"),
-};
-
-constexpr Key kPostgresKeys[] = {
-    string(FIELD(Postgres, host), "Host."),
-    integer(FIELD(Postgres, port), 0, 65535, "Port. Default: 5432."),
-    string(FIELD(Postgres, database), "Database."),
-    string(FIELD(Postgres, user), "Name of the login."),
-    string(FIELD(Postgres, password), kPassword),
-    string(FIELD(Postgres, ssl_mode), "`disable`, `require`, `verify-full` and others."),
-    count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
-        .no_effect(kConnections),
-    count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
-    count(FIELD(Postgres, conn_max_lifetime), "Lifetime of a connection, in seconds.")
-        .no_effect("connections are kept until they fail"),
-    string(FIELD(Postgres, table_name), "Table."),
-};
-
-constexpr Key kQdrantKeys[] = {
-    string(FIELD(Qdrant, host), "Host."),
-    integer(FIELD(Qdrant, port), 0, 65535, "gRPC port. Default: 6334."),
-    string(FIELD(Qdrant, api_key), "API key."),
-    boolean(FIELD(Qdrant, use_tls), "Connect with TLS."),
-    count(FIELD(Qdrant, connect_timeout), "Time limit of a connection, in seconds."),
-    string(FIELD(Qdrant, collection), "Collection."),
-    string(FIELD(Qdrant, collection_name), "Another name of `collection`."),
-    string(FIELD(Qdrant, collection_prefix), "Prefix of the collection's name."),
-    count(FIELD(Qdrant, dimension), "Numbers of an embedding."),
-};
-
-constexpr Key kValkeyKeys[] = {
-    string(FIELD(Valkey, host), "Host."),
-    integer(FIELD(Valkey, port), 0, 65535, "Port. Default: 6379."),
-    count(FIELD(Valkey, database), "Number of the database. Default: 0.").also("db"),
-    string(FIELD(Valkey, password), kPassword),
-    count(FIELD(Valkey, timeout), "Time limit of a look-up, in seconds."),
-    count(FIELD(Valkey, connect_timeout), "Time limit of a connection, in seconds."),
-    string(FIELD(Valkey, collection_prefix), "Prefix of every key."),
-    string(FIELD(Valkey, index_name), "Name of the search index.").no_effect(kOwnIndex),
-    count(FIELD(Valkey, dimension), "Numbers of an embedding.").no_effect(kOwnIndex),
-    string(FIELD(Valkey, metric_type), "`COSINE`, `L2` or `IP`.").no_effect(kOwnIndex),
-    count(FIELD(Valkey, index_m), "HNSW: neighbours of an entry.").no_effect(kOwnIndex),
-    count(FIELD(Valkey, index_ef_construction), "HNSW: candidates while an entry is added.")
-        .no_effect(kOwnIndex),
-    boolean(FIELD(Valkey, tls_enabled), "Connect with TLS."),
-    string(FIELD(Valkey, tls_ca_path), kAuthorities),
-    boolean(FIELD(Valkey, tls_insecure_skip_verify), kAnyCertificate),
-};
-constexpr Section kValkey{kValkeyKeys};
-
-constexpr Key kMilvusAddressKeys[] = {
-    string(FIELD(MilvusAddress, address), "Address, `host:port`."),
-    string(FIELD(MilvusAddress, username), "Name of the login."),
-    string(FIELD(MilvusAddress, password), kPassword),
-    string(FIELD(MilvusAddress, collection), "Collection."),
-    string(FIELD(MilvusAddress, collection_name), "Another name of `collection`."),
-    string(FIELD(MilvusAddress, consistency_level), "`Strong`, `Bounded` and others."),
-    count(FIELD(MilvusAddress, shard_num), "Shards of a new collection."),
-    count(FIELD(MilvusAddress, dimension), "Numbers of an embedding."),
-    count(FIELD(MilvusAddress, num_partitions), "Partitions of a new collection."),
-};
-
-constexpr Key kMilvusAuthKeys[] = {
-    boolean(FIELD(Milvus::Auth, enabled), "Log in."),
-    string(FIELD(Milvus::Auth, username), "Name of the login."),
-    string(FIELD(Milvus::Auth, password), kPassword),
-};
-constexpr Section kMilvusAuth{kMilvusAuthKeys};
-
-constexpr Key kMilvusTlsKeys[] = {
-    boolean(FIELD(Milvus::Tls, enabled), "Connect with TLS."),
-    string(FIELD(Milvus::Tls, cert_file),
-           "PEM file of the router's certificate. Not built: refused."),
-    string(FIELD(Milvus::Tls, key_file), "PEM file of the certificate's key.")
-        .not_built("the router shows no certificate"),
-    string(FIELD(Milvus::Tls, ca_file), kAuthorities),
-};
-constexpr Section kMilvusTls{kMilvusTlsKeys};
-
-constexpr Key kMilvusConnectionKeys[] = {
-    string(FIELD(Milvus::Connection, host), "Host."),
-    integer(FIELD(Milvus::Connection, port), 0, 65535, "Port. Default: 19530."),
-    string(FIELD(Milvus::Connection, database), "Database."),
-    count(FIELD(Milvus::Connection, timeout),
-          "Time limit of a write, in seconds, at most 5. A look-up has 100 ms."),
-    object(FIELD(Milvus::Connection, auth), kMilvusAuth, "Login."),
-    object(FIELD(Milvus::Connection, tls), kMilvusTls, "Encryption."),
-};
-constexpr Section kMilvusConnection{kMilvusConnectionKeys};
-
-constexpr Key kMilvusVectorKeys[] = {
-    string(FIELD(Milvus::VectorField, name), "Name of the field."),
-    count(FIELD(Milvus::VectorField, dimension), "Numbers of an embedding."),
-    string(FIELD(Milvus::VectorField, metric_type), "`COSINE`, `L2` or `IP`."),
-};
-constexpr Section kMilvusVector{kMilvusVectorKeys};
-
-constexpr Key kMilvusIndexParamsKeys[] = {
-    count(FIELD_AS("M", Milvus::IndexParams, m), "HNSW: neighbours of an entry."),
-    count(FIELD_AS("efConstruction", Milvus::IndexParams, ef_construction),
-          "HNSW: candidates while an entry is added."),
-};
-constexpr Section kMilvusIndexParams{kMilvusIndexParamsKeys};
-
-constexpr Key kMilvusIndexKeys[] = {
-    string(FIELD(Milvus::Index, type), "`HNSW` and others."),
-    object(FIELD(Milvus::Index, params), kMilvusIndexParams, "Parameters of the type."),
-};
-constexpr Section kMilvusIndex{kMilvusIndexKeys};
-
-constexpr Key kMilvusCollectionKeys[] = {
-    string(FIELD(Milvus::Collection, name), "Name of the collection."),
-    string(FIELD(Milvus::Collection, description), "Description of a new collection."),
-    object(FIELD(Milvus::Collection, vector_field), kMilvusVector, "Field of the embeddings.")
-        .not_built(kOwnIndex),
-    object(FIELD(Milvus::Collection, index), kMilvusIndex, "Index of the embeddings.")
-        .not_built(kOwnIndex),
-};
-constexpr Section kMilvusCollection{kMilvusCollectionKeys};
-
-constexpr Key kMilvusSearchParamsKeys[] = {
-    count(FIELD(Milvus::SearchParams, ef), "HNSW: candidates of a search."),
-};
-constexpr Section kMilvusSearchParams{kMilvusSearchParamsKeys};
-
-constexpr Key kMilvusSearchKeys[] = {
-    object(FIELD(Milvus::Search, params), kMilvusSearchParams, "Parameters of the index.")
-        .not_built(kOwnIndex),
-    count(FIELD(Milvus::Search, topk), "Results of a search.").not_built(kOwnIndex),
-    string(FIELD(Milvus::Search, consistency_level), "`Strong`, `Bounded` and others."),
-};
-constexpr Section kMilvusSearch{kMilvusSearchKeys};
-
-constexpr Key kMilvusPoolKeys[] = {
-    count(FIELD(Milvus::ConnectionPool, max_connections), "Greatest number of connections."),
-    count(FIELD(Milvus::ConnectionPool, max_idle_connections), "Idle connections to keep."),
-    count(FIELD(Milvus::ConnectionPool, acquire_timeout), "Longest wait for one, in seconds."),
-};
-constexpr Section kMilvusPool{kMilvusPoolKeys};
-
-constexpr Key kMilvusBatchKeys[] = {
-    count(FIELD(Milvus::Batch, insert_batch_size), "Entries of an insertion."),
-    count(FIELD(Milvus::Batch, timeout), "Time limit, in seconds."),
-};
-constexpr Section kMilvusBatch{kMilvusBatchKeys};
-
-constexpr Key kMilvusPerformanceKeys[] = {
-    object(FIELD(Milvus::Performance, connection_pool), kMilvusPool, "Connections."),
-    object(FIELD(Milvus::Performance, batch), kMilvusBatch, "Insertions."),
-};
-constexpr Section kMilvusPerformance{kMilvusPerformanceKeys};
-
-constexpr Key kMilvusTtlKeys[] = {
-    boolean(FIELD(Milvus::Ttl, enabled), "Delete old entries."),
-    string(FIELD(Milvus::Ttl, timestamp_field), "Field of the time of insertion."),
-    count(FIELD(Milvus::Ttl, cleanup_interval), "Time between deletions, in seconds."),
-};
-constexpr Section kMilvusTtl{kMilvusTtlKeys};
-
-constexpr Key kMilvusCompactionKeys[] = {
-    boolean(FIELD(Milvus::Compaction, enabled), "Compact the collection."),
-    count(FIELD(Milvus::Compaction, interval), "Time between compactions, in seconds."),
-};
-constexpr Section kMilvusCompaction{kMilvusCompactionKeys};
-
-constexpr Key kMilvusDataKeys[] = {
-    object(FIELD(Milvus::DataManagement, ttl), kMilvusTtl, "Lifetime of entries."),
-    object(FIELD(Milvus::DataManagement, compaction), kMilvusCompaction, "Compaction."),
-};
-constexpr Section kMilvusData{kMilvusDataKeys};
-
-constexpr Key kMilvusLoggingKeys[] = {
-    string(FIELD(Milvus::Logging, level), "Level of the client's log."),
-    boolean(FIELD(Milvus::Logging, enable_query_log), "Log queries."),
-    boolean(FIELD(Milvus::Logging, enable_metrics), "Count queries."),
-};
-constexpr Section kMilvusLogging{kMilvusLoggingKeys};
-
-constexpr Key kMilvusDevelopmentKeys[] = {
-    boolean(FIELD(Milvus::Development, drop_collection_on_startup), "Start with no entries.")
-        .not_built("the answers are kept"),
-    boolean(FIELD(Milvus::Development, auto_create_collection), "Create a missing collection."),
-    boolean(FIELD(Milvus::Development, verbose_errors), "Add details to error messages.")
-        .not_built("error messages always have all details"),
-};
-constexpr Section kMilvusDevelopment{kMilvusDevelopmentKeys};
-
-constexpr Key kMilvusKeys[] = {
-    object(FIELD(Milvus, connection), kMilvusConnection, "Connection to the server."),
-    object(FIELD(Milvus, collection), kMilvusCollection, "Collection of the entries."),
-    object(FIELD(Milvus, search), kMilvusSearch, "Searches."),
-    object(FIELD(Milvus, performance), kMilvusPerformance, "Settings of the client.")
-        .not_built(kConnections),
-    object(FIELD(Milvus, data_management), kMilvusData, "Deletion of old entries.")
-        .not_built("expired entries are deleted every minute"),
-    object(FIELD(Milvus, logging), kMilvusLogging, "Log of the client.")
-        .not_built("the router's own log settings hold"),
-    object(FIELD(Milvus, development), kMilvusDevelopment, "Settings for developers."),
-};
-constexpr Section kMilvus{kMilvusKeys};
-
 // --- stores ---
 
 bool keeps_in(std::string_view backend) {
@@ -337,22 +99,23 @@ constexpr Key kMemoryQualityKeys[] = {
 };
 constexpr Section kMemoryQuality{kMemoryQualityKeys};
 
-constexpr std::string_view kInProcess = "memories are kept in the process";
+constexpr std::string_view kInProcess = "memories are kept in the process, Redis or Valkey";
 constexpr std::string_view kNoWords = "memories are compared by their embeddings alone";
 
 void note_memory_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
-  if (backend == "memory") return;
+  if (backend == "memory" || backend == "redis" || backend == "valkey") return;
   reader.does_without(node.line,
-                      fmt::format("{} is not supported, only memory: decisions with the plugin "
-                                  "memory are refused, and others have no memories",
+                      fmt::format("{} is not supported, only memory, redis and valkey: decisions "
+                                  "with the plugin memory are refused, and others have no memories",
                                   backend));
 }
 
 constexpr Key kMemoryStoreKeys[] = {
     boolean(FIELD(MemoryStore, enabled),
             "Use memories in every decision, also without the plugin `memory`. Default: false."),
-    word(FIELD(MemoryStore, backend), "memory milvus qdrant valkey",
-         "`memory` (default, Signalbox only), `milvus`, `qdrant` or `valkey`.")
+    word(FIELD(MemoryStore, backend), "memory redis valkey milvus qdrant",
+         "`memory` (default, Signalbox only), `redis` (Signalbox only) or `valkey`, by which "
+         "routers share them, `milvus` or `qdrant`.")
         .then<note_memory_backend>(),
     boolean(FIELD(MemoryStore, auto_store),
             "Store a turn of a conversation once it has its answer. Default: false."),
@@ -365,12 +128,13 @@ constexpr Key kMemoryStoreKeys[] = {
             "Default: 100000. Signalbox only."),
     bytes(FIELD(MemoryStore, bytes_max), 64 << 10, int64_t{1} << 40,
           "Greatest size of all memories. Default: 256MiB. Signalbox only."),
-    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`.").not_built(kInProcess),
+    object(FIELD(MemoryStore, redis), kRedis, "The server, for `redis`. Signalbox only."),
+    object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`."),
     object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`.")
         .not_built(kInProcess),
     object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInProcess),
     object(FIELD(MemoryStore, redis_cache), kRedis, "Cache in front of the backend.")
-        .not_built(kInProcess),
+        .not_built("each router keeps what it has read"),
     string(FIELD(MemoryStore, embedding_model), "Model that compares memories.")
         .not_built("the router's own embedding model compares them"),
     count(FIELD(MemoryStore, extraction_batch_size), "Turns to examine at a time.")
@@ -386,7 +150,33 @@ constexpr Key kMemoryStoreKeys[] = {
     object(FIELD(MemoryStore, quality_scoring), kMemoryQuality, "Memories to keep."),
     object(FIELD(MemoryStore, reflection), kMemoryReflection, "Selection of memories."),
 };
-constexpr Section kMemoryStore{kMemoryStoreKeys};
+
+void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
+  if (store.backend == "redis") {
+    const yaml::Node* const redis = node.find("redis");
+    reader.at_key("redis", [&] {
+      if (store.redis.address.empty() && store.redis.host.empty())
+        reader.error(redis == nullptr ? node.line : redis->line, "expected an address or a host");
+      if (redis != nullptr) check_redis(reader, *redis, store.redis);
+    });
+  }
+  if (store.backend == "valkey" && store.valkey.host.empty()) {
+    const yaml::Node* const valkey = node.find("valkey");
+    reader.at_key("valkey", [&] {
+      reader.error(valkey == nullptr ? node.line : valkey->line, "expected a host");
+    });
+  }
+  for (const std::string_view key : {"redis", "valkey"}) {
+    const yaml::Node* const unused = key == store.backend ? nullptr : node.find(key);
+    if (unused == nullptr) continue;
+    reader.at_key(key, [&] {
+      reader.notice(unused->line,
+                    fmt::format("has no effect, because the backend is {}", store.backend));
+    });
+  }
+}
+
+constexpr Section kMemoryStore{kMemoryStoreKeys, checked<check_memory_store>};
 
 constexpr Key kVectorMemoryKeys[] = {
     integer(FIELD(VectorStore::Memory, max_entries_per_store), 1, 1'000'000,
@@ -543,32 +333,7 @@ constexpr Key kStoresKeys[] = {
 
 }  // namespace
 
-constinit const Section kRedis{kRedisKeys};
-constinit const Section kPostgres{kPostgresKeys};
-constinit const Section kQdrant{kQdrantKeys};
-constinit const Section kMilvusAddress{kMilvusAddressKeys};
 constinit const Section kStores{kStoresKeys};
-
-void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
-  if (redis.cluster_mode) {
-    reader.at_key("cluster_mode", [&] {
-      reader.error(node.find("cluster_mode")->line,
-                   "expected false, because a cluster is not supported; use one server");
-    });
-  }
-  if (redis.address.empty()) return;
-  reader.at_key("address", [&] {
-    const uint32_t line = node.find("address")->line;
-    if (redis.address.find_first_of("/@") != std::string::npos) {
-      // Its value may have a password.
-      reader.error(line,
-                   "expected host:port, found a URL; the login and the database have keys of "
-                   "their own: username, password and db");
-    } else if (const auto address = parse_endpoint(redis.address, false); !address) {
-      reader.error(line, address.error().message);
-    }
-  });
-}
 
 bool keeps_answers(const ResponseCacheStore& store) {
   return store.enabled && keeps_in(store.backend_type);
@@ -584,8 +349,12 @@ bool is_served(const VectorStore& store) {
   return store.enabled && store.backend_type == "memory";
 }
 
+bool is_shared(const MemoryStore& store) {
+  return store.backend == "redis" || store.backend == "valkey";
+}
+
 bool is_built(const MemoryStore& store) {
-  return store.backend == "memory";
+  return store.backend == "memory" || is_shared(store);
 }
 
 const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision) {

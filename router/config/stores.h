@@ -238,6 +238,7 @@ struct MemoryStore {
   std::vector<std::string> disabled_models;
   uint32_t max_memories = 100'000;
   uint64_t bytes_max = 256 << 20;
+  Redis redis;
   Valkey valkey;
   MilvusAddress milvus;
   Qdrant qdrant;
@@ -253,6 +254,8 @@ struct MemoryStore {
   MemoryReflection reflection;
 };
 
+/// True if routers share the memories, over Redis or Valkey.
+bool is_shared(const MemoryStore& store);
 /// True if the backend of the store is built.
 bool is_built(const MemoryStore& store);
 /// The settings of the plugin `memory` for a decision: its own, or the defaults if the store is

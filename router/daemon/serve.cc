@@ -42,9 +42,11 @@
 #include "router/http/server.h"
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
+#include "router/memories/local_memories.h"
 #include "router/memory_api/memory_routes.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/shared_memories/redis_memories.h"
 #include "router/shared_responses/redis_responses.h"
 #include "router/spending/prices.h"
 #include "router/vector_store_api/vector_store_routes.h"
@@ -99,6 +101,7 @@ struct Daemon::Impl {
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
   Result<void> open_ledger(const config::Config& config);
+  Result<void> open_memories(const config::MemoryStore& store);
   Result<void> share_counts(const config::Config& config);
   spending::Ledger* ledger_of(const config::Config& config) const {
     return config.spending ? ledger.get() : nullptr;
@@ -114,8 +117,9 @@ struct Daemon::Impl {
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   mutable observe::Replay replay;
-  mutable learning::Memory memory;      // conversations and outcomes
-  mutable memories::Memories memories;  // of users, for the plugin memory
+  mutable learning::Memory memory;                             // conversations and outcomes
+  std::unique_ptr<memories::Memories> memories;                // of users, for the plugin memory
+  shared_memories::SharedMemories* shared_memories = nullptr;  // null: routers share none
   // Files and vector stores; null: the file did not ask for them at the start.
   std::unique_ptr<vector_stores::VectorStores> documents;
   mutable gateway::AnswerCache cache;        // cached replies
@@ -145,7 +149,7 @@ struct Daemon::Impl {
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
                              responses,
-                             memories,
+                             [this]() -> const memories::Memories& { return *memories; },
                              [this] { return active_documents.load(); },
                              [this]() -> const http::ThreadPool& { return *compute; }};
   std::unique_ptr<http::Server> management;
@@ -184,7 +188,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(models::Models models, open(config));
   const std::vector<std::string> prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models),
-                                                     {&memories, documents.get()}));
+                                                     {memories.get(), documents.get()}));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
                                                        std::move(clients), audit);
@@ -202,7 +206,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
-  memories.set_limits(limits_of(state->config().memory));
+  memories->set_limits(limits_of(state->config().memory));
   if (counts) counts->configure(state->config());
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
@@ -225,7 +229,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
     responses.set_limits(gateway::limits_of(response_api));
     add(gateway::response_routes(responses, state->config(), *storage));
   }
-  add(memory_api::client_routes(memories, state->config(), *storage));
+  add(memory_api::client_routes(*memories, state->config(), *storage));
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
   routes.push_back(admin::openapi_route(routes));
@@ -254,7 +258,7 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .ledger = ledger_of(state.config()),
           .learning = learning::is_used(state.config()) ? &memory : nullptr,
           .shadows = caller.makes_several() ? state.shadows.get() : nullptr,
-          .memories = &memories};
+          .memories = memories.get()};
 }
 
 Result<void> Daemon::Impl::add_shadows(serving::ServingState& state) const {
@@ -328,7 +332,7 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   routes.push_back(admin::metrics_route(scrape, current, *admin));
   add(admin::cache_routes(current, *admin, cache));
   add(admin::key_routes(current, *admin));
-  add(memory_api::operator_routes(memories, current, *admin));
+  add(memory_api::operator_routes(*memories, current, *admin));
   add(vector_store_api::operator_routes([this] { return active_documents.load(); }, current,
                                         *admin));
   add(admin::classify_routes(current, *classification));
@@ -398,6 +402,17 @@ Result<void> Daemon::Impl::open_ledger(const config::Config& config) {
   return {};
 }
 
+Result<void> Daemon::Impl::open_memories(const config::MemoryStore& store) {
+  if (!config::is_shared(store)) {
+    memories = std::make_unique<memories::LocalMemories>();
+    return {};
+  }
+  SIGNALBOX_TRY(auto shared, shared_memories::open(store));
+  shared_memories = shared.get();
+  memories = std::move(shared);
+  return {};
+}
+
 Result<void> Daemon::Impl::share_counts(const config::Config& config) {
   if (!config.shared_counts.is_used()) return {};
   SIGNALBOX_TRY(counts, shared_counts::SharedCounts::open(config, limiter, ledger.get()));
@@ -447,6 +462,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
+  SIGNALBOX_TRY_VOID(open_memories(config.memory));
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
@@ -535,7 +551,8 @@ bool Daemon::drain() {
       until - std::chrono::steady_clock::now());
   impl_->shadows.drain(std::max(left, std::chrono::milliseconds(0)));
   const bool envoy_drained = !envoy.valid() || envoy.get();
-  // Last, because each reply may add a response.
+  // Last, because each reply may add a memory and a response.
+  if (impl_->shared_memories != nullptr) impl_->shared_memories->drain(until);
   if (impl_->shared_responses) impl_->shared_responses->drain(until);
   return drained && envoy_drained;
 }

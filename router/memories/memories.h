@@ -1,11 +1,9 @@
 #pragma once
-// The store of what users wrote in earlier conversations, with the answers. Each user has a part of
-// its own, and every function needs the user's name, so that nobody reaches the memories of
-// another.
+// What users wrote in earlier conversations, with the answers. Each user has a part of its own, and
+// every function needs the user's name, so that nobody reaches the memories of another.
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,54 +47,62 @@ struct MemoryLimits {
   double retention_min = 0.1;
 };
 
-/// One for the process. Thread-safe. A full store drops the weakest memory of a user who has too
-/// many, and otherwise the memory that was used longest ago.
+/// LocalMemories are in the process; those of shared_memories are found by several routers.
+/// Thread-safe. If routers share the memories, functions may block within a time limit and also
+/// return kUpstream; moment(), use(), add(), size() and shared() never block.
 class Memories {
  public:
-  Memories();
-  ~Memories();
+  virtual ~Memories() = default;
 
   /// Holds from the next change on.
-  void set_limits(const MemoryLimits& limits);
+  virtual void set_limits(const MemoryLimits& limits) = 0;
 
   /// The user's memories that are at least so similar, the most similar first, at most `most`.
   /// Errors: kInvalid for a vector that is empty, zero or not finite.
-  Result<std::vector<Found>> search(std::string_view user, const Vector& vector, size_t most,
-                                    double similarity_min, TimePoint now);
+  virtual Result<std::vector<Found>> search(std::string_view user, const Vector& vector,
+                                            size_t most, double similarity_min, TimePoint now) = 0;
   /// Records that these memories were added to a request, which keeps them longer.
-  void use(std::string_view user, std::span<const std::string> ids, TimePoint now);
+  virtual void use(std::string_view user, std::span<const std::string> ids, TimePoint now) = 0;
 
   /// A number that grows when a user forgets everything. Take it when a turn begins.
-  uint64_t moment() const;
+  virtual uint64_t moment() const = 0;
   /// Adds a turn that began at `moment`, in place of one of the same user with the same text.
   /// Returns its id; "" if the user has forgotten everything meanwhile. Errors: as for search();
   /// kTooLarge for a memory larger than the store.
-  Result<std::string> add(std::string_view user, Memory memory, const Vector& vector,
-                          uint64_t moment, TimePoint now);
+  virtual Result<std::string> add(std::string_view user, Memory memory, const Vector& vector,
+                                  uint64_t moment, TimePoint now) = 0;
 
   struct Page {
-    std::vector<Memory> memories;  // the newest first
-    size_t total = 0;              // of the user
+    std::vector<Memory> memories = {};  // the newest first
+    size_t total = 0;                   // of the user
   };
-  Page list(std::string_view user, size_t most, TimePoint now);
+  virtual Result<Page> list(std::string_view user, size_t most, TimePoint now) = 0;
   /// nullopt if the user has no such memory.
-  std::optional<Memory> find(std::string_view user, std::string_view id, TimePoint now);
+  virtual Result<std::optional<Memory>> find(std::string_view user, std::string_view id,
+                                             TimePoint now) = 0;
 
   /// Returns whether the user had it.
-  bool forget(std::string_view user, std::string_view id);
+  virtual Result<bool> forget(std::string_view user, std::string_view id) = 0;
   /// Forgets all memories of the user, and turns of theirs that have begun and not ended. Returns
   /// how many memories there were.
-  size_t forget_all(std::string_view user);
+  virtual Result<size_t> forget_all(std::string_view user) = 0;
 
   struct Size {
     size_t memories = 0, users = 0;
     uint64_t bytes = 0;
   };
-  Size size() const;
+  /// Of what is in this process.
+  virtual Size size() const = 0;
 
- private:
-  struct Impl;
-  const std::unique_ptr<Impl> impl_;
+  struct Shared {
+    bool works = true;                               // the server answers, and takes what is new
+    uint64_t waiting = 0;                            // changes that it does not have yet
+    uint64_t written = 0, refused = 0, dropped = 0;  // changes
+  };
+  /// nullopt if routers do not share the memories.
+  virtual std::optional<Shared> shared() const { return std::nullopt; }
 };
+
+std::string new_memory_id();
 
 }  // namespace signalbox::memories

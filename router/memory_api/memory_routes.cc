@@ -61,7 +61,9 @@ Result<std::string> list(const MemoryCall& call) {
   SIGNALBOX_TRY(const size_t limit,
                 admin::query_number(call.request.query(), "limit", kListed, kListedMax));
   Memories::Page page;
-  if (ours) page = call.memories.list(call.user, limit, memories::TimePoint::clock::now());
+  if (ours) {
+    SIGNALBOX_TRY(page, call.memories.list(call.user, limit, memories::TimePoint::clock::now()));
+  }
   json::Writer out;
   out.begin_object().key("memories").begin_array();
   for (const Memory& each : page.memories) write_memory(out, each, call.user);
@@ -74,7 +76,8 @@ tl::unexpected<Error> not_found(std::string_view id) {
 }
 
 Result<std::string> show(const MemoryCall& call) {
-  const auto found = call.memories.find(call.user, call.id(), memories::TimePoint::clock::now());
+  SIGNALBOX_TRY(const std::optional<Memory> found,
+                call.memories.find(call.user, call.id(), memories::TimePoint::clock::now()));
   if (!found) return not_found(call.id());
   json::Writer out;
   write_memory(out, *found, call.user);
@@ -89,11 +92,14 @@ std::string deleted(size_t count) {
 
 Result<std::string> remove_all(const MemoryCall& call) {
   SIGNALBOX_TRY(const bool ours, includes_ours(call));
-  return deleted(ours ? call.memories.forget_all(call.user) : 0);
+  if (!ours) return deleted(0);
+  SIGNALBOX_TRY(const size_t count, call.memories.forget_all(call.user));
+  return deleted(count);
 }
 
 Result<std::string> remove_one(const MemoryCall& call) {
-  if (!call.memories.forget(call.user, call.id())) return not_found(call.id());
+  SIGNALBOX_TRY(const bool had, call.memories.forget(call.user, call.id()));
+  if (!had) return not_found(call.id());
   return deleted(1);
 }
 

@@ -54,6 +54,8 @@ class Metrics {
   // The plugin memory.
   Family<Counter> memory, memories_stored;
   Family<Gauge> memories, memory_users, memory_bytes;
+  Family<Gauge> shared_memories_works, shared_memories_waiting;
+  Family<Counter> shared_memories;
   // Vector stores.
   Family<Gauge> files, vector_stores, vector_store_files, vector_store_bytes;
   // Reply checks.

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "router/shared_responses/deletions.h"
 #include "router/shared_responses/record.h"
-#include "router/shared_responses/write_queue.h"
+#include "router/stores/deletions.h"
 #include "router/stores/redis_config.h"
+#include "router/stores/write_queue.h"
 
 namespace signalbox::shared_responses {
 namespace {
@@ -29,10 +29,19 @@ namespace {
 using dialects::ResponsePointer;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using stores::Deletions;
+using stores::WriteQueue;
 using Clock = WriteQueue::Clock;
 using Command = stores::Redis::Command;
 using Values = std::vector<stores::RedisValue>;
 
+/// The place in the file, for the log.
+constexpr std::string_view kSection = "global.services.response_api";
+constexpr WriteQueue::Words kWords{.area = "responses",
+                                   .section = kSection,
+                                   .records = "responses",
+                                   .meanwhile = "stay in this router",
+                                   .unwritten = "stay in this router"};
 constexpr milliseconds kFollow{200}, kRetry{100}, kNoWait{1};
 constexpr size_t kIdBytesMax = 64;
 constexpr size_t kRestoredAtOnce = 64;
@@ -62,8 +71,7 @@ class RedisResponses final : public Sharing {
         redis_(options_.server),
         followed_(options_.server),
         stream_(options_.prefix + "deleted"),
-        queue_(redis_.name(), options_.waiting_bytes,
-               [this](const WriteQueue::Item& item) { return write(item); }),
+        queue_(redis_.name(), options_.waiting_bytes, kWords),
         thread_([this] { follow(); }) {}
 
   ~RedisResponses() override {
@@ -82,7 +90,15 @@ class RedisResponses final : public Sharing {
   milliseconds patience(const dialects::StoredResponse& response) const override {
     return options_.server.connect_limit + options_.write_limit + time_for(response.bytes());
   }
-  Stats stats() const override { return queue_.stats(); }
+  Stats stats() const override {
+    const WriteQueue::Stats all = queue_.stats();
+    return {.works = all.works,
+            .written = all.written,
+            .refused = all.refused,
+            .dropped = all.dropped,
+            .waiting = all.waiting,
+            .late = all.late};
+  }
   size_t drain(Clock::time_point until) override { return queue_.drain(until); }
 
  private:
@@ -97,7 +113,8 @@ class RedisResponses final : public Sharing {
   }
   /// Returns the bytes of a record, "" if there is none or `is_here`, or nullopt if it was removed.
   Result<std::optional<std::string>> read(std::string_view id, bool is_here, size_t bytes_max);
-  Result<void> write(const WriteQueue::Item& item);
+  Result<void> write(const std::string& id, const dialects::StoredResponse& response,
+                     Clock::time_point until);
   Result<void> delete_all(const std::vector<Deletion>& deletions);
 
   void follow();
@@ -185,21 +202,30 @@ Result<std::optional<std::string>> RedisResponses::read(std::string_view id, boo
 
 void RedisResponses::put(std::string_view id, ResponsePointer response, int64_t ttl_s,
                          std::function<void()> done) {
-  const bool is_too_large = response->bytes() > kRecordBytesMax;
   const auto now = Clock::now();
   WriteQueue::Item item{.id = std::string(id),
-                        .response = std::move(response),
-                        .until = now + seconds(ttl_s),
-                        .done = std::move(done)};
-  item.waits_until = now + patience(*item.response);
-  is_too_large ? queue_.refuse(std::move(item)) : queue_.add(std::move(item));
+                        .bytes = response->bytes(),
+                        .done = std::move(done),
+                        .waits_until = now + patience(*response)};
+  if (item.bytes > kRecordBytesMax) {
+    const std::string why = fmt::format(
+        "a response and its conversation have {} bytes, and at most {} are shared; it stays in "
+        "this router",
+        item.bytes, kRecordBytesMax);
+    return queue_.refuse(std::move(item), why);
+  }
+  item.write = [this, id = item.id, response = std::move(response), until = now + seconds(ttl_s)] {
+    return write(id, *response, until);
+  };
+  queue_.add(std::move(item));
 }
 
-Result<void> RedisResponses::write(const WriteQueue::Item& item) {
-  const auto left = std::chrono::duration_cast<milliseconds>(item.until - Clock::now()).count();
-  if (left <= 0 || is_deleted(item.id)) return {};
-  const std::string at = key_of("r:", item.id), ttl = std::to_string(left);
-  const std::string record = write_record(*item.response);
+Result<void> RedisResponses::write(const std::string& id, const dialects::StoredResponse& response,
+                                   Clock::time_point until) {
+  const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now()).count();
+  if (left <= 0 || is_deleted(id)) return {};
+  const std::string at = key_of("r:", id), ttl = std::to_string(left);
+  const std::string record = write_record(response);
   const milliseconds limit = options_.write_limit + time_for(record.size());
   SIGNALBOX_TRY_VOID(redis_.run({"SET", at, record, "PX", ttl}, limit));
   return {};

@@ -1,6 +1,6 @@
 // Tests the store of memories and the rules of the plugin without sockets or models.
 
-#include "router/memories/memories.h"
+#include "router/memories/local_memories.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::string add(Memories& to, std::string_view user, const std::string& text, do
 
 std::vector<std::string> texts(Memories& of, std::string_view user, TimePoint now = kNow) {
   std::vector<std::string> out;
-  for (const Memory& each : of.list(user, 100, now).memories) out.push_back(each.text);
+  for (const Memory& each : of.list(user, 100, now)->memories) out.push_back(each.text);
   return out;
 }
 
@@ -58,7 +58,7 @@ std::vector<std::string> ids_of(const Result<std::vector<Found>>& found) {
 using Texts = std::vector<std::string>;
 
 TEST(Memories, similar_ones_are_found_the_most_similar_first) {
-  Memories all;
+  LocalMemories all;
   add(all, "ann", "far", 9);
   add(all, "ann", "near", 2);
   add(all, "ann", "same", 0);
@@ -67,14 +67,14 @@ TEST(Memories, similar_ones_are_found_the_most_similar_first) {
 }
 
 TEST(Memories, users_have_nothing_in_common) {
-  Memories all;
+  LocalMemories all;
   const std::string id = add(all, "ann", "hers");
   add(all, "bob", "his");
   EXPECT_EQ(found(all, "ann", 0), Texts{"hers"});
   EXPECT_EQ(found(all, "bob", 0), Texts{"his"});
   EXPECT_EQ(found(all, "", 0), Texts{});
-  EXPECT_FALSE(all.find("bob", id, kNow));
-  EXPECT_FALSE(all.forget("bob", id));
+  EXPECT_FALSE(all.find("bob", id, kNow).value());
+  EXPECT_FALSE(all.forget("bob", id).value());
   EXPECT_EQ(all.forget_all("bob"), 1u);
   EXPECT_EQ(texts(all, "ann"), Texts{"hers"});
   // A user who comes back gets a new part.
@@ -84,7 +84,7 @@ TEST(Memories, users_have_nothing_in_common) {
 }
 
 TEST(Memories, vectors_of_another_model_are_not_compared) {
-  Memories all;
+  LocalMemories all;
   add(all, "ann", "old");
   const Vector other{"n", {1, 0, 0}};
   EXPECT_TRUE(all.add("ann", memory("new"), other, all.moment(), kNow));
@@ -96,7 +96,7 @@ TEST(Memories, vectors_of_another_model_are_not_compared) {
 }
 
 TEST(Memories, a_vector_that_is_none_changes_nothing) {
-  Memories all;
+  LocalMemories all;
   for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}, {NAN, 1}}) {
     EXPECT_FALSE(all.add("ann", memory("x"), {"m", values}, all.moment(), kNow));
     EXPECT_EQ(all.size().memories, 0u);
@@ -109,7 +109,7 @@ TEST(Memories, a_vector_that_is_none_changes_nothing) {
 }
 
 TEST(Memories, equal_texts_of_a_user_replace_each_other) {
-  Memories all;
+  LocalMemories all;
   const std::string first = add(all, "ann", "x");
   EXPECT_NE(add(all, "ann", "x"), first);
   add(all, "bob", "x");
@@ -117,14 +117,14 @@ TEST(Memories, equal_texts_of_a_user_replace_each_other) {
 }
 
 TEST(Memories, the_weakest_of_a_user_and_the_one_used_longest_ago_of_all_make_room) {
-  Memories all;
+  LocalMemories all;
   all.set_limits({.of_user = 2, .total = 3});
   add(all, "ann", "a", 0);
   add(all, "ann", "b", 0, kNow + hours(1));
   all.use("ann", ids_of(all.search("ann", at(0), 10, 0, kNow)), kNow + hours(2));
   const std::string c = add(all, "ann", "c", 0, kNow + hours(3));
-  EXPECT_EQ(all.list("ann", 100, kNow).total, 2u);
-  EXPECT_TRUE(all.find("ann", c, kNow));
+  EXPECT_EQ(all.list("ann", 100, kNow)->total, 2u);
+  EXPECT_TRUE(all.find("ann", c, kNow).value());
   add(all, "bob", "d", 0, kNow + hours(4));
   add(all, "carl", "e", 0, kNow + hours(5));
   EXPECT_EQ(texts(all, "ann"), Texts{"c"});
@@ -132,18 +132,18 @@ TEST(Memories, the_weakest_of_a_user_and_the_one_used_longest_ago_of_all_make_ro
 }
 
 TEST(Memories, a_lower_limit_holds_from_the_next_turn_on) {
-  Memories all;
+  LocalMemories all;
   for (const char* text : {"a", "b", "c", "d"}) add(all, "ann", text, 0, kNow);
   add(all, "bob", "e");
   all.set_limits({.of_user = 2});
   add(all, "ann", "new", 0, kNow + hours(1));
-  EXPECT_EQ(all.list("ann", 100, kNow).total, 2u);
+  EXPECT_EQ(all.list("ann", 100, kNow)->total, 2u);
   EXPECT_EQ(texts(all, "ann").front(), "new");
   EXPECT_EQ(texts(all, "bob"), Texts{"e"});
 }
 
 TEST(Memories, bytes_are_limited) {
-  Memories all;
+  LocalMemories all;
   all.set_limits({.bytes = 16384});
   EXPECT_FALSE(all.add("ann", memory(std::string(13000, 'x')), at(0), 0, kNow));
   for (int i = 0; i < 50; ++i) add(all, "ann", std::string(1000, static_cast<char>('A' + i)));
@@ -155,7 +155,7 @@ TEST(Memories, bytes_are_limited) {
 }
 
 TEST(Memories, they_fade_unless_they_are_used) {
-  Memories all;
+  LocalMemories all;
   add(all, "ann", "used");
   add(all, "ann", "left", 9);
   const auto later = kNow + hours(24 * 60);
@@ -169,7 +169,7 @@ TEST(Memories, they_fade_unless_they_are_used) {
 }
 
 TEST(Memories, a_turn_that_began_before_its_user_forgot_everything_is_not_added) {
-  Memories all;
+  LocalMemories all;
   const uint64_t before = all.moment();
   EXPECT_EQ(all.forget_all("ann"), 0u);
   EXPECT_EQ(*all.add("ann", memory("late"), at(0), before, kNow), "");
@@ -179,7 +179,7 @@ TEST(Memories, a_turn_that_began_before_its_user_forgot_everything_is_not_added)
 }
 
 TEST(Memories, threads_keep_users_apart) {
-  Memories all;
+  LocalMemories all;
   all.set_limits({.of_user = 20, .total = 50});
   std::atomic<int> strangers = 0;
   std::vector<std::thread> threads;
@@ -191,7 +191,7 @@ TEST(Memories, threads_keep_users_apart) {
         const auto hits = all.search(user, at(i % 10), 5, -1, kNow);
         for (const Found& each : *hits) strangers += !each.memory.text.starts_with(user);
         all.use(user, ids_of(hits), kNow);
-        if (i % 50 == 49) all.forget_all(user);
+        if (i % 50 == 49) static_cast<void>(all.forget_all(user));
       }
     });
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "router/config/load.h"
 
 namespace signalbox::config {
@@ -9,8 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Loaded loaded(std::string_view store) {
-  auto out = parse(fmt::format(R"(version: v0.3
+Result<Loaded> parsed(std::string_view store) {
+  return parse(fmt::format(R"(version: v0.3
 providers: {{defaults: {{default_model: m}}, models: [{{name: m, backend_refs: [{{name: e, type: echo}}]}}]}}
 routing:
   decisions:
@@ -19,8 +21,18 @@ routing:
     - {{name: other}}
 global: {{stores: {{memory: {{{}}}}}}}
 )",
-                               store),
-                   "f.yaml");
+                           store),
+               "f.yaml");
+}
+
+std::string refused(std::string_view store) {
+  const auto out = parsed(store);
+  EXPECT_FALSE(out);
+  return out ? "" : out.error().message;
+}
+
+Loaded loaded(std::string_view store) {
+  auto out = parsed(store);
   EXPECT_TRUE(out) << out.error().message;
   return out ? *std::move(out) : Loaded{};
 }
@@ -52,6 +64,39 @@ TEST(MemoryConfig, a_store_that_is_not_built_refuses_decisions_with_the_plugin) 
   ASSERT_EQ(file.notices.size(), 1u);
   EXPECT_NE(file.notices[0].find("global.stores.memory.backend: milvus is not supported"),
             std::string::npos);
+}
+
+TEST(MemoryConfig, redis_and_valkey_are_built_and_need_an_address) {
+  for (const char* store :
+       {"backend: redis, redis: {address: 'a:1'}", "backend: valkey, valkey: {host: a}"}) {
+    const Loaded file = loaded(fmt::format("enabled: true, {}", store));
+    EXPECT_EQ(limits(file.config), (Names{"3", "-", "5"}));
+    EXPECT_EQ(file.notices, Names{});
+    EXPECT_TRUE(is_shared(file.config.memory));
+  }
+  EXPECT_NE(refused("backend: redis").find("redis: expected an address or a host"),
+            std::string::npos);
+  EXPECT_NE(refused("backend: redis, redis: {address: 'redis://a'}").find("expected host:port"),
+            std::string::npos);
+  EXPECT_NE(refused("backend: valkey, redis: {address: 'a:1'}").find("valkey: expected a host"),
+            std::string::npos);
+}
+
+TEST(MemoryConfig, a_server_that_the_backend_does_not_use_has_no_effect) {
+  const Loaded file = loaded("valkey: {host: a}");
+  ASSERT_EQ(file.notices.size(), 1u);
+  EXPECT_NE(file.notices[0].find("valkey: has no effect, because the backend is memory"),
+            std::string::npos);
+  EXPECT_FALSE(is_shared(file.config.memory));
+  for (const auto& [store, notice] : std::map<std::string, std::string>{
+           {"backend: redis, redis: {host: a}, valkey: {host: b}",
+            "valkey: has no effect, because the backend is redis"},
+           {"backend: valkey, redis: {host: a}, valkey: {host: b}",
+            "redis: has no effect, because the backend is valkey"}}) {
+    const Loaded both = loaded(store);
+    ASSERT_EQ(both.notices.size(), 1u) << store;
+    EXPECT_NE(both.notices[0].find(notice), std::string::npos) << both.notices[0];
+  }
 }
 
 }  // namespace

@@ -247,6 +247,35 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   EXPECT_FALSE(next.response_api.enabled);
   next = shared("false");
   EXPECT_TRUE(serving::keep_restart_only(shared("true"), next).empty());
+
+  next =
+      parsed(configuration("one", 9) + "  stores: {memory: {backend: redis, redis: {host: r}}}\n");
+  EXPECT_EQ(serving::keep_restart_only(running, next),
+            (std::vector<std::string>{
+                "global.stores.memory.backend: \"redis\" requires a restart; \"memory\" stays",
+                "global.stores.memory: a change of the server requires a restart"}));
+  EXPECT_EQ(next.memory.backend, "memory");
+}
+
+TEST(KeepFixed, refuses_decisions_by_the_store_of_memories_that_stays) {
+  const auto with = [](std::string_view store) {
+    auto loaded =
+        config::parse(configuration("one\n      plugins: [{type: memory}]", 9,
+                                    fmt::format("  stores: {{memory: {{backend: {}}}}}\n", store)),
+                      "config.yaml");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return loaded->config;
+  };
+  const auto refusals = [](const config::Config& of) {
+    return of.routing.decisions.front().missing_plugins;
+  };
+  const config::Config milvus = with("milvus"), redis = with("redis, redis: {host: r}");
+  config::Config next = redis;
+  serving::keep_restart_only(milvus, next);
+  EXPECT_EQ(refusals(next), std::vector<std::string>{"memory with the backend milvus"});
+  next = milvus;
+  serving::keep_restart_only(redis, next);
+  EXPECT_EQ(refusals(next), std::vector<std::string>{});
 }
 
 }  // namespace

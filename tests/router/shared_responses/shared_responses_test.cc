@@ -8,9 +8,9 @@
 #include <future>
 #include <thread>
 
-#include "router/shared_responses/deletions.h"
 #include "router/shared_responses/record.h"
 #include "router/shared_responses/redis_responses.h"
+#include "router/stores/deletions.h"
 #include "tests/router/redis_process.h"
 
 namespace signalbox::shared_responses {
@@ -51,10 +51,10 @@ TEST(ResponseRecord, refuses_other_bytes) {
 }
 
 TEST(Deletions, know_the_latest_and_those_that_are_added_again) {
-  Deletions deletions;
+  stores::Deletions deletions;
   EXPECT_TRUE(deletions.add("first", 2));
   EXPECT_FALSE(deletions.add("first", 9));
-  for (size_t i = 1; i < Deletions::kMax; ++i) deletions.add(std::to_string(i), 1);
+  for (size_t i = 1; i < stores::Deletions::kMax; ++i) deletions.add(std::to_string(i), 1);
   EXPECT_TRUE(deletions.contains("first"));
   EXPECT_EQ(deletions.all(1), (std::vector<std::pair<std::string, int64_t>>{{"first", 2}}));
   EXPECT_TRUE(deletions.add("last", 1));

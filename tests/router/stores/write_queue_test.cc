@@ -1,6 +1,6 @@
-// Tests in which order responses are written, and when the queue gives one up.
+// Tests in which order records are written, and when the queue gives one up.
 
-#include "router/shared_responses/write_queue.h"
+#include "router/stores/write_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace signalbox::shared_responses {
+namespace signalbox::stores {
 namespace {
 
 using Clock = WriteQueue::Clock;
@@ -30,12 +30,7 @@ void until(const std::function<bool()>& holds) {
 }
 
 WriteQueue::Item item_of(std::string id, size_t bytes = 10) {
-  dialects::StoredResponse response;
-  response.response.assign(bytes, 'x');
-  return {.id = std::move(id),
-          .response = std::make_shared<const dialects::StoredResponse>(std::move(response)),
-          .until = Clock::now() + seconds(3600),
-          .done = nullptr};
+  return {.id = std::move(id), .bytes = bytes, .write = [] { return Result<void>(); }};
 }
 
 WriteQueue::Item awaited(std::string id, Clock::time_point waits_until = Clock::now() + kLongest) {
@@ -45,11 +40,17 @@ WriteQueue::Item awaited(std::string id, Clock::time_point waits_until = Clock::
   return out;
 }
 
+constexpr WriteQueue::Words kWords{"test", "section", "records", "wait", "are lost"};
+
 /// A queue whose writes take until they are allowed to end.
 class SlowWrites {
  public:
   ~SlowWrites() { allow(1000); }
 
+  void add(WriteQueue::Item item) {
+    item.write = [this, id = item.id] { return write(id); };
+    queue.add(std::move(item));
+  }
   void allow(int count) { may_end_.release(count); }
   /// Returns the ids, in the order in which `count` writes have begun.
   std::vector<std::string> begun(size_t count) {
@@ -62,10 +63,10 @@ class SlowWrites {
   }
 
  private:
-  Result<void> write(const WriteQueue::Item& item) {
+  Result<void> write(const std::string& id) {
     {
       const std::lock_guard lock(mutex_);
-      begun_.push_back(item.id);
+      begun_.push_back(id);
     }
     may_end_.acquire();
     return {};
@@ -76,17 +77,17 @@ class SlowWrites {
   std::counting_semaphore<> may_end_{0};
 
  public:
-  WriteQueue queue{"server", 1 << 20, [this](const WriteQueue::Item& item) { return write(item); }};
+  WriteQueue queue{"server", 1 << 20, kWords};
 };
 
 TEST(WriteQueue, writes_what_replies_wait_for_before_the_backlog) {
   SlowWrites writes;
-  for (int i = 0; i < 8; ++i) writes.queue.add(item_of("backlog"));
+  for (int i = 0; i < 8; ++i) writes.add(item_of("backlog"));
   writes.begun(3);
-  writes.queue.add(awaited("resp_1"));
+  writes.add(awaited("resp_1"));
   EXPECT_EQ(writes.begun(4).back(), "resp_1") << "a thread is kept for it";
-  writes.queue.add(awaited("resp_late", Clock::now() - seconds(1)));
-  writes.queue.add(awaited("resp_2"));
+  writes.add(awaited("resp_late", Clock::now() - seconds(1)));
+  writes.add(awaited("resp_2"));
   writes.allow(1);
   EXPECT_EQ(writes.begun(5).back(), "resp_2");
   writes.allow(100);
@@ -97,30 +98,30 @@ TEST(WriteQueue, writes_what_replies_wait_for_before_the_backlog) {
 
 TEST(WriteQueue, replies_do_not_wait_for_a_server_that_goes_away) {
   SlowWrites writes;
-  for (int i = 0; i < 4; ++i) writes.queue.add(awaited("resp"));
+  for (int i = 0; i < 4; ++i) writes.add(awaited("resp"));
   writes.begun(4);
   bool is_done = false;
   WriteQueue::Item waiting = awaited("resp");
   waiting.done = [&is_done] { is_done = true; };
-  writes.queue.add(std::move(waiting));
+  writes.add(std::move(waiting));
   writes.queue.set_away(Error{Code::kIo, "away"});
   EXPECT_TRUE(is_done);
   EXPECT_EQ(writes.queue.stats().late, 0U);
 }
 
-/// Writes one response that fails each time, while the server goes away and returns. Returns the
+/// Writes one record that fails each time, while the server goes away and returns. Returns the
 /// attempts, `rounds` at most.
 int attempts(Code code, size_t bytes, bool server_fails_first, int rounds = 10) {
   std::atomic<int> begun = 0;
   const Error away{Code::kIo, "away"};
-  WriteQueue* all = nullptr;
-  WriteQueue queue("server", bytes * 3 / 2, [&](const WriteQueue::Item&) -> Result<void> {
-    if (server_fails_first) all->set_away(away);
+  WriteQueue queue("server", bytes * 3 / 2, kWords);
+  WriteQueue::Item item = item_of("resp", bytes);
+  item.write = [&]() -> Result<void> {
+    if (server_fails_first) queue.set_away(away);
     ++begun;
     return fail(code, "the write failed");
-  });
-  all = &queue;
-  queue.add(item_of("resp", bytes));
+  };
+  queue.add(std::move(item));
   for (int round = 1; round <= rounds; ++round) {
     until([&] { return begun == round; });
     // It is back in the queue, or given up.
@@ -132,12 +133,12 @@ int attempts(Code code, size_t bytes, bool server_fails_first, int rounds = 10) 
   return begun;
 }
 
-TEST(WriteQueue, gives_up_a_response_that_fills_the_connection) {
+TEST(WriteQueue, gives_up_a_record_that_fills_the_connection) {
   for (const bool server_fails_first : {false, true})
     EXPECT_EQ(attempts(Code::kDeadline, 1'000'000, server_fails_first), 3);
 }
 
-TEST(WriteQueue, keeps_a_response_whose_server_goes_away_often) {
+TEST(WriteQueue, keeps_a_record_whose_server_goes_away_often) {
   for (const bool server_fails_first : {false, true}) {
     EXPECT_GE(attempts(Code::kIo, 1'000'000, server_fails_first), 10);
     EXPECT_GE(attempts(Code::kDeadline, 1'000, server_fails_first), 10);
@@ -145,4 +146,4 @@ TEST(WriteQueue, keeps_a_response_whose_server_goes_away_often) {
 }
 
 }  // namespace
-}  // namespace signalbox::shared_responses
+}  // namespace signalbox::stores

@@ -1,5 +1,6 @@
 #pragma once
-// The ids of responses that clients have deleted, until the responses would have expired.
+// The names of records that were deleted from a store that routers share, until the records would
+// have expired.
 
 #include <cstdint>
 #include <deque>
@@ -9,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace signalbox::shared_responses {
+namespace signalbox::stores {
 
 /// Times are in milliseconds since 1970. When full, it forgets the oldest.
 class Deletions {
@@ -27,7 +28,7 @@ class Deletions {
     return true;
   }
   bool contains(std::string_view id) const { return until_ms_.contains(id); }
-  /// Those whose responses have not expired.
+  /// Those whose records would not have expired yet.
   std::vector<std::pair<std::string, int64_t>> all(int64_t now_ms) const {
     std::vector<std::pair<std::string, int64_t>> out;
     for (const auto& [id, until_ms] : until_ms_) {
@@ -41,4 +42,4 @@ class Deletions {
   std::deque<std::string_view> in_order_;  // of the keys
 };
 
-}  // namespace signalbox::shared_responses
+}  // namespace signalbox::stores

@@ -1,21 +1,20 @@
-// A response that fails while the server works is at fault itself: it is tried a few times and then
-// stays in its router, so that it does not stop others. Calls of `done` never hold the lock.
+// A record that fails while the server works is at fault itself: it is tried a few times and then
+// given up, so that it does not stop others. Calls of `done` never hold the lock.
 
-#include "router/shared_responses/write_queue.h"
+#include "router/stores/write_queue.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/log.h"
-#include "router/shared_responses/record.h"
 
-namespace signalbox::shared_responses {
+namespace signalbox::stores {
 namespace {
 
 using std::chrono::milliseconds;
 
-// The first writes only for replies that wait, so that other large responses do not delay them.
+// The first writes only for replies that wait, so that other large records do not delay them.
 constexpr size_t kThreads = 4;
 constexpr int kAttemptsMax = 3;
 constexpr size_t kLargeBytes = size_t{256} << 10;
@@ -32,8 +31,8 @@ bool is_refused_for_good(const Error& error) {
 
 }  // namespace
 
-WriteQueue::WriteQueue(std::string server, size_t bytes_max, Write write)
-    : server_(std::move(server)), bytes_max_(bytes_max), write_(std::move(write)) {
+WriteQueue::WriteQueue(std::string server, size_t bytes_max, const Words& words)
+    : server_(std::move(server)), bytes_max_(bytes_max), words_(words) {
   for (size_t i = 0; i < kThreads; ++i)
     threads_.emplace_back([this, i] { write_in_turns(i == 0); });
 }
@@ -52,7 +51,7 @@ void WriteQueue::add(Item item) {
   std::vector<std::function<void()>> done;
   {
     const std::lock_guard lock(mutex_);
-    bytes_ += item.response->bytes();
+    bytes_ += item.bytes;
     if (state_ == State::kWorking) {
       Items& to = item.done ? awaited_ : backlog_;
       to.push_back(std::move(item));
@@ -66,11 +65,8 @@ void WriteQueue::add(Item item) {
   for (const auto& each : done) call(each);
 }
 
-void WriteQueue::refuse(Item item) {
-  log::warn("responses",
-            "{}: a response and its conversation have {} bytes, and at most {} are shared; it "
-            "stays in this router",
-            kSection, item.response->bytes(), kRecordBytesMax);
+void WriteQueue::refuse(Item item, std::string_view why) {
+  log::warn(words_.area, "{}: {}", words_.section, why);
   {
     const std::lock_guard lock(mutex_);
     ++stats_.refused;
@@ -82,13 +78,13 @@ void WriteQueue::refuse(Item item) {
 void WriteQueue::bound(std::vector<std::function<void()>>& done) {
   while (bytes_ > bytes_max_) {
     Items& from = !failed_.empty() ? failed_ : !backlog_.empty() ? backlog_ : awaited_;
-    bytes_ -= from.front().response->bytes();
+    bytes_ -= from.front().bytes;
     done.push_back(release(from.front()));
     from.pop_front();
     ++stats_.dropped;
     if (!std::exchange(overflow_logged_, true)) {
-      log::warn("responses", "{}: more than {} bytes wait for {}; the oldest stay in this router",
-                kSection, bytes_max_, server_);
+      log::warn(words_.area, "{}: more than {} bytes wait for {}; the oldest {}", words_.section,
+                bytes_max_, server_, words_.unwritten);
     }
   }
 }
@@ -100,7 +96,7 @@ void WriteQueue::forget(const std::string& id) {
     for (Items* items : {&awaited_, &backlog_, &failed_}) {
       std::erase_if(*items, [&](Item& item) {
         if (item.id != id) return false;
-        bytes_ -= item.response->bytes();
+        bytes_ -= item.bytes;
         done.push_back(release(item));
         return true;
       });
@@ -113,7 +109,7 @@ void WriteQueue::forget(const std::string& id) {
 void WriteQueue::set_working() {
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(away_logged_, false)) log::info("responses", "{} works again", server_);
+    if (std::exchange(away_logged_, false)) log::info(words_.area, "{} works again", server_);
     if (state_ == State::kWorking && failed_.empty()) return;
     if (state_ != State::kAway && Clock::now() < retry_at_) return;
     retry_at_ = Clock::now() + kTryAgain;
@@ -137,7 +133,7 @@ void WriteQueue::set_taking() {
 // Precondition: the lock is held.
 void WriteQueue::take_again() {
   if (std::exchange(refusal_logged_, false))
-    log::info("responses", "{} takes changes again", server_);
+    log::info(words_.area, "{} takes changes again", server_);
 }
 
 // Precondition: the lock is held.
@@ -147,8 +143,8 @@ void WriteQueue::refuse_for_now(const Error& why) {
     retry_at_ = Clock::now() + kTryAgain;
   }
   if (std::exchange(refusal_logged_, true)) return;
-  log::warn("responses", "{}: {}; until this is over, new responses stay in this router", kSection,
-            why.message);
+  log::warn(words_.area, "{}: {}; until this is over, new {} {}", words_.section, why.message,
+            words_.records, words_.meanwhile);
 }
 
 void WriteQueue::set_away(const Error& why) {
@@ -161,8 +157,8 @@ void WriteQueue::set_away(const Error& why) {
       }
     }
     if (!std::exchange(away_logged_, true)) {
-      log::warn("responses", "{}: {}; until this is over, new responses stay in this router",
-                kSection, why.message);
+      log::warn(words_.area, "{}: {}; until this is over, new {} {}", words_.section, why.message,
+                words_.records, words_.meanwhile);
     }
   }
   stop_waiting();
@@ -210,7 +206,7 @@ WriteQueue::Item WriteQueue::take() {
   Items& from = awaited_.empty() ? backlog_ : awaited_;
   Item item = std::move(from.front());
   from.pop_front();
-  bytes_ -= item.response->bytes();
+  bytes_ -= item.bytes;
   ++writing_;
   return item;
 }
@@ -228,7 +224,7 @@ void WriteQueue::write_in_turns(bool only_awaited) {
     if (stopping_) return;
     Item item = take();
     lock.unlock();
-    const Result<void> written = write_(item);
+    const Result<void> written = item.write();
     lock.lock();
     --writing_;
     const std::function<void()> done = settle(std::move(item), written);
@@ -253,16 +249,16 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
   const Error& error = written.error();
   const bool is_refusal = error.code == Code::kUpstream && !is_refused_for_good(error);
   if (is_refusal) refuse_for_now(error);
-  item.fills_connection = error.code == Code::kDeadline && item.response->bytes() >= kLargeBytes;
+  item.fills_connection = error.code == Code::kDeadline && item.bytes >= kLargeBytes;
   // Then it may be why the server seems to be away.
   const bool is_at_fault = !is_refusal && (item.fills_connection || state_ != State::kAway);
   if (is_at_fault && ++item.attempts == kAttemptsMax) {
     ++stats_.refused;
-    log::warn("responses", "{}: a response of {} bytes stays in this router: {}", kSection,
-              item.response->bytes(), error.message);
+    log::warn(words_.area, "{}: of the {}, one of {} bytes is not written: {}", words_.section,
+              words_.records, item.bytes, error.message);
     return done;
   }
-  bytes_ += item.response->bytes();
+  bytes_ += item.bytes;
   failed_.push_back(std::move(item));
   return done;
 }
@@ -284,18 +280,18 @@ size_t WriteQueue::drain(Clock::time_point until) {
   std::unique_lock lock(mutex_);
   idle_.wait_until(lock, until, [&] { return left() == 0; });
   if (const size_t unwritten = left() - expected_; unwritten != 0) {
-    log::warn("responses", "{}: responses that were not written to {} are lost: {}", kSection,
-              server_, unwritten);
+    log::warn(words_.area, "{}: {} that were not written to {} are lost: {}", words_.section,
+              words_.records, server_, unwritten);
   }
   if (expected_ != 0) {
-    log::warn("responses",
-              "{}: {} may have lost its data, and there was no time to restore these responses: {}",
-              kSection, server_, expected_);
+    log::warn(words_.area,
+              "{}: {} may have lost its data, and there was no time to restore these {}: {}",
+              words_.section, server_, words_.records, expected_);
   }
   return left();
 }
 
-dialects::SharedResponses::Stats WriteQueue::stats() const {
+WriteQueue::Stats WriteQueue::stats() const {
   const std::lock_guard lock(mutex_);
   auto out = stats_;
   out.works = state_ == State::kWorking && !refusal_logged_;
@@ -303,4 +299,4 @@ dialects::SharedResponses::Stats WriteQueue::stats() const {
   return out;
 }
 
-}  // namespace signalbox::shared_responses
+}  // namespace signalbox::stores

@@ -3,7 +3,7 @@
 // embedding model have an index of their own; after a change of the model, older memories are
 // listed and deleted, but not found.
 
-#include "router/memories/memories.h"
+#include "router/memories/local_memories.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,18 +29,13 @@ constexpr size_t kUserBytes = 3072;
 constexpr size_t kForgettersMax = 100'000;
 constexpr size_t kForgettersBytesMax = size_t{16} << 20;  // of their names
 
-std::string new_id() {
-  thread_local std::random_device random;
-  return fmt::format("mem_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
 double days_between(TimePoint from, TimePoint to) {
   return std::max(0.0, std::chrono::duration<double, std::ratio<86'400>>(to - from).count());
 }
 
 }  // namespace
 
-struct Memories::Impl {
+struct LocalMemories::Impl {
   struct User;
   struct Row {
     Memory memory;
@@ -99,7 +94,8 @@ struct Memories::Impl {
     by_use.erase(row->place);
     bytes -= row->bytes;
     User& user = *row->user;
-    user.by_text.erase(row->memory.text);
+    const auto same = user.by_text.find(row->memory.text);
+    if (same != user.by_text.end() && same->second == row) user.by_text.erase(same);
     const std::string id = row->memory.id;
     user.rows.erase(id);
     if (!user.rows.empty()) return;
@@ -150,18 +146,65 @@ struct Memories::Impl {
                   VectorIndex::create({.dim = static_cast<int32_t>(vector.values.size())}));
     return indices.emplace(vector.model, std::move(made)).first->second.get();
   }
+
+  static size_t bytes_of(std::string_view user, const Memory& memory, const Vector& vector) {
+    return memory.text.size() + memory.answer.size() + memory.masked_by.size() + user.size() +
+           vector.values.size() + kOverheadBytes;
+  }
+  Result<void> check_size(std::string_view user, const Memory& memory, const Vector& vector) const {
+    const size_t most = bytes_of(user, memory, vector) + kUserBytes;  // if it is the user's first
+    if (most <= limits.bytes) return {};
+    return fail(Code::kTooLarge, "a memory of {} bytes, where all may have {}", most, limits.bytes);
+  }
+
+  Result<void> insert(std::string_view user, Memory memory, const Vector& vector, TimePoint now) {
+    const size_t of_row = bytes_of(user, memory, vector), most = of_row + kUserBytes;
+    make_room(user, most, now);
+    SIGNALBOX_TRY(VectorIndex* const index, index_of(vector));
+    auto& owner = users[std::string(user)];
+    if (owner.rows.empty()) {
+      owner.name = user;
+      owner.number = next_number++;
+    }
+    auto row = std::make_unique<Row>();
+    row->number = next_number++;
+    auto added = index->add(row->number, owner.number, vector.values);
+    if (!added) {
+      if (owner.rows.empty()) users.erase(users.find(user));
+      if (index->size() == 0) indices.erase(indices.find(vector.model));
+      return tl::unexpected<Error>(std::move(added).error());
+    }
+    row->memory = std::move(memory);
+    row->user = &owner;
+    row->model = vector.model;
+    row->bytes = of_row;
+    by_use.push_front(row.get());
+    row->place = by_use.begin();
+    bytes += owner.rows.empty() ? most : of_row;
+    rows[row->number] = row.get();
+    owner.by_text.emplace(row->memory.text, row.get());
+    std::string id = row->memory.id;
+    owner.rows.emplace(std::move(id), std::move(row));
+    return {};
+  }
 };
 
-Memories::Memories() : impl_(std::make_unique<Impl>()) {}
-Memories::~Memories() = default;
+std::string new_memory_id() {
+  thread_local std::random_device random;
+  return fmt::format("mem_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
 
-void Memories::set_limits(const MemoryLimits& limits) {
+LocalMemories::LocalMemories() : impl_(std::make_unique<Impl>()) {}
+LocalMemories::~LocalMemories() = default;
+
+void LocalMemories::set_limits(const MemoryLimits& limits) {
   const std::lock_guard lock(impl_->mutex);
   impl_->limits = limits;
 }
 
-Result<std::vector<Found>> Memories::search(std::string_view user, const Vector& vector,
-                                            size_t most, double similarity_min, TimePoint now) {
+Result<std::vector<Found>> LocalMemories::search(std::string_view user, const Vector& vector,
+                                                 size_t most, double similarity_min,
+                                                 TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   std::vector<Found> out;
   std::vector<Impl::Row*> over;
@@ -183,7 +226,7 @@ Result<std::vector<Found>> Memories::search(std::string_view user, const Vector&
   return out;
 }
 
-void Memories::use(std::string_view user, std::span<const std::string> ids, TimePoint now) {
+void LocalMemories::use(std::string_view user, std::span<const std::string> ids, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   for (const std::string& id : ids) {
     Impl::Row* const row = impl_->find_row(user, id);
@@ -194,54 +237,48 @@ void Memories::use(std::string_view user, std::span<const std::string> ids, Time
   }
 }
 
-uint64_t Memories::moment() const {
+uint64_t LocalMemories::moment() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->moment;
 }
 
-Result<std::string> Memories::add(std::string_view user, Memory memory, const Vector& vector,
-                                  uint64_t moment, TimePoint now) {
-  const size_t bytes = memory.text.size() + memory.answer.size() + memory.masked_by.size() +
-                       user.size() + vector.values.size() + kOverheadBytes;
+Result<std::string> LocalMemories::add(std::string_view user, Memory memory, const Vector& vector,
+                                       uint64_t moment, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
-  const size_t most = bytes + kUserBytes;  // if it is the user's first
-  if (most > impl_->limits.bytes)
-    return fail(Code::kTooLarge, "a memory of {} bytes, where all may have {}", most,
-                impl_->limits.bytes);
   if (impl_->forgetters.find(std::string(user)).value_or(0) > moment) return std::string();
+  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector));
   impl_->remove_same(user, memory.text);
-  impl_->make_room(user, most, now);
-  SIGNALBOX_TRY(VectorIndex* const index, impl_->index_of(vector));
-  auto& owner = impl_->users[std::string(user)];
-  if (owner.rows.empty()) {
-    owner.name = user;
-    owner.number = impl_->next_number++;
-  }
-  auto row = std::make_unique<Impl::Row>();
-  row->number = impl_->next_number++;
-  auto added = index->add(row->number, owner.number, vector.values);
-  if (!added) {
-    if (owner.rows.empty()) impl_->users.erase(impl_->users.find(user));
-    if (index->size() == 0) impl_->indices.erase(impl_->indices.find(vector.model));
-    return tl::unexpected<Error>(std::move(added).error());
-  }
-  memory.id = new_id();
+  memory.id = new_memory_id();
   memory.created = memory.used = now;
-  row->memory = std::move(memory);
-  row->user = &owner;
-  row->model = vector.model;
-  row->bytes = bytes;
-  impl_->by_use.push_front(row.get());
-  row->place = impl_->by_use.begin();
-  impl_->bytes += owner.rows.empty() ? most : bytes;
-  impl_->rows[row->number] = row.get();
-  std::string id = row->memory.id;
-  owner.by_text.emplace(row->memory.text, row.get());
-  owner.rows.emplace(id, std::move(row));
+  std::string id = memory.id;
+  SIGNALBOX_TRY_VOID(impl_->insert(user, std::move(memory), vector, now));
   return id;
 }
 
-Memories::Page Memories::list(std::string_view user, size_t most, TimePoint now) {
+Result<void> LocalMemories::keep(std::string_view user, Memory memory, const Vector& vector,
+                                 TimePoint now) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->find_row(user, memory.id) != nullptr) return {};
+  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector));
+  return impl_->insert(user, std::move(memory), vector, now);
+}
+
+std::vector<std::string> LocalMemories::ids(std::string_view user) const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<std::string> out;
+  const Impl::User* const owner = impl_->find_user(user);
+  if (owner == nullptr) return out;
+  for (const auto& [id, row] : owner->rows) out.push_back(id);
+  return out;
+}
+
+size_t LocalMemories::count(std::string_view user) const {
+  const std::lock_guard lock(impl_->mutex);
+  const Impl::User* const owner = impl_->find_user(user);
+  return owner == nullptr ? 0 : owner->rows.size();
+}
+
+Result<Memories::Page> LocalMemories::list(std::string_view user, size_t most, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   impl_->remove_over(user, now);
   Page out;
@@ -256,21 +293,22 @@ Memories::Page Memories::list(std::string_view user, size_t most, TimePoint now)
   return out;
 }
 
-std::optional<Memory> Memories::find(std::string_view user, std::string_view id, TimePoint now) {
+Result<std::optional<Memory>> LocalMemories::find(std::string_view user, std::string_view id,
+                                                  TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   impl_->remove_over(user, now);
   const Impl::Row* const row = impl_->find_row(user, id);
   return row == nullptr ? std::nullopt : std::optional(row->memory);
 }
 
-bool Memories::forget(std::string_view user, std::string_view id) {
+Result<bool> LocalMemories::forget(std::string_view user, std::string_view id) {
   const std::lock_guard lock(impl_->mutex);
   Impl::Row* const row = impl_->find_row(user, id);
   if (row != nullptr) impl_->remove(row);
   return row != nullptr;
 }
 
-size_t Memories::forget_all(std::string_view user) {
+Result<size_t> LocalMemories::forget_all(std::string_view user) {
   const std::lock_guard lock(impl_->mutex);
   impl_->forgetters.keep(std::string(user), ++impl_->moment, user.size());
   const Impl::User* const owner = impl_->find_user(user);
@@ -281,7 +319,7 @@ size_t Memories::forget_all(std::string_view user) {
   return rows.size();
 }
 
-Memories::Size Memories::size() const {
+Memories::Size LocalMemories::size() const {
   const std::lock_guard lock(impl_->mutex);
   return {impl_->rows.size(), impl_->users.size(), impl_->bytes};
 }

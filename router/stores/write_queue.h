@@ -1,7 +1,7 @@
 #pragma once
-// Responses that are on their way to the server that routers share, and what is known about that
+// Records that are on their way to a server that routers share, and what is known about that
 // server: it works, it refuses what is new (because it is full), or it is away. Threads write as
-// long as it works, first the responses whose replies wait.
+// long as it works, first the records whose replies wait.
 
 #include <chrono>
 #include <condition_variable>
@@ -13,39 +13,50 @@
 #include <thread>
 #include <vector>
 
-#include "router/dialects/response_store.h"
+#include "base/error.h"
 
-namespace signalbox::shared_responses {
-
-/// The place in the file, for the log.
-inline constexpr std::string_view kSection = "global.services.response_api";
+namespace signalbox::stores {
 
 /// Thread-safe.
 class WriteQueue {
  public:
   using Clock = std::chrono::steady_clock;
   struct Item {
-    std::string id;
-    dialects::ResponsePointer response;
-    Clock::time_point until;          // it expires then
-    std::function<void()> done;       // null: no reply waits
+    std::string id = {};
+    size_t bytes = 0;
+    /// May be called several times. Errors: kUpstream if the server refuses the record, others if
+    /// it did not answer in time.
+    std::function<Result<void>()> write = {};
+    std::function<void()> done = {};  // null: no reply waits
     Clock::time_point waits_until{};  // the reply goes on then
     int attempts = 0;
     bool fills_connection = false;  // perhaps: it is large, and the last attempt took too long
   };
-  /// Errors: kUpstream if the server refuses it, others if it did not answer in time.
-  using Write = std::function<Result<void>(const Item&)>;
+  /// For the log.
+  struct Words {
+    std::string_view area;       // of the lines
+    std::string_view section;    // the place in the file
+    std::string_view records;    // for example "responses"
+    std::string_view meanwhile;  // what happens to new ones while the server takes none
+    std::string_view unwritten;  // what happens to those that are given up
+  };
+  struct Stats {
+    bool works = true;                               // it answers, and takes what is new
+    uint64_t written = 0, refused = 0, dropped = 0;  // records
+    uint64_t waiting = 0;                            // records that are not written yet
+    uint64_t late = 0;                               // replies that went on before that
+  };
 
   /// `server` is its name for the log. At most `bytes_max` wait.
-  WriteQueue(std::string server, size_t bytes_max, Write write);
+  WriteQueue(std::string server, size_t bytes_max, const Words& words);
   /// Writes nothing more.
   ~WriteQueue();
 
   /// Writes it, or calls `done` at once if the server is known not to take it now.
   void add(Item item);
-  /// Counts and logs a response that is too large, and calls `done`.
-  void refuse(Item item);
-  /// Removes responses that are not written yet.
+  /// Counts a record that is not to be written, logs why, and calls `done`.
+  void refuse(Item item, std::string_view why);
+  /// Removes records that are not written yet.
   void forget(const std::string& id);
 
   /// Each change is logged once. set_working() also tries again what has failed.
@@ -57,12 +68,12 @@ class WriteQueue {
   /// True if it is at most half full with this, so that replies have the other half.
   bool has_room(size_t bytes) const;
 
-  /// Sets the number of responses that may still be added, because the server may have lost them.
+  /// Sets the number of records that may still be added, because the server may have lost them.
   /// drain() and stats() count them.
   void expect(size_t count);
   /// Waits until everything is written. Returns how much is not.
   size_t drain(Clock::time_point until);
-  dialects::SharedResponses::Stats stats() const;
+  Stats stats() const;
 
  private:
   enum class State : uint8_t { kWorking, kRefusing, kAway };
@@ -81,20 +92,20 @@ class WriteQueue {
 
   const std::string server_;
   const size_t bytes_max_;
-  const Write write_;
+  const Words words_;
   mutable std::mutex mutex_;  // guards the rest
   State state_ = State::kWorking;
   // Oldest first: those whose replies wait, the others, and those to be tried again later.
   Items awaited_, backlog_, failed_;
   size_t bytes_ = 0;    // of all
-  size_t writing_ = 0;  // responses that the threads have
+  size_t writing_ = 0;  // records that the threads have
   size_t expected_ = 0;
   Clock::time_point retry_at_{};
-  dialects::SharedResponses::Stats stats_;
+  Stats stats_;
   bool away_logged_ = false, refusal_logged_ = false, overflow_logged_ = false;
   bool stopping_ = false;
   std::condition_variable wake_, idle_;
   std::vector<std::thread> threads_;
 };
 
-}  // namespace signalbox::shared_responses
+}  // namespace signalbox::stores

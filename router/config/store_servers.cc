@@ -1,0 +1,273 @@
+// The servers of stores: Redis, Valkey, PostgreSQL, Milvus and Qdrant.
+
+#include "router/config/endpoint.h"
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+namespace {
+
+constexpr std::string_view kPassword = "Password of the login.";
+constexpr std::string_view kAnyCertificate = "Accept any certificate of the server.";
+constexpr std::string_view kAuthorities = "PEM file of the authorities to trust.";
+constexpr std::string_view kConnections = "connections are opened as they are needed";
+constexpr std::string_view kOwnIndex = "similar requests are found by the index of each router";
+
+constexpr Key kRedisKeys[] = {
+    string(FIELD(Redis, address), "Address, `host:port`."),
+    string(FIELD(Redis, host), "Host, instead of `address`."),
+    integer(FIELD(Redis, port), 0, 65535, "Port of `host`. Default: 6379."),
+    string(FIELD(Redis, username), "Name of the login."),
+    string(FIELD(Redis, password), kPassword),
+    count(FIELD(Redis, db), "Number of the database. Default: 0.").also("database"),
+    string(FIELD(Redis, key_prefix), "Prefix of every key."),
+    boolean(FIELD(Redis, cluster_mode), "A cluster of several servers. Not built: refused."),
+    texts(FIELD(Redis, cluster_addresses), "Addresses of the cluster.")
+        .not_built("one server is used"),
+    count(FIELD(Redis, pool_size), "Greatest number of connections.").no_effect(kConnections),
+    count(FIELD(Redis, min_idle_conns), "Idle connections to keep.").no_effect(kConnections),
+    count(FIELD(Redis, max_retries), "Attempts of a command.")
+        .no_effect("a command that fails counts as a miss"),
+    count(FIELD(Redis, dial_timeout), "Time limit of a connection, in seconds."),
+    count(FIELD(Redis, read_timeout), "Time limit of a look-up, in seconds."),
+    count(FIELD(Redis, write_timeout), "Time limit of a write, in seconds."),
+    boolean(FIELD(Redis, use_tls), "Connect with TLS.").also("tls_enabled"),
+    boolean(FIELD(Redis, tls_skip_verify), kAnyCertificate),
+    string(FIELD(Redis, tls_cert_path), "PEM file of the router's certificate."),
+    string(FIELD(Redis, tls_key_path), "PEM file of the certificate's key."),
+    string(FIELD(Redis, tls_ca_path), kAuthorities),
+    string(FIELD(Redis, config_path), "File with these keys.")
+        .not_built("only the keys of this mapping are read"),
+    count(FIELD(Redis, ttl_seconds), "Lifetime of an entry, in seconds.")
+        .no_effect("the lifetime of the store holds"),
+    boolean(FIELD(Redis, enabled), "Use the server.")
+        .no_effect("the backend of the store selects the server")
+        .unless("true yes on"),
+};
+
+constexpr Key kPostgresKeys[] = {
+    string(FIELD(Postgres, host), "Host."),
+    integer(FIELD(Postgres, port), 0, 65535, "Port. Default: 5432."),
+    string(FIELD(Postgres, database), "Database."),
+    string(FIELD(Postgres, user), "Name of the login."),
+    string(FIELD(Postgres, password), kPassword),
+    string(FIELD(Postgres, ssl_mode), "`disable`, `require`, `verify-full` and others."),
+    count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
+        .no_effect(kConnections),
+    count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
+    count(FIELD(Postgres, conn_max_lifetime), "Lifetime of a connection, in seconds.")
+        .no_effect("connections are kept until they fail"),
+    string(FIELD(Postgres, table_name), "Table."),
+};
+
+constexpr Key kQdrantKeys[] = {
+    string(FIELD(Qdrant, host), "Host."),
+    integer(FIELD(Qdrant, port), 0, 65535, "gRPC port. Default: 6334."),
+    string(FIELD(Qdrant, api_key), "API key."),
+    boolean(FIELD(Qdrant, use_tls), "Connect with TLS."),
+    count(FIELD(Qdrant, connect_timeout), "Time limit of a connection, in seconds."),
+    string(FIELD(Qdrant, collection), "Collection."),
+    string(FIELD(Qdrant, collection_name), "Another name of `collection`."),
+    string(FIELD(Qdrant, collection_prefix), "Prefix of the collection's name."),
+    count(FIELD(Qdrant, dimension), "Numbers of an embedding."),
+};
+
+constexpr Key kValkeyKeys[] = {
+    string(FIELD(Valkey, host), "Host."),
+    integer(FIELD(Valkey, port), 0, 65535, "Port. Default: 6379."),
+    count(FIELD(Valkey, database), "Number of the database. Default: 0.").also("db"),
+    string(FIELD(Valkey, password), kPassword),
+    count(FIELD(Valkey, timeout), "Time limit of a look-up, in seconds."),
+    count(FIELD(Valkey, connect_timeout), "Time limit of a connection, in seconds."),
+    string(FIELD(Valkey, collection_prefix), "Prefix of every key."),
+    string(FIELD(Valkey, index_name), "Name of the search index.").no_effect(kOwnIndex),
+    count(FIELD(Valkey, dimension), "Numbers of an embedding.").no_effect(kOwnIndex),
+    string(FIELD(Valkey, metric_type), "`COSINE`, `L2` or `IP`.").no_effect(kOwnIndex),
+    count(FIELD(Valkey, index_m), "HNSW: neighbours of an entry.").no_effect(kOwnIndex),
+    count(FIELD(Valkey, index_ef_construction), "HNSW: candidates while an entry is added.")
+        .no_effect(kOwnIndex),
+    boolean(FIELD(Valkey, tls_enabled), "Connect with TLS."),
+    string(FIELD(Valkey, tls_ca_path), kAuthorities),
+    boolean(FIELD(Valkey, tls_insecure_skip_verify), kAnyCertificate),
+};
+
+constexpr Key kMilvusAddressKeys[] = {
+    string(FIELD(MilvusAddress, address), "Address, `host:port`."),
+    string(FIELD(MilvusAddress, username), "Name of the login."),
+    string(FIELD(MilvusAddress, password), kPassword),
+    string(FIELD(MilvusAddress, collection), "Collection."),
+    string(FIELD(MilvusAddress, collection_name), "Another name of `collection`."),
+    string(FIELD(MilvusAddress, consistency_level), "`Strong`, `Bounded` and others."),
+    count(FIELD(MilvusAddress, shard_num), "Shards of a new collection."),
+    count(FIELD(MilvusAddress, dimension), "Numbers of an embedding."),
+    count(FIELD(MilvusAddress, num_partitions), "Partitions of a new collection."),
+};
+
+constexpr Key kMilvusAuthKeys[] = {
+    boolean(FIELD(Milvus::Auth, enabled), "Log in."),
+    string(FIELD(Milvus::Auth, username), "Name of the login."),
+    string(FIELD(Milvus::Auth, password), kPassword),
+};
+constexpr Section kMilvusAuth{kMilvusAuthKeys};
+
+constexpr Key kMilvusTlsKeys[] = {
+    boolean(FIELD(Milvus::Tls, enabled), "Connect with TLS."),
+    string(FIELD(Milvus::Tls, cert_file),
+           "PEM file of the router's certificate. Not built: refused."),
+    string(FIELD(Milvus::Tls, key_file), "PEM file of the certificate's key.")
+        .not_built("the router shows no certificate"),
+    string(FIELD(Milvus::Tls, ca_file), kAuthorities),
+};
+constexpr Section kMilvusTls{kMilvusTlsKeys};
+
+constexpr Key kMilvusConnectionKeys[] = {
+    string(FIELD(Milvus::Connection, host), "Host."),
+    integer(FIELD(Milvus::Connection, port), 0, 65535, "Port. Default: 19530."),
+    string(FIELD(Milvus::Connection, database), "Database."),
+    count(FIELD(Milvus::Connection, timeout),
+          "Time limit of a write, in seconds, at most 5. A look-up has 100 ms."),
+    object(FIELD(Milvus::Connection, auth), kMilvusAuth, "Login."),
+    object(FIELD(Milvus::Connection, tls), kMilvusTls, "Encryption."),
+};
+constexpr Section kMilvusConnection{kMilvusConnectionKeys};
+
+constexpr Key kMilvusVectorKeys[] = {
+    string(FIELD(Milvus::VectorField, name), "Name of the field."),
+    count(FIELD(Milvus::VectorField, dimension), "Numbers of an embedding."),
+    string(FIELD(Milvus::VectorField, metric_type), "`COSINE`, `L2` or `IP`."),
+};
+constexpr Section kMilvusVector{kMilvusVectorKeys};
+
+constexpr Key kMilvusIndexParamsKeys[] = {
+    count(FIELD_AS("M", Milvus::IndexParams, m), "HNSW: neighbours of an entry."),
+    count(FIELD_AS("efConstruction", Milvus::IndexParams, ef_construction),
+          "HNSW: candidates while an entry is added."),
+};
+constexpr Section kMilvusIndexParams{kMilvusIndexParamsKeys};
+
+constexpr Key kMilvusIndexKeys[] = {
+    string(FIELD(Milvus::Index, type), "`HNSW` and others."),
+    object(FIELD(Milvus::Index, params), kMilvusIndexParams, "Parameters of the type."),
+};
+constexpr Section kMilvusIndex{kMilvusIndexKeys};
+
+constexpr Key kMilvusCollectionKeys[] = {
+    string(FIELD(Milvus::Collection, name), "Name of the collection."),
+    string(FIELD(Milvus::Collection, description), "Description of a new collection."),
+    object(FIELD(Milvus::Collection, vector_field), kMilvusVector, "Field of the embeddings.")
+        .not_built(kOwnIndex),
+    object(FIELD(Milvus::Collection, index), kMilvusIndex, "Index of the embeddings.")
+        .not_built(kOwnIndex),
+};
+constexpr Section kMilvusCollection{kMilvusCollectionKeys};
+
+constexpr Key kMilvusSearchParamsKeys[] = {
+    count(FIELD(Milvus::SearchParams, ef), "HNSW: candidates of a search."),
+};
+constexpr Section kMilvusSearchParams{kMilvusSearchParamsKeys};
+
+constexpr Key kMilvusSearchKeys[] = {
+    object(FIELD(Milvus::Search, params), kMilvusSearchParams, "Parameters of the index.")
+        .not_built(kOwnIndex),
+    count(FIELD(Milvus::Search, topk), "Results of a search.").not_built(kOwnIndex),
+    string(FIELD(Milvus::Search, consistency_level), "`Strong`, `Bounded` and others."),
+};
+constexpr Section kMilvusSearch{kMilvusSearchKeys};
+
+constexpr Key kMilvusPoolKeys[] = {
+    count(FIELD(Milvus::ConnectionPool, max_connections), "Greatest number of connections."),
+    count(FIELD(Milvus::ConnectionPool, max_idle_connections), "Idle connections to keep."),
+    count(FIELD(Milvus::ConnectionPool, acquire_timeout), "Longest wait for one, in seconds."),
+};
+constexpr Section kMilvusPool{kMilvusPoolKeys};
+
+constexpr Key kMilvusBatchKeys[] = {
+    count(FIELD(Milvus::Batch, insert_batch_size), "Entries of an insertion."),
+    count(FIELD(Milvus::Batch, timeout), "Time limit, in seconds."),
+};
+constexpr Section kMilvusBatch{kMilvusBatchKeys};
+
+constexpr Key kMilvusPerformanceKeys[] = {
+    object(FIELD(Milvus::Performance, connection_pool), kMilvusPool, "Connections."),
+    object(FIELD(Milvus::Performance, batch), kMilvusBatch, "Insertions."),
+};
+constexpr Section kMilvusPerformance{kMilvusPerformanceKeys};
+
+constexpr Key kMilvusTtlKeys[] = {
+    boolean(FIELD(Milvus::Ttl, enabled), "Delete old entries."),
+    string(FIELD(Milvus::Ttl, timestamp_field), "Field of the time of insertion."),
+    count(FIELD(Milvus::Ttl, cleanup_interval), "Time between deletions, in seconds."),
+};
+constexpr Section kMilvusTtl{kMilvusTtlKeys};
+
+constexpr Key kMilvusCompactionKeys[] = {
+    boolean(FIELD(Milvus::Compaction, enabled), "Compact the collection."),
+    count(FIELD(Milvus::Compaction, interval), "Time between compactions, in seconds."),
+};
+constexpr Section kMilvusCompaction{kMilvusCompactionKeys};
+
+constexpr Key kMilvusDataKeys[] = {
+    object(FIELD(Milvus::DataManagement, ttl), kMilvusTtl, "Lifetime of entries."),
+    object(FIELD(Milvus::DataManagement, compaction), kMilvusCompaction, "Compaction."),
+};
+constexpr Section kMilvusData{kMilvusDataKeys};
+
+constexpr Key kMilvusLoggingKeys[] = {
+    string(FIELD(Milvus::Logging, level), "Level of the client's log."),
+    boolean(FIELD(Milvus::Logging, enable_query_log), "Log queries."),
+    boolean(FIELD(Milvus::Logging, enable_metrics), "Count queries."),
+};
+constexpr Section kMilvusLogging{kMilvusLoggingKeys};
+
+constexpr Key kMilvusDevelopmentKeys[] = {
+    boolean(FIELD(Milvus::Development, drop_collection_on_startup), "Start with no entries.")
+        .not_built("the answers are kept"),
+    boolean(FIELD(Milvus::Development, auto_create_collection), "Create a missing collection."),
+    boolean(FIELD(Milvus::Development, verbose_errors), "Add details to error messages.")
+        .not_built("error messages always have all details"),
+};
+constexpr Section kMilvusDevelopment{kMilvusDevelopmentKeys};
+
+constexpr Key kMilvusKeys[] = {
+    object(FIELD(Milvus, connection), kMilvusConnection, "Connection to the server."),
+    object(FIELD(Milvus, collection), kMilvusCollection, "Collection of the entries."),
+    object(FIELD(Milvus, search), kMilvusSearch, "Searches."),
+    object(FIELD(Milvus, performance), kMilvusPerformance, "Settings of the client.")
+        .not_built(kConnections),
+    object(FIELD(Milvus, data_management), kMilvusData, "Deletion of old entries.")
+        .not_built("expired entries are deleted every minute"),
+    object(FIELD(Milvus, logging), kMilvusLogging, "Log of the client.")
+        .not_built("the router's own log settings hold"),
+    object(FIELD(Milvus, development), kMilvusDevelopment, "Settings for developers."),
+};
+
+}  // namespace
+
+constinit const Section kRedis{kRedisKeys};
+constinit const Section kPostgres{kPostgresKeys};
+constinit const Section kQdrant{kQdrantKeys};
+constinit const Section kValkey{kValkeyKeys};
+constinit const Section kMilvusAddress{kMilvusAddressKeys};
+constinit const Section kMilvus{kMilvusKeys};
+
+void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
+  if (redis.cluster_mode) {
+    reader.at_key("cluster_mode", [&] {
+      reader.error(node.find("cluster_mode")->line,
+                   "expected false, because a cluster is not supported; use one server");
+    });
+  }
+  if (redis.address.empty()) return;
+  reader.at_key("address", [&] {
+    const uint32_t line = node.find("address")->line;
+    if (redis.address.find_first_of("/@") != std::string::npos) {
+      // Its value may have a password.
+      reader.error(line,
+                   "expected host:port, found a URL; the login and the database have keys of "
+                   "their own: username, password and db");
+    } else if (const auto address = parse_endpoint(redis.address, false); !address) {
+      reader.error(line, address.error().message);
+    }
+  });
+}
+
+}  // namespace signalbox::config

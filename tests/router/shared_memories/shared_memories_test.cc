@@ -1,0 +1,167 @@
+// Tests memories that two stores share over a real Redis, with and without TLS: what one deletes
+// while the other is writing it, and permissions that are missing.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "router/shared_memories/redis_memories.h"
+#include "tests/router/redis_process.h"
+
+namespace signalbox::shared_memories {
+namespace {
+
+using memories::TimePoint;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kWithin{30};  // for events, which come much earlier
+const memories::Vector kVector{"m", {1.0F, 2.0F}};
+
+void until(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + kWithin;
+  while (!holds()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+std::unique_ptr<SharedMemories> store_of(stores::RedisServer server) {
+  server.connect_limit = seconds(5);  // a busy machine
+  return make_redis_memories(
+      {.server = server, .read_limit = seconds(5), .write_limit = seconds(5)});
+}
+
+std::string add(SharedMemories& to, std::string_view user, const std::string& text,
+                uint64_t moment) {
+  auto id = to.add(user, {.text = text, .answer = "An answer."}, kVector, moment,
+                   TimePoint::clock::now());
+  EXPECT_TRUE(id.has_value());
+  return id.value_or("");
+}
+
+void written(SharedMemories& all) {
+  EXPECT_EQ(all.drain(std::chrono::steady_clock::now() + kWithin), 0U);
+}
+
+size_t count(SharedMemories& of, std::string_view user) {
+  const auto page = of.list(user, 10, TimePoint::clock::now());
+  EXPECT_TRUE(page.has_value()) << page.error().message;
+  return page ? page->total : 1'000'000;
+}
+
+size_t found(SharedMemories& in, std::string_view user) {
+  const auto hits = in.search(user, kVector, 10, 0.5, TimePoint::clock::now());
+  EXPECT_TRUE(hits.has_value()) << hits.error().message;
+  return hits ? hits->size() : 1'000'000;
+}
+
+class SharedMemoriesTest : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    const std::string why = test::RedisProcess::missing(GetParam());
+    if (!why.empty()) GTEST_SKIP() << why;
+    redis_.start();
+  }
+  test::RedisProcess redis_{GetParam()};
+};
+
+TEST_P(SharedMemoriesTest, are_found_by_another_store_and_by_no_other_user) {
+  const auto one = store_of(redis_.address()), other = store_of(redis_.address());
+  const std::string id = add(*one, "ann", "a text", one->moment());
+  written(*one);
+  EXPECT_EQ(found(*other, "ann"), 1U);
+  EXPECT_EQ(found(*other, "bob"), 0U);
+  EXPECT_FALSE(other->forget("bob", id).value());
+  EXPECT_TRUE(other->forget("ann", id).value());
+  EXPECT_FALSE(other->forget("ann", id).value());
+  for (SharedMemories* each : {one.get(), other.get()}) EXPECT_EQ(found(*each, "ann"), 0U);
+}
+
+TEST_P(SharedMemoriesTest, that_are_deleted_while_they_are_added_do_not_come_back) {
+  const auto one = store_of(redis_.address()), other = store_of(redis_.address());
+  for (int i = 0; i < 50; ++i) {
+    const std::string user = "user " + std::to_string(i);
+    const uint64_t moment = one->moment();
+    std::thread deletes([&] { EXPECT_TRUE(other->forget_all(user).has_value()); });
+    for (int j = 0; j < 4; ++j) add(*one, user, "text " + std::to_string(j), moment);
+    deletes.join();
+    written(*one);
+    EXPECT_EQ(count(*one, user), 0U);
+    EXPECT_EQ(found(*other, user), 0U);
+    // A turn that begins when the deletion is known is kept.
+    until([&] { return one->moment() > moment; });
+    add(*one, user, "text", one->moment());
+    written(*one);
+    EXPECT_EQ(found(*other, user), 1U);
+  }
+}
+
+TEST_P(SharedMemoriesTest, of_one_text_replace_each_other_and_the_weakest_goes_first) {
+  const auto one = store_of(redis_.address()), other = store_of(redis_.address());
+  for (SharedMemories* each : {one.get(), other.get()}) each->set_limits({.of_user = 3});
+  for (int i = 0; i < 3; ++i) {
+    add(*one, "ann", "the same", one->moment());
+    add(*other, "ann", "the same", other->moment());
+  }
+  written(*one);
+  written(*other);
+  EXPECT_EQ(count(*one, "ann"), 1U);
+  const auto page = one->list("ann", 1, TimePoint::clock::now());
+  const std::vector<std::string> ids{page->memories.at(0).id};
+  one->use("ann", ids, TimePoint::clock::now() + std::chrono::hours(1));
+  written(*one);
+  for (int i = 0; i < 8; ++i) {
+    add(i % 2 == 0 ? *one : *other, "ann", "text " + std::to_string(i), one->moment());
+    written(*one);
+    written(*other);
+  }
+  EXPECT_EQ(count(*one, "ann"), 3U);
+  EXPECT_TRUE(other->find("ann", ids[0], TimePoint::clock::now()).value()) << "it was used";
+}
+
+TEST_P(SharedMemoriesTest, that_are_over_are_not_found) {
+  const auto one = store_of(redis_.address());
+  const std::string id = add(*one, "ann", "a text", one->moment());
+  written(*one);
+  const auto later = TimePoint::clock::now() + std::chrono::hours(24 * 70);
+  EXPECT_EQ(one->list("ann", 10, later)->total, 0U);
+  EXPECT_FALSE(one->find("ann", id, later).value());
+  EXPECT_TRUE(one->search("ann", kVector, 10, 0.5, later)->empty());
+  EXPECT_EQ(count(*one, "ann"), 1U);
+}
+
+TEST_P(SharedMemoriesTest, need_a_vector_with_a_direction) {
+  const auto one = store_of(redis_.address());
+  for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}}) {
+    const memories::Vector vector{"m", values};
+    EXPECT_FALSE(one->search("ann", vector, 10, 0.5, TimePoint::clock::now()));
+    EXPECT_FALSE(one->add("ann", {.text = "t", .answer = ""}, vector, 0, TimePoint::clock::now()));
+  }
+}
+
+TEST_P(SharedMemoriesTest, without_permissions_are_errors) {
+  stores::Redis operator_of(redis_.address());
+  ASSERT_TRUE(operator_of.run(
+      {"ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@read", "+@connection"}, seconds(5)));
+  stores::RedisServer address = redis_.address();
+  address.username = "reader";
+  address.password = "secret";
+  const auto one = store_of(redis_.address()), reader = store_of(address);
+  const std::string id = add(*one, "ann", "a text", one->moment());
+  written(*one);
+  EXPECT_EQ(found(*reader, "ann"), 1U);
+  EXPECT_EQ(reader->forget("ann", id).error().code, Code::kUpstream);
+  EXPECT_EQ(reader->forget_all("ann").error().code, Code::kUpstream);
+  EXPECT_EQ(found(*one, "ann"), 1U);
+  add(*reader, "ann", "another text", reader->moment());
+  until([&] { return !reader->shared()->works; });
+  EXPECT_EQ(reader->shared()->waiting, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(, SharedMemoriesTest, testing::Bool(),
+                         [](const auto& each) { return each.param ? "tls" : "plain"; });
+
+}  // namespace
+}  // namespace signalbox::shared_memories
