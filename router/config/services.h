@@ -148,7 +148,10 @@ struct Observability {
   struct Exporter {
     std::string type;
     std::string endpoint;
+    std::string protocol;  // "grpc" or "http/protobuf"; "": by the port of the endpoint
     bool insecure = false;
+    std::string tls_ca_path;  // PEM file of authorities for its certificate; "": the system's
+    std::map<std::string, std::string> headers;
   };
   struct Sampling {
     std::string type;
