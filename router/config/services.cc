@@ -392,6 +392,9 @@ constexpr Key kReplayKeys[] = {
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),
+    count(FIELD(RouterReplay, body_ttl_seconds),
+          "Time for which records keep the texts that decisions capture, if it is less than "
+          "theirs. 0 (default): as long as the record."),
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),

@@ -256,8 +256,9 @@ struct StartupStatus {
 struct RouterReplay {
   bool enabled = false;
   std::string store_backend;
-  uint32_t ttl_seconds = 0;     // 0: as long as there is room
-  uint32_t max_records = 1000;  // Signalbox only
+  uint32_t ttl_seconds = 0;       // 0: as long as there is room
+  uint32_t max_records = 1000;    // Signalbox only
+  uint32_t body_ttl_seconds = 0;  // Signalbox only; 0: as long as the record
   bool async_writes = false;
   Redis redis;
   Postgres postgres;

@@ -181,8 +181,10 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
   const uint64_t asked = plugin->max_body_bytes;
   const auto bytes =
       static_cast<size_t>(asked == 0 ? kCaptureBytesMax : std::min(asked, kCaptureBytesMax));
+  const uint32_t seconds =
+      plugin->body_ttl_seconds.value_or(config_.router_replay.body_ttl_seconds);
   return Capture{plugin->capture_request_body ? bytes : 0,
-                 plugin->capture_response_body ? bytes : 0};
+                 plugin->capture_response_body ? bytes : 0, std::chrono::seconds(seconds)};
 }
 
 void Observer::note_refusal(const observe::Account& account, const http::Request& request) const {

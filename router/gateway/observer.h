@@ -22,6 +22,7 @@ class Observer {
   /// How much of a request and its reply is kept for replay.
   struct Capture {
     size_t request_bytes = 0, response_bytes = 0;  // upper bounds
+    std::chrono::seconds age_max{0};               // 0: as long as the record
   };
 
   /// All arguments outlive it. Before start() nothing is sent and no limit of `replay` changes.

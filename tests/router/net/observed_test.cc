@@ -428,6 +428,35 @@ TEST(Observed, records_requests_for_replay_without_their_text) {
   EXPECT_EQ(record->root().find("signals")->raw(), R"({"keyword":["proof"]})");
 }
 
+TEST(Observed, forgets_the_texts_of_a_decision_before_its_record) {
+  config::Config config = configuration();
+  config.router_replay.body_ttl_seconds = 1;
+  auto& math = config.routing.decisions.front();
+  auto& numbers = config.routing.decisions.back();
+  for (config::Decision* decision : {&math, &numbers}) {
+    decision->router_replay = config::RouterReplayPlugin{};
+    decision->router_replay->capture_request_body = true;
+    decision->model_refs.front().model = "general";
+  }
+  numbers.router_replay->body_ttl_seconds = 3'600;
+  const auto daemon = start(std::move(config));
+  ASSERT_TRUE(daemon);
+  const std::string brief = chat(*daemon, "prove it").headers.at("x-vsr-replay-id");
+  const std::string kept = chat(*daemon, "one").headers.at("x-vsr-replay-id");
+  counts(*daemon, "signalbox_replay_records 2");
+  const auto record = [&](const std::string& id) {
+    return ask(*daemon, get("/v1/router_replay/" + id), "management").body;
+  };
+  std::string found = record(brief);
+  for (int i = 0; i < 4'000 && found.find("bodies_expired") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(milliseconds(5));
+    found = record(brief);
+  }
+  EXPECT_NE(found.find("\"bodies_expired\":true"), std::string::npos) << found;
+  EXPECT_EQ(found.find("prove"), std::string::npos) << found;
+  EXPECT_NE(record(kept).find("request_body"), std::string::npos);
+}
+
 TEST(Observed, decides_without_models_that_have_no_room_and_marks_it) {
   config::Config config = configuration();
   config.http.model_queue_max = 0;
