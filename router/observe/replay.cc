@@ -188,8 +188,11 @@ void Replay::add(Account& account) {
                 0};
   const std::lock_guard lock(mutex_);
   bytes_ += record.bytes();
+  note_expiry(record);
   records_.push_back(std::move(record));
-  prune(account.at);
+  // The time at which the request ended: one that took long must not seem to be in the past.
+  prune(account.at + std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                         account.ended - account.began));
 }
 
 void Replay::prune(std::chrono::system_clock::time_point now) {
@@ -201,11 +204,21 @@ void Replay::prune(std::chrono::system_clock::time_point now) {
     bytes_ -= records_.front().bytes();
     records_.pop_front();
   }
-  // Decisions differ in how long they keep bodies, so all records are looked at, but not at every
-  // request.
-  if (now >= bodies_checked_ && now - bodies_checked_ < std::chrono::seconds(1)) return;
+  // Decisions differ in how long they keep bodies, so all records are looked at, but only if some
+  // text is due, and not at every request.
+  const bool checked_lately = std::chrono::abs(now - bodies_checked_) < std::chrono::seconds(1);
+  if (now <= bodies_due_ || checked_lately) return;
   bodies_checked_ = now;
-  for (Record& record : records_) expire_bodies(record, now);
+  bodies_due_ = std::chrono::system_clock::time_point::max();
+  for (Record& record : records_) {
+    expire_bodies(record, now);
+    note_expiry(record);
+  }
+}
+
+void Replay::note_expiry(const Record& record) {
+  if (record.body_age_max.count() > 0 && record.has_bodies())
+    bodies_due_ = std::min(bodies_due_, record.at + record.body_age_max);
 }
 
 void Replay::expire_bodies(Record& record, std::chrono::system_clock::time_point now) {
@@ -299,6 +312,7 @@ void Replay::add_shadow(const Shadow& shadow) {
   bytes_ -= found->bytes();
   found->shadows.push_back(std::move(text));
   bytes_ += found->bytes();
+  note_expiry(*found);
   prune(std::chrono::system_clock::now());
 }
 

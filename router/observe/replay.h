@@ -80,6 +80,7 @@ class Replay {
   Record* find(std::string_view id);
   void prune(std::chrono::system_clock::time_point now);
   void expire_bodies(Record& record, std::chrono::system_clock::time_point now);
+  void note_expiry(const Record& record);
 
   std::mutex mutex_;
   std::deque<Record> records_;  // oldest first
@@ -87,6 +88,8 @@ class Replay {
   size_t records_max_ = 1000;
   std::chrono::seconds age_max_{0};
   std::chrono::system_clock::time_point bodies_checked_;
+  /// No text expires before.
+  std::chrono::system_clock::time_point bodies_due_ = std::chrono::system_clock::time_point::max();
 };
 
 /// Returns the members that a request's log line and its record share: ids, decision, model,

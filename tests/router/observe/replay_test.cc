@@ -196,5 +196,18 @@ TEST(Replay, expired_bodies_make_room) {
   }
 }
 
+TEST(Replay, bodies_expire_by_the_end_of_the_newest_request_however_long_it_took) {
+  Replay replay;
+  for (int i = 0; i < 8; ++i) {
+    Account each = kept_account(std::to_string(i));
+    each.at -= std::chrono::seconds(200 + 10 * i);
+    each.ended = each.began + std::chrono::seconds(100 + 20 * i);
+    each.request_body.assign(Replay::kBytesMax / 5, 'x');
+    each.body_age_max = std::chrono::seconds(1);
+    replay.add(each);
+  }
+  EXPECT_EQ(replay.size(), 8U);
+}
+
 }  // namespace
 }  // namespace signalbox::observe
