@@ -66,8 +66,11 @@ Result<Send> sender(const config::Observability::Tracing& tracing,
                     std::vector<std::string>& notices) {
   const auto& exporter = tracing.exporter;
   if (!tracing.enabled || exporter.endpoint.empty()) return Send();
+  const auto note = [&](std::string_view what) {
+    notices.push_back(fmt::format("{}.{}", kKey, what));
+  };
   const auto none = [&](std::string_view why) {
-    notices.push_back(fmt::format("{}.{}; no traces are sent", kKey, why));
+    note(fmt::format("{}; no traces are sent", why));
     return Send();
   };
   if (!exporter.type.empty() && exporter.type != "otlp")
@@ -80,6 +83,10 @@ Result<Send> sender(const config::Observability::Tracing& tracing,
                                               : exporter.protocol == "grpc";
   if (grpc && !to->path.empty())
     return none(fmt::format("endpoint: gRPC has no path, found \"{}\"", to->path));
+  if (to->tls && exporter.insecure)
+    note("insecure: has no effect; the endpoint's scheme \"https\" means TLS");
+  if (!to->tls && !exporter.tls_ca_path.empty())
+    note("tls_ca_path: has no effect; traces are sent without TLS");
   if (to->tls && !exporter.tls_ca_path.empty()) {
     const auto trusted = http::Tls::for_client(exporter.tls_ca_path, true);
     if (!trusted) return fail_in(fmt::format("{}.tls_ca_path", kKey), trusted.error());
