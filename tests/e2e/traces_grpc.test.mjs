@@ -183,8 +183,9 @@ test("over TLS only a collector whose certificate is trusted gets traces", async
     const other = await secured();
     await withDaemon(other, trusting(other, "stranger"), async (daemon) => {
       await chat(daemon);
-      await until(async () => (await metric(daemon, "signalbox_span_retries_total")) >= 1);
+      await until(async () => (await metric(daemon, "signalbox_span_retries_total")) >= 2);
       assert.deepEqual(other.exports, []);
+      assert.equal(daemon.log.match(/Handshake failed/g).length, 1, daemon.log);
       assert.match(daemon.log, /traces cannot be sent and are kept for a while: gRPC status UNAVAILABLE/);
     });
     await writeFile(path("empty.pem"), "");
