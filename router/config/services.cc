@@ -278,12 +278,12 @@ bool is_metadata_name(std::string_view name) {
   });
 }
 
-/// True for a header that a collector gets from the protocol itself. gRPC reserves "grpc-", and
-/// values under names that end in "-bin" have another encoding.
+/// True for a header that a collector gets from the protocol itself. gRPC reserves "grpc-", uses
+/// "grpclb_client_stats" within the process, and encodes values under names that end in "-bin".
 bool is_of_protocol(std::string_view name) {
   const std::string low = ascii::lower_case(name);
   return is_own_header(low) || low == "content-type" || low == "user-agent" ||
-         low.starts_with("grpc-") || low.ends_with("-bin");
+         low.starts_with("grpc") || low.ends_with("-bin");
 }
 
 // gRPC ends the process at a header that it does not accept, so nothing else may reach it.
@@ -393,8 +393,8 @@ constexpr Key kReplayKeys[] = {
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),
     count(FIELD(RouterReplay, body_ttl_seconds),
-          "Time for which records keep the texts that decisions capture, if it is less than "
-          "theirs. 0 (default): as long as the record."),
+          "Time for which records keep the texts that decisions capture, in seconds, if it is less "
+          "than theirs. 0 (default): as long as the record."),
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),
