@@ -431,6 +431,10 @@ TEST(BenchCommand, refuses_options_by_name_and_value) {
        "signalbox bench: --seconds: expected more than 0 and at most 600, found 601\n", 2},
       {"--requests 100000 --seconds 11",
        "signalbox bench: --requests: 100000 per second for 11 s are more than 1000000 texts\n", 2},
+      {"--seconds 3", "signalbox bench: --seconds: needs --requests\n", 2},
+      {"--workers 2", "signalbox bench: --workers: needs --requests\n", 2},
+      {"--requests 10 --tokens 16", "signalbox bench: --tokens: not together with --requests\n", 2},
+      {"--requests 10 --runs 2", "signalbox bench: --runs: not together with --requests\n", 2},
       {"--tokens 2,601", "signalbox: --tokens: 601 is above the model's limit of 600\n", 1},
   };
   for (const auto& [options, message, exit_code] : cases) {

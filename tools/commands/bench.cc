@@ -170,8 +170,23 @@ Result<BenchOptions> read_bench_options(const cxxopts::ParseResult& parsed) {
 constexpr double kRateMax = 100'000;
 constexpr double kSecondsMax = 600;
 
+/// Refuses options that would have no effect.
+Result<void> check_kind(const cxxopts::ParseResult& parsed) {
+  const bool at_rate = parsed.count("requests") > 0;
+  for (const char* option : {"seconds", "workers"}) {
+    if (!at_rate && parsed.count(option) > 0)
+      return fail(Code::kInvalid, "--{}: needs --requests", option);
+  }
+  for (const char* option : {"tokens", "runs"}) {
+    if (at_rate && parsed.count(option) > 0)
+      return fail(Code::kInvalid, "--{}: not together with --requests", option);
+  }
+  return {};
+}
+
 /// Returns nullopt without --requests.
 Result<std::optional<RequestRate>> read_rate(const cxxopts::ParseResult& parsed) {
+  SIGNALBOX_TRY_VOID(check_kind(parsed));
   if (parsed.count("requests") == 0) return std::optional<RequestRate>();
   RequestRate out;
   out.per_second = parsed["requests"].as<Number>().value;
