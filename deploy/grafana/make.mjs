@@ -136,7 +136,11 @@ export const kRows = [
       [sumBy("result", `increase(llm_config_updates_total{${kHere}}[$__rate_interval])`), "{{result}}"],
       [`max by (instance) (llm_config_active_version{${kHere}})`, "generation of {{instance}}"],
     ]),
-    graph("Spans of traces", "reqps", [[sumBy("result", rate("signalbox_spans_total")), "{{result}}"]]),
+    graph("Requests in traces", "reqps", [[sumBy("result", rate("signalbox_spans_total")), "{{result}}"]]),
+    graph("Exports of traces", "short", [
+      [`sum(increase(signalbox_span_retries_total{${kHere}}[$__rate_interval]))`, "exports tried again"],
+      [`sum(increase(signalbox_spans_rejected_total{${kHere}}[$__rate_interval]))`, "spans left out by the collector"],
+    ]),
     graph("Version and records", "short", [
       [sumBy("version", `signalbox_build_info{${kHere}}`), "{{version}}"],
       [`sum(signalbox_replay_records{${kHere}})`, "records for replay"],

@@ -394,6 +394,10 @@ constexpr Key kRouterReplayKeys[] = {
         .not_built("max_records of global.services.router_replay limits all records together"),
     boolean(FIELD(RouterReplayPlugin, capture_request_body), "Record requests in full."),
     boolean(FIELD(RouterReplayPlugin, capture_response_body), "Record replies in full."),
+    count(
+        FIELD(RouterReplayPlugin, body_ttl_seconds),
+        "Time for which records keep them, in seconds. 0: as long as the record. Default: that of "
+        "global.services.router_replay."),
     count(FIELD(RouterReplayPlugin, max_body_bytes),
           "Greatest size of a recorded body, in bytes. 0: no limit."),
     count(FIELD(RouterReplayPlugin, max_tool_trace_bytes), "Greatest size of a tool call.")

@@ -195,7 +195,8 @@ struct RouterReplayPlugin {
   uint32_t max_records = 0;
   bool capture_request_body = false;
   bool capture_response_body = false;
-  uint64_t max_body_bytes = 0;  // 0: no limit, here and below
+  std::optional<uint32_t> body_ttl_seconds;  // Signalbox only; nullopt: as for all decisions
+  uint64_t max_body_bytes = 0;               // 0: no limit, here and below
   uint64_t max_tool_trace_bytes = 0;
   uint32_t max_tool_trace_steps = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -270,13 +271,56 @@ constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};
 
 // --- observability ---
 
+/// Names of metadata in gRPC have fewer characters than those of HTTP.
+bool is_metadata_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return ascii::is_digit(c) || ascii::is_alpha(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
+/// True for a header that a collector gets from the protocol itself. gRPC reserves "grpc-", uses
+/// "grpclb_client_stats" within the process, and encodes values under names that end in "-bin".
+bool is_of_protocol(std::string_view name) {
+  const std::string low = ascii::lower_case(name);
+  return is_own_header(low) || low == "content-type" || low == "user-agent" ||
+         low.starts_with("grpc") || low.ends_with("-bin");
+}
+
+// gRPC ends the process at a header that it does not accept, so nothing else may reach it.
+void check_exporter(Reader& reader, const yaml::Node& node, Observability::Exporter& out) {
+  if (out.headers.empty()) return;
+  const uint32_t line = node.find("headers")->line;
+  reader.at_key("headers", [&] {
+    for (auto header = out.headers.begin(); header != out.headers.end(); ++header) {
+      const auto& [name, value] = *header;
+      if (!is_metadata_name(name))
+        reader.error(line, fmt::format("expected the name of a header, found \"{}\"", name));
+      else if (is_of_protocol(name))
+        reader.error(line, fmt::format("the router sets \"{}\" itself", name));
+      const bool has_twin = std::any_of(out.headers.begin(), header, [&](const auto& other) {
+        return ascii::iequals(other.first, header->first);
+      });
+      if (has_twin) reader.error(line, fmt::format("\"{}\" is given twice", name));
+      if (std::any_of(value.begin(), value.end(), [](char c) { return c < ' ' || c > '~'; }))
+        reader.error(line, fmt::format("{}: expected one line of printable ASCII", name));
+    }
+  });
+}
+
 constexpr Key kExporterKeys[] = {
     string(FIELD(Observability::Exporter, type), "`otlp`."),
     string(FIELD(Observability::Exporter, endpoint),
-           "Address of a collector that speaks HTTP, `host:port` or a URL."),
+           "Address of a collector, `host:port` or a URL."),
+    word(FIELD(Observability::Exporter, protocol), "grpc http/protobuf",
+         "Protocol of the collector. Default: `grpc` at port 4317 without a path, else "
+         "`http/protobuf`."),
     boolean(FIELD(Observability::Exporter, insecure), "Connect without TLS."),
+    string(FIELD(Observability::Exporter, tls_ca_path),
+           "PEM file of authorities for the collector's certificate. Default: the system's."),
+    text_map(FIELD(Observability::Exporter, headers),
+             "Headers of every export, such as a key. Over gRPC they are metadata."),
 };
-constexpr Section kExporter{kExporterKeys};
+constexpr Section kExporter{kExporterKeys, checked<check_exporter>};
 
 constexpr Key kSamplingKeys[] = {
     string(FIELD(Observability::Sampling, type), "`always_on`, `always_off` or `probabilistic`."),
@@ -348,6 +392,9 @@ constexpr Key kReplayKeys[] = {
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),
+    count(FIELD(RouterReplay, body_ttl_seconds),
+          "Time for which records keep the texts that decisions capture, in seconds, if it is less "
+          "than theirs. 0 (default): as long as the record."),
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),

@@ -148,7 +148,10 @@ struct Observability {
   struct Exporter {
     std::string type;
     std::string endpoint;
+    std::string protocol;  // "grpc" or "http/protobuf"; "": by the port of the endpoint
     bool insecure = false;
+    std::string tls_ca_path;  // PEM file of authorities for its certificate; "": the system's
+    std::map<std::string, std::string> headers;
   };
   struct Sampling {
     std::string type;
@@ -253,8 +256,9 @@ struct StartupStatus {
 struct RouterReplay {
   bool enabled = false;
   std::string store_backend;
-  uint32_t ttl_seconds = 0;     // 0: as long as there is room
-  uint32_t max_records = 1000;  // Signalbox only
+  uint32_t ttl_seconds = 0;       // 0: as long as there is room
+  uint32_t max_records = 1000;    // Signalbox only
+  uint32_t body_ttl_seconds = 0;  // Signalbox only; 0: as long as the record
   bool async_writes = false;
   Redis redis;
   Postgres postgres;

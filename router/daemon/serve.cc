@@ -196,8 +196,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
   SIGNALBOX_TRY_VOID(add_shadows(*state));
-  state->observer = std::make_unique<gateway::Observer>(*state->router, metrics, replay,
-                                                        ledger_of(state->config()), &audit);
+  SIGNALBOX_TRY(state->observer, gateway::Observer::create(*state->router, metrics, replay,
+                                                           ledger_of(state->config()), &audit));
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
         &state->guards->notices(), &state->observer->notices()}) {

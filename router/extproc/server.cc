@@ -3,7 +3,6 @@
 
 #include "router/extproc/server.h"
 
-#include <grpc/support/log.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
@@ -24,6 +23,7 @@
 #include "base/log.h"
 #include "router/http/deadline.h"
 #include "router/http/stream.h"
+#include "router/rpc/log.h"
 
 namespace signalbox::extproc {
 namespace {
@@ -87,14 +87,6 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials(const config::ExtPr
     options.client_certificate_request = GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY;
   }
   return grpc::SslServerCredentials(options);
-}
-
-/// Forwards gRPC's messages to our log.
-void log_line(gpr_log_func_args* args) {
-  const bool is_error = args->severity == GPR_LOG_SEVERITY_ERROR;
-  if (log::enabled(is_error ? log::Level::kWarn : log::Level::kDebug)) {
-    is_error ? log::warn("grpc", "{}", args->message) : log::debug("grpc", "{}", args->message);
-  }
 }
 
 /// Refuses a call at once.
@@ -234,7 +226,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ExtProc& settings,
     Loop& loop = *impl->loops.emplace_back(std::make_unique<Loop>());
     loop.thread = std::thread([&io = loop.io] { io.run(); });
   }
-  gpr_set_log_function(log_line);
+  rpc::forward_log();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("extproc");

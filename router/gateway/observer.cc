@@ -5,18 +5,14 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "router/config/endpoint.h"
+#include "router/collector/collector.h"
 #include "router/gateway/answer_cache.h"
-#include "router/upstream/poster.h"
 
 namespace signalbox::gateway {
 namespace {
 
-constexpr std::chrono::milliseconds kExportLimit{5'000};
 /// Bounds for values that the file leaves unbounded.
 constexpr uint64_t kCaptureBytesMax = 65'536;
-constexpr uint16_t kGrpcPort = 4317;
-constexpr uint16_t kHttpPort = 4318;
 
 observe::Vocabulary vocabulary_of(const routing::Router& router) {
   const config::Config& config = router.config();
@@ -120,6 +116,16 @@ bool records_nothing(const config::Config& config) {
 
 }  // namespace
 
+Result<std::unique_ptr<Observer>> Observer::create(const routing::Router& router,
+                                                   observe::Metrics& metrics,
+                                                   observe::Replay& replay,
+                                                   spending::Ledger* ledger, audit::Log* audit) {
+  std::unique_ptr<Observer> out(new Observer(router, metrics, replay, ledger, audit));
+  SIGNALBOX_TRY(out->collector_,
+                collector::sender(router.config().observability.tracing, out->notices_));
+  return out;
+}
+
 Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
                    observe::Replay& replay, spending::Ledger* ledger, audit::Log* audit)
     : config_(router.config()),
@@ -128,8 +134,8 @@ Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
       ledger_(ledger),
       audit_(audit),
       meters_(metrics, vocabulary_of(router)),
-      default_model_(config_.providers.find(config_.providers.default_model)) {
-  plan_exporter(config_.observability.tracing);
+      default_model_(config_.providers.find(config_.providers.default_model)),
+      share_(share_of(config_.observability.tracing.sampling)) {
   const std::string& store = config_.router_replay.store_backend;
   if (config_.router_replay.enabled && !store.empty() && store != "memory") {
     notices_.push_back(
@@ -147,53 +153,19 @@ Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
 
 Observer::~Observer() = default;
 
-void Observer::plan_exporter(const config::Observability::Tracing& tracing) {
-  const auto& exporter = tracing.exporter;
-  if (!tracing.enabled || exporter.endpoint.empty()) return;
-  const auto note = [&](std::string_view what) {
-    notices_.push_back(
-        fmt::format("global.services.observability.tracing.exporter.{}; no traces are sent", what));
-  };
-  if (!exporter.type.empty() && exporter.type != "otlp")
-    return note(fmt::format("type: \"{}\" is not built", exporter.type));
-  const bool url = exporter.endpoint.find("://") != std::string::npos;
-  auto to = url ? config::parse_base_url(exporter.endpoint)
-                : config::parse_endpoint(exporter.endpoint, !exporter.insecure);
-  if (!to) return note(fmt::format("endpoint: {}", to.error().message));
-  if (to->port == kGrpcPort) {
-    to->port = kHttpPort;
-    notices_.push_back(
-        fmt::format("global.services.observability.tracing.exporter.endpoint: {} is for gRPC; "
-                    "traces go to port {} over HTTP",
-                    kGrpcPort, kHttpPort));
-  }
-  collector_.name = "traces";
-  collector_.host = to->host;
-  collector_.port = to->port;
-  collector_.tls = to->tls;
-  collector_.path_prefix = to->path.ends_with(observe::kOtlpPath)
-                               ? to->path.substr(0, to->path.size() - observe::kOtlpPath.size())
-                               : to->path;
-  share_ = share_of(tracing.sampling);
-}
-
 void Observer::start() {
   const config::RouterReplay& replay = config_.router_replay;
   replay_.set_limits(replay.max_records, std::chrono::seconds(replay.ttl_seconds));
-  if (collector_.host.empty() || share_ <= 0) return;
+  if (!collector_ || share_ <= 0) return;
   const auto& resource = config_.observability.tracing.resource;
   observe::Resource who;
   if (!resource.service_name.empty()) who.service_name = resource.service_name;
   who.service_version =
       resource.service_version.empty() ? SIGNALBOX_VERSION : resource.service_version;
   who.deployment_environment = resource.deployment_environment;
-  // Shared by the copies of the std::function; only the exporter's thread uses it.
-  auto poster = std::make_shared<upstream::Poster>(collector_, kExportLimit);
   exporter_ = std::make_unique<observe::Exporter>(
-      [poster](const std::string& body) {
-        return poster->post(observe::kOtlpPath, observe::kOtlpType, body);
-      },
-      std::move(who), metrics_.spans);
+      collector_, std::move(who),
+      observe::ExportCounters{metrics_.spans, metrics_.span_retries, metrics_.spans_rejected});
 }
 
 bool Observer::samples(const observe::TraceContext& trace) const {
@@ -209,8 +181,10 @@ std::optional<Observer::Capture> Observer::capture(const config::Decision* decis
   const uint64_t asked = plugin->max_body_bytes;
   const auto bytes =
       static_cast<size_t>(asked == 0 ? kCaptureBytesMax : std::min(asked, kCaptureBytesMax));
+  const uint32_t seconds =
+      plugin->body_ttl_seconds.value_or(config_.router_replay.body_ttl_seconds);
   return Capture{plugin->capture_request_body ? bytes : 0,
-                 plugin->capture_response_body ? bytes : 0};
+                 plugin->capture_response_body ? bytes : 0, std::chrono::seconds(seconds)};
 }
 
 void Observer::note_refusal(const observe::Account& account, const http::Request& request) const {

@@ -22,12 +22,17 @@ class Observer {
   /// How much of a request and its reply is kept for replay.
   struct Capture {
     size_t request_bytes = 0, response_bytes = 0;  // upper bounds
+    std::chrono::seconds age_max{0};               // 0: as long as the record
   };
 
   /// All arguments outlive it. Before start() nothing is sent and no limit of `replay` changes.
-  /// `ledger` is null if the configuration does not count spending; `audit` may be null.
-  Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay,
-           spending::Ledger* ledger = nullptr, audit::Log* audit = nullptr);
+  /// `ledger` is null if the configuration does not count spending; `audit` may be null. Errors:
+  /// those of collector::sender().
+  static Result<std::unique_ptr<Observer>> create(const routing::Router& router,
+                                                  observe::Metrics& metrics,
+                                                  observe::Replay& replay,
+                                                  spending::Ledger* ledger = nullptr,
+                                                  audit::Log* audit = nullptr);
   ~Observer();
   /// Called once when the configuration begins to serve, before its first request.
   void start();
@@ -60,7 +65,8 @@ class Observer {
   const std::vector<std::string>& notices() const { return notices_; }
 
  private:
-  void plan_exporter(const config::Observability::Tracing& tracing);
+  Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay,
+           spending::Ledger* ledger, audit::Log* audit);
 
   const config::Config& config_;
   observe::Metrics& metrics_;
@@ -69,8 +75,8 @@ class Observer {
   audit::Log* const audit_;
   const observe::Meters meters_;
   const config::Model* const default_model_;
-  double share_ = 0;              // of all traces that are exported
-  config::BackendRef collector_;  // no host: nothing is exported
+  const double share_;                 // of all traces that are exported
+  observe::Exporter::Send collector_;  // null: nothing is exported
   std::unique_ptr<observe::Exporter> exporter_;
   std::vector<std::string> notices_;
 };

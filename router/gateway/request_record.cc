@@ -183,6 +183,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   if (const auto capture = observer_.capture(decision)) {
     capture_ = *capture;
     account_.replay_id = "replay-" + observe::hex(observe::new_span_id());
+    account_.body_age_max = capture_.age_max;
   }
 }
 

@@ -183,6 +183,7 @@ struct Account {
   std::string replay_id;  // "": the request is not recorded
   std::string request_body, response_body;
   bool request_cut = false, response_cut = false;
+  std::chrono::seconds body_age_max{0};  // of these and of the shadows' answers; 0: as the record
 
   // Set for an account of the shadow alone, in the trace of its request.
   std::optional<Shadow> shadow;

@@ -1,23 +1,27 @@
-// The exporter takes the whole queue at once: a request waits for a swap of two pointers, never for
-// encoding.
+// The queue holds whole batches, so that the exporter takes one by a swap of two pointers: a
+// request never waits for encoding.
 
 #include "router/observe/exporter.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/log.h"
 
 namespace signalbox::observe {
 
-Exporter::Exporter(Send send, Resource resource, Family<Counter>& results, ExporterOptions options)
+using std::chrono::milliseconds;
+using Outcome = Delivery::Outcome;
+
+Exporter::Exporter(Send send, Resource resource, ExportCounters counters, ExporterOptions options)
     : send_(std::move(send)),
       resource_(std::move(resource)),
       options_(options),
-      exported_(results.with({"exported"})),
-      dropped_(results.with({"dropped"})),
-      failed_(results.with({"failed"})) {
+      exported_(counters.results.with({"exported"})),
+      dropped_(counters.results.with({"dropped"})),
+      failed_(counters.results.with({"failed"})),
+      retries_(counters.retries.only()),
+      rejected_(counters.rejected.only()) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -31,58 +35,96 @@ Exporter::~Exporter() {
 }
 
 bool Exporter::add(Account account) {
-  bool full = false;
-  size_t size = 0;
+  bool wakes = false;
   {
     const std::lock_guard lock(mutex_);
-    full = queue_.size() >= options_.queue_max;
-    if (!full) queue_.push_back(std::move(account));
-    size = queue_.size();
+    if (queued_ >= options_.queue_max) {
+      dropped_.add();
+      return false;
+    }
+    if (queue_.empty() || queue_.back().size() >= options_.batch_max) queue_.emplace_back();
+    queue_.back().push_back(std::move(account));
+    // Until the queue holds a batch, the thread wakes by itself.
+    wakes = ++queued_ == options_.batch_max;
   }
-  if (full) dropped_.add();
-  // Until the queue holds a batch, the thread wakes by itself.
-  if (size == options_.batch_max) wake_.notify_one();
-  return !full;
+  if (wakes) wake_.notify_one();
+  return true;
+}
+
+// Returns the oldest batch; an empty one means that nothing is left and the thread ends.
+std::vector<Account> Exporter::take() {
+  std::unique_lock lock(mutex_);
+  do {
+    wake_.wait_for(lock, options_.period,
+                   [this] { return stopping_ || queued_ >= options_.batch_max; });
+  } while (queue_.empty() && !stopping_);
+  if (queue_.empty()) return {};
+  std::vector<Account> out = std::move(queue_.front());
+  queue_.pop_front();
+  queued_ -= out.size();
+  return out;
 }
 
 void Exporter::run() {
-  for (bool healthy = true, stopping = false; !stopping;) {
-    std::vector<Account> taken;
-    {
-      std::unique_lock lock(mutex_);
-      if (healthy) {
-        wake_.wait_for(lock, options_.period,
-                       [this] { return stopping_ || queue_.size() >= options_.batch_max; });
-      } else {
-        wake_.wait_for(lock, options_.pause, [this] { return stopping_; });
-      }
-      stopping = stopping_;
-      taken.swap(queue_);
-    }
-    if (stopping && !healthy) return dropped_.add(static_cast<double>(taken.size()));
-    healthy = true;
-    for (size_t at = 0; at < taken.size(); at += options_.batch_max) {
-      const auto begin = std::next(taken.begin(), static_cast<std::ptrdiff_t>(at));
-      const size_t size = std::min(options_.batch_max, taken.size() - at);
-      const auto end = std::next(begin, static_cast<std::ptrdiff_t>(size));
-      if (!healthy) {
-        dropped_.add(static_cast<double>(size));
-      } else {
-        healthy = send_batch({std::make_move_iterator(begin), std::make_move_iterator(end)});
-      }
-    }
+  for (std::vector<Account> batch = take(); !batch.empty(); batch = take()) {
+    const bool sent = deliver(batch);
+    const std::lock_guard lock(mutex_);
+    if (sent || !stopping_) continue;
+    dropped_.add(static_cast<double>(queued_));
+    return;
   }
 }
 
-bool Exporter::send_batch(std::vector<Account> batch) {
-  const Result<void> sent = send_(otlp_request(resource_, batch));
-  (sent ? exported_ : failed_).add(static_cast<double>(batch.size()));
-  // Log only the first failure of an outage; repeating it every second would help nobody.
-  if (!sent && !failure_logged_)
-    log::warn("traces", "traces cannot be sent and are dropped: {}", sent.error().message);
-  if (sent && failure_logged_) log::info("traces", "traces are sent again");
-  failure_logged_ = !sent;
-  return sent.has_value();
+/// Returns false if the batch was given up without a reply that accepts or refuses it.
+bool Exporter::deliver(const std::vector<Account>& batch) {
+  const std::string body = otlp_request(resource_, batch);
+  const auto size = static_cast<double>(batch.size());
+  const auto until = std::chrono::steady_clock::now() + options_.keep;
+  for (milliseconds pause = options_.pause;; pause = std::min(2 * pause, options_.pause_max)) {
+    const Delivery delivery = send_(body);
+    report(delivery);
+    if (delivery.outcome == Outcome::kAccepted) {
+      exported_.add(size);
+      rejected_.add(static_cast<double>(delivery.rejected_spans));
+      return true;
+    }
+    const bool again =
+        delivery.outcome == Outcome::kAgain && std::chrono::steady_clock::now() < until;
+    if (again) retries_.add();
+    if (again && wait_before_retry(pause, delivery)) continue;
+    failed_.add(size);
+    return delivery.outcome == Outcome::kRefused;
+  }
+}
+
+/// Returns false if the exporter is to stop.
+bool Exporter::wait_before_retry(milliseconds pause, const Delivery& failed) {
+  // Routers that lost their collector together must not come back together.
+  std::uniform_real_distribution<double> share(0.5, 1.5);
+  const milliseconds spread(
+      static_cast<milliseconds::rep>(static_cast<double>(pause.count()) * share(random_)));
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, std::max(spread, failed.pause), [this] { return stopping_; });
+}
+
+// Logs only the first failure of an outage; repeating it every second would help nobody.
+void Exporter::report(const Delivery& delivery) {
+  const bool accepted = delivery.outcome == Outcome::kAccepted;
+  if (!accepted && !failure_logged_) {
+    log::warn("traces", "traces cannot be sent and are {}: {}",
+              delivery.outcome == Outcome::kAgain ? "kept for a while" : "dropped",
+              delivery.message);
+  }
+  if (accepted && failure_logged_) log::info("traces", "traces are sent again");
+  failure_logged_ = !accepted;
+  if (!accepted) return;
+  // A message without rejected spans is a warning of the collector.
+  const bool rejects = delivery.rejected_spans > 0 || !delivery.message.empty();
+  if (rejects && !rejection_logged_) {
+    log::warn("traces", "the collector did not take {} spans of an export: {}",
+              delivery.rejected_spans, delivery.message);
+  }
+  rejection_logged_ = rejects;
 }
 
 }  // namespace signalbox::observe

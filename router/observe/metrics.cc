@@ -242,6 +242,10 @@ Metrics::Metrics()
              "Requests refused because of their key or their identity, by reason", {"reason"}),
       spans(families_, "signalbox_spans_total", "Spans of traces: exported, dropped or failed",
             {"result"}),
+      span_retries(families_, "signalbox_span_retries_total",
+                   "Exports of spans that failed and were kept for another attempt"),
+      spans_rejected(families_, "signalbox_spans_rejected_total",
+                     "Spans that the collector did not take from an export that it accepted"),
       replay_records(families_, "signalbox_replay_records", "Requests in the replay record now"),
       build_info(families_, "signalbox_build_info", "Always 1; the label is the running version",
                  {"version"}),
@@ -256,6 +260,8 @@ Metrics::Metrics()
   for (const char* result : {"active", "failed"}) config_updates.with({result});
   for (const char* reason : {"connections", "bodies"}) refused.with({reason});
   for (const char* result : {"exported", "dropped", "failed"}) spans.with({result});
+  span_retries.only();
+  spans_rejected.only();
   requests_in_flight.only();
   config_refused.only();
   routing_latency.only();

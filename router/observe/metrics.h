@@ -86,7 +86,7 @@ class Metrics {
   Family<Gauge> config_version, config_refused;
   Family<Gauge> connections;
   Family<Counter> refused, denied;
-  Family<Counter> spans;
+  Family<Counter> spans, span_retries, spans_rejected;
   Family<Gauge> replay_records;
   Family<Gauge> build_info, resident_bytes;
   Family<Counter> cpu_seconds;

@@ -83,7 +83,12 @@ void write_calls(json::Writer& out, const Account& a) {
   out.end_array();
 }
 
-std::string shadow_json(const Shadow& s) {
+std::string without_braces(std::string object) {
+  return object.substr(1, object.size() - 2);
+}
+
+/// Returns all but the answer, as members.
+std::string shadow_members(const Shadow& s) {
   json::Writer out;
   out.begin_object().member("name", s.arm).member("model", s.model);
   out.member("outcome", s.outcome).member("status", int32_t{s.status});
@@ -95,12 +100,11 @@ std::string shadow_json(const Shadow& s) {
     out.member("completion_tokens", static_cast<int64_t>(s.tokens->completion));
     if (s.cost > 0) out.member("cost", s.cost);
   }
-  if (!s.response.empty()) out.member("response", s.response);
-  return out.end_object().take();
+  return without_braces(out.end_object().take());
 }
 
-std::string without_braces(std::string object) {
-  return object.substr(1, object.size() - 2);
+void free_text(std::string& text) {
+  std::string().swap(text);
 }
 
 }  // namespace
@@ -137,9 +141,18 @@ std::string account_json(const Account& a) {
 }
 
 size_t Replay::Record::bytes() const {
-  return sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() + user.size() +
-         key.size() + members.size() + request_body.size() + response_body.size() +
-         outcomes.size() + shadows.size();
+  size_t out = sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
+               user.size() + key.size() + members.size() + request_body.size() +
+               response_body.size() + outcomes.size();
+  for (const ShadowText& shadow : shadows)
+    out += sizeof shadow + shadow.members.size() + shadow.response.size();
+  return out;
+}
+
+bool Replay::Record::has_bodies() const {
+  return !request_body.empty() || !response_body.empty() ||
+         std::any_of(shadows.begin(), shadows.end(),
+                     [](const ShadowText& shadow) { return !shadow.response.empty(); });
 }
 
 void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
@@ -170,12 +183,16 @@ void Replay::add(Account& account) {
                 std::move(account.response_body),
                 account.request_cut,
                 account.response_cut,
+                account.body_age_max,
                 {},
                 0};
   const std::lock_guard lock(mutex_);
   bytes_ += record.bytes();
+  note_expiry(record);
   records_.push_back(std::move(record));
-  prune(account.at);
+  // The time at which the request ended: one that took long must not seem to be in the past.
+  prune(account.at + std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                         account.ended - account.began));
 }
 
 void Replay::prune(std::chrono::system_clock::time_point now) {
@@ -187,6 +204,33 @@ void Replay::prune(std::chrono::system_clock::time_point now) {
     bytes_ -= records_.front().bytes();
     records_.pop_front();
   }
+  // Decisions differ in how long they keep bodies, so all records are looked at, but only if some
+  // text is due, and not at every request.
+  const bool checked_lately = std::chrono::abs(now - bodies_checked_) < std::chrono::seconds(1);
+  if (now <= bodies_due_ || checked_lately) return;
+  bodies_checked_ = now;
+  bodies_due_ = std::chrono::system_clock::time_point::max();
+  for (Record& record : records_) {
+    expire_bodies(record, now);
+    note_expiry(record);
+  }
+}
+
+void Replay::note_expiry(const Record& record) {
+  if (record.body_age_max.count() > 0 && record.has_bodies())
+    bodies_due_ = std::min(bodies_due_, record.at + record.body_age_max);
+}
+
+void Replay::expire_bodies(Record& record, std::chrono::system_clock::time_point now) {
+  if (record.body_age_max.count() == 0 || now - record.at <= record.body_age_max ||
+      !record.has_bodies())
+    return;
+  bytes_ -= record.bytes();
+  free_text(record.request_body);
+  free_text(record.response_body);
+  for (ShadowText& shadow : record.shadows) free_text(shadow.response);
+  record.bodies_expired = true;
+  bytes_ += record.bytes();
 }
 
 std::string Replay::list_json(const Query& query) {
@@ -210,9 +254,11 @@ std::string Replay::list_json(const Query& query) {
 
 std::optional<std::string> Replay::find_json(std::string_view id) {
   const std::lock_guard lock(mutex_);
-  prune(std::chrono::system_clock::now());
-  const Record* found = find(id);
+  const auto now = std::chrono::system_clock::now();
+  prune(now);
+  Record* found = find(id);
   if (found == nullptr) return std::nullopt;
+  expire_bodies(*found, now);
   std::string out = "{" + found->members;
   const auto add_body = [&](std::string_view name, const std::string& body, bool cut) {
     if (body.empty()) return;
@@ -221,7 +267,15 @@ std::optional<std::string> Replay::find_json(std::string_view id) {
   add_body("request_body", found->request_body, found->request_cut);
   add_body("response_body", found->response_body, found->response_cut);
   if (!found->outcomes.empty()) out.append(",\"outcomes\":[").append(found->outcomes).append("]");
-  if (!found->shadows.empty()) out.append(",\"shadows\":[").append(found->shadows).append("]");
+  if (found->bodies_expired) out.append(",\"bodies_expired\":true");
+  std::string shadows;
+  for (const ShadowText& shadow : found->shadows) {
+    shadows.append(shadows.empty() ? "{" : ",{").append(shadow.members);
+    if (!shadow.response.empty())
+      shadows.append(",\"response\":").append(json::quote(shadow.response));
+    shadows.append("}");
+  }
+  if (!shadows.empty()) out.append(",\"shadows\":[").append(shadows).append("]");
   return out + "}";
 }
 
@@ -251,13 +305,14 @@ bool Replay::add_outcome(std::string_view id, std::string_view json) {
 }
 
 void Replay::add_shadow(const Shadow& shadow) {
-  const std::string json = shadow_json(shadow);
+  ShadowText text{shadow_members(shadow), shadow.response};
   const std::lock_guard lock(mutex_);
   Record* found = find(shadow.replay_id);
   if (found == nullptr) return;
   bytes_ -= found->bytes();
-  found->shadows.append(found->shadows.empty() ? "" : ",").append(json);
+  found->shadows.push_back(std::move(text));
   bytes_ += found->bytes();
+  note_expiry(*found);
   prune(std::chrono::system_clock::now());
 }
 

@@ -9,12 +9,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "router/observe/account.h"
 
 namespace signalbox::observe {
 
-/// Thread-safe. Lives as long as the process. The newest records push the oldest out.
+/// Thread-safe. Lives as long as the process. The newest records push the oldest out. The texts of
+/// a record may have a shorter life than the record; nobody can read them afterwards, and their
+/// memory is freed at the next use of this object.
 class Replay {
  public:
   /// The most bytes of all records together, including their bodies.
@@ -55,26 +58,38 @@ class Replay {
   void add_shadow(const Shadow& shadow);
 
  private:
+  struct ShadowText {
+    std::string members;  // JSON without the enclosing braces
+    std::string response;
+  };
   struct Record {
     std::string id, recipe, decision, model, user, key;
     std::chrono::system_clock::time_point at;
     std::string members;  // JSON without the enclosing braces
     std::string request_body, response_body;
     bool request_cut, response_cut;
-    std::string outcomes;  // JSON without the enclosing brackets
+    std::chrono::seconds body_age_max;  // 0: no limit
+    std::string outcomes;               // JSON without the enclosing brackets
     size_t outcome_count;
-    std::string shadows = {};  // JSON like outcomes
+    std::vector<ShadowText> shadows = {};
+    bool bodies_expired = false;
 
     size_t bytes() const;
+    bool has_bodies() const;
   };
   Record* find(std::string_view id);
   void prune(std::chrono::system_clock::time_point now);
+  void expire_bodies(Record& record, std::chrono::system_clock::time_point now);
+  void note_expiry(const Record& record);
 
   std::mutex mutex_;
   std::deque<Record> records_;  // oldest first
   size_t bytes_ = 0;
   size_t records_max_ = 1000;
   std::chrono::seconds age_max_{0};
+  std::chrono::system_clock::time_point bodies_checked_;
+  /// No text expires before.
+  std::chrono::system_clock::time_point bodies_due_ = std::chrono::system_clock::time_point::max();
 };
 
 /// Returns the members that a request's log line and its record share: ids, decision, model,

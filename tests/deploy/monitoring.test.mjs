@@ -147,7 +147,7 @@ const substitute = (expr) =>
 // The test's traffic produces none of these events, so their queries return 0.
 const kZero = new Set([
   "Decided on less than configured", "Turned away before they were read", "Signals that failed", "Texts that wait", "Requests that wait for a decision", "Their tokens", "Texts that failed",
-  "Requests that wait for a worker", "In flight", "Requests in flight", "Requests at a worker", "Requests at a model", "Their bytes",
+  "Exports of traces", "Requests that wait for a worker", "In flight", "Requests in flight", "Requests at a worker", "Requests at a model", "Their bytes",
 ]);
 
 test("the dashboard is what its source makes", async () => {

@@ -1,14 +1,17 @@
-// A trace collector that stands in for OpenTelemetry's. It accepts OTLP as protobuf over HTTP and keeps the spans.
+// A trace collector that stands in for OpenTelemetry's. It accepts OTLP as protobuf over HTTP or gRPC and keeps the spans.
 // protobufjs decodes the messages with the fields of opentelemetry/proto/{trace,resource,common}/v1 that the tests use.
-// It also decodes the output of OpenTelemetry's own exporter, which confirms the field numbers.
+// It also decodes the output of OpenTelemetry's own exporters, which confirms the field numbers and the gRPC method.
 
 import { createServer } from "node:http";
 
+import * as grpc from "@grpc/grpc-js";
 import protobuf from "protobufjs";
 
 const { root } = protobuf.parse(
   `syntax = "proto3";
   message Request { repeated ResourceSpans resource_spans = 1; }
+  message Response { PartialSuccess partial_success = 1; }
+  message PartialSuccess { int64 rejected_spans = 1; string error_message = 2; }
   message ResourceSpans { Resource resource = 1; repeated ScopeSpans scope_spans = 2; }
   message Resource { repeated KeyValue attributes = 1; }
   message ScopeSpans { Scope scope = 1; repeated Span spans = 2; }
@@ -26,6 +29,16 @@ const { root } = protobuf.parse(
   { keepCase: true },
 );
 const Request = root.lookupType("Request");
+const Response = root.lookupType("Response");
+const kService = {
+  Export: {
+    path: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+    requestStream: false,
+    responseStream: false,
+    requestDeserialize: (bytes) => bytes,
+    responseSerialize: (message) => Response.encode(message).finish(),
+  },
+};
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 
@@ -47,6 +60,32 @@ export class Collector {
     return collector;
   }
 
+  /// The same over gRPC. `failures` are errors for the next exports, and `partial` is the partial success of all others.
+  static async startGrpc(host = "127.0.0.1", port = 0, credentials = grpc.ServerCredentials.createInsecure()) {
+    const collector = new Collector();
+    collector.exports = []; // {metadata, bytes} of every export, failed ones too
+    collector.failures = [];
+    collector.rpc = new grpc.Server();
+    collector.rpc.addService(kService, { Export: (call, reply) => collector.#takeRpc(call, reply) });
+    collector.port = await new Promise((done, failed) =>
+      collector.rpc.bindAsync(`${host}:${port}`, credentials, (error, bound) => (error ? failed(error) : done(bound))),
+    );
+    return collector;
+  }
+
+  #takeRpc({ metadata, request: bytes }, reply) {
+    this.exports.push({ metadata: metadata.getMap(), bytes });
+    const failure = this.failures.shift();
+    if (failure) return reply(failure);
+    try {
+      this.#keep(Request.decode(bytes));
+    } catch (error) {
+      this.fault = error;
+      return reply({ code: grpc.status.INVALID_ARGUMENT, details: "not an export" });
+    }
+    reply(null, { partial_success: this.partial });
+  }
+
   async #take(request, response) {
     const parts = [];
     for await (const part of request) parts.push(part);
@@ -59,6 +98,11 @@ export class Collector {
       this.fault = error;
       return response.writeHead(400).end();
     }
+    this.#keep(message);
+    response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
+  }
+
+  #keep(message) {
     for (const { resource, scope_spans } of message.resource_spans) {
       const service = mapping(resource.attributes)["service.name"];
       for (const span of scope_spans.flatMap(({ spans }) => spans)) {
@@ -76,7 +120,6 @@ export class Collector {
         });
       }
     }
-    response.writeHead(200, { "content-type": "application/x-protobuf" }).end();
   }
 
   of(trace) {
@@ -84,6 +127,7 @@ export class Collector {
   }
 
   async stop() {
+    if (this.rpc) return this.rpc.forceShutdown();
     this.server.closeAllConnections();
     await new Promise((done) => this.server.close(done));
   }

@@ -11,7 +11,7 @@ import * as grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { protoPath } from "grpc-health-check";
 import OpenAI from "openai";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 
 import { Daemon, freePorts } from "./daemon.mjs";
 import { Envoy, faultsOf, head, Processor } from "./envoy.mjs";
@@ -432,6 +432,48 @@ test("health by gRPC, and a stream in flight outlives the end of the daemon", as
   await until(() => ending.log.includes('"status":200,"response_path":"upstream","stream":true'));
   there.close();
   health.close();
+});
+
+/// Reads a file of deploy/gateways and returns its resources.
+async function resources(name) {
+  const text = await readFile(new URL(`../../deploy/gateways/${name}`, import.meta.url), "utf8");
+  return parseAllDocuments(text).map((document) => document.toJS());
+}
+
+test("the examples for other gateways name the same models, ports and services as the program's file", async () => {
+  const file = new URL("../../deploy/gateways/signalbox.yaml", import.meta.url);
+  execFileSync(process.env.SIGNALBOX, ["config", "check", file.pathname]);
+  const [{ providers, global }] = await resources("signalbox.yaml");
+  const { port } = global.services.ext_proc;
+  const hosts = providers.models.map(({ backend_refs: [{ endpoint }] }) => endpoint);
+  const only = (all, kind) => all.filter((each) => each.kind === kind);
+  const matched = ([route], header) =>
+    route.spec.rules.map(({ matches: [{ headers }] }) => {
+      assert.deepEqual(headers.map(({ name }) => name), [header]);
+      return headers[0].value;
+    });
+
+  const agent = await resources("agentgateway.yaml");
+  const { phase, extProc } = only(agent, "AgentgatewayPolicy")[0].spec.traffic;
+  const [service] = only(agent, "Service");
+  assert.equal(phase, "PreRouting");
+  assert.deepEqual(extProc.backendRef, { name: service.metadata.name, namespace: service.metadata.namespace, port });
+  assert.deepEqual(service.spec.ports, [{ name: "grpc", port, targetPort: port }]);
+  assert.deepEqual(matched(only(agent, "HTTPRoute"), "x-selected-model"), providers.models.map(({ name }) => name));
+  assert.deepEqual(only(agent, "AgentgatewayBackend").map(({ spec }) => `${spec.ai.provider.host}:${spec.ai.provider.port}`), hosts);
+
+  const ai = await resources("envoy_ai_gateway.yaml");
+  assert.deepEqual(matched(only(ai, "AIGatewayRoute"), "x-ai-eg-model"), providers.models.map((model) => model.provider_model_id));
+  assert.deepEqual(only(ai, "Backend").map(({ spec: { endpoints: [{ fqdn }] } }) => `${fqdn.hostname}:${fqdn.port}`), hosts);
+  const [filter, cluster] = only(ai, "EnvoyPatchPolicy")[0].spec.jsonPatches.map(({ operation }) => operation.value);
+  const [address] = cluster.load_assignment.endpoints[0].lb_endpoints.map(({ endpoint }) => endpoint.address.socket_address);
+  assert.deepEqual(address, { address: `${service.metadata.name}.${service.metadata.namespace}.svc.cluster.local`, port_value: port });
+  const manager = "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
+  const patched = (http_filters, clusters) => ({
+    static_resources: { listeners: [{ filter_chains: [{ filters: [{ name: "http", typed_config: { "@type": manager, http_filters } }] }] }], clusters },
+  });
+  assert.deepEqual(faultsOf(patched([filter], [cluster])), []);
+  assert.equal(faultsOf(patched([{ ...filter, typed: {} }], [{ ...cluster, tipe: 1 }])).length, 2);
 });
 
 test("the example configurations are what Envoy and the program read", async () => {

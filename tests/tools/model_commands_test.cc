@@ -388,6 +388,29 @@ TEST(BenchCommand, counts_exactly_the_operations_that_run) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+TEST(BenchCommand, serves_texts_at_a_rate_whether_the_model_embeds_or_classifies) {
+  double texts = 0;
+  for (const char* architecture : {"ModernBertModel", kSequence, kTokens}) {
+    const RandomNetwork random = network(architecture);
+    const auto row = parse(run("bench", random, "", "--requests 300 --seconds 0.5 --workers 2"));
+    const auto number = [&](const char* key) { return row.root().find(key)->number().value(); };
+    EXPECT_EQ(number("requests_per_s"), 300);
+    EXPECT_EQ(number("workers"), 2);
+    // The arrivals are the same in every run.
+    const double arrived = number("answered") + number("refused");
+    EXPECT_GT(arrived, 50);
+    if (texts == 0) texts = arrived;
+    EXPECT_EQ(arrived, texts) << architecture;
+    EXPECT_GT(number("p50_ms"), 0);
+    EXPECT_LE(number("p50_ms"), number("p99_ms"));
+    EXPECT_LE(number("p99_ms"), number("max_ms"));
+    EXPECT_GT(number("texts_per_s"), 0);
+    EXPECT_GE(number("mean_tokens"), 20);
+    EXPECT_LE(number("mean_tokens"), 410);
+    EXPECT_GT(number("cpu_ms"), 0);
+  }
+}
+
 TEST(BenchCommand, refuses_options_by_name_and_value) {
   const RandomNetwork random = network("ModernBertModel", "", false);
   const struct {
@@ -402,6 +425,16 @@ TEST(BenchCommand, refuses_options_by_name_and_value) {
       {"--dtype f64", "signalbox bench: --dtype: expected f32, bf16 or int8, found \"f64\"\n", 2},
       {"--threads 0", "signalbox bench: --threads: expected 1 to 256, found 0\n", 2},
       {"--runs 0", "signalbox bench: --runs: expected 1 to 1000, found 0\n", 2},
+      {"--requests 0",
+       "signalbox bench: --requests: expected more than 0 and at most 100000, found 0\n", 2},
+      {"--requests 10 --seconds 601",
+       "signalbox bench: --seconds: expected more than 0 and at most 600, found 601\n", 2},
+      {"--requests 100000 --seconds 11",
+       "signalbox bench: --requests: 100000 per second for 11 s are more than 1000000 texts\n", 2},
+      {"--seconds 3", "signalbox bench: --seconds: needs --requests\n", 2},
+      {"--workers 2", "signalbox bench: --workers: needs --requests\n", 2},
+      {"--requests 10 --tokens 16", "signalbox bench: --tokens: not together with --requests\n", 2},
+      {"--requests 10 --runs 2", "signalbox bench: --runs: not together with --requests\n", 2},
       {"--tokens 2,601", "signalbox: --tokens: 601 is above the model's limit of 600\n", 1},
   };
   for (const auto& [options, message, exit_code] : cases) {

@@ -11,11 +11,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cxxopts.hpp>
+#include <optional>
 
 #include "base/json_writer.h"
 #include "engine/engine.h"
 #include "kernels/kernels.h"
 #include "kernels/peak.h"
+#include "tools/bench_requests.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -165,6 +167,57 @@ Result<BenchOptions> read_bench_options(const cxxopts::ParseResult& parsed) {
   return out;
 }
 
+constexpr double kRateMax = 100'000;
+constexpr double kSecondsMax = 600;
+
+/// Refuses options that would have no effect.
+Result<void> check_kind(const cxxopts::ParseResult& parsed) {
+  const bool at_rate = parsed.count("requests") > 0;
+  for (const char* option : {"seconds", "workers"}) {
+    if (!at_rate && parsed.count(option) > 0)
+      return fail(Code::kInvalid, "--{}: needs --requests", option);
+  }
+  for (const char* option : {"tokens", "runs"}) {
+    if (at_rate && parsed.count(option) > 0)
+      return fail(Code::kInvalid, "--{}: not together with --requests", option);
+  }
+  return {};
+}
+
+/// Returns nullopt without --requests.
+Result<std::optional<RequestRate>> read_rate(const cxxopts::ParseResult& parsed) {
+  SIGNALBOX_TRY_VOID(check_kind(parsed));
+  if (parsed.count("requests") == 0) return std::optional<RequestRate>();
+  RequestRate out;
+  out.per_second = parsed["requests"].as<Number>().value;
+  if (!(out.per_second > 0 && out.per_second <= kRateMax)) {
+    return fail(Code::kInvalid, "--requests: expected more than 0 and at most {}, found {}",
+                kRateMax, out.per_second);
+  }
+  out.seconds = parsed["seconds"].as<Number>().value;
+  if (!(out.seconds > 0 && out.seconds <= kSecondsMax)) {
+    return fail(Code::kInvalid, "--seconds: expected more than 0 and at most {}, found {}",
+                kSecondsMax, out.seconds);
+  }
+  if (out.per_second * out.seconds > kRequestsMax) {
+    return fail(Code::kInvalid, "--requests: {} per second for {} s are more than {} texts",
+                out.per_second, out.seconds, kRequestsMax);
+  }
+  out.workers = parsed["workers"].as<int32_t>();
+  out.threads = parsed["threads"].as<int32_t>();
+  out.dtype = parsed["dtype"].as<std::string>();
+  return out;
+}
+
+/// Times the lengths, or texts at a rate if there is one.
+Result<void> bench_or_serve(const engine::TextModel& model, const BenchOptions& options,
+                            const std::optional<RequestRate>& rate) {
+  if (!rate) return bench(model, options);
+  SIGNALBOX_TRY(const std::string line, bench_requests(model, *rate));
+  std::puts(line.c_str());
+  return {};
+}
+
 int bench_command(int argc, char** argv) {
   cxxopts::Options options(
       "signalbox bench",
@@ -172,7 +225,12 @@ int bench_command(int argc, char** argv) {
       "\"median_ms\",\n\"gflops\", \"peak_share\", \"tier\", ...} for each length. gflops counts "
       "the "
       "matrix products and\nattention of the fastest run; peak_share is their share of the cores' "
-      "peak, which is measured\nat the start; cpu_ms is the processor time for one text.");
+      "peak, which is measured\nat the start; cpu_ms is the processor time for one text.\n\n"
+      "With --requests, texts of 20 to 400 tokens arrive at that rate instead, at random times, "
+      "and "
+      "pass\nthrough the scheduler that serves the router's models. The line has \"p50_ms\", "
+      "\"p99_ms\",\n\"texts_per_s\" and \"refused\" (the queue was full). The answers are first "
+      "compared with the\nmodel's own.");
   add_model_options(options);
   auto add = options.add_options();
   // As a cxxopts list, "16,,32" would be accepted.
@@ -180,6 +238,9 @@ int bench_command(int argc, char** argv) {
       cxxopts::value<std::string>()->default_value("16,32,64,128,512"), "N,...");
   add("runs", "runs of each length; default: one second's worth, but at least three",
       cxxopts::value<int32_t>(), "N");
+  add("requests", "texts per second, instead of lengths", cxxopts::value<Number>(), "RATE");
+  add("seconds", "time for which they arrive", cxxopts::value<Number>()->default_value("10"), "S");
+  add("workers", "batches at a time", cxxopts::value<int32_t>()->default_value("1"), "N");
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
         const auto bench_options = read_bench_options(parsed);
@@ -187,7 +248,12 @@ int bench_command(int argc, char** argv) {
           std::fprintf(stderr, "signalbox bench: %s\n", bench_options.error().message.c_str());
           return kExitUsage;
         }
-        const auto done = bench(model, *bench_options);
+        const auto rate = read_rate(parsed);
+        if (!rate) {
+          std::fprintf(stderr, "signalbox bench: %s\n", rate.error().message.c_str());
+          return kExitUsage;
+        }
+        const auto done = bench_or_serve(model, *bench_options, *rate);
         return done ? kExitOk : report(done.error());
       });
 }

@@ -155,7 +155,7 @@ class Play : public extproc::Channel {
     auto made = routing::Router::create(std::move(loaded->config), {});
     EXPECT_TRUE(made) << made.error().message;
     router_ = std::move(*made);
-    observer_ = std::make_unique<Observer>(*router_, metrics_, replay_);
+    observer_ = Observer::create(*router_, metrics_, replay_).value();
     observer_->start();
     destinations_ = std::make_unique<upstream::Destinations>(router_->config());
     site_.limits = router_->config().http;

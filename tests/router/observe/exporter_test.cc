@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 
 #include "tests/router/observe/otlp_read.h"
 
@@ -38,10 +39,6 @@ Account account_with_id(std::string id) {
   return out;
 }
 
-double count(Family<Counter>& results, const char* result) {
-  return results.with({result}).value();
-}
-
 TEST(Otlp, tells_a_request_as_a_tree_of_spans) {
   const Account one = account_with_id("r-1");
   const auto read = test::read_export(otlp_request({"router", "1", ""}, {&one, 1}));
@@ -71,26 +68,46 @@ TEST(Otlp, tells_a_request_as_a_tree_of_spans) {
   EXPECT_EQ(spans[5].id, hex(one.upstream_span));
 }
 
-TEST(Exporter, sends_batches_and_what_is_left_at_the_end) {
+/// The counters of one exporter.
+struct Counts {
   std::vector<const FamilyBase*> all;
-  Family<Counter> results(all, "spans", "spans", {"result"});
+  Family<Counter> results{all, "spans", "spans", {"result"}};
+  Family<Counter> retries{all, "retries", "retries"};
+  Family<Counter> rejected{all, "rejected", "rejected"};
+
+  ExportCounters counters() { return {results, retries, rejected}; }
+  double of(const char* result) { return results.with({result}).value(); }
+};
+
+/// Waits until `holds`, or fails the test.
+template <class Holds>
+void wait_until(const Holds& holds) {
+  for (int i = 0; i < 20'000 && !holds(); ++i) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_TRUE(holds());
+}
+
+Delivery again(milliseconds pause = milliseconds(0)) {
+  return {.outcome = Delivery::Outcome::kAgain, .pause = pause, .message = "not now"};
+}
+
+TEST(Exporter, sends_batches_and_what_is_left_at_the_end) {
+  Counts counts;
   std::atomic<int> posts{0};
   {
     Exporter exporter(
         [&](const std::string&) {
           ++posts;
-          return Result<void>{};
+          return Delivery{};
         },
-        {}, results, {.queue_max = 100, .batch_max = 4, .period = std::chrono::hours(1)});
+        {}, counts.counters(), {.queue_max = 100, .batch_max = 4, .period = std::chrono::hours(1)});
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(exporter.add(account_with_id("a")));
   }
-  EXPECT_EQ(count(results, "exported"), 10);
-  EXPECT_GE(posts, 3);
+  EXPECT_EQ(counts.of("exported"), 10);
+  EXPECT_EQ(posts, 3);
 }
 
 TEST(Exporter, drops_and_counts_while_the_collector_hangs) {
-  std::vector<const FamilyBase*> all;
-  Family<Counter> results(all, "spans", "spans", {"result"});
+  Counts counts;
   std::promise<void> begun, go;
   std::atomic<bool> first{true};
   {
@@ -100,9 +117,9 @@ TEST(Exporter, drops_and_counts_while_the_collector_hangs) {
             begun.set_value();
             go.get_future().wait();
           }
-          return Result<void>{};
+          return Delivery{};
         },
-        {}, results, {.queue_max = 5, .batch_max = 1, .period = milliseconds(1)});
+        {}, counts.counters(), {.queue_max = 5, .batch_max = 1, .period = milliseconds(1)});
     EXPECT_TRUE(exporter.add(account_with_id("a")));
     begun.get_future().wait();
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(exporter.add(account_with_id("b")));
@@ -111,27 +128,101 @@ TEST(Exporter, drops_and_counts_while_the_collector_hangs) {
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1));
     go.set_value();
   }
-  EXPECT_EQ(count(results, "exported"), 6);
-  EXPECT_EQ(count(results, "dropped"), 1000);
+  EXPECT_EQ(counts.of("exported"), 6);
+  EXPECT_EQ(counts.of("dropped"), 1000);
 }
 
-TEST(Exporter, tries_again_after_an_outage) {
-  std::vector<const FamilyBase*> all;
-  Family<Counter> results(all, "spans", "spans", {"result"});
+TEST(Exporter, sends_the_same_batch_again_after_an_outage) {
+  Counts counts;
+  std::mutex mutex;
+  std::vector<std::string> bodies;
+  Exporter exporter(
+      [&](const std::string& body) -> Delivery {
+        const std::lock_guard lock(mutex);
+        bodies.push_back(body);
+        return bodies.size() <= 2 ? again() : Delivery{};
+      },
+      {}, counts.counters(), {.batch_max = 1, .period = milliseconds(1), .pause = milliseconds(1)});
+  exporter.add(account_with_id("a"));
+  exporter.add(account_with_id("b"));
+  wait_until([&] { return counts.of("exported") == 2; });
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(bodies.size(), 4U);
+  EXPECT_EQ(bodies[0], bodies[1]);
+  EXPECT_EQ(bodies[0], bodies[2]);
+  EXPECT_NE(bodies[0], bodies[3]);
+  EXPECT_EQ(counts.retries.only().value(), 2);
+  EXPECT_EQ(counts.of("failed"), 0);
+}
+
+TEST(Exporter, gives_a_batch_up_after_its_time) {
+  Counts counts;
   std::atomic<int> posts{0};
   Exporter exporter(
-      [&](const std::string&) -> Result<void> {
-        if (++posts == 1) return fail(Code::kUpstream, "cannot connect");
-        return {};
+      [&](const std::string&) {
+        ++posts;
+        return again();
       },
-      {}, results, {.period = milliseconds(1), .pause = milliseconds(20)});
+      {}, counts.counters(),
+      {.batch_max = 1,
+       .period = milliseconds(1),
+       .pause = milliseconds(1),
+       .keep = milliseconds(20)});
   exporter.add(account_with_id("a"));
-  for (int i = 0; i < 5000 && posts == 0; ++i) std::this_thread::sleep_for(milliseconds(1));
-  exporter.add(account_with_id("b"));
-  for (int i = 0; i < 5000 && count(results, "exported") < 1; ++i)
-    std::this_thread::sleep_for(milliseconds(1));
-  EXPECT_EQ(count(results, "failed"), 1);
-  EXPECT_EQ(count(results, "exported"), 1);
+  wait_until([&] { return counts.of("failed") == 1; });
+  EXPECT_GE(posts, 2);
+  EXPECT_EQ(counts.retries.only().value(), posts - 1);
+}
+
+TEST(Exporter, does_not_send_again_what_the_collector_refuses) {
+  Counts counts;
+  std::atomic<int> posts{0};
+  {
+    Exporter exporter(
+        [&](const std::string&) -> Delivery {
+          if (++posts == 1) return {.outcome = Delivery::Outcome::kRefused, .message = "no"};
+          return {};
+        },
+        {}, counts.counters(), {.batch_max = 1, .period = milliseconds(1)});
+    exporter.add(account_with_id("a"));
+    exporter.add(account_with_id("b"));
+  }
+  EXPECT_EQ(posts, 2);
+  EXPECT_EQ(counts.of("failed"), 1);
+  EXPECT_EQ(counts.of("exported"), 1);
+  EXPECT_EQ(counts.retries.only().value(), 0);
+}
+
+TEST(Exporter, waits_as_long_as_the_collector_requests_but_not_at_the_end) {
+  Counts counts;
+  std::atomic<int> posts{0};
+  {
+    Exporter exporter(
+        [&](const std::string&) {
+          ++posts;
+          return again(std::chrono::hours(1));
+        },
+        {}, counts.counters(),
+        {.batch_max = 1, .period = milliseconds(1), .pause = milliseconds(1)});
+    exporter.add(account_with_id("a"));
+    wait_until([&] { return counts.retries.only().value() == 1; });
+    exporter.add(account_with_id("b"));
+  }
+  EXPECT_EQ(posts, 1);
+  EXPECT_EQ(counts.of("failed"), 1);
+  EXPECT_EQ(counts.of("dropped"), 1);
+}
+
+TEST(Exporter, counts_spans_that_an_accepted_export_lost) {
+  Counts counts;
+  {
+    Exporter exporter(
+        [](const std::string&) -> Delivery { return {.rejected_spans = 3, .message = "too old"}; },
+        {}, counts.counters());
+    exporter.add(account_with_id("a"));
+  }
+  EXPECT_EQ(counts.of("exported"), 1);
+  EXPECT_EQ(counts.rejected.only().value(), 3);
 }
 
 }  // namespace

@@ -148,5 +148,66 @@ TEST(Replay, shows_bodies_of_one_record_only) {
   EXPECT_EQ(document->root().find("request_id")->text(), "request-a");
 }
 
+json::Value first_of(const json::Value& list) {
+  return *list.items().begin();
+}
+
+TEST(Replay, keeps_bodies_shorter_than_the_record_if_the_account_requests_it) {
+  Replay replay;
+  for (const char* id : {"short", "long", "unlimited"}) {
+    Account each = kept_account(id);
+    each.at -= std::chrono::seconds(61);
+    each.request_body = "asked this";
+    each.response_body = "said that";
+    each.body_age_max = std::chrono::seconds(*id == 's' ? 60 : *id == 'l' ? 120 : 0);
+    replay.add(each);
+    Shadow shadow;
+    shadow.replay_id = id;
+    shadow.model = "other";
+    shadow.response = "said otherwise";
+    replay.add_shadow(shadow);
+  }
+  const std::string expired = *replay.find_json("short");
+  EXPECT_EQ(expired.find("asked this"), std::string::npos) << expired;
+  EXPECT_EQ(expired.find("said"), std::string::npos) << expired;
+  const auto document = json::Document::parse(expired);
+  ASSERT_TRUE(document) << expired;
+  EXPECT_EQ(document->root().find("bodies_expired")->raw(), "true");
+  EXPECT_EQ(first_of(*document->root().find("shadows")).find("model")->text(), "other");
+  for (const char* id : {"long", "unlimited"}) {
+    const std::string whole = *replay.find_json(id);
+    const auto read = json::Document::parse(whole);
+    ASSERT_TRUE(read) << whole;
+    EXPECT_EQ(read->root().find("request_body")->text(), "asked this");
+    EXPECT_EQ(first_of(*read->root().find("shadows")).find("response")->text(), "said otherwise");
+    EXPECT_FALSE(read->root().find("bodies_expired"));
+  }
+}
+
+TEST(Replay, expired_bodies_make_room) {
+  Replay replay;
+  for (int i = 0; i < 8; ++i) {
+    Account each = kept_account(std::to_string(i));
+    each.at -= std::chrono::seconds(120 - 10 * i);
+    each.request_body.assign(Replay::kBytesMax / 5, 'x');
+    each.body_age_max = std::chrono::seconds(1);
+    replay.add(each);
+    EXPECT_EQ(replay.size(), static_cast<size_t>(i + 1));
+  }
+}
+
+TEST(Replay, bodies_expire_by_the_end_of_the_newest_request_however_long_it_took) {
+  Replay replay;
+  for (int i = 0; i < 8; ++i) {
+    Account each = kept_account(std::to_string(i));
+    each.at -= std::chrono::seconds(200 + 10 * i);
+    each.ended = each.began + std::chrono::seconds(100 + 20 * i);
+    each.request_body.assign(Replay::kBytesMax / 5, 'x');
+    each.body_age_max = std::chrono::seconds(1);
+    replay.add(each);
+  }
+  EXPECT_EQ(replay.size(), 8U);
+}
+
 }  // namespace
 }  // namespace signalbox::observe

@@ -1,0 +1,19 @@
+#pragma once
+// The collector of traces that a configuration names, over HTTP or gRPC.
+
+#include <string>
+#include <vector>
+
+#include "router/config/config.h"
+#include "router/observe/exporter.h"
+
+namespace signalbox::collector {
+
+/// How exports reach the collector; null if there is none. Nothing is sent before the first call.
+/// Appends a notice for what the file names and the router does not do. Errors: for a collector
+/// that this program cannot reach, with the key's path: kUnsupported without gRPC, kIo and kInvalid
+/// for a file of authorities.
+Result<observe::Exporter::Send> sender(const config::Observability::Tracing& tracing,
+                                       std::vector<std::string>& notices);
+
+}  // namespace signalbox::collector

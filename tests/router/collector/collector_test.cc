@@ -1,0 +1,59 @@
+// Tests how the file's collector is understood. Exports themselves are tested in tests/e2e and with
+// the daemon in tests/router/net.
+
+#include "router/collector/collector.h"
+
+#include <gtest/gtest.h>
+
+namespace signalbox::collector {
+namespace {
+
+/// The keys of an exporter that the cases set.
+struct Keys {
+  std::string type = "otlp", endpoint = {}, protocol = {};
+  bool insecure = false;
+  std::string tls_ca_path = {};
+};
+
+/// Returns "sends", "none" or the error, and the notices.
+std::string understood(const Keys& keys) {
+  config::Observability::Tracing tracing;
+  tracing.exporter.type = keys.type;
+  tracing.exporter.endpoint = keys.endpoint;
+  tracing.exporter.protocol = keys.protocol;
+  tracing.exporter.insecure = keys.insecure;
+  tracing.exporter.tls_ca_path = keys.tls_ca_path;
+  std::vector<std::string> notices;
+  const auto send = sender(tracing, notices);
+  std::string out = !send ? "error: " + send.error().message : *send ? "sends" : "none";
+  constexpr std::string_view kKey = "global.services.observability.tracing.exporter.";
+  for (const std::string& notice : notices) {
+    EXPECT_TRUE(notice.starts_with(kKey)) << notice;
+    out.append("; ").append(notice.substr(kKey.size()));
+  }
+  return out;
+}
+
+TEST(Collector, keys_without_effect_have_a_notice) {
+  EXPECT_EQ(understood({.endpoint = "c:4318", .insecure = true}), "sends");
+  EXPECT_EQ(understood({.endpoint = "c:4318", .insecure = true, .tls_ca_path = "/ca.pem"}),
+            "sends; tls_ca_path: has no effect; traces are sent without TLS");
+  EXPECT_EQ(understood({.endpoint = "http://c:4318", .tls_ca_path = "/ca.pem"}),
+            "sends; tls_ca_path: has no effect; traces are sent without TLS");
+  EXPECT_EQ(understood({.endpoint = "https://c:4318", .insecure = true}),
+            "sends; insecure: has no effect; the endpoint's scheme \"https\" means TLS");
+}
+
+TEST(Collector, what_cannot_be_reached_has_a_notice_and_a_file_an_error) {
+  EXPECT_EQ(understood({}), "none");
+  EXPECT_EQ(understood({.type = "zipkin", .endpoint = "c:4318"}),
+            "none; type: \"zipkin\" is not built; no traces are sent");
+  EXPECT_EQ(understood({.endpoint = "http://c:1/v1/traces", .protocol = "grpc"}),
+            "none; endpoint: gRPC has no path, found \"/v1/traces\"; no traces are sent");
+  EXPECT_TRUE(
+      understood({.endpoint = "c:4318", .tls_ca_path = "/nowhere/ca.pem"})
+          .starts_with("error: global.services.observability.tracing.exporter.tls_ca_path"));
+}
+
+}  // namespace
+}  // namespace signalbox::collector
