@@ -37,8 +37,9 @@ const [, , hours, seedText] = process.argv;
 const seed = Number(seedText || Math.floor(Math.random() * 2 ** 31));
 const lengthMs = Number(hours) * 3_600_000;
 
-if (Redis.missing()) {
-  console.error(`bench/soak: ${Redis.missing()}`);
+const mistake = lengthMs > 0 ? Redis.missing() : `expected hours above 0, found "${hours}"`;
+if (mistake) {
+  console.error(`bench/soak: ${mistake}`);
   process.exit(2);
 }
 
@@ -65,6 +66,8 @@ const servers = await Servers.start();
 const redis = Object.assign(await Redis.on(folder), { isQuiet: true, troubles: 0 });
 const routers = [];
 for (let i = 0; i < kRouters; ++i) routers.push(await startRouter(i, servers, redis, folder));
+// Nothing stays behind, however this ends.
+process.on("exit", () => [redis, ...routers].forEach((each) => each.process.kill("SIGKILL")));
 const book = new Book();
 const client = new Client();
 const loops = Array.from({ length: kLoops }, (_, i) => new Loop(i, seed, { routers, client, book, redis }));
@@ -80,12 +83,12 @@ const isOver = () => over;
 const stopIf = (work) => work.catch((error) => ((broken ??= error), (over = true)));
 const works = [
   ...loops.map((loop) => loop.run(isOver)),
-  failServers(servers, generator(seed + 1), counts, isOver),
+  failServers(servers, routers, generator(seed + 1), counts, isOver),
   troubleRedis(redis, routers, loops, generator(seed + 2), counts, isOver),
   ...routers.map((router, i) => new Changes(router, book, generator(seed + 3 + i), counts).run(isOver)),
 ].map(stopIf);
 for (const router of routers) router.exited.then((exit) => over || stopIf(Promise.reject(new Error(`${router.name} ended: ${JSON.stringify(exit)}; its log:\n${router.log}`))));
-process.on("SIGINT", () => (over = true));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => (over = true));
 
 const gap = Math.min(kSampleMs, lengthMs / kSamplesMin);
 while (!over && Date.now() - began < lengthMs) {

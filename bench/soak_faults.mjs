@@ -10,7 +10,7 @@ import { decisions } from "./soak_configuration.mjs";
 import { kFaults, kModels } from "./soak_servers.mjs";
 
 const kFaultMs = 4000;
-const kFaultPauseMs = 4000;
+const kFaultPauseMs = 4000; // longer than reply_timeout, so that calls that hang have ended
 const kTroubleMs = 2000; // after the routers have noticed
 const kTroublePauseMs = 20_000;
 const kChangePauseMs = 3000;
@@ -20,10 +20,17 @@ export async function metric(router, name) {
   return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
 
-/// One of the two servers of a model fails in one of the ways.
-export async function failServers(servers, random, counts, isOver) {
+const allFit = async (router) => {
+  const { models } = await (await fetch(`${router.managementUrl}/api/v1/servers`)).json();
+  return models.every((model) => model.servers.every((server) => server.fit));
+};
+
+/// One of the two servers of a model fails in one of the ways. The next fault comes when no router leaves a server out any
+/// more: while one is left out and the other fails, most requests fail by design, because retries are bounded.
+export async function failServers(servers, routers, random, counts, isOver) {
   while (!isOver()) {
-    await pause(kFaultPauseMs * (0.5 + random()));
+    await pause(kFaultPauseMs * (1 + random()));
+    await until(async () => (await Promise.all(routers.map(allFit))).every((fit) => fit), "all servers are fit");
     const all = servers.of(kModels[Math.floor(random() * kModels.length)]);
     const server = all[Math.floor(random() * all.length)];
     server.fault = kFaults[Math.floor(random() * kFaults.length)];
@@ -42,7 +49,7 @@ export async function troubleRedis(redis, routers, loops, random, counts, isOver
     const end = Date.now() + kTroublePauseMs * (0.5 + random());
     while (Date.now() < end && !isOver()) await pause(200);
     if (isOver()) return;
-    const name = i % 2 === 0 ? "stopped" : "killed";
+    const name = i % 3 === 2 ? "killed" : "stopped";
     counts[`Redis: ${name}`] = (counts[`Redis: ${name}`] ?? 0) + 1;
     redis.isQuiet = false;
     ++redis.troubles;
@@ -65,10 +72,10 @@ export class Changes {
   }
 
   async run(isOver) {
-    const turns = ["#file", "#patch", "#brokenFile", "#brokenPatch", "#again"];
+    const turns = [() => this.#file(), () => this.#patch(), () => this.#brokenFile(), () => this.#brokenPatch(), () => this.#again()];
     for (let i = 0; !isOver(); i = (i + 1) % turns.length) {
       await pause(kChangePauseMs * (0.5 + this.random()));
-      await { "#file": () => this.#file(), "#patch": () => this.#patch(), "#brokenFile": () => this.#brokenFile(), "#brokenPatch": () => this.#brokenPatch(), "#again": () => this.#again() }[turns[i]]();
+      await turns[i]();
     }
   }
 

@@ -57,6 +57,7 @@ export class Responses {
     const reason = reply.status === missing ? outcomes.missing : reply.status === 502 ? outcomes.away : null;
     if (reply.status !== 200 && reason) {
       loop.world.book.allow(reply.status, reason);
+      if (reason === kReasons.lost) this.kept = this.kept.filter((each) => each !== entry);
       return false;
     }
     const isLost = reply.status === missing || reply.status === 502;
@@ -90,8 +91,8 @@ export class Responses {
     if (this.kept.length === 0) return;
     const entry = this.loop.of(this.kept);
     const draw = this.loop.random();
-    if (draw < 0.25) return this.#remove(entry);
-    if (draw < 0.4) return this.#readInput(entry);
+    if (draw < 0.08) return this.#remove(entry);
+    if (draw < 0.25) return this.#readInput(entry);
     return this.#read(entry);
   }
 
