@@ -52,7 +52,7 @@ void Journal::drop(const std::string& id) {
 }
 
 bool Journal::learn(const Deletion& deletion, int64_t now_ms) {
-  if (!deletions_.add(deletion.name(), now_ms + kDeletionMs)) return false;
+  if (!deletions_.add(deletion.name(), now_ms + kDeletionMs, now_ms)) return false;
   if (!deletion.id.empty()) {
     drop(deletion.id);
     return true;

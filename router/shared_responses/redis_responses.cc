@@ -325,7 +325,8 @@ Result<void> RedisResponses::follow_once() {
 void RedisResponses::learn(const std::string& id, int64_t until_ms) {
   {
     const std::lock_guard lock(mutex_);
-    if (!deletions_.add(id, until_ms)) return;  // each new connection reads all of them again
+    // Each new connection reads all of them again.
+    if (!deletions_.add(id, until_ms, now_ms())) return;
   }
   here_.forget(id);
   queue_.forget(id);

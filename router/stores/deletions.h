@@ -12,19 +12,18 @@
 
 namespace signalbox::stores {
 
-/// Times are in milliseconds since 1970. When full, it forgets the oldest.
+/// Times are in milliseconds since 1970. It forgets what has expired, and the oldest when full.
 class Deletions {
  public:
   static constexpr size_t kMax = 100'000;
 
-  /// Returns false if it was known.
-  bool add(std::string id, int64_t until_ms) {
+  /// Returns false if it was known. Most last equally long, so the first to expire is the oldest.
+  bool add(std::string id, int64_t until_ms, int64_t now_ms) {
+    while (!in_order_.empty() && until_ms_.find(in_order_.front())->second <= now_ms) drop_oldest();
     const auto [entry, is_new] = until_ms_.try_emplace(std::move(id), until_ms);
     if (!is_new) return false;
     in_order_.push_back(entry->first);
-    if (in_order_.size() <= kMax) return true;
-    until_ms_.erase(until_ms_.find(in_order_.front()));
-    in_order_.pop_front();
+    if (in_order_.size() > kMax) drop_oldest();
     return true;
   }
   bool contains(std::string_view id) const { return until_ms_.contains(id); }
@@ -38,6 +37,11 @@ class Deletions {
   }
 
  private:
+  void drop_oldest() {
+    until_ms_.erase(until_ms_.find(in_order_.front()));
+    in_order_.pop_front();
+  }
+
   std::map<std::string, int64_t, std::less<>> until_ms_;
   std::deque<std::string_view> in_order_;  // of the keys
 };

@@ -96,6 +96,8 @@ bool Balancer::end(size_t worker, size_t blocks, Ended ended, TimePoint now) {
     at.failed += ended == Ended::kFailed;
     if (ended != Ended::kDropped && at.health.called(ended == Ended::kAnswered, settings_))
       ejected = eject(at, now);
+    if (ended == Ended::kAnswered && at.health.ejected(now) && all_fit_fail(now))
+      at.health.readmit(now);
     wakes = serve_queue(now);
   }
   for (const auto& wake : wakes) wake();
@@ -120,6 +122,14 @@ bool Balancer::eject(Worker& worker, TimePoint now) {
   ++worker.ejections;
   worker.cache.clear();  // its server will most likely have been restarted when it returns
   return true;
+}
+
+// Then an ejected worker that answers is the better choice: the last fit one is never ejected, so
+// it would get every request first, and retries are bounded.
+bool Balancer::all_fit_fail(TimePoint now) const {
+  return std::all_of(workers_.begin(), workers_.end(), [now](const Worker& each) {
+    return each.weight == 0 || !each.health.fit(now) || each.health.failing();
+  });
 }
 
 bool Balancer::take_retry() {

@@ -105,6 +105,7 @@ class Balancer {
   tl::expected<size_t, Missing> take(const Ask& ask, std::span<const size_t> tried, TimePoint now);
   size_t choose(const Ask& ask, Among among);
   bool eject(Worker& worker, TimePoint now);
+  bool all_fit_fail(TimePoint now) const;
   Wakes serve_queue(TimePoint now);
 
   const config::Reliability settings_;

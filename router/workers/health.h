@@ -25,8 +25,12 @@ class Health {
   /// lasts twice as long as that one. After the worker's return, a single failure is enough to
   /// eject it again.
   void eject(TimePoint now, const config::Reliability& settings);
+  /// Ends the ejection.
+  void readmit(TimePoint now) { ejected_until_ = now; }
 
   bool healthy() const { return healthy_; }
+  /// Its last call has failed.
+  bool failing() const { return failures_ > 0; }
   bool ejected(TimePoint now) const { return now < ejected_until_; }
   bool fit(TimePoint now) const { return healthy_ && !ejected(now); }
 

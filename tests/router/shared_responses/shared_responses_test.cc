@@ -52,14 +52,24 @@ TEST(ResponseRecord, refuses_other_bytes) {
 
 TEST(Deletions, know_the_latest_and_those_that_are_added_again) {
   stores::Deletions deletions;
-  EXPECT_TRUE(deletions.add("first", 2));
-  EXPECT_FALSE(deletions.add("first", 9));
-  for (size_t i = 1; i < stores::Deletions::kMax; ++i) deletions.add(std::to_string(i), 1);
+  EXPECT_TRUE(deletions.add("first", 2, 0));
+  EXPECT_FALSE(deletions.add("first", 9, 0));
+  for (size_t i = 1; i < stores::Deletions::kMax; ++i) deletions.add(std::to_string(i), 1, 0);
   EXPECT_TRUE(deletions.contains("first"));
   EXPECT_EQ(deletions.all(1), (std::vector<std::pair<std::string, int64_t>>{{"first", 2}}));
-  EXPECT_TRUE(deletions.add("last", 1));
+  EXPECT_TRUE(deletions.add("last", 1, 0));
   EXPECT_FALSE(deletions.contains("first"));
   EXPECT_TRUE(deletions.contains("1"));
+}
+
+TEST(Deletions, are_forgotten_when_they_have_expired) {
+  stores::Deletions deletions;
+  for (int64_t now = 0; now < 1000; ++now) {
+    deletions.add(std::to_string(now), now + 10, now);
+    EXPECT_LE(deletions.all(0).size(), 10U);
+  }
+  EXPECT_TRUE(deletions.contains("990"));
+  EXPECT_FALSE(deletions.contains("989"));
 }
 
 /// One router, as far as its responses go.
