@@ -166,6 +166,7 @@ void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& sto
       reader.error(valkey == nullptr ? node.line : valkey->line, "expected a host");
     });
   }
+  if (!is_built(store)) return;  // the notice about the backend stands for its server
   for (const std::string_view key : {"redis", "valkey"}) {
     const yaml::Node* const unused = key == store.backend ? nullptr : node.find(key);
     if (unused == nullptr) continue;
