@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 
 // Their characters have one to four bytes in UTF-8, so that pieces of a stream end everywhere.
-const kWords = ["amber", "brook", "naïve", "“terms”", "東京", "delta", "🙂", "fjord", "über", "grove", "harbour", "§ 7", "ice\\n", "tab\t"];
+const kWords = ["amber", "brook", "naïve", "“terms”", "東京", "delta", "𐍈", "fjord", "über", "grove", "harbour", "§ 7", "ice\\n", "tab\t"];
 
 /// Message `{role, content}` as `[role, text]`.
 const flat = ({ role, content }) => [role, typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("")];
