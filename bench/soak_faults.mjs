@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { kTroubles } from "../tests/e2e/redis.mjs";
 import { until } from "../tests/e2e/until.mjs";
 import { decisions } from "./soak_configuration.mjs";
-import { kFaults, kModels } from "./soak_servers.mjs";
+import { kFaults } from "./soak_servers.mjs";
 
 const kFaultMs = 4000;
 const kFaultPauseMs = 4000; // longer than reply_timeout, so that calls that hang have ended
@@ -25,14 +25,13 @@ const allFit = async (router) => {
   return models.every((model) => model.servers.every((server) => server.fit));
 };
 
-/// One of the two servers of a model fails in one of the ways. The next fault comes when no router leaves a server out any
-/// more: while one is left out and the other fails, most requests fail by design, because retries are bounded.
+/// One of the two servers of a model fails in one of the ways, each server in its turn, because ejections that follow each other
+/// last ever longer. The next fault comes when no router leaves a server out any more.
 export async function failServers(servers, routers, random, counts, isOver) {
-  while (!isOver()) {
+  for (let i = 0; !isOver(); ++i) {
     await pause(kFaultPauseMs * (1 + random()));
-    await until(async () => (await Promise.all(routers.map(allFit))).every((fit) => fit), "all servers are fit");
-    const all = servers.of(kModels[Math.floor(random() * kModels.length)]);
-    const server = all[Math.floor(random() * all.length)];
+    while (!isOver() && !(await Promise.all(routers.map(allFit))).every((fit) => fit)) await pause(200);
+    const server = servers.all[i % servers.all.length];
     server.fault = kFaults[Math.floor(random() * kFaults.length)];
     counts[`a server: ${server.fault}`] = (counts[`a server: ${server.fault}`] ?? 0) + 1;
     await pause(kFaultMs * (0.5 + random()));

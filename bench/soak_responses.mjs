@@ -37,9 +37,9 @@ export class Responses {
     }
     if (reply.began - entry.ended > kLifeMs + kSlackMs) return { found: false, missing: kReasons.expired, away };
     if (reply.ended - entry.began > kLifeMs - kSlackMs) return { found: true, missing: kReasons.expired, away };
-    if (entry.isDoubtful) return { found: true, missing: kReasons.doubtful, away };
-    if (router === entry.router && isInMemory(entry)) return { found: true, missing: null, away: null };
-    return { found: true, missing: entry.mayBeLost ? kReasons.lost : away, away };
+    const { isDoubtful, mayBeLost } = entry;
+    if (router === entry.router && isInMemory(entry) && !isDoubtful) return { found: true, missing: null, away: null };
+    return { found: true, missing: mayBeLost ? kReasons.lost : isDoubtful ? kReasons.doubtful : away, away };
   }
 
   async #send(request) {

@@ -3,7 +3,7 @@
 import { ScriptedUpstream } from "../tests/e2e/upstream.mjs";
 import { streamedReply, textOf, wholeReply } from "./soak_answers.mjs";
 
-export const kModels = ["small", "large"];
+const kModels = ["small", "large"];
 export const kFaults = ["500", "reset", "hang"];
 /// The texts of attacks and personal data contain these, and no server may receive them.
 export const kForbidden = /soak-attack|@private\.example/;
