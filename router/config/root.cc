@@ -308,13 +308,13 @@ const ExternalModel* server_of(const Config& config, const ClassifierModel& modu
 
 // A model must not get a request without its memories.
 void refuse_unbuilt_memory(Config& config) {
-  constexpr std::string_view kRefusal = "memory with the backend ";
+  constexpr std::string_view kUnbuilt = "memory with the backend ";
   const auto refuse = [&](Routing& routing) {
     for (Decision& decision : routing.decisions) {
       std::erase_if(decision.missing_plugins,
-                    [&](const std::string& each) { return each.starts_with(kRefusal); });
+                    [&](const std::string& each) { return each.starts_with(kUnbuilt); });
       if (!is_built(config.memory) && memory_of(config.memory, decision) != nullptr)
-        decision.missing_plugins.push_back(fmt::format("{}{}", kRefusal, config.memory.backend));
+        decision.missing_plugins.push_back(fmt::format("{}{}", kUnbuilt, config.memory.backend));
     }
   };
   refuse(config.routing);

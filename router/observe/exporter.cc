@@ -11,7 +11,6 @@
 namespace signalbox::observe {
 
 using std::chrono::milliseconds;
-using Outcome = Delivery::Outcome;
 
 Exporter::Exporter(Send send, Resource resource, ExportCounters counters, ExporterOptions options)
     : send_(std::move(send)),
@@ -83,17 +82,17 @@ bool Exporter::deliver(const std::vector<Account>& batch) {
   for (milliseconds pause = options_.pause;; pause = std::min(2 * pause, options_.pause_max)) {
     const Delivery delivery = send_(body);
     report(delivery);
-    if (delivery.outcome == Outcome::kAccepted) {
+    if (delivery.outcome == Delivery::Outcome::kAccepted) {
       exported_.add(size);
       rejected_.add(static_cast<double>(delivery.rejected_spans));
       return true;
     }
     const bool again =
-        delivery.outcome == Outcome::kAgain && std::chrono::steady_clock::now() < until;
+        delivery.outcome == Delivery::Outcome::kAgain && std::chrono::steady_clock::now() < until;
     if (again) retries_.add();
     if (again && wait_before_retry(pause, delivery)) continue;
     failed_.add(size);
-    return delivery.outcome == Outcome::kRefused;
+    return delivery.outcome == Delivery::Outcome::kRefused;
   }
 }
 
@@ -109,10 +108,10 @@ bool Exporter::wait_before_retry(milliseconds pause, const Delivery& failed) {
 
 // Logs only the first failure of an outage; repeating it every second would help nobody.
 void Exporter::report(const Delivery& delivery) {
-  const bool accepted = delivery.outcome == Outcome::kAccepted;
+  const bool accepted = delivery.outcome == Delivery::Outcome::kAccepted;
   if (!accepted && !failure_logged_) {
     log::warn("traces", "traces cannot be sent and are {}: {}",
-              delivery.outcome == Outcome::kAgain ? "kept for a while" : "dropped",
+              delivery.outcome == Delivery::Outcome::kAgain ? "kept for a while" : "dropped",
               delivery.message);
   }
   if (accepted && failure_logged_) log::info("traces", "traces are sent again");

@@ -136,8 +136,8 @@ std::string_view name_of(Status status) {
 
 void write_attributes(json::Writer& out, const Attributes& attributes) {
   out.begin_object();
-  for (const auto& [key, value] : attributes) {
-    std::visit([&](const auto& each) { out.member(key, each); }, value);
+  for (const auto& attribute : attributes) {
+    std::visit([&](const auto& value) { out.member(attribute.first, value); }, attribute.second);
   }
   out.end_object();
 }
