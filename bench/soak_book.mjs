@@ -1,5 +1,5 @@
-// What the soak counts: operations, wrong answers, lost writes, and replies that are no success with the reason for which they
-// are allowed. The first wrong answer is kept whole.
+// The book counts operations, wrong answers, lost writes, and replies that are no success, with the reason for which they are
+// allowed. It keeps the first wrong answer whole.
 
 import { inspect } from "node:util";
 

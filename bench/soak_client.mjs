@@ -66,8 +66,8 @@ const events = (text) =>
     .filter((data) => data !== undefined && data !== "[DONE]")
     .map((data) => JSON.parse(data));
 
-/// How to send a text with each API, and how to read its reply: {text, ends, response}. `ends` is true if the reply has
-/// its regular end.
+/// For each API, a function that sends a text and one that reads the reply: {text, ends, response}. `ends` is true if the
+/// reply has its regular end.
 export const kApis = {
   chat: {
     path: "/v1/chat/completions",

@@ -1,6 +1,6 @@
 // The configuration of a router of the soak. Every store is small enough to be full within the first minute.
 
-/// What a router may keep, by the sections of the file.
+/// The limits of what a router keeps, by the sections of the file.
 export const kLimits = { responses: 2000, responseSeconds: 60, answers: 150, records: 100, contextBytes: 1 << 20, contextIdleSeconds: 5 };
 export const kRefusal = "This request was refused.";
 export const kPrompt = (epoch) => `This is epoch ${epoch}.`;

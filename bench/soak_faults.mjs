@@ -1,5 +1,5 @@
-// What goes wrong during the soak: faults of one model server at a time, troubles of Redis, and changes of the
-// configurations, good and broken ones.
+// These faults happen during the soak: one model server fails at a time, Redis has troubles, and the configurations get
+// good and broken changes.
 
 import { rename, writeFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";

@@ -11,7 +11,8 @@ import { Responses } from "./soak_responses.mjs";
 import { firstHalf, kStalls } from "./soak_servers.mjs";
 
 const kPauseMsMax = 20; // between two operations
-/// Of texts that the classifier reads. Few, because each new word makes another page of the model's file resident.
+/// The number of texts for the classifier. There are few, because each new word makes another page of the model's file
+/// resident.
 const kNumbers = 100;
 const kHitTriesMax = 50; // an answer is stored after the client has received it
 const kWords = "river stone market window garden letter number signal winter orange table bridge".split(" ");

@@ -26,7 +26,7 @@ export class Responses {
     this.loop = loop;
   }
 
-  /// What a request for the response may find: {found, missing, away}. The last two are reasons.
+  /// The outcomes that a request for the response may have: {found, missing, away}. The last two are reasons.
   #outcomes(entry, router, reply) {
     const { redis } = this.loop.world;
     const isQuiet = reply.wasQuiet && redis.troubles === reply.troubles;
@@ -142,7 +142,7 @@ export class Responses {
     await this.#read(entry);
   }
 
-  /// What belongs to one client does not exist for another.
+  /// A response of one client does not exist for another.
   async readForeign() {
     if (this.kept.length === 0) return;
     const { loop } = this;

@@ -9,7 +9,8 @@
 
 namespace signalbox::collector {
 
-/// How exports reach the collector; null if there is none. Nothing is sent before the first call.
+/// The function by which exports reach the collector; null if there is none. Nothing is sent before
+/// its first call.
 /// Appends a notice for what the file names and the router does not do. Errors: for a collector
 /// that this program cannot reach, with the key's path: kUnsupported without gRPC, kIo and kInvalid
 /// for a file of authorities.

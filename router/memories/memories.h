@@ -1,6 +1,7 @@
 #pragma once
-// What users wrote in earlier conversations, with the answers. Each user has a part of its own, and
-// every function needs the user's name, so that nobody reaches the memories of another.
+// Memories are what users wrote in earlier conversations, with the answers. Each user has a part of
+// its own, and every function needs the user's name, so that nobody reaches the memories of
+// another.
 
 #include <chrono>
 #include <cstdint>
@@ -91,7 +92,7 @@ class Memories {
     size_t memories = 0, users = 0;
     uint64_t bytes = 0;
   };
-  /// Of what is in this process.
+  /// The size of what this process holds.
   virtual Size size() const = 0;
 
   struct Shared {

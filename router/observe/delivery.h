@@ -1,7 +1,7 @@
 #pragma once
-// How a collector took an export, read from its reply. The rules are those of the OpenTelemetry
-// protocol: https://opentelemetry.io/docs/specs/otlp/#failures and #failures-1. Replies come from
-// another program, so they are read with bounds.
+// Reads from a collector's reply whether it took an export. The rules are those of the
+// OpenTelemetry protocol: https://opentelemetry.io/docs/specs/otlp/#failures and #failures-1.
+// Replies come from another program, so they are read with bounds.
 
 #include <chrono>
 #include <cstdint>

@@ -22,7 +22,7 @@ namespace signalbox::shared_memories {
 
 inline constexpr size_t kRecordBytesMax = size_t{256} << 10;
 inline constexpr size_t kValuesMax = 16'384;  // of a vector
-/// Of a moment, because scripts compute with doubles.
+/// The greatest moment, because scripts compute with doubles.
 inline constexpr uint64_t kMomentMax = uint64_t{1} << 53;
 
 /// The part of a memory that never changes.
@@ -56,7 +56,7 @@ bool is_memory_id(std::string_view id);
 /// The name of a user in Redis, 64 hexadecimal digits.
 std::string owner_of(std::string_view user);
 bool is_owner(std::string_view name);
-/// Of the text of a memory, for its entry.
+/// The digest of a memory's text, which its entry has.
 std::string digest_of(std::string_view text);
 
 int64_t to_ms(memories::TimePoint time);

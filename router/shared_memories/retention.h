@@ -1,5 +1,5 @@
 #pragma once
-// How long shared memories last, as the scripts compute it, too.
+// The lifetime of shared memories, which the scripts compute in the same way.
 
 #include <fmt/format.h>
 

@@ -46,7 +46,7 @@ inline constexpr size_t kAtOnce = 64;            // records in one exchange
 inline constexpr size_t kIndexEntryBytes = 256;  // with the nodes of the map
 inline constexpr size_t kKnownMax = 100'000, kKnownBytesMax = size_t{64} << 20;
 
-/// What a router knows about the memories of a user.
+/// The knowledge of a router about the memories of a user.
 struct Known {
   std::string version = {};
   uint64_t limits = 0;  // by whose number `index` was made
