@@ -169,7 +169,7 @@ class Arrivals {
  private:
   Result<void> arrive(Target& target, const Sample& sample, Clock::time_point due) {
     double& ms = ms_[accepted_];
-    const auto submitted = target.submit(sample.text, [this, &ms, due](bool succeeded) {
+    auto submitted = target.submit(sample.text, [this, &ms, due](bool succeeded) {
       ms = std::chrono::duration<double, std::milli>(Clock::now() - due).count();
       if (!succeeded) ++failed_;
       ++done_;

@@ -10,6 +10,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <cstdlib>
 #include <future>
 #include <utility>
 
@@ -43,6 +44,10 @@ std::string text_of(const grpc::ByteBuffer& buffer) {
 }
 
 }  // namespace
+
+void use_system_resolver() {
+  ::setenv("GRPC_DNS_RESOLVER", "native", 0);
+}
 
 struct Client::Impl {
   std::map<std::string, std::string> metadata;

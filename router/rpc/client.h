@@ -33,6 +33,11 @@ struct Reply {
   std::string body;
 };
 
+/// Makes gRPC look up names by the system, as the rest of the program does, unless the environment
+/// chooses otherwise. Debian's c-ares loses some bytes of memory at each look-up of `localhost`.
+/// Call it before any other thread starts, because it sets a variable of the environment.
+void use_system_resolver();
+
 /// Connects at the first call, and again after a failure. Not thread-safe: one thread at a time.
 class Client {
  public:

@@ -4,6 +4,8 @@
 
 namespace signalbox::rpc {
 
+void use_system_resolver() {}
+
 struct Client::Impl {};
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

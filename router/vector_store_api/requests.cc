@@ -41,7 +41,7 @@ Result<std::string> text_of(std::string_view where, const json::Value& value) {
 Result<int64_t> count_of(std::string_view where, const json::Value& value, int64_t low,
                          int64_t high) {
   const auto number = value.integer();
-  if (number && *number >= low && *number <= high) return number;
+  if (number && *number >= low && *number <= high) return *number;
   return fail(Code::kInvalid, "{}: expected {} to {}, found {}", where, low, high,
               json::quote_briefly(value.raw()));
 }

@@ -41,7 +41,7 @@ Result<void> add_rows(VectorIndex& index, uint64_t entry, const Embedded& embedd
   const auto dim = static_cast<size_t>(embedded.dim);
   const std::span<const float> vectors(embedded.vectors);
   for (size_t i = 0; i < embedded.chunks.size(); ++i) {
-    const auto added = index.add(row_id(entry, i), entry, vectors.subspan(i * dim, dim));
+    auto added = index.add(row_id(entry, i), entry, vectors.subspan(i * dim, dim));
     if (added) continue;
     remove_rows(index, entry, i);
     return added;

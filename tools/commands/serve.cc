@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "router/config/load.h"
 #include "router/daemon/serve.h"
+#include "router/rpc/client.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -55,6 +56,7 @@ class Signals {
 
 int serve(const std::filesystem::path& file, std::optional<config::MissingModels> missing) {
   const auto begin = std::chrono::steady_clock::now();
+  rpc::use_system_resolver();
   const Signals signals;
   log::write_behind();
   auto text = read_file(file, config::kFileBytesMax);

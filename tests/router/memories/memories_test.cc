@@ -36,7 +36,8 @@ std::string add(Memories& to, std::string_view user, const std::string& text, do
 
 std::vector<std::string> texts(Memories& of, std::string_view user, TimePoint now = kNow) {
   std::vector<std::string> out;
-  for (const Memory& each : of.list(user, 100, now)->memories) out.push_back(each.text);
+  const auto page = of.list(user, 100, now);
+  for (const Memory& each : page->memories) out.push_back(each.text);
   return out;
 }
 
