@@ -11,12 +11,15 @@
 #include <cmath>
 
 #include "base/sha256.h"
+#include "router/stores/record_numbers.h"
 
 namespace signalbox::shared_memories {
 namespace {
 
 using memories::TimePoint;
 using std::chrono::milliseconds;
+using stores::read_number;
+using stores::write_number;
 
 constexpr std::string_view kMagic = "SBM1", kIdBegin = "mem_";
 constexpr size_t kTexts = 5, kNumberBytes = 4, kTimeBytes = 8;
@@ -29,18 +32,6 @@ template <class T>
 auto texts_of(T& record) {
   return std::array{&record.owner, &record.memory.masked_by, &record.vector.model,
                     &record.memory.text, &record.memory.answer};
-}
-
-void write_number(uint64_t number, size_t bytes, std::string& out) {
-  for (size_t byte = 0; byte < bytes; ++byte)
-    out += static_cast<char>((number >> (8 * byte)) & 0xFF);
-}
-
-uint64_t read_number(std::string_view& from, size_t bytes) {
-  uint64_t out = 0;
-  for (size_t byte = bytes; byte-- > 0;) out = out << 8 | static_cast<unsigned char>(from[byte]);
-  from.remove_prefix(bytes);
-  return out;
 }
 
 bool are_digits(std::string_view text, size_t count) {

@@ -4,8 +4,13 @@
 
 #include <array>
 
+#include "router/stores/record_numbers.h"
+
 namespace signalbox::shared_responses {
 namespace {
+
+using stores::read_number;
+using stores::write_number;
 
 constexpr std::string_view kMagic = "SBR1";
 constexpr size_t kTexts = 4, kLengthBytes = 4, kTimeBytes = 8;
@@ -14,18 +19,6 @@ constexpr size_t kHeadBytes = kMagic.size() + kTimeBytes + kTexts * kLengthBytes
 template <class Response>
 auto texts_of(Response& response) {
   return std::array{&response.owner, &response.response, &response.input, &response.messages};
-}
-
-void write_number(uint64_t number, size_t bytes, std::string& out) {
-  for (size_t byte = 0; byte < bytes; ++byte)
-    out += static_cast<char>((number >> (8 * byte)) & 0xFF);
-}
-
-uint64_t read_number(std::string_view& from, size_t bytes) {
-  uint64_t out = 0;
-  for (size_t byte = bytes; byte-- > 0;) out = out << 8 | static_cast<unsigned char>(from[byte]);
-  from.remove_prefix(bytes);
-  return out;
 }
 
 }  // namespace

@@ -99,6 +99,29 @@ Result<Attribute> read_attribute(std::string_view where, const json::Member& mem
   return Attribute(std::string(value.text()));
 }
 
+Result<std::string> read_metadatum(std::string_view where, const json::Member& member) {
+  if (!member.value.is_string())
+    return fail(Code::kInvalid, "{}.{}: expected a string, found {}", where, member.key,
+                json::type_name(member.value.type()));
+  SIGNALBOX_TRY_VOID(check_text(where, member.key, member.value));
+  return std::string(member.value.text());
+}
+
+/// An object as a map; `read(where, member)` returns the value of a member. Null is empty.
+template <class Pairs, class Read>
+Result<Pairs> read_pairs(std::string_view where, const json::Value& value, Read read) {
+  Pairs out;
+  if (value.is_null()) return out;
+  if (!value.is_object())
+    return fail(Code::kInvalid, "{}: expected an object, found {}", where,
+                json::type_name(value.type()));
+  for (const json::Member& member : value.members()) {
+    SIGNALBOX_TRY_VOID(check_pair(where, member.key, out.size()));
+    SIGNALBOX_TRY(out[std::string(member.key)], read(where, member));
+  }
+  return out;
+}
+
 /// The bytes of a record behind its first line: the chunks, then the vectors.
 std::string body_of(const Embedded& embedded) {
   static_assert(std::endian::native == std::endian::little);
@@ -143,33 +166,11 @@ void write_attributes(json::Writer& out, const Attributes& attributes) {
 }
 
 Result<Attributes> read_attributes(std::string_view where, const json::Value& value) {
-  Attributes out;
-  if (value.is_null()) return out;
-  if (!value.is_object())
-    return fail(Code::kInvalid, "{}: expected an object, found {}", where,
-                json::type_name(value.type()));
-  for (const json::Member& member : value.members()) {
-    SIGNALBOX_TRY_VOID(check_pair(where, member.key, out.size()));
-    SIGNALBOX_TRY(out[std::string(member.key)], read_attribute(where, member));
-  }
-  return out;
+  return read_pairs<Attributes>(where, value, read_attribute);
 }
 
 Result<Metadata> read_metadata(std::string_view where, const json::Value& value) {
-  Metadata out;
-  if (value.is_null()) return out;
-  if (!value.is_object())
-    return fail(Code::kInvalid, "{}: expected an object, found {}", where,
-                json::type_name(value.type()));
-  for (const json::Member& member : value.members()) {
-    SIGNALBOX_TRY_VOID(check_pair(where, member.key, out.size()));
-    if (!member.value.is_string())
-      return fail(Code::kInvalid, "{}.{}: expected a string, found {}", where, member.key,
-                  json::type_name(member.value.type()));
-    SIGNALBOX_TRY_VOID(check_text(where, member.key, member.value));
-    out[std::string(member.key)] = member.value.text();
-  }
-  return out;
+  return read_pairs<Metadata>(where, value, read_metadatum);
 }
 
 std::string write_record(const File& file) {
