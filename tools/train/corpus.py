@@ -353,8 +353,18 @@ def nli(data):
                      0.1)
     yield from table(more / "nli" / "mnli" / "dev.csv", "premise", "hypothesis", "label", "mnli", 0.05, ",")
     yield from sample(table(more / "conjnli" / "adversarial_train_15k.tsv", "Premise", "Hypothesis", "Label", "conjnli",
-                            0.05), 5000)
-    yield from sample(table(more / "med" / "MED.tsv", "sentence1", "sentence2", "gold_label", "med", 0.05), 2000)
+                            0.05), 9000)
+    yield from sample(table(more / "med" / "MED.tsv", "sentence1", "sentence2", "gold_label", "med", 0.05), 4000)
+    for name in ("and", "or"):
+        yield from sample(table(more / "help" / f"leskexppmb_{name}.tsv", "ori_sentence", "new_sentence", "gold_label", "help",
+                                0.05), 2000)
+    for e in table(more / "nli" / "mpe" / "train.csv", "premise", "hypothesis", "label", "mpe", 0.05, ","):
+        captions = [text.strip() for text in re.split(r"\d+jpg\d+", e["text"]) if text.strip()]
+        yield e | {"text": ". ".join(captions) + "."}
+    with open(more / "nli" / "scitail" / "dev.csv", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):  # its pairs that do not follow are about the same thing, and neutral
+            name = "entailment" if row["label"] == "entailment" else "neutral"
+            yield example("nli", row["premise"], name, pair=row["hypothesis"], origin="scitail", share=0.1)
     for row in generated("nli_numbers", 5000):
         yield example("nli", row["text"], row["label"], pair=row["pair"], origin="generated")
 

@@ -31,22 +31,25 @@ def write(out, model, heads, held, args):
     for task, head in heads.items():
         directory = out / task
         directory.mkdir(exist_ok=True)
-        heat = temperature(model, heads, task, held[task], args.limit)
+        is_screen = task.startswith("screen-")
+        heat = 1.0 if is_screen else temperature(model, heads, task, held[task], args.limit)
         print(f"{task}: temperature {heat:.3f}", flush=True)
         of_tokens = task in corpus.TOKEN_TASKS
-        labels = corpus.LABELS[task]
+        labels = ["harmless", "attack"] if is_screen else corpus.LABELS[task]
         config = {"model_type": "bert", "architectures": ["LinearForTokenClassification" if of_tokens else
                                     "LinearForSequenceClassification"],
                   "hidden_size": trunk.HIDDEN, "num_labels": len(labels),
                   "id2label": {str(i): label for i, label in enumerate(labels)},
                   "classifier_languages": ["en"]}  # those that the cards of the adapters have figures for
-        if task in corpus.PART_TASKS:
+        if is_screen:
+            config["classifier_layers"] = int(task.removeprefix("screen-"))
+        if task in corpus.PART_TASKS or is_screen:
             config |= {"classifier_pooling": "strongest_part", "classifier_part": trunk.PART,
                        "classifier_step": trunk.STEP, "classifier_activation": "gelu"}
         elif not of_tokens:
             config["classifier_pooling"] = "mean"
         write_json(directory / "config.json", config)
-        tensors = {name: value.detach().numpy().astype(np.float32) for name, value in head.state_dict().items()}
+        tensors = {name: value.detach().cpu().numpy().astype(np.float32) for name, value in head.state_dict().items()}
         if "weight" in tensors:
             tensors = {f"classifier.{name}": value for name, value in tensors.items()}
         for name in ("classifier.bias", "classifier.weight"):
@@ -79,13 +82,14 @@ def temperature(model, heads, task, examples, limit):
     logits, truths = [], []
     with torch.no_grad():
         rng = random.Random(0)
-        examples = rng.sample(examples, min(1500, len(examples)))
-        for e in examples:
-            ids, segments, mask, truth = train.padded([(*tokens.crop(e, limit, rng), e["label"])])
-            found = train.logits_of(model, heads, task, ids, segments, mask).flatten(0, -2)
-            keep = truth.flatten() != -100
-            logits.append(found[keep])
-            truths.append(truth.flatten()[keep])
+        examples = sorted(rng.sample(examples, min(1500, len(examples))), key=lambda e: len(e["ids"]))
+        for at in range(0, len(examples), 32):
+            part = examples[at : at + 32]
+            batch = train.Batch([(*tokens.crop(e, limit, rng), e["label"]) for e in part], model.norm.weight.device)
+            found = train.outputs(model, heads, task, batch)[0].logits.flatten(0, -2)
+            keep = batch.truth.flatten() != -100
+            logits.append(found[keep].cpu())
+            truths.append(batch.truth.flatten()[keep].cpu())
     model.train()
     logits, truths = torch.cat(logits), torch.cat(truths)
     grid = np.geomspace(0.3, 4, 80)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import corpus
-from passages import Cutter, public
+from passages import Cutter, foreign, public
 from texts import held_out, json_lines, sample
 
 # Sources of the development benchmark, as the sets name them. Nothing of them is read for training.
@@ -30,6 +30,26 @@ def rows(data, *names):
         if path.name.startswith(names) and path.name != "encoded_text.jsonl":
             out += [row for row in json_lines(path) if not is_development(row)]
     return out
+
+
+def development(data, task):
+    """Yields the texts of the development benchmark that the task judges. They are held out, so they are only reported."""
+    for path in sorted((data / "guards").glob("*.jsonl")):
+        for row in json_lines(path) if path.name.startswith(("attack_", "benign_", "document_")) else []:
+            if is_development(row) and bool(row.get("document")) == (task == "injection"):
+                label = corpus.LABELS[task][row["label"] == "jailbreak"]
+                yield corpus.example(task, row["text"], label, share=1, origin="development " + path.stem)
+
+
+def in_tongues(count, longest, seed):
+    """Yields `count` pieces of harmless texts in other languages, half of them short. All languages are equally frequent."""
+    rng, texts = random.Random(seed), foreign()
+    tongues = sorted(texts)
+    for i in range(count):
+        text = rng.choice(texts[tongues[i % len(tongues)]])
+        length = rng.randint(25, 200) if rng.random() < 0.5 else rng.randint(200, longest)
+        begin = text.find(" ", rng.randrange(max(1, len(text) - length))) + 1
+        yield text[begin : begin + length].strip()
 
 
 def wishes(data):
@@ -63,6 +83,7 @@ def written(data, count):
         options = []
         foreign = [row["text"] for row in rows(data, "benign_multilingual", "benign_chinese", "benign_korean",
                                                "benign_lobe_agents_m") if len(row["text"]) < 240]
+        foreign += [text for text in in_tongues(6000, 240, 11) if text]
         for name, texts in (("forbidden", wishes(data)), ("harmless", harmless_wishes(data)), ("foreign", foreign)):
             file = files.enter_context(tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8"))
             file.writelines(" ".join(text.split()) + "\n" for text in texts)
@@ -104,25 +125,27 @@ def prompts(data):
     rng, kept, kinds = random.Random(3), {}, []
     for e in corpus.jailbreak(data):
         kinds.append(e) if e["task"] == "jailbreak-type" else kept.setdefault((e["origin"], e["label"]), []).append(e)
-    yield from rng.sample(kinds, 1500)
-    most = {"passage": 1500, "in-passage": 870, "generated": 880, "generated-wishes": 880, "promptfuzz": 180, "part": 220,
-            "everyday": 550, "mmlu-pro": 310, "harmful": 160, "arena": 740, "ifeval": 340, "self-instruct": 140,
-            "written": 9000}
+    yield from rng.sample(kinds, 3000)
+    most = {"passage": 12000, "in-passage": 6000, "generated": 3000, "generated-wishes": 3000, "promptfuzz": 600, "part": 1000,
+            "everyday": 4000, "mmlu-pro": 1500, "harmful": 400, "written": 9000}
     for (origin, _), found in sorted(kept.items()):
-        yield from rng.sample(found, min(len(found), most.get(origin, 1200)))
+        yield from corpus.repeated(rng.sample(found, min(len(found), most.get(origin, 2000))), 5 if origin == "wild" else 1)
+    yield from development(data, "jailbreak")
 
     def make(text, label, origin, share=0.04):
         return corpus.example("jailbreak", text, label, share=share, origin=origin)
 
-    found = rows(data, "benign_")
-    for row in rng.sample(found, len(found) * 3 // 4):
-        yield make(row["text"], "benign", "guards")
+    for row in rows(data, "benign_"):
+        yield from corpus.repeated([make(row["text"], "benign", "guards")], 2)
     for row in rows(data, "attack_"):
-        yield from corpus.repeated([make(row["text"], "jailbreak", "guards-attack")], 3)
-    for text, label, kind in written(data, 16000):
+        yield from corpus.repeated([make(row["text"], "jailbreak", "guards-attack")], 5)
+    for text, label, kind in written(data, 70_000):
         yield make(text, label, kind)
-    for text, label in scenes(data, 2400):
+    for text, label in scenes(data, 12_000):
         yield make(text, label, "scenes")
+    for text in in_tongues(9000, 900, 12):
+        if text:
+            yield make(text, "benign", "tongues")
 
 
 def off_task(data):
@@ -150,19 +173,25 @@ def documents(data):
             yield make(row["text"], "injection", "guards")
     for row in rows(data, "benign_documents", "benign_security"):
         yield make(row["text"], "benign", "guards")
+    yield from development(data, "injection")
+    for row in corpus.generated("orders", 14_000):
+        yield make(row["text"], row["label"], row["kind"])
+    for text in in_tongues(2500, 900, 13):
+        if text:
+            yield make(text, "benign", "tongues")
     rng = random.Random(9)
     passages, contexts = Cutter(data, rng), public(data)[3:]
     cut = lambda length: passages.cut(length) if rng.random() < 0.5 else piece(rng, rng.choice(contexts), length)
-    for _ in range(3500):
+    for _ in range(12_000):
         yield make(cut(rng.randint(150, 1000)), "benign", "passage")
-    for text in rng.sample(harmless_wishes(data), 1200):  # a text that is only a request holds no other one
+    for text in rng.sample(harmless_wishes(data), 3000):  # a text that is only a request holds no other one
         yield make(text, "benign", "prompt")
     found = [row["text"] for row in rows(data, "benign_") if len(row["text"]) < 1200]
-    for text in rng.sample(found, 1200):
+    for text in rng.sample(found, 3000):
         yield make(text, "benign", "prompt")
     overt = [text for text, label in corpus.asked(data) if label == "jailbreak" and len(text) < 400]
     tasks = off_task(data)
-    for i in range(3500):
+    for i in range(12_000):
         text = rng.choice(overt) if i % 3 == 0 else rng.choice(tasks)[:400]
         lead = rng.choice(LEAD) if i % 3 else ""
         around = cut(rng.randint(100, max(150, 950 - len(text))))

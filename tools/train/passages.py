@@ -7,6 +7,7 @@ that are held out by their hash, and the King James Bible."""
 import functools
 import glob
 import gzip
+import html
 import itertools
 import re
 import subprocess
@@ -104,6 +105,45 @@ def public(data):
     texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))]
     texts += [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("[ber]*/**/*.cc"))[::4]]
     return texts
+
+
+TONGUES = ("ca", "cs", "da", "de", "el", "es", "fi", "fr", "gl", "hi", "hr", "hu", "id", "it", "ja", "ko", "lt", "lv", "nl", "pl", "pt",
+           "pt_BR", "ro", "ru", "sl", "sr", "sv", "ta", "tr", "uk", "vi", "zh_CN", "zh_TW")
+SAYINGS = {"brasil": "pt_BR", "de/*": "de", "es/*": "es", "italia": "it", "definizioni": "it", "leggi": "it", "formiche": "it", "pl/*": "pl",
+           "cs": "cs", "cz": "cs", "sk": "sk"}
+
+
+@functools.cache
+def foreign():
+    """Returns {language: texts} of other languages than English, from this machine's manuals, help pages, handbooks and
+    sayings."""
+    texts = {}
+    for tongue in TONGUES:
+        found = [roff(read(path)) for path in sample(sorted(glob.glob(f"/usr/share/man/{tongue}/man*/*.gz")), 60)]
+        found += [markup(read(path)) for path in sample(sorted(glob.glob(f"/usr/share/help/{tongue}/*/*.page")), 120)]
+        country = tongue.replace("_", "-") if "_" in tongue else tongue + "-*"
+        pages = sorted(glob.glob(f"/usr/share/doc/debian-handbook/html/{country}/*.html"))
+        found += [markup(read(path)) for path in sample(pages, 60)]
+        texts[tongue] = found
+    for name, tongue in SAYINGS.items():
+        for path in sorted(glob.glob(f"/usr/share/games/fortunes/{name}")):
+            if Path(path).is_file() and not path.endswith((".dat", ".u8")):
+                texts.setdefault(tongue, []).append(read(path).replace("\n%\n", "\n"))
+    texts = {tongue: [text for text in found if len(text) > 300] for tongue, found in texts.items()}
+    return {tongue: found for tongue, found in texts.items() if found}
+
+
+def roff(text):
+    """Returns the prose of a manual's source."""
+    lines = [line for line in text.split("\n") if line and line[0] not in ".'"]
+    text = re.sub(r"\\\[u([0-9A-F]{4})\]", lambda mark: chr(int(mark[1], 16)), "\n".join(lines))
+    return re.sub(r"\\f[BIRP]|\\[&/,|]|\\\(..|\\\[[^]]*\]", "", text).replace("\\-", "-")
+
+
+def markup(text):
+    """Returns the prose of a page of XML or HTML."""
+    text = re.sub(r"(?s)<(info|head|script|style)\b.*?</\1>", " ", text)
+    return re.sub(r"\s*\n\s*", "\n", html.unescape(re.sub(r"<[^>]+>", " ", text))).strip()
 
 
 def listed(data, rng):

@@ -41,19 +41,26 @@ def tags(e, labels):
     return out
 
 
+def trainable(e, labels):
+    """Returns what training needs of an encoded example."""
+    return {"task": e["task"], "ids": e["ids"], "segments": e["segments"] if e["pair"] is not None else None,
+            "tags": tags(e, labels) if e["spans"] is not None else None, "label": e["label"], "held_out": e["held_out"],
+            "origin": e["origin"]}
+
+
 def crop(e, limit, random):
     """Returns (ids, segments, tags or None) with at most `limit` tokens. A single text is cut to a window, in half of the
     cases the first, because long texts are served in windows. Both texts of a pair are truncated on the right, the first
     one to no less than a quarter of the limit."""
-    ids, segments, marks = e["ids"], e["segments"], e.get("tags")
+    ids, segments, marks = e["ids"], e["segments"], e["tags"]
     if len(ids) <= limit:
         return ids, segments, marks
-    if e["pair"] is None:
+    if segments is None:
         room = limit - 2
         begin = 1 if random.random() < 0.5 else random.randint(1, len(ids) - 1 - room)
         keep = slice(begin, begin + room)
         around = lambda inner, edge: [edge] + inner[keep] + [edge]
-        return ([CLS] + ids[keep] + [SEP], segments[:limit], None if marks is None else around(marks, -100))
+        return [CLS] + ids[keep] + [SEP], None, None if marks is None else around(marks, -100)
     first = segments.index(1)
     keep_first = max(limit - (len(ids) - first), limit // 4)
     index = (list(range(keep_first - 1)) + [first - 1] + list(range(first, len(ids))))[:limit]
