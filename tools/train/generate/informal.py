@@ -4,8 +4,9 @@
 exclusive; entities are sorted and do not overlap. The same options and seed give the same bytes.
 
 The templates are in words/informal.txt. [marked] and [foreign] are lists of templates with entities, [plain] is a list of
-templates without any. `[[slot]]` in a template stands for a value, and `[[slot:key]]` for the same value wherever the key
-occurs again. A "#" before a slot makes the value a hashtag; the "#" does not belong to the entity. @handles are not entities.
+templates without any. `[[slot]]` in a template stands for a value, and `[[slot:key]]` for the same value wherever the
+key occurs again. A "#" before a slot makes the value a hashtag; the "#" does not belong to the entity. @handles are not
+entities.
 
 The extent of a span follows pii.py with two exceptions, because public sets of posts are annotated so: clubs, bands and
 broadcasters are ORGANIZATION, and the whole name of a university is one ORGANIZATION.
@@ -30,8 +31,12 @@ SLOTS = {
 }
 TYPE_OF = {slot: kind for kind, slots in SLOTS.items() for slot in slots.split()}
 NATIVE = re.compile(r"[A-Za-z\u00c0-\u024f]")
-SHORT = {"you": "u", "are": "r", "because": "cuz", "please": "pls", "people": "ppl", "thanks": "thx", "tomorrow": "tmrw",
-         "tonight": "2nite", "with": "w/", "going to": "gonna", "really": "rly", "though": "tho", "your": "ur", "and": "&"}
+SHORT = {"you": "u", "are": "r", "because": "cuz", "please": "pls", "people": "ppl", "thanks": "thx", "your": "ur",
+         "tomorrow": "tmrw", "tonight": "2nite", "with": "w/", "going to": "gonna", "really": "rly", "though": "tho",
+         "and": "&"}
+LETTERS = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ0123456789"
+MONTHS = "Jan Feb March April May June July Aug Sept Oct Nov Dec".split()
+HANDLE_ENDS = ("_", "_x", "_xo", "_uk", "_fan", "_tv", "_live")
 
 
 class Names:
@@ -58,7 +63,7 @@ class Names:
 
 
 class Maker:
-    """Makes rows, 55 % of which contain entities."""
+    """Makes rows. About 60 % of them contain names, places or organisations."""
 
     def __init__(self, rng, first, last, companies, cities):
         self.rng = rng
@@ -69,7 +74,11 @@ class Maker:
 
     def row(self):
         kind = self.rng.choices(("marked", "foreign", "plain"), (50, 5, 45))[0]
-        pieces = self.decorate(self.fill(self.grammar.make(kind)), kind)
+        template = self.grammar.make(kind)
+        if self.rng.random() < 0.15 and kind != "foreign":  # a post of two thoughts
+            template = template.rstrip(" .!") + self.rng.choice((". ", " ", "... ", "! ", " - ", "\n")) + self.grammar.make(
+                self.rng.choice(("marked", "plain")))
+        pieces = self.decorate(self.fill(template), kind)
         pieces = self.styled(self.typed(pieces))
         text, entities = "", []
         for piece, type_ in pieces:
@@ -140,7 +149,7 @@ class Maker:
         return self.companies.pick() if self.companies and roll < 0.75 else self.values.word("company")
 
     def date(self):
-        day, month = self.rng.randint(1, 28), self.rng.choice("Jan Feb March April May June July Aug Sept Oct Nov Dec".split())
+        day, month = self.rng.randint(1, 28), self.rng.choice(MONTHS)
         return self.rng.choice((f"{day} {month}", f"{month} {day}", f"{month} {day}th" if day > 3 else f"{month} 1st",
                                 f"{day}/{self.rng.randint(1, 12)}/{self.rng.randint(2009, 2026)}"))
 
@@ -157,23 +166,25 @@ class Maker:
         return self.values.street_only(self.values.place())
 
     def link(self):
-        code = "".join(self.rng.choices("abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ0123456789", k=self.rng.choice((7, 8, 10))))
-        return self.rng.choice(("http://t.co/", "https://t.co/", "http://bit.ly/", "http://tinyurl.com/", "youtu.be/")) + code
+        code = "".join(self.rng.choices(LETTERS, k=self.rng.choice((7, 8, 10))))
+        hosts = ("http://t.co/", "https://t.co/", "http://bit.ly/", "http://tinyurl.com/", "youtu.be/")
+        return self.rng.choice(hosts) + code
 
     def handle(self):
         stem = self.rng.choice((self.grammar.make("handle_word"), self.first(), self.last()))
         stem = re.sub(r"[^A-Za-z]", "", stem) or "user"
-        return "@" + self.rng.choice((stem, stem.lower(), stem + "_", f"{stem}{self.rng.randint(1, 99)}", "the" + stem,
-                                      f"{stem.lower()}_{self.rng.choice(('x', 'xo', 'uk', 'fan', 'tv', 'live'))}", "x" + stem + "x"))
+        return "@" + self.rng.choice((stem, stem.lower(), f"{stem}{self.rng.randint(1, 99)}", "the" + stem,
+                                      stem.lower() + self.rng.choice(HANDLE_ENDS), f"x{stem}x"))
 
     # Habits
 
     def decorate(self, pieces, kind):
         """Adds handles, links, tags and emoticons before and behind the text."""
         rng = self.rng
-        before = rng.choices(("", "RT [[handle]]: ", "[[handle]] ", ".[[handle]] ", "[[handle]] [[handle]] "), (62, 11, 20, 2, 5))[0]
-        behind = rng.choices(("", " #[[tag]]", " [[link]]", " [[smile]]", " [[handle]]", " #[[tag]] #[[tag]]", " [[link]] #[[tag]]",
-                              " via [[handle]]"), (50, 12, 10, 15, 5, 4, 2, 2))[0]
+        before = rng.choices(("", "RT [[handle]]: ", "[[handle]] ", ".[[handle]] ", "[[handle]] [[handle]] "),
+                             (68, 9, 17, 2, 4))[0]
+        behind = rng.choices(("", " #[[tag]]", " [[link]]", " [[smile]]", " [[handle]]", " #[[tag]] #[[tag]]",
+                              " [[link]] #[[tag]]", " via [[handle]]"), (54, 10, 10, 13, 5, 4, 2, 2))[0]
         if kind == "marked" and rng.random() < 0.06:
             behind += rng.choice((" #[[city]]", " #[[country]]", " #[[club]]", " #[[first]]"))
         return self.fill(before) + pieces + self.fill(behind)
@@ -181,15 +192,16 @@ class Maker:
     def typed(self, pieces):
         """Changes the words between the entities: short forms, lost marks, errors, and long vowels."""
         rng, out = self.rng, []
-        slang, lose, errors = rng.random() < 0.25, rng.random() < 0.3, rng.random() < 0.15
-        for text, type_ in pieces:
+        slang, lose = rng.random() < 0.25, rng.random() < 0.3
+        wrong = rng.randrange(len(pieces)) if rng.random() < 0.25 else None
+        for place, (text, type_) in enumerate(pieces):
             if type_ is None and not text.startswith("@"):
                 if slang:
                     text = re.sub(r"\b(" + "|".join(SHORT) + r")\b",
                                   lambda m: SHORT[m[0]] if rng.random() < 0.7 else m[0], text)
                 if lose:
                     text = re.sub(r"[.,!](?=\s|$)", "", text) if rng.random() < 0.8 else text.replace("'", "")
-                if errors:
+                if place == wrong:
                     text = common.typo(rng, text)
                 if rng.random() < 0.02:
                     text = re.sub(r"\b(so|no|please|love|good|yes)\b", lambda m: m[0] + m[0][-1] * rng.randint(2, 5), text)
@@ -201,9 +213,11 @@ class Maker:
         case = self.rng.choices((str, str.lower, str.upper, headline), (60, 25, 6, 9))[0]
         spaced = self.rng.random() < 0.34
         joined_tags = self.rng.random() < 0.5
-        pieces = [(text if type_ == "DOMAIN_NAME" or text.startswith("@") else case(text), type_) for text, type_ in pieces]
+        pieces = [(text if type_ == "DOMAIN_NAME" or text.startswith("@") else case(text), type_)
+                  for text, type_ in pieces]
         if spaced:
-            pieces = [(text if type_ == "DOMAIN_NAME" else tokenized(text, joined_tags), type_) for text, type_ in pieces]
+            pieces = [(text if type_ == "DOMAIN_NAME" else tokenized(text, joined_tags), type_)
+                      for text, type_ in pieces]
         return trimmed(pieces, spaced)
 
 
@@ -225,9 +239,9 @@ def trimmed(pieces, spaced):
     """Moves white space out of entities, joins plain pieces, and removes white space at both ends and double spaces."""
     out = []
     for text, type_ in pieces:
-        bare = text.strip() if type_ else text
-        parts = [(text[:len(text) - len(text.lstrip())], None), (bare, type_), (text[len(text.rstrip()):], None)] if type_ and bare \
-            else [(text, None)]
+        parts = [(text, None)]
+        if type_ and text.strip():
+            parts = [(text[:len(text) - len(text.lstrip())], None), (text.strip(), type_), (text[len(text.rstrip()):], None)]
         for part, kind in parts:
             if not part:
                 continue
