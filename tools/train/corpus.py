@@ -233,6 +233,7 @@ def pii_texts(data):
     for row in generated("pii", 9000):
         spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
         yield make(row["text"], spans, 0.05, "generated")
+    yield from informal(data)
     by_hand = [make(*marked(line), 0.1, "written") for line in written("pii_some.txt")]
     yield from repeated(by_hand, 3)
     yield from refilled([e for e in by_hand if not e["held_out"]], 3)
@@ -243,6 +244,40 @@ def pii_texts(data):
         yield from repeated([e], 8 if text in doubted else 1)
     for row in sample(json_lines(data / "domain_mmlupro.jsonl"), 4000, seed=2):
         yield make(row["text"], [], 0.1, "mmlu-pro")
+
+
+def informal(data):
+    """Yields posts, chats, reviews and headlines: generated ones, and the tweets of the Broad Twitter Corpus."""
+    guards = data / "guards"
+    names = [f"--{kind}={guards / f'names_{kind}.txt'}" for kind in ("first", "last", "companies", "cities")]
+    for row in generated("informal", 8000, 1, *names):
+        spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
+        yield example("pii", row["text"], spans=spans, share=0.05, origin="informal")
+    for row in json_lines(guards / "ner_btc.jsonl"):
+        yield example("pii", row["text"], spans=tweet_spans(row), share=0.15, origin="btc")
+
+
+TWEET_TYPES = {"PER": "PERSON", "LOC": "GPE", "ORG": "ORGANIZATION"}
+# These have types of personal data that the Broad Twitter Corpus does not distinguish, so training excludes them.
+TWEET_UNMARKED = re.compile(
+    r"https?://\S+|\b(?:19|20)\d\d\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|"
+    r"\b(?:January|February|April|June|July|August|September|October|November|December)\b|"
+    r"\b(?:President|Senators?|Sen|Minister|PM|Mayor|Dr|Mrs?|Ms|Prof|Sir|Gov|Rep|Coach|Judge)\b", re.IGNORECASE)
+
+
+def tweet_spans(row):
+    """Returns the spans of a tweet as those of generate/informal.py: without handles, and without the # of a hashtag."""
+    text, spans = row["text"], []
+    for e in row["spans"]:
+        begin, end = e["start"], e["end"]
+        if text[begin] == "@" or text[:begin].rstrip().endswith("@"):
+            continue
+        begin += len(text[begin:end]) - len(text[begin:end].lstrip("# "))
+        if begin < end:
+            spans.append((TWEET_TYPES[e["type"]], begin, end))
+    excluded = [match.span() for match in TWEET_UNMARKED.finditer(text)]
+    spans += [(None, b, e) for b, e in excluded if not any(b < end and begin < e for _, begin, end in spans)]
+    return sorted(spans, key=lambda span: span[1])
 
 
 def marked(line):
