@@ -254,7 +254,7 @@ def informal(data):
         spans = [(e["type"], e["start"], e["end"]) for e in row["entities"]]
         yield example("pii", row["text"], spans=spans, share=0.05, origin="informal")
     for row in json_lines(guards / "ner_btc.jsonl"):
-        yield example("pii", row["text"], spans=tweet_spans(row), share=0.15, origin="btc")
+        yield from repeated([example("pii", row["text"], spans=tweet_spans(row), share=0.15, origin="btc")], 3)
 
 
 TWEET_TYPES = {"PER": "PERSON", "LOC": "GPE", "ORG": "ORGANIZATION"}
