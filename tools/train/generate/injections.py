@@ -67,18 +67,21 @@ class Maker:
             text = rng.choice(self.foreign) + rng.choice((" ", "\n\n")) + text
         elif place < 0.35:
             text += " " + self.tongue_part(language, "attack" if attack else "harmless")
-        elif place < 0.45 and not attack and self.harmless:  # attacks contain English wishes as well
-            text += " " + rng.choice(self.harmless).strip()
         return common.typed(rng, text, 0.5)
 
     def tongue_part(self, language, kind):
-        """Makes a text from a list. A forbidden wish in it is often English."""
-        if self.forbidden and self.rng.random() < 0.3:
-            wish = self.rng.choice(self.forbidden).strip()
+        """Makes an attack or a harmless text. Frames hold forbidden and harmless wishes, which are sometimes English."""
+        rng = self.rng
+        english = self.forbidden if kind == "attack" else self.harmless
+        if english and rng.random() < 0.3:
+            wish = rng.choice(english).strip()
             wish = wish if wish[-1] in ".?!" else wish + "."
-        else:
+        elif kind == "attack":
             wish = self.tongues.make(f"{language} wish")
-        return common.upper_first(re.sub(" +(?=[ ,])", "", self.tongues.make(f"{language} {kind}", wish=wish)).strip())
+        else:
+            wish = self.tongues.expand(rng.choice(self.tongues.lists[f"{language} harmless"]))
+        text = self.tongues.make(f"{language} {'frame' if rng.random() < 0.2 else kind}", wish=wish)
+        return common.upper_first(re.sub(" +(?=[ ,])", "", text).strip())
 
     def coded(self, attack):
         """Changes the characters of a text. The change proves nothing: harmless texts are changed as often."""
