@@ -65,7 +65,7 @@ class Maker:
             text = self.tongue_part(language, "harmless") + rng.choice((" ", "\n", "\n\n")) + text
         elif place < 0.25 and self.foreign:
             text = rng.choice(self.foreign) + rng.choice((" ", "\n\n")) + text
-        elif place < 0.35:
+        elif place < (0.35 if attack else 0.7):  # so that both are equally long
             text += " " + self.tongue_part(language, "attack" if attack else "harmless")
         return common.typed(rng, text, 0.5)
 
