@@ -86,8 +86,9 @@ def _parse(text, at, inside):
 class Grammar:
     """Makes texts from lists. Not thread-safe."""
 
-    def __init__(self, rng, *files):
+    def __init__(self, rng, *files, english=True):
         self.rng = rng
+        self.english = english  # the joints of other languages follow other rules and are left as they are
         self.lists = read_lists(*files)
         self.decks = {}
         self.parsed = {}
@@ -109,7 +110,8 @@ class Grammar:
     def expand(self, text, **given):
         if text not in self.parsed:
             self.parsed[text] = parse(text)
-        return tidy(self._build(self.parsed[text], given, {}))
+        made = self._build(self.parsed[text], given, {})
+        return tidy(made) if self.english else made
 
     def _build(self, parts, given, kept):
         return "".join(p if isinstance(p, str) else self._choose(p[1], given, kept) for p in parts)

@@ -5,10 +5,12 @@ A row is {"text", "label": "benign" | "jailbreak", "kind"}."""
 
 import base64
 import codecs
+import re
 import unicodedata
 
 import common
 
+TONGUES = ("tongues_germanic", "tongues_romance", "tongues_slavic", "tongues_asian", "tongues_other")
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
 
@@ -23,7 +25,8 @@ class Maker:
         self.rng = rng
         self.short = common.Grammar(rng, "injections")
         self.long = common.Grammar(rng, "pretexts")
-        self.tongues = common.read_lists("tongues")
+        self.tongues = common.Grammar(rng, *TONGUES, english=False)
+        self.languages = sorted(name.removesuffix(" attack") for name in self.tongues.lists if name.endswith(" attack"))
         self.forbidden, self.harmless, self.foreign = forbidden, harmless, foreign
 
     def row(self):
@@ -50,14 +53,35 @@ class Maker:
         return common.typed(self.rng, self.long.make("frame", wish=wish, lwish=lowered), 0.4)
 
     def tongue(self, attack):
+        """Makes a text in another language. Half of the harmless ones use the words of the attacks in that language, so that
+        neither the language nor single words decide."""
         rng = self.rng
-        if not attack:
-            return rng.choice(self.foreign) if self.foreign else None
-        lines = self.tongues[rng.choice(list(self.tongues))]
-        text = " ".join(rng.sample(lines, rng.choice((1, 1, 2))))
-        if rng.random() < 0.25 and self.foreign:
-            text = rng.choice(self.foreign) + " " + text
-        return text
+        language = rng.choice(self.languages)
+        if not attack and self.foreign and rng.random() < 0.5:
+            return common.typed(rng, rng.choice(self.foreign), 0.4)
+        text = self.tongue_part(language, "attack" if attack else "harmless")
+        place = rng.random()
+        if place < 0.15:
+            text = self.tongue_part(language, "harmless") + rng.choice((" ", "\n", "\n\n")) + text
+        elif place < 0.25 and self.foreign:
+            text = rng.choice(self.foreign) + rng.choice((" ", "\n\n")) + text
+        elif place < (0.35 if attack else 0.7):  # so that both are equally long
+            text += " " + self.tongue_part(language, "attack" if attack else "harmless")
+        return common.typed(rng, text, 0.5)
+
+    def tongue_part(self, language, kind):
+        """Makes an attack or a harmless text. Frames hold forbidden and harmless wishes, which are sometimes English."""
+        rng = self.rng
+        english = self.forbidden if kind == "attack" else self.harmless
+        if english and rng.random() < 0.3:
+            wish = rng.choice(english).strip()
+            wish = wish if wish[-1] in ".?!" else wish + "."
+        elif kind == "attack":
+            wish = self.tongues.make(f"{language} wish")
+        else:
+            wish = self.tongues.expand(rng.choice(self.tongues.lists[f"{language} harmless"]))
+        text = self.tongues.make(f"{language} {'frame' if rng.random() < 0.2 else kind}", wish=wish)
+        return common.upper_first(re.sub(" +(?=[ ,])", "", text).strip())
 
     def coded(self, attack):
         """Changes the characters of a text. The change proves nothing: harmless texts are changed as often."""
