@@ -8,6 +8,8 @@ import common
 # The most characters of a document, and the fewest.
 LONGEST, SHORTEST = 1200, 200
 JSON_KINDS = ("json", "api", "tool", "calendar_json")
+# Kinds in which people are given tasks, so an order without an addressee would be harmless.
+TASK_KINDS = ("lesson", "todo")
 
 
 def main_generator(rng):
@@ -26,7 +28,8 @@ class Maker:
         rng = self.rng
         kind = rng.choice(self.kinds)
         attack = rng.random() < 0.5
-        special = self.held(kind, self.words.make("order")) if attack else self.harmless(kind)
+        order = "addressed order" if kind in TASK_KINDS else "order"
+        special = self.held(kind, self.words.make(order)) if attack else self.harmless(kind)
         lines = self.lines(kind, rng.randint(SHORTEST, 900) - len(special))
         if special:
             lines.insert(rng.choice((0, len(lines), rng.randint(0, len(lines)))), special)
@@ -38,15 +41,15 @@ class Maker:
 
     def lines(self, kind, length):
         """Returns lines of the surroundings, some of which are instructions to people."""
-        lines = []
-        while len(lines) < 2 or sum(map(len, lines)) < length:
-            line = self.words.make(f"{kind} line")
-            if line not in lines:
-                lines.append(line)
-            if len(lines) > 11:
-                break
-        if self.rng.random() < 0.4:
-            lines.insert(self.rng.randint(0, len(lines)), self.held(kind, self.words.make(f"{kind} people")))
+        rng, lines = self.rng, []
+        most = len(self.words.lists[f"{kind} line"]) + rng.randint(0, 3)
+        while len(lines) < 2 or (sum(map(len, lines)) < length and len(lines) < most):
+            if rng.random() < 0.35:
+                lines.append(self.held(kind, " ".join(self.words.make("prose") for _ in range(rng.choice((1, 1, 2, 3))))))
+            else:
+                lines.append(self.words.make(f"{kind} line"))
+        if rng.random() < 0.4:
+            lines.insert(rng.randint(0, len(lines)), self.held(kind, self.words.make(f"{kind} people")))
         return lines
 
     def harmless(self, kind):
