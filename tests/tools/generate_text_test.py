@@ -19,6 +19,7 @@ ROWS = 1500
 # Each generator: its labels, the member whose length varies, and the lengths that count as short and long.
 TASKS = {
     "jailbreak": ({"benign", "jailbreak"}, "text", 50, 800),
+    "orders": ({"benign", "injection"}, "text", 280, 700),
     "domain_plain": (set(domain_plain.DOMAINS), "text", 20, 80),
     "fact_check": ({"FACT_CHECK_NEEDED", "NO_FACT_CHECK_NEEDED"}, "text", 25, 110),
     "feedback": ({"SAT", "NEED_CLARIFICATION", "WRONG_ANSWER", "WANT_DIFFERENT"}, "text", 20, 80),
@@ -28,9 +29,10 @@ TASKS = {
 }
 FILES = {"jailbreak": ("attack", "harm", "innocent", "hard_negative"), "domain": ("domain_asks", "innocent"),
          "fact_check": ("fact_check", "domain_topics"), "feedback": ("feedback", "domain_topics"),
-         "modality": ("modality", "innocent"), "facts": ("facts",)}
+         "modality": ("modality", "innocent"), "facts": ("facts",), "orders": ("orders",), "injections": ("injections",),
+         "pretexts": ("pretexts",)}
 # The names for which a generator supplies values itself.
-GIVEN = {"body", "kind", "code", "prose", "cipher", "error", "config", "t", "t2", "user_text"}
+GIVEN = {"body", "kind", "code", "prose", "cipher", "error", "config", "t", "t2", "user_text", "x", "wish", "lwish"}
 
 
 def run(task, *arguments):
