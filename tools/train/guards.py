@@ -174,7 +174,7 @@ def documents(data):
     for row in rows(data, "benign_documents", "benign_security"):
         yield make(row["text"], "benign", "guards")
     yield from development(data, "injection")
-    for row in corpus.generated("orders", 14_000):
+    for row in corpus.generated("orders", 9000):
         yield make(row["text"], row["label"], row["kind"])
     for text in in_tongues(2500, 900, 13):
         if text:
@@ -184,10 +184,10 @@ def documents(data):
     cut = lambda length: passages.cut(length) if rng.random() < 0.5 else piece(rng, rng.choice(contexts), length)
     for _ in range(12_000):
         yield make(cut(rng.randint(150, 1000)), "benign", "passage")
-    for text in rng.sample(harmless_wishes(data), 3000):  # a text that is only a request holds no other one
+    for text in sample(harmless_wishes(data), 3000, 9):  # a text that is only a request holds no other one
         yield make(text, "benign", "prompt")
     found = [row["text"] for row in rows(data, "benign_") if len(row["text"]) < 1200]
-    for text in rng.sample(found, 3000):
+    for text in sample(found, 3000, 9):
         yield make(text, "benign", "prompt")
     overt = [text for text, label in corpus.asked(data) if label == "jailbreak" and len(text) < 400]
     tasks = off_task(data)
