@@ -64,7 +64,8 @@ class Batch:
     """ids, segments and mask (texts, tokens), and the true labels, (texts) or (texts, tokens)."""
 
     def __init__(self, items, device="cpu"):
-        shape = len(items), max(len(item[0]) for item in items)
+        length = max(len(item[0]) for item in items)
+        shape = len(items), length if device == "cpu" else -(-length // 8) * 8  # kernels of accelerators want multiples of 8
         tagged = items[0][2] is not None
         ids, segments, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.float32)
         truth = np.full(shape if tagged else shape[:1], -100, np.int64)
