@@ -251,11 +251,11 @@ constexpr auto kOtherGuardKeys = classifier_with({
     integer(FIELD(ClassifierModel, windows_max), 1, 1'000'000,
             "Windows of a request that the model reads, about 1 KB each; repeated passages count "
             "once. Default: 1536."),
-    boolean(FIELD(ClassifierModel, screen),
-            "Lets the model's screen, if it has one, clear windows of long texts. Default: true."),
     choice(FIELD(ClassifierModel, on_unread), kOnUnread,
            "Result for a request with more windows: 413 at once (`refuse`, the default), or the "
            "verdict on its beginning, its end and evenly chosen windows between (`judge`)."),
+    boolean(FIELD(ClassifierModel, screen),
+            "Lets the model's screen, if it has one, clear windows of long texts. Default: true."),
 });
 
 constexpr auto with_variant(auto keys, const Key& variant) {
