@@ -138,7 +138,7 @@ void BM_Screen(benchmark::State& state) {
     return;
   }
   state.counters["window"] = benchmark::Counter(
-      1e-3 * kWindows, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+      kWindows, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
 BENCHMARK(BM_Screen)
