@@ -1,12 +1,16 @@
 // Time of one embedding by number of tokens, on one thread, with the real MiniLM; and time of a
-// request that needs that embedding and all heads of the project's own adapters, in 8 bits. First
-// checks that the result equals that of a batch. Prints processor-independent figures: tokens per
-// second and GFLOP/s of the matrix products. usage: engine_bench [--benchmark_filter=...] with
-// models/minilm, models/signals and models/attacks in the working directory.
+// request that needs that embedding and all heads of the project's own adapters, in 8 bits; and
+// time of a window by the share that a screen clears. First checks that the result equals that of a
+// batch. Prints processor-independent figures: tokens per second and GFLOP/s of the matrix
+// products. usage: engine_bench [--benchmark_filter=...] with models/minilm, models/signals and
+// models/attacks in the working directory.
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -90,6 +94,57 @@ void BM_Signals(benchmark::State& state) {
   state.counters["heads"] = static_cast<double>(signals->heads().size() + attacks->heads().size());
 }
 
+// Opens the guards with a screen after `layers` layers that finds everything harmless: its weights
+// are zeros, so only its bias counts.
+std::unique_ptr<const TextModel> open_with_screen(int64_t layers) {
+  const auto directory =
+      std::filesystem::temp_directory_path() / fmt::format("signalbox-screen-{}", getpid());
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory / "config.json")
+      << fmt::format(R"({{"architectures":["LinearForSequenceClassification"],"num_labels":2,)"
+                     R"("classifier_layers":{},"classifier_clears_below":0.1}})",
+                     layers);
+  const std::string header = R"({"classifier.weight":{"dtype":"F32","shape":[2,384],)"
+                             R"("data_offsets":[0,3072]},"classifier.bias":{"dtype":"F32",)"
+                             R"("shape":[2],"data_offsets":[3072,3080]}})";
+  std::vector<float> values(2 * 384 + 2);
+  values[2 * 384] = 5;
+  const uint64_t size = header.size();
+  std::ofstream(directory / "model.safetensors", std::ios::binary)
+      .write(reinterpret_cast<const char*>(&size), sizeof size)
+      .write(header.data(), static_cast<std::streamsize>(size))
+      .write(reinterpret_cast<const char*>(values.data()),
+             static_cast<std::streamsize>(values.size() * sizeof(float)));
+  auto model = open("models/attacks", {.precision = Precision::kI8, .heads = {directory.string()}});
+  std::filesystem::remove_all(directory);
+  return model;
+}
+
+// Reads windows of 256 tokens of which a screen after some layers clears a share in percent.
+void BM_Screen(benchmark::State& state) {
+  constexpr int kWindows = 20;
+  const auto model = open_with_screen(state.range(0));
+  const std::string text = text_of(256);
+  std::vector<Input> inputs;
+  for (int i = 0; i < kWindows; ++i)
+    inputs.push_back({.text = text, .screened = 100 * i < kWindows * state.range(1)});
+  for (auto _ : state) {
+    const auto answers = model->answer(inputs);
+    int64_t cleared = 0;
+    for (int i = 0; answers && i < kWindows; ++i)
+      cleared += (*answers)[i * model->heads().size()].scores.empty() ? 1 : 0;
+    if (100 * cleared == kWindows * state.range(1)) continue;
+    state.SkipWithError("the screen clears something else");
+    return;
+  }
+  state.counters["window"] = benchmark::Counter(
+      kWindows, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+BENCHMARK(BM_Screen)
+    ->ArgNames({"layers", "cleared"})
+    ->ArgsProduct({{1, 2, 3}, {0, 50, 80, 100}})
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Signals)->Arg(32)->Arg(512)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_Embed)->Arg(8)->Arg(16)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond);
 

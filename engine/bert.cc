@@ -16,7 +16,8 @@ TrunkShape shape_of(const BertConfig& config) {
           .layers = config.layers(),
           .hidden = config.hidden,
           .heads = config.heads,
-          .wide = std::max(config.intermediate, config.embedding)};
+          .wide = std::max(config.intermediate, config.embedding),
+          .resumes = true};
 }
 
 class Bert final : public Trunk {
@@ -31,12 +32,15 @@ class Bert final : public Trunk {
   }
 
   void encode(Scratch& s, int32_t layers, Workers& workers) const override {
+    embed(weights_.embeddings, {kernels_, shape(), config_.norm_eps, s, workers});
+    resume(s, 0, layers, workers);
+  }
+
+  void resume(Scratch& s, int32_t from, int32_t to, Workers& workers) const override {
     const Pass pass{kernels_, shape(), config_.norm_eps, s, workers};
     if (rope_) rope_->prepare(s.batch, s.global_rope);
-    embed(weights_.embeddings, pass);
-    for (int32_t layer = 0; layer < layers; ++layer) {
+    for (int32_t layer = from; layer < to; ++layer)
       run_layer(weights_.layers[config_.order[layer]], pass);
-    }
   }
 
   double multiply_adds(int32_t tokens) const override {

@@ -80,6 +80,11 @@ struct HeadInfo {
   std::vector<std::string> labels;
   /// Languages that the head judges well by measurement (ISO 639-1); empty: its files name none.
   std::vector<std::string> languages = {};
+  /// The head reads the hidden states after this many layers of the trunk.
+  int32_t layers = 0;
+  /// For a screen: an input is harmless for every head of the same adapter if the probability of
+  /// class 1 is below this. 0: the head is no screen.
+  float clears_below = 0;
 };
 
 /// The text of a pair that a token head marks.
@@ -93,6 +98,9 @@ struct Input {
   /// Use kPair for models that judge every word of an answer (`pair`) by a context (`text`).
   Marked marked = Marked::kText;
   bool raw = false;  // leave the scores of sequence heads as logits
+  /// If the adapter has a screen that clears this input, the layers after the screen do not run,
+  /// and heads that read them have no answer.
+  bool screened = false;
 };
 
 /// A span marked by a token head.
@@ -111,13 +119,18 @@ struct TokenScores {
 };
 
 /// The result of one head for one input. Empty if the input runs with another adapter than the
-/// head's.
+/// head's, or was cleared by a screen before the head's layers.
 struct Answer {
   std::vector<float> scores;     // (labels), for a sequence head
   std::vector<Entity> entities;  // for a token head, in text order
   /// For a token head that marks a pair: all tokens that were not truncated.
   std::vector<TokenScores> tokens = {};
 };
+
+/// Returns true if the head is a screen and its answer, with scores, clears the input.
+inline bool clears(const HeadInfo& head, const Answer& answer) {
+  return head.clears_below > 0 && answer.scores.size() == 2 && answer.scores[1] < head.clears_below;
+}
 
 /// The raw model outputs.
 struct States {

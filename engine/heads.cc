@@ -45,6 +45,7 @@ class HeadReader {
     // handles "models/pii/" too
     head_.info_.name = (directory_ / "").parent_path().filename().string();
     head_.info_.kind = *kind;
+    head_.info_.layers = trunk_.layers;
     SIGNALBOX_TRY(head_.info_.languages, read_languages());
     SIGNALBOX_TRY_VOID(family_ == nullptr ? read_own_head() : read_family_head());
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
@@ -89,7 +90,32 @@ class HeadReader {
       SIGNALBOX_TRY(head_.activation_, read_activation(root_, "classifier_activation", "gelu"));
       head_.dense_ = reader_.linear("dense", trunk_.hidden, trunk_.hidden, true);
     }
-    return read_classifier("classifier", true);
+    SIGNALBOX_TRY_VOID(read_classifier("classifier", true));
+    return read_screen();
+  }
+
+  // Reads the layer that the head follows, and the limit of a head that clears inputs there. A
+  // limit above one half would clear inputs that are more likely harmful than not.
+  Result<void> read_screen() {
+    constexpr std::string_view kLayers = "classifier_layers", kLimit = "classifier_clears_below";
+    HeadInfo& info = head_.info_;
+    SIGNALBOX_TRY(info.layers, root_.integer(kLayers, 1, trunk_.layers, trunk_.layers));
+    if (info.layers < trunk_.layers && !trunk_.resumes) {
+      return fail(Code::kUnsupported,
+                  "{}: {} of {} layers, but a head of this network can only read all of them",
+                  root_.where(kLayers), info.layers, trunk_.layers);
+    }
+    if (!root_.has(kLimit)) return {};
+    SIGNALBOX_TRY(const double limit, root_.number(kLimit, 0, 0.5));
+    const auto refuse = [&](std::string_view needed) {
+      return fail(Code::kUnsupported, "{}: {} takes a head {}", root_.where(kLimit), limit, needed);
+    };
+    if (info.kind != HeadKind::kSequence || info.scores != Scores::kSoftmax || head_.classes() != 2)
+      return refuse("that gives texts the probabilities of two classes");
+    if (info.layers == trunk_.layers)
+      return refuse(fmt::format("with classifier_layers below {}", trunk_.layers));
+    info.clears_below = static_cast<float>(limit);
+    return {};
   }
 
   Result<void> read_family_head() {

@@ -105,7 +105,7 @@ std::optional<size_t> place_of(std::span<const HeadInfo> heads, std::string_view
   for (size_t i = 0; i < heads.size(); ++i) {
     const size_t at = name.empty() ? i : heads.size() - 1 - i;
     const bool is_kind = heads[at].kind == kind;
-    if (name.empty() ? is_kind : heads[at].name == name)
+    if (name.empty() ? is_kind && heads[at].clears_below == 0 : heads[at].name == name)
       return is_kind ? std::optional(at) : std::nullopt;
   }
   return std::nullopt;

@@ -38,16 +38,17 @@ struct Request {
   int32_t adapter = kNoAdapter;
   Marked marked = Marked::kText;
   bool raw = false;
+  bool screened = false;
   EmbedOptions options;  // for an embedding
   Patience patience;
   std::variant<EmbedDone, AnswerDone> done;
-  int32_t tokens = 0;
-  int64_t turn = 0;  // virtual time of its end, in tokens
+  int32_t tokens = 0;  // also if a screen clears the input, which is not known before it runs
+  int64_t turn = 0;    // virtual time of its end, in tokens
   std::optional<std::stop_callback<std::function<void()>>> on_stop;  // wakes the watch thread
 
   int64_t bytes() const { return std::ssize(text) + (pair ? std::ssize(*pair) : 0); }
   Input input() const {
-    Input out{text, {}, adapter, marked, raw};
+    Input out{text, {}, adapter, marked, raw, screened};
     if (pair) out.pair = *pair;
     return out;
   }
@@ -412,6 +413,7 @@ Result<void> Scheduler::answer(const Input& input, Patience patience, Done<Answe
   one.front().adapter = input.adapter;
   one.front().marked = input.marked;
   one.front().raw = input.raw;
+  one.front().screened = input.screened;
   one.front().patience = std::move(patience);
   one.front().done = std::move(done);
   return state_->submit(std::move(one));

@@ -41,6 +41,20 @@ void Scratch::reserve(const TrunkShape& shape, int32_t threads) {
   }
 }
 
+void Scratch::keep(std::span<const int32_t> sequences, int32_t hidden) {
+  Batch rest;
+  for (const int32_t i : sequences) {
+    const int64_t begin = batch.begin(i), length = batch.length(i);
+    const float* from = x.data() + begin * hidden;
+    float* to = x.data() + int64_t{rest.tokens()} * hidden;
+    if (to != from) std::copy(from, from + length * hidden, to);
+    std::swap(encodings[rest.sequences()], encodings[i]);
+    rest.add(std::span(batch.ids).subspan(begin, length),
+             std::span(batch.types).subspan(begin, length), batch.adapters[i]);
+  }
+  batch = std::move(rest);
+}
+
 void rotate(const kernels::Table& kernels, const TrunkShape& shape, const RopeTables& rope,
             const Batch& batch, int64_t begin, int32_t rows, float* qkv) {
   const int64_t end = begin + rows;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -38,6 +39,10 @@ struct Scratch {
   /// Allocates for `batch` and `threads`. Buffers lose their contents when they grow; they never
   /// shrink.
   void reserve(const TrunkShape& shape, int32_t threads);
+
+  /// Removes the other sequences from the batch, from x (tokens, hidden) and from `encodings`.
+  /// `sequences` ascend.
+  void keep(std::span<const int32_t> sequences, int32_t hidden);
 
   Batch batch;
   Buffer<float> x;                     // (tokens, hidden): the residual stream, and the result

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
 
 #include "base/ascii.h"
 #include "engine/adapter.h"
@@ -79,7 +82,9 @@ class Model final : public TextModel, public HasMemory {
       infos_.push_back(parts_.heads[h].info());
       infos_.back().adapter = parts_.owners[h];
       readers_.emplace_back(infos_.back().labels);
+      stops_.insert(infos_.back().layers);
     }
+    stops_.insert(shape_.layers);
   }
 
   int32_t dim() const override { return parts_.projection.width_after(shape_.hidden); }
@@ -106,43 +111,41 @@ class Model final : public TextModel, public HasMemory {
     const size_t dim = chosen.dim;
     SIGNALBOX_CHECK(out.size() == texts.size() * dim);
     std::vector<float> pooled;
-    return run(
-        texts.size(),
-        [&](size_t i) {
-          return Input{texts[i], {}, chosen.adapter};
-        },
-        chosen.layers,
-        [&](const Scratch& s, size_t first) {
-          for (int32_t i = 0; i < s.batch.sequences(); ++i) {
-            pooled.resize(shape_.hidden);
-            pool(*parts_.kernels, *chosen.pooling, s.batch.length(i), shape_.hidden, row_of(s, i),
-                 pooled.data());
-            parts_.projection.apply(*parts_.kernels, pooled);
-            float* vector = out.data() + (first + i) * dim;  // (dim)
-            std::copy_n(pooled.data(), dim, vector);
-            parts_.kernels->l2_normalize(chosen.dim, vector);
-          }
-        });
+    const auto pass = [&](Scratch& s, size_t first) -> Result<void> {
+      s.reserve(shape_, threads_);
+      Workers workers(threads_);
+      parts_.trunk->encode(s, chosen.layers, workers);
+      SIGNALBOX_TRY_VOID(check_finite(s));
+      for (int32_t i = 0; i < s.batch.sequences(); ++i) {
+        pooled.resize(shape_.hidden);
+        pool(*parts_.kernels, *chosen.pooling, s.batch.length(i), shape_.hidden, row_of(s, i),
+             pooled.data());
+        parts_.projection.apply(*parts_.kernels, pooled);
+        float* vector = out.data() + (first + i) * dim;  // (dim)
+        std::copy_n(pooled.data(), dim, vector);
+        parts_.kernels->l2_normalize(chosen.dim, vector);
+      }
+      return {};
+    };
+    const auto input_of = [&](size_t i) { return Input{texts[i], {}, chosen.adapter}; };
+    return run(texts.size(), input_of, pass);
   }
 
   Result<std::vector<Answer>> answer(std::span<const Input> inputs) const override {
     std::vector<Answer> out(inputs.size() * parts_.heads.size());
-    const auto read = [&](const Scratch& s, size_t first) {
-      Share share;
-      for (size_t h = 0; h < parts_.heads.size(); ++h) {
-        take_share(s, infos_[h].adapter, share);
-        if (share.sequences.empty()) continue;
-        std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
-        for (int32_t i = 0; i < share.batch->sequences(); ++i) {
-          const int32_t sequence = share.sequences[i];
-          Answer& answer = out[(first + sequence) * parts_.heads.size() + h];
-          read_answer(h, s.encodings[sequence], inputs[first + sequence],
-                      logits_of(h, *share.batch, i, logits), answer);
-        }
-      }
+    std::vector<int32_t> places;  // of the inputs in `inputs`, by sequence
+    const auto pass = [&](Scratch& s, size_t first) {
+      places.resize(s.batch.sequences());
+      std::iota(places.begin(), places.end(), static_cast<int32_t>(first));
+      return encode(s, [&](int32_t layers) -> Result<void> {
+        SIGNALBOX_TRY_VOID(check_finite(s));
+        read_heads(layers, s, places, inputs, out);
+        if (layers < shape_.layers) remove_cleared(layers, s, places, inputs, out);
+        return {};
+      });
     };
     SIGNALBOX_TRY_VOID(run(
-        inputs.size(), [&](size_t i) { return inputs[i]; }, shape_.layers, read));
+        inputs.size(), [&](size_t i) { return inputs[i]; }, pass));
     return out;
   }
 
@@ -154,14 +157,16 @@ class Model final : public TextModel, public HasMemory {
     States out;
     const auto scratch = pool_.borrow();
     scratch->batch.add(ids, types, chosen);
-    encode(*scratch, shape_.layers);
+    out.logits.resize(parts_.heads.size());
+    SIGNALBOX_TRY_VOID(encode(*scratch, [&](int32_t layers) -> Result<void> {
+      for (size_t h = 0; h < parts_.heads.size(); ++h) {
+        if (infos_[h].adapter != adapter || infos_[h].layers != layers) continue;
+        out.logits[h] = parts_.heads[h].logits(scratch->batch, scratch->x.data());
+      }
+      return {};
+    }));
     const float* x = scratch->x.data();
     out.last_hidden_state.assign(x, x + ids.size() * shape_.hidden);
-    for (size_t h = 0; h < parts_.heads.size(); ++h) {
-      out.logits.emplace_back();
-      if (infos_[h].adapter != adapter) continue;
-      out.logits.back() = parts_.heads[h].logits(scratch->batch, x);
-    }
     return out;
   }
 
@@ -254,11 +259,65 @@ class Model final : public TextModel, public HasMemory {
     return options;
   }
 
-  // Runs the batch of s through the trunk.
-  void encode(Scratch& s, int32_t layers) const {
+  // Runs the batch of s through the trunk and calls at_stop(layers) after each number of layers
+  // that a head reads, and at the end. at_stop may remove sequences; if none is left, the pass
+  // ends.
+  template <class AtStop>
+  Result<void> encode(Scratch& s, const AtStop& at_stop) const {
     s.reserve(shape_, threads_);
     Workers workers(threads_);
-    parts_.trunk->encode(s, layers, workers);
+    int32_t done = 0;
+    for (const int32_t layers : stops_) {
+      if (done == 0) {
+        parts_.trunk->encode(s, layers, workers);
+      } else {
+        parts_.trunk->resume(s, done, layers, workers);
+      }
+      SIGNALBOX_TRY_VOID(at_stop(layers));
+      if (s.batch.sequences() == 0) break;
+      done = layers;
+    }
+    return {};
+  }
+
+  // Writes the answers of the heads that read these layers. places (sequences): see answer().
+  void read_heads(int32_t layers, const Scratch& s, std::span<const int32_t> places,
+                  std::span<const Input> inputs, std::span<Answer> out) const {
+    Share share;
+    for (size_t h = 0; h < parts_.heads.size(); ++h) {
+      if (infos_[h].layers != layers) continue;
+      take_share(s, infos_[h].adapter, share);
+      if (share.sequences.empty()) continue;
+      std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
+      for (int32_t i = 0; i < share.batch->sequences(); ++i) {
+        const int32_t sequence = share.sequences[i], place = places[sequence];
+        read_answer(h, s.encodings[sequence], inputs[place], logits_of(h, *share.batch, i, logits),
+                    out[place * parts_.heads.size() + h]);
+      }
+    }
+  }
+
+  // Removes the sequences that a screen after these layers has cleared.
+  void remove_cleared(int32_t layers, Scratch& s, std::vector<int32_t>& places,
+                      std::span<const Input> inputs, std::span<const Answer> answers) const {
+    const auto is_cleared = [&](int32_t place) {
+      const Input& input = inputs[place];
+      if (!input.screened || input.raw) return false;
+      for (size_t h = 0; h < infos_.size(); ++h) {
+        if (infos_[h].layers == layers && infos_[h].adapter == input.adapter &&
+            clears(infos_[h], answers[place * infos_.size() + h]))
+          return true;
+      }
+      return false;
+    };
+    std::vector<int32_t> kept;
+    for (int32_t i = 0; i < s.batch.sequences(); ++i) {
+      if (!is_cleared(places[i])) kept.push_back(i);
+    }
+    if (static_cast<int32_t>(kept.size()) == s.batch.sequences()) return;
+    s.keep(kept, shape_.hidden);
+    for (size_t i = 0; i < kept.size(); ++i) places[i] = places[kept[i]];
+    places.resize(kept.size());
   }
 
   // Returns the hidden states of sequence i, (length, hidden).
@@ -266,19 +325,18 @@ class Model final : public TextModel, public HasMemory {
     return s.x.data() + int64_t{s.batch.begin(i)} * shape_.hidden;
   }
 
-  // Packs inputs into batches and runs each through the trunk. Calls read(scratch, first), where
-  // sequence i of the batch is input first + i.
-  template <class InputOf, class Read>
-  Result<void> run(size_t count, const InputOf& input_of, int32_t layers, const Read& read) const {
+  // Packs inputs into batches and calls pass(scratch, first) for each, where sequence i of the
+  // batch is input first + i.
+  template <class InputOf, class Pass>
+  Result<void> run(size_t count, const InputOf& input_of, const Pass& pass) const {
     SIGNALBOX_TRY_VOID(need_tokenizer());
     const auto scratch = pool_.borrow();
     Scratch& s = *scratch;
     size_t first = 0;
     const auto flush = [&]() -> Result<void> {
-      encode(s, layers);
-      SIGNALBOX_TRY_VOID(check_finite(s));
-      read(s, first);
-      first += s.batch.sequences();
+      const int32_t sequences = s.batch.sequences();
+      SIGNALBOX_TRY_VOID(pass(s, first));
+      first += sequences;
       s.batch.clear();
       return {};
     };
@@ -387,6 +445,7 @@ class Model final : public TextModel, public HasMemory {
   const int32_t threads_;
   std::vector<HeadInfo> infos_;
   std::vector<EntityReader> readers_;  // (heads)
+  std::set<int32_t> stops_;            // numbers of layers after which heads read, and all layers
   mutable ScratchPool pool_;
 };
 
@@ -434,6 +493,21 @@ Result<void> read_adapter(const std::filesystem::path& directory, const weights:
               "{} (an adapter that shares a trunk can only have low-rank layers and a head; merge "
               "this adapter instead)",
               complete.error().message);
+}
+
+// Requires at most one screen for each adapter, because callers report the score of one.
+Result<void> check_screens(const Parts& parts) {
+  std::map<int32_t, const HeadInfo*> screens;  // by adapter
+  for (size_t h = 0; h < parts.heads.size(); ++h) {
+    const HeadInfo& info = parts.heads[h].info();
+    if (info.clears_below == 0) continue;
+    const auto [other, is_first] = screens.try_emplace(parts.owners[h], &info);
+    if (is_first) continue;
+    return fail(Code::kUnsupported,
+                "{}: the heads {} and {} both have classifier_clears_below, expected one at most",
+                parts.directory.string(), other->second->name, info.name);
+  }
+  return {};
 }
 
 // Reads a directory of OpenOptions::heads.
@@ -514,6 +588,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   }
   for (const auto& adapter : options.adapters)
     SIGNALBOX_TRY_VOID(read_adapter(adapter, config, linears, parts));
+  SIGNALBOX_TRY_VOID(check_screens(parts));
   return std::make_unique<const Model>(std::move(parts), options.threads);
 }
 

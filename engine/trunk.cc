@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "engine/families.h"
 
 namespace signalbox::engine {
@@ -20,6 +21,10 @@ Result<WeightsMemory> finish_weights(TensorReader& reader, const TrunkOptions& o
   if (options.packed != nullptr) *options.packed = reader.take_packed();
   if (options.linears != nullptr) *options.linears = reader.take_linears();
   return WeightsMemory{reader.take_arena(), reader.held_bytes()};
+}
+
+void Trunk::resume(Scratch&, int32_t, int32_t, Workers&) const {
+  SIGNALBOX_CHECK(shape_.resumes);
 }
 
 double attended_pairs(int32_t tokens, int32_t window, bool causal) {

@@ -33,6 +33,7 @@ struct TrunkShape {
   float score_scale = 0;   // factor of attention's scores; 0: 1 / sqrt(head width)
   int32_t distances = 0;   // rows of the tables in kernels::DistanceTerms
   bool has_side = false;   // needs a second buffer of hidden states
+  bool resumes = false;    // has no step after the last layer, so that Trunk::resume() works
 
   int32_t head_dim() const { return head_width == 0 ? hidden / heads : head_width; }
   /// Width of attention's output of one token.
@@ -58,6 +59,11 @@ class Trunk {
   /// other sequences or the number of workers, bit for bit. Requires 0 <= layers <= shape().layers,
   /// a batch that was checked against the shape, and a call of scratch.reserve() for it.
   virtual void encode(Scratch& scratch, int32_t layers, Workers& workers) const = 0;
+
+  /// Continues where a pass through the first `from` layers ended, up to layer `to`: with the same
+  /// batch, or with those of its sequences that Scratch::keep() left. The result is that of a pass
+  /// without a stop, bit for bit. Requires shape().resumes and 0 <= from <= to <= shape().layers.
+  virtual void resume(Scratch& scratch, int32_t from, int32_t to, Workers& workers) const;
 
   /// Multiply-adds of the matrix products and attention for one sequence of `tokens` through all
   /// layers. Attention outside the window is not computed and not counted.

@@ -12,11 +12,16 @@
 namespace signalbox::tools {
 namespace {
 
-signals::WindowClassifier window_classifier(const engine::TextModel& model, size_t head) {
-  return [&model, head](std::span<const std::string_view> windows) {
+signals::WindowClassifier window_classifier(const engine::TextModel& model, size_t head,
+                                            const signals::Guard* guard = nullptr) {
+  return [&model, head, guard](std::span<const std::string_view> windows) {
+    const bool screened = guard != nullptr && signals::uses_screen(*guard, windows.size(),
+                                                                   signals::kJailbreakThreshold);
     std::vector<engine::Input> inputs;
-    for (const std::string_view window : windows)
-      inputs.push_back({.text = window, .adapter = model.heads()[head].adapter});
+    for (const std::string_view window : windows) {
+      inputs.push_back(
+          {.text = window, .adapter = model.heads()[head].adapter, .screened = screened});
+    }
     return model.answer(inputs);
   };
 }
@@ -26,10 +31,10 @@ signals::WindowClassifier window_classifier(const engine::TextModel& model, size
 Result<signals::TextScores> read_text(const engine::TextModel& model, size_t head,
                                       std::string_view text, signals::TextKind kind) {
   auto positive = signals::find_jailbreak_labels({}, model.heads()[head].labels);
-  const auto classify = window_classifier(model, head);
-  if (positive.empty()) return signals::classify_text(model, head, text, classify);
+  if (positive.empty())
+    return signals::classify_text(model, head, text, window_classifier(model, head));
   const signals::Guard guard = signals::make_guard(model, head, std::move(positive));
-  return signals::judge_text(model, guard, kind, text, classify);
+  return signals::judge_text(model, guard, kind, text, window_classifier(model, head, &guard));
 }
 
 Result<signals::TextSpans> mark_spans(const engine::TextModel& model, size_t head,

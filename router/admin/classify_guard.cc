@@ -170,16 +170,20 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
   }
   const signals::GuardedTexts texts({&text, 1});
   SIGNALBOX_OR_FAIL(const auto windows, windows_of(classifier, texts.all()));
-  std::vector<engine::Input> inputs;
-  for (const std::string_view window : windows) inputs.push_back({.text = window});
-  const auto answers = classifier.model->answer_within({}, inputs);
-  if (!answers) return tl::unexpected<access::Failure>(model_failure(answers.error()));
   const size_t heads = classifier.model->heads().size(), head = classifier.head.head;
   const signals::Guard of = signals::make_guard(*classifier.model, head, counted);
+  const bool screened = state.config().modules.prompt_guard.screen &&
+                        signals::uses_screen(of, windows.size(), classifier.threshold);
+  std::vector<engine::Input> inputs;
+  for (const std::string_view window : windows)
+    inputs.push_back({.text = window, .screened = screened});
+  const auto answers = classifier.model->answer_within({}, inputs);
+  if (!answers) return tl::unexpected<access::Failure>(model_failure(answers.error()));
   const signals::GuardScore guard = signals::guard_score(*answers, of, kind, heads);
   const std::vector<float>& scores = (*answers)[guard.window * heads + head].scores;
-  const size_t best =
-      *std::ranges::max_element(counted, {}, [&](size_t label) { return scores[label]; });
+  // A window that the screen has cleared has no scores.
+  const size_t best = *std::ranges::max_element(
+      counted, {}, [&](size_t label) { return scores.empty() ? 0 : scores[label]; });
   Risk risk{.score = guard.score,
             .is_jailbreak = guard.score >= classifier.threshold,
             .label = classifier.head.labels[best]};

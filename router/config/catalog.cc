@@ -248,13 +248,14 @@ constexpr auto kOtherGuardKeys = classifier_with({
     choice(FIELD(ClassifierModel, on_error), kGuardOnError,
            "Result for a request if the model fails: no attempt, or an attempt. Default: an "
            "attempt where a decision blocks."),
-    integer(
-        FIELD(ClassifierModel, windows_max), 1, 1'000'000,
-        "Windows of a request that the model reads, each about 1 KB of prose; repeated passages "
-        "count once. Default: 1536."),
+    integer(FIELD(ClassifierModel, windows_max), 1, 1'000'000,
+            "Windows of a request that the model reads, about 1 KB each; repeated passages count "
+            "once. Default: 1536."),
     choice(FIELD(ClassifierModel, on_unread), kOnUnread,
            "Result for a request with more windows: 413 at once (`refuse`, the default), or the "
            "verdict on its beginning, its end and evenly chosen windows between (`judge`)."),
+    boolean(FIELD(ClassifierModel, screen),
+            "Lets the model's screen, if it has one, clear windows of long texts. Default: true."),
 });
 
 constexpr auto with_variant(auto keys, const Key& variant) {

@@ -148,6 +148,7 @@ struct ClassifierModel {
   std::optional<OnError> on_error;  // nullopt: block where a decision blocks
   uint32_t windows_max = 1536;      // of one request, without repeated ones
   OnUnread on_unread = OnUnread::kRefuse;
+  bool screen = true;  // the model's screen may clear windows of long texts
 };
 
 struct McpClassifier {

@@ -134,9 +134,9 @@ void RequestRecord::understood(const routing::Evaluation& evaluation, Degraded d
   for (const auto& run : effort.signals)
     account_.signals.push_back({std::string(run.type), run.began, run.ended, run.failed});
   for (const auto& pass : effort.passes) {
-    account_.passes.push_back({pass.model, std::string(observer_.meters().engine_name(pass.model)),
-                               pass.began, pass.ended,
-                               pass.error ? code_name(*pass.error) : std::string_view{}});
+    account_.passes.push_back(
+        {pass.model, std::string(observer_.meters().engine_name(pass.model)), pass.began,
+         pass.ended, pass.error ? code_name(*pass.error) : std::string_view{}, pass.cleared});
   }
   account_.deciding = effort.deciding;
   account_.rag = plugins::name_of(evaluation.documents_outcome());

@@ -34,6 +34,7 @@ struct ModelPass {
   std::string name;             // its name in the configuration
   TimePoint began, ended;
   std::string_view error = {};  // name of the error code; "": none
+  bool cleared = false;         // only the layers up to the model's screen ran
 };
 
 /// The signals of one type that matched.

@@ -243,6 +243,7 @@ void Meters::record_understanding(const Account& account) const {
     const auto found = engines_.find(pass.model);
     if (found == engines_.end()) continue;
     found->second.latency->observe(seconds_between(pass.began, pass.ended));
+    if (pass.cleared) metrics_.windows_cleared.with({found->second.name}).add();
     if (!pass.error.empty())
       metrics_.pass_errors.with({found->second.name, std::string(pass.error)}).add();
   }

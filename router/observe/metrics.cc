@@ -175,6 +175,8 @@ Metrics::Metrics()
              {"model"}, kMicro),
       pass_errors(families_, "signalbox_model_pass_errors_total", "Passes that failed, by reason",
                   {"model", "reason"}),
+      windows_cleared(families_, "signalbox_windows_cleared_total",
+                      "Windows of long texts that a guard's screen cleared", {"model"}),
       undecided(families_, "signalbox_decision_queue_requests",
                 "Requests waiting for a thread to run the router's own models"),
       queued_requests(families_, "signalbox_model_queue_requests", "Texts waiting for a model now",

@@ -64,7 +64,7 @@ class Metrics {
   Family<Counter> unverified;
   // The router's own models.
   Family<Histogram> passes;
-  Family<Counter> pass_errors;
+  Family<Counter> pass_errors, windows_cleared;
   Family<Gauge> undecided, queued_requests, queued_tokens;
   // The servers of models.
   Table worker_fit, worker_requests, worker_queue;

@@ -96,6 +96,10 @@ class Explainer {
           write_similarity(type, i);
           if (const auto language = type.readings[i].unsupported_language; !language.empty())
             out_.member("unsupported_language", language);
+          if (const signals::Reading& reading = type.readings[i]; reading.windows_cleared > 0) {
+            out_.member("windows", static_cast<int64_t>(reading.windows));
+            out_.member("windows_cleared", static_cast<int64_t>(reading.windows_cleared));
+          }
           write_evidence(type, i);
           if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
         }
@@ -250,6 +254,12 @@ class Explainer {
     return value.is_match() ? kFailedMatch : kFailedNoMatch;
   }
 
+  static std::string describe_cleared(std::string_view before, const signals::Reading& reading) {
+    if (reading.windows_cleared == 0) return "";
+    return fmt::format("{}({} of {} windows cleared by the screen)", before,
+                       reading.windows_cleared, reading.windows);
+  }
+
   // Describes the evidence of a reading, for example the keywords or the nearest example.
   std::string describe_evidence(const TypeReport& type, uint32_t signal) const {
     std::string found;
@@ -271,6 +281,7 @@ class Explainer {
     if (reading.matched && !reading.unsupported_language.empty())
       out += fmt::format("{}unsupported_language {}, which counts as a match",
                          out.empty() ? "" : ", ", reading.unsupported_language);
+    out += describe_cleared(out.empty() ? "" : " ", reading);
     if (!type.signals->stand_in().empty())
       out += fmt::format("{}by the stand-in {}", out.empty() ? "" : ", ", type.signals->stand_in());
     return out;
@@ -349,6 +360,7 @@ class Explainer {
       if (type.computed && !type.readings[i].unsupported_language.empty())
         unmatched +=
             fmt::format(" (unsupported_language {})", type.readings[i].unsupported_language);
+      if (type.computed) unmatched += describe_cleared(" ", type.readings[i]);
     }
     if (!unmatched.empty())
       add_line(1, fmt::format("{} does not match: {}", type.signals->type(), unmatched));

@@ -10,14 +10,27 @@
 
 namespace signalbox::signals {
 
+namespace {
+
+// True if a head has no answer because a screen has cleared the text.
+bool is_cleared(const engine::TextModel& model, std::span<const engine::Answer> answers) {
+  for (size_t h = 0; h < answers.size(); ++h) {
+    if (engine::clears(model.heads()[h], answers[h])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// A text that may be cleared takes the result of a full pass, but not the reverse.
 template <class T>
 Inputs::Pass<T>& Inputs::pass_of(Passes<T>& passes, const engine::TextEmbedder* model,
-                                 std::string_view text) {
+                                 std::string_view text, bool screened) {
   const std::lock_guard lock(mutex_);
   for (Pass<T>& pass : passes) {
-    if (pass.is_of(model, text)) return pass;
+    if (pass.is_of(model, text) && (screened || !pass.screened)) return pass;
   }
-  return passes.emplace_back(model, text);
+  return passes.emplace_back(model, text, screened);
 }
 
 std::string_view Inputs::digest(std::string_view type, std::string_view text) {
@@ -64,15 +77,20 @@ std::vector<Inputs::ModelPass> Inputs::passes() const {
     }
   };
   add(embedded_);
+  size_t at = out.size();
   add(answered_);
+  for (const auto& pass : answered_) {
+    out[at++].cleared =
+        pass.screened && pass.result && is_cleared(*pass.model->text_model(), *pass.result);
+  }
   return out;
 }
 
 Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel& model,
-                                                        std::string_view text) {
-  Pass<std::vector<engine::Answer>>& pass = pass_of(answered_, &model, text);
+                                                        std::string_view text, bool screened) {
+  Pass<std::vector<engine::Answer>>& pass = pass_of(answered_, &model, text, screened);
   pass.run([&] {
-    const engine::Input input{.text = text};
+    const engine::Input input{.text = text, .screened = pass.screened};
     return model.answer_within(patience_, {&input, 1});
   });
   if (!pass.result) return tl::unexpected<Error>(pass.result.error());
@@ -80,13 +98,13 @@ Result<std::span<const engine::Answer>> Inputs::answers(const engine::TextModel&
 }
 
 Result<void> Inputs::answer_ahead(const engine::TextModel& model,
-                                  std::span<const std::string_view> texts) {
+                                  std::span<const std::string_view> texts, bool screened) {
   std::vector<engine::Input> inputs;
   std::vector<Pass<std::vector<engine::Answer>>*> passes;
   for (const std::string_view text : texts) {
-    auto& pass = pass_of(answered_, &model, text);
+    auto& pass = pass_of(answered_, &model, text, screened);
     if (pass.is_begun) continue;
-    inputs.push_back({.text = text});
+    inputs.push_back({.text = text, .screened = pass.screened});
     passes.push_back(&pass);
   }
   SIGNALBOX_TRY(std::vector<engine::Answer> all, model.answer_within(patience_, inputs));

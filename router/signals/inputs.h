@@ -61,15 +61,16 @@ class Inputs {
   /// Precondition: the router has an embedder. Returns the embedder's errors.
   Result<std::span<const float>> embedding(std::string_view text);
 
-  /// Returns the result of each head of the model for a text of the request or its digest. Returns
-  /// the model's errors.
+  /// Returns the result of each head of the model for a text of the request or its digest. If the
+  /// text is `screened`, the model's screen may clear it: see engine::Input. Returns the model's
+  /// errors.
   Result<std::span<const engine::Answer>> answers(const engine::TextModel& model,
-                                                  std::string_view text);
+                                                  std::string_view text, bool screened = false);
 
   /// Computes the results of answers() for several texts at once, so that the model's threads share
   /// the work. Returns the model's errors.
-  Result<void> answer_ahead(const engine::TextModel& model,
-                            std::span<const std::string_view> texts);
+  Result<void> answer_ahead(const engine::TextModel& model, std::span<const std::string_view> texts,
+                            bool screened = false);
 
   /// Returns the class scores of each head, (heads), for a text of the request or its digest of any
   /// length; see text_classes(). Returns the model's errors.
@@ -86,6 +87,7 @@ class Inputs {
     const engine::TextEmbedder* model;
     std::chrono::steady_clock::time_point began, ended;
     std::optional<Code> error;
+    bool cleared = false;  // by the model's screen, so that only its first layers ran
   };
   /// Returns all passes so far. Must not run concurrently with other calls.
   std::vector<ModelPass> passes() const;
@@ -95,9 +97,11 @@ class Inputs {
   // not move, so their address identifies them.
   template <class T>
   struct Pass {
-    Pass(const engine::TextEmbedder* by, std::string_view of) : model(by), text(of) {}
+    Pass(const engine::TextEmbedder* by, std::string_view of, bool may_be_cleared)
+        : model(by), text(of), screened(may_be_cleared) {}
     const engine::TextEmbedder* model;
     std::string_view text;
+    const bool screened;
     std::once_flag once;
     std::atomic<bool> is_begun = false;
     Result<T> result;
@@ -121,7 +125,8 @@ class Inputs {
   using Passes = std::list<Pass<T>>;
 
   template <class T>
-  Pass<T>& pass_of(Passes<T>& passes, const engine::TextEmbedder* model, std::string_view text);
+  Pass<T>& pass_of(Passes<T>& passes, const engine::TextEmbedder* model, std::string_view text,
+                   bool screened = false);
 
   const request::ChatRequest& request_;
   HeaderLookup headers_;

@@ -127,6 +127,8 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
         const bool is_better =
             classified.matched != best.matched ? classified.matched : classified.score > best.score;
         if (!compares(i) || is_better) best = classified;
+        best.windows = classified.windows;
+        best.windows_cleared = classified.windows_cleared;
         if (!best.matched) language = classified.unsupported_language;
       }
       best.unsupported_language = language;
@@ -224,13 +226,14 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
 
   // A server gets one window after the other, so that nothing is gained by reading ahead.
   Result<std::span<const engine::Answer>> answers_of(std::span<const std::string_view> windows,
-                                                     size_t at, Inputs& inputs) const {
+                                                     size_t at, Inputs& inputs,
+                                                     bool screened) const {
     if (!classifier_.calls_server && at % kAhead == 0 && windows.size() > 1) {
       const auto left = windows.subspan(at);
-      SIGNALBOX_TRY_VOID(
-          inputs.answer_ahead(*classifier_.model, left.first(std::min(left.size(), kAhead))));
+      SIGNALBOX_TRY_VOID(inputs.answer_ahead(*classifier_.model,
+                                             left.first(std::min(left.size(), kAhead)), screened));
     }
-    return inputs.answers(*classifier_.model, windows[at]);
+    return inputs.answers(*classifier_.model, windows[at], screened);
   }
 
   Result<Reading> classify(uint32_t signal, const std::vector<std::string_view>& texts,
@@ -252,11 +255,15 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
     if (!windows.whole && guard_.on_unread == config::ClassifierModel::OnUnread::kRefuse)
       return too_long();
     const double stop_at = std::max(kCertain, probability_threshold(signal));
+    const bool screened = guard_.screen && uses_screen(guard_heads_, windows.pieces.size(),
+                                                       probability_threshold(signal));
     for (size_t w = 0; w < windows.pieces.size(); ++w) {
-      const auto answers = answers_of(windows.pieces, w, inputs);
+      const auto answers = answers_of(windows.pieces, w, inputs, screened);
       // An attack that was found before the time was over remains found.
       if (!answers && out.score >= probability_threshold(signal)) break;
       if (!answers) return tl::unexpected<Error>(answers.error());
+      ++out.windows;
+      if (is_cleared(guard_heads_, *answers)) ++out.windows_cleared;
       out.score =
           std::max(out.score, attack_probability(guard_heads_, *answers, kinds[windows.of[w]]));
       if (out.score >= stop_at) break;

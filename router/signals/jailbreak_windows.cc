@@ -42,7 +42,12 @@ Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t
   const auto& heads = model.heads();
   out.languages = out.document_languages = heads[head].languages;
   for (size_t i = 0; i < heads.size(); ++i) {
-    if (heads[i].name != kInjection || heads[i].adapter != heads[head].adapter) continue;
+    if (heads[i].adapter != heads[head].adapter) continue;
+    if (heads[i].clears_below > 0) {
+      out.screen = i;
+      out.clears_below = heads[i].clears_below;
+    }
+    if (heads[i].name != kInjection) continue;
     const auto label = std::ranges::find(heads[i].labels, kInjection);
     if (label == heads[i].labels.end()) continue;
     out.document_head = i;
@@ -52,8 +57,17 @@ Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t
   return out;
 }
 
+bool uses_screen(const Guard& guard, size_t windows, double threshold) {
+  return guard.screen && windows > kReadInFull && guard.clears_below <= threshold;
+}
+
+bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads) {
+  return guard.screen && heads[guard.head].scores.empty();
+}
+
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
                           TextKind kind) {
+  if (is_cleared(guard, heads)) return heads[*guard.screen].scores[1];
   double out = 0;
   for (const size_t label : guard.positive) out += heads[guard.head].scores[label];
   if (kind == TextKind::kPrompt || !guard.document_head) return out;

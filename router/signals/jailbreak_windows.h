@@ -33,6 +33,9 @@ struct Guard {
   std::vector<size_t> positive = {};  // labels of `head` that count as an attack
   std::optional<size_t> document_head = {};
   size_t injection = 0;  // the label of `document_head` that counts
+  /// The head that clears windows after the model's first layers, and its limit of the probability.
+  std::optional<size_t> screen = {};
+  double clears_below = 0;
   /// Languages that the head supports for prompts and for documents; empty: unknown.
   std::span<const std::string> languages = {};
   std::span<const std::string> document_languages = {};
@@ -40,7 +43,19 @@ struct Guard {
 
 Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive);
 
-/// Returns the probability that a window holds an attack, from the answers of all heads for it.
+/// Windows of a text or request up to this number are always read in full, so that everyday
+/// requests keep their scores.
+inline constexpr size_t kReadInFull = 8;
+
+/// Returns true if the guard's screen may clear some of so many windows. It may not if an attack
+/// counts at a probability that the screen calls harmless.
+bool uses_screen(const Guard& guard, size_t windows, double threshold);
+
+/// Returns true if the screen has cleared the window that these are the answers of all heads for.
+bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads);
+
+/// Returns the probability that a window holds an attack, from the answers of all heads for it;
+/// that of the screen, below its limit, if it has cleared the window.
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads, TextKind kind);
 
 /// Returns the language of a window if it is certain that the guard does not support it for such

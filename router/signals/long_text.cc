@@ -69,7 +69,11 @@ Result<TextScores> judge_text(const engine::TextModel& model, const Guard& guard
   SIGNALBOX_TRY(const std::vector<engine::Answer> answers, classify(windows.pieces));
   const size_t heads = model.heads().size();
   const GuardScore found = guard_score(answers, guard, kind, heads);
-  const std::vector<float>& scores = answers[found.window * heads + guard.head].scores;
+  std::vector<float> scores = answers[found.window * heads + guard.head].scores;
+  if (scores.empty()) {  // the screen has cleared all windows
+    const size_t labels = model.heads()[guard.head].labels.size();
+    scores.assign(labels, 1.0f / static_cast<float>(labels));
+  }
   return TextScores{scaled(scores, guard.positive, found.score), windows.whole};
 }
 

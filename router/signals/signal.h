@@ -29,6 +29,8 @@ struct Reading {
   /// The language of a text that the model does not support, if it is certain and no attack was
   /// found; otherwise "". Static.
   std::string_view unsupported_language = {};
+  /// Windows that a guard has read, and those of them that its screen has cleared.
+  uint32_t windows = 0, windows_cleared = 0;
 };
 
 /// Error message for a request with a Reading whose `whole` is false.

@@ -1,11 +1,13 @@
 // Opens any bytes as a network: a line with a config.json, then a safetensors file. The result is
-// an error, or a network that encodes a text.
+// an error, or a network that encodes a text, and its head's error or logits after the layers that
+// the head reads.
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include "base/error.h"
+#include "engine/heads.h"
 #include "engine/scratch.h"
 #include "engine/trunk.h"
 #include "kernels/kernels.h"
@@ -37,6 +39,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   scratch.batch.add(std::vector<int32_t>(std::min((*trunk)->shape().tokens_max, 5)), {});
   scratch.reserve((*trunk)->shape(), 1);
   engine::Workers workers(1);
-  (*trunk)->encode(scratch, (*trunk)->shape().layers, workers);
+  const engine::TrunkShape& shape = (*trunk)->shape();
+  const auto head =
+      engine::Head::open("", *config, file ? *file : none, **kernels::table_of("base"), shape);
+  SIGNALBOX_CHECK(head || !head.error().message.empty());
+  const int32_t first = head && *head ? (*head)->info().layers : shape.layers;
+  (*trunk)->encode(scratch, first, workers);
+  if (head && *head) (*head)->logits(scratch.batch, scratch.x.data());
+  if (first < shape.layers) (*trunk)->resume(scratch, first, shape.layers, workers);
   return 0;
 }
