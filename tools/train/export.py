@@ -29,32 +29,39 @@ def write(out, model, heads, held, args):
         "target_modules": list(trunk.LINEARS.values())})
     safetensors.write(out / "adapter_model.safetensors", model.adapter_tensors())
     for task, head in heads.items():
-        directory = out / task
-        directory.mkdir(exist_ok=True)
-        is_screen = task.startswith("screen-")
-        heat = 1.0 if is_screen else temperature(model, heads, task, held[task], args.limit)
+        heat = 1.0 if is_screen(task) else temperature(model, heads, task, held[task], args.limit)
         print(f"{task}: temperature {heat:.3f}", flush=True)
-        of_tokens = task in corpus.TOKEN_TASKS
-        labels = ["harmless", "attack"] if is_screen else corpus.LABELS[task]
-        config = {"model_type": "bert", "architectures": ["LinearForTokenClassification" if of_tokens else
-                                    "LinearForSequenceClassification"],
-                  "hidden_size": trunk.HIDDEN, "num_labels": len(labels),
-                  "id2label": {str(i): label for i, label in enumerate(labels)},
-                  "classifier_languages": ["en"]}  # those that the cards of the adapters have figures for
-        if is_screen:
-            config["classifier_layers"] = int(task.removeprefix("screen-"))
-        if task in corpus.PART_TASKS or is_screen:
-            config |= {"classifier_pooling": "strongest_part", "classifier_part": trunk.PART,
-                       "classifier_step": trunk.STEP, "classifier_activation": "gelu"}
-        elif not of_tokens:
-            config["classifier_pooling"] = "mean"
-        write_json(directory / "config.json", config)
-        tensors = {name: value.detach().cpu().numpy().astype(np.float32) for name, value in head.state_dict().items()}
-        if "weight" in tensors:
-            tensors = {f"classifier.{name}": value for name, value in tensors.items()}
-        for name in ("classifier.bias", "classifier.weight"):
-            tensors[name] = (tensors[name] / heat).astype(np.float32)
-        safetensors.write(directory / "model.safetensors", tensors)
+        write_head(out, task, head, heat)
+
+
+def is_screen(task):
+    return task.startswith("screen-")
+
+
+def write_head(out, task, head, heat=1.0):
+    directory = out / task
+    directory.mkdir(exist_ok=True)
+    of_tokens = task in corpus.TOKEN_TASKS
+    labels = ["harmless", "attack"] if is_screen(task) else corpus.LABELS[task]
+    config = {"model_type": "bert", "architectures": ["LinearForTokenClassification" if of_tokens else
+                                "LinearForSequenceClassification"],
+              "hidden_size": trunk.HIDDEN, "num_labels": len(labels),
+              "id2label": {str(i): label for i, label in enumerate(labels)},
+              "classifier_languages": ["en"]}  # those that the cards of the adapters have figures for
+    if is_screen(task):
+        config["classifier_layers"] = int(task.removeprefix("screen-"))
+    if task in corpus.PART_TASKS or is_screen(task):
+        config |= {"classifier_pooling": "strongest_part", "classifier_part": trunk.PART,
+                   "classifier_step": trunk.STEP, "classifier_activation": "gelu"}
+    elif not of_tokens:
+        config["classifier_pooling"] = "mean"
+    write_json(directory / "config.json", config)
+    tensors = {name: value.detach().cpu().numpy().astype(np.float32) for name, value in head.state_dict().items()}
+    if "weight" in tensors:
+        tensors = {f"classifier.{name}": value for name, value in tensors.items()}
+    for name in ("classifier.bias", "classifier.weight"):
+        tensors[name] = (tensors[name] / heat).astype(np.float32)
+    safetensors.write(directory / "model.safetensors", tensors)
 
 
 def read(directory):

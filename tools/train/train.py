@@ -207,8 +207,8 @@ def main():
     args.add_argument("--out", type=Path, required=True, help="directory of the adapter")
     args.add_argument("--init", type=Path, help="continue from this state file (state.pt) or adapter directory")
     args.add_argument("--mined", type=Path, help="output of mine.py, used for training as well")
-    args.add_argument("--tokens", type=float, default=6e6, help="number of tokens to train on")
-    args.add_argument("--minutes", type=float, default=1e9, help="time limit; the learning rate falls accordingly")
+    args.add_argument("--tokens", type=float, default=math.inf, help="number of tokens to train on")
+    args.add_argument("--minutes", type=float, default=math.inf, help="time limit; the learning rate falls accordingly")
     args.add_argument("--batch", type=int, default=1536, help="tokens per batch")
     args.add_argument("--limit", type=int, default=192, help="maximum tokens per text")
     args.add_argument("--half", action="store_true", help="compute in bfloat16, without dropout in the trunk")
@@ -219,13 +219,16 @@ def main():
     args.add_argument("--teacher-trunk", type=Path, help="its model directory")
     args.add_argument("--teacher-share", type=float, default=0.5, help="part of the loss that is the distance to the teacher")
     args.add_argument("--screen", type=int, action="append", default=[], help="train a screen on this number of layers; repeatable")
+    args.add_argument("--frozen", action="store_true", help="train the screens only, for the adapter of --init")
     args.add_argument("--rank", type=int, default=32, help="0: train all layers instead of an adapter")
     args.add_argument("--rate", type=float, default=1.2e-3)
     args.add_argument("--dropout", type=float, default=0.05)
     args.add_argument("--smoothing", type=float, default=0.03)
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--workers", type=int, default=1, help="number of processes, with one thread each")
-    args = args.parse_args()
+    parser, args = args, args.parse_args()
+    if math.isinf(args.tokens) and math.isinf(args.minutes) and not args.prepare:
+        parser.error("expected --tokens or --minutes, which end the training")
     args.out.mkdir(parents=True, exist_ok=True)
     meet = (args.out / "meeting").resolve()
     meet.unlink(missing_ok=True)
@@ -253,6 +256,9 @@ def learn(worker, args, meet):
 
     model, heads = network(args, tasks)
     teacher = read_teacher(args, tasks) if args.teacher else None
+    if args.frozen:
+        model.requires_grad_(False)
+        heads = nn.ModuleDict({name: head for name, head in heads.items() if name.startswith("screen-")})
     of_trunk = [p for p in model.parameters() if p.requires_grad]
     learnt = of_trunk + list(heads.parameters())
     # New heads on a whole trunk need longer steps than the trunk.
@@ -291,9 +297,14 @@ def learn(worker, args, meet):
                   flush=True)
         if done > checks * 0.25 and worker == 0:
             checks += 1
+            if args.frozen:
+                continue
             save(args, model, heads)
             report(model, heads, held, args.limit, 300)
-    if worker == 0:
+    if args.frozen:
+        for name, head in heads.items() if worker == 0 else []:
+            export.write_head(args.out, name, head)
+    elif worker == 0:
         save(args, model, heads)
         report(model, heads, held, args.limit, 10_000)
         if args.rank:
@@ -322,16 +333,23 @@ def read_teacher(args, tasks):
 
 def total_loss(model, heads, teacher, task, batch, args):
     screens = args.screen if task in corpus.PART_TASKS else []
+    if args.frozen:
+        with torch.no_grad():
+            _, early = model(batch.ids, batch.segments, batch.mask, screens, max(screens))
+        return loss_of_screens(heads, early, batch)
     output, early = outputs(model, heads, task, batch, screens)
     loss = loss_of(task, output, batch.truth, args.smoothing)
     if teacher:
         with torch.no_grad():
             goal = outputs(*teacher, task, batch)[0]
         loss = (1 - args.teacher_share) * loss + args.teacher_share * distance_to(goal, output)
-    for layers in screens:
-        screen = of_parts(heads[f"screen-{layers}"], early[layers], batch)
-        loss = loss + 0.2 * loss_of(task, screen, (batch.truth > 0).long(), 0)
-    return loss
+    return loss + 0.2 * loss_of_screens(heads, early, batch) if screens else loss
+
+
+def loss_of_screens(heads, early, batch):
+    truth = (batch.truth > 0).long()
+    return sum(F.cross_entropy(of_parts(heads[f"screen-{layers}"], states, batch).logits, truth)
+               for layers, states in early.items())
 
 
 def ahead(make, count=8):
