@@ -27,13 +27,14 @@ class Scrape {
   using MemoriesOf = std::function<const memories::Memories&()>;
   using PoolOf = std::function<const http::ThreadPool&()>;  // that evaluates requests
 
-  Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
+  using ReplayOf = std::function<observe::Replay&()>;
+  Scrape(observe::Metrics& metrics, ReplayOf replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
          CountsOf counts, const dialects::ResponseStore& responses, MemoriesOf memories,
          DocumentsOf documents, PoolOf pool)
       : metrics_(metrics),
-        replay_(replay),
+        replay_(std::move(replay)),
         cache_(cache),
         contexts_(contexts),
         fleet_(fleet),
@@ -57,11 +58,12 @@ class Scrape {
   void update_counts() const;
   void update_responses() const;
   void update_memories() const;
+  void update_replay() const;
   void update_documents() const;
   void update_process() const;
 
   observe::Metrics& metrics_;
-  observe::Replay& replay_;
+  const ReplayOf replay_;
   gateway::AnswerCache& cache_;
   const gateway::Contexts& contexts_;
   const upstream::Fleet& fleet_;

@@ -202,10 +202,9 @@ Result<std::string> RedisMemories::add(std::string_view user, Memory memory,
 }
 
 void RedisMemories::queue(WrittenPointer memory) {
-  WriteQueue::Item item{.id = memory->id, .bytes = memory->bytes()};
-  item.write = [this, memory = std::move(memory), until = Clock::now() + kWaitsMax] {
-    return Clock::now() < until ? write(memory) : Result<void>();
-  };
+  WriteQueue::Item item{
+      .id = memory->id, .bytes = memory->bytes(), .useful_until = Clock::now() + kWaitsMax};
+  item.write = [this, memory = std::move(memory)] { return write(memory); };
   queue_.add(std::move(item));
 }
 

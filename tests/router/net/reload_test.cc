@@ -248,6 +248,16 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   next = shared("false");
   EXPECT_TRUE(serving::keep_restart_only(shared("true"), next).empty());
 
+  next = parsed(configuration(
+      "one", 9, "    router_replay: {store_backend: redis, ttl_seconds: 9, redis: {host: r}}\n"));
+  EXPECT_EQ(serving::keep_restart_only(running, next),
+            (std::vector<std::string>{
+                "global.services.router_replay.store_backend: \"redis\" requires a restart; \"\" "
+                "stays",
+                "global.services.router_replay.redis: a change requires a restart"}));
+  EXPECT_FALSE(next.router_replay.is_shared());
+  EXPECT_EQ(next.router_replay.ttl_seconds, 9U) << "this one changes";
+
   next =
       parsed(configuration("one", 9) + "  stores: {memory: {backend: redis, redis: {host: r}}}\n");
   EXPECT_EQ(serving::keep_restart_only(running, next),
