@@ -161,6 +161,20 @@ void Scrape::update_replay() const {
   count("dropped", shared->dropped);
 }
 
+void Scrape::update_learning() const {
+  const shared_learning::SharedLearning* const shared = learning_();
+  if (shared == nullptr) return;
+  const auto stats = shared->stats();
+  metrics_.shared_learning_works.only().set(stats.works ? 1 : 0);
+  metrics_.shared_learning_waiting.only().set(static_cast<double>(stats.waiting));
+  const auto count = [&](const char* result, uint64_t times) {
+    metrics_.shared_learning.with({result}).follow(static_cast<double>(times));
+  };
+  count("written", stats.written);
+  count("refused", stats.refused);
+  count("dropped", stats.dropped);
+}
+
 void Scrape::update_documents() const {
   const vector_stores::VectorStores* const stores = documents_();
   if (stores == nullptr) return;
@@ -196,6 +210,7 @@ std::string Scrape::text() const {
   update_responses();
   update_memories();
   update_replay();
+  update_learning();
   update_documents();
   update_process();
   if (const auto state = current_.get()) {

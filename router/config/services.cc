@@ -239,31 +239,8 @@ constexpr Key kResponseApiKeys[] = {
     object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`."),
 };
 
-// Checks the keys of a store that is in memory or, if its routers share it, in Redis.
-void check_store(Reader& reader, const yaml::Node& node, const std::string& backend,
-                 const Redis& server, std::string_view records) {
-  const yaml::Node* const redis = node.find("redis");
-  if (is_shared(backend, server)) {
-    reader.at_key("redis", [&] { check_redis(reader, *redis, server); });
-  } else if (!backend.empty() && backend != "memory") {
-    const std::string why =
-        backend == "redis" ? "redis has no address" : fmt::format("{} is not supported", backend);
-    reader.at_key("store_backend", [&] {
-      reader.does_without(node.find("store_backend")->line,
-                          fmt::format("{}: {} are kept in memory", why, records));
-    });
-  } else if (redis != nullptr) {
-    reader.at_key("redis", [&] {
-      reader.notice(redis->line,
-                    fmt::format("has no effect: {} are kept in memory, because store_backend is "
-                                "not redis",
-                                records));
-    });
-  }
-}
-
 void check_response_store(Reader& reader, const yaml::Node& node, ResponseApi& api) {
-  check_store(reader, node, api.store_backend, api.redis, "responses");
+  check_store(reader, node, "store_backend", api.store_backend, api.redis, "responses");
 }
 
 constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};
@@ -407,7 +384,7 @@ constexpr Key kReplayKeys[] = {
         .not_built(kRecordsInMemory),
 };
 void check_replay_store(Reader& reader, const yaml::Node& node, RouterReplay& replay) {
-  check_store(reader, node, replay.store_backend, replay.redis, "records");
+  check_store(reader, node, "store_backend", replay.store_backend, replay.redis, "records");
 }
 
 constexpr Section kReplay{kReplayKeys, checked<check_replay_store>};

@@ -47,6 +47,11 @@ struct ModelSelection {
   Ml ml;
 };
 
+/// True if the store is a Redis that has an address.
+inline bool is_shared(std::string_view backend, const Redis& redis) {
+  return backend == "redis" && (!redis.address.empty() || !redis.host.empty());
+}
+
 struct Learning {
   struct Adaptation {
     bool enabled = true;
@@ -75,8 +80,10 @@ struct Learning {
   struct StateStore {
     std::string backend;
     uint32_t ttl_seconds = 86'400;
-    uint32_t timeout_ms = 0;
-    Redis redis;
+    uint32_t timeout_ms = 0;  // of an exchange; 0: the default
+    Redis redis;              // where routers share what they learn
+
+    bool is_shared() const { return config::is_shared(backend, redis); }
   };
   bool enabled = false;
   Adaptation adaptation;
@@ -132,11 +139,6 @@ struct BatchClassification {
 struct ClassificationApi {
   BatchClassification batch_classification;
 };
-
-/// True if the store is a Redis that has an address.
-inline bool is_shared(std::string_view backend, const Redis& redis) {
-  return backend == "redis" && (!redis.address.empty() || !redis.host.empty());
-}
 
 struct ResponseApi {
   bool enabled = true;

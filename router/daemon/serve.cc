@@ -46,6 +46,7 @@
 #include "router/memory_api/memory_routes.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/shared_learning/redis_learning.h"
 #include "router/shared_memories/redis_memories.h"
 #include "router/shared_replay/redis_replay.h"
 #include "router/shared_responses/redis_responses.h"
@@ -118,9 +119,10 @@ struct Daemon::Impl {
   // These outlive reloads as well.
   mutable observe::Metrics metrics;
   observe::History history{metrics};
-  std::unique_ptr<observe::Replay> replay;                     // records of requests
-  shared_replay::SharedReplay* shared_replay = nullptr;        // null: routers share none
-  mutable learning::Memory memory;                             // conversations and outcomes
+  std::unique_ptr<observe::Replay> replay;                           // records of requests
+  shared_replay::SharedReplay* shared_replay = nullptr;              // null: routers share none
+  mutable learning::Memory memory;                                   // conversations and outcomes
+  std::unique_ptr<shared_learning::SharedLearning> shared_learning;  // null: routers share none
   std::unique_ptr<memories::Memories> memories;                // of users, for the plugin memory
   shared_memories::SharedMemories* shared_memories = nullptr;  // null: routers share none
   // Files and vector stores; null: the file did not ask for them at the start.
@@ -151,6 +153,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
+                             [this] { return shared_learning.get(); },
                              responses,
                              [this]() -> const memories::Memories& { return *memories; },
                              [this] { return active_documents.load(); },
@@ -478,6 +481,9 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
   SIGNALBOX_TRY_VOID(open_memories(config.memory));
   SIGNALBOX_TRY_VOID(open_replay(config.router_replay));
+  if (const auto& store = config.router.learning.state_store; store.is_shared()) {
+    SIGNALBOX_TRY(shared_learning, shared_learning::open(store, memory));
+  }
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
@@ -527,6 +533,7 @@ Daemon::~Daemon() {
   impl_->reloader.reset();  // it may be building a state, which uses the pools below
   impl_->classification.reset();
   impl_->storage.reset();
+  impl_->shared_learning.reset();
   impl_->responses.share(nullptr);
   impl_->shared_responses.reset();  // it may wake replies on the server's loops
 }
@@ -570,6 +577,7 @@ bool Daemon::drain() {
   if (impl_->shared_memories != nullptr) impl_->shared_memories->drain(until);
   if (impl_->shared_responses) impl_->shared_responses->drain(until);
   if (impl_->shared_replay != nullptr) impl_->shared_replay->drain(until);
+  if (impl_->shared_learning) impl_->shared_learning->drain(until);
   return drained && envoy_drained;
 }
 

@@ -59,6 +59,9 @@ class Metrics {
   // Records of requests that routers share.
   Family<Gauge> shared_replay_works, shared_replay_waiting;
   Family<Counter> shared_replay;
+  // What routers learn together.
+  Family<Gauge> shared_learning_works, shared_learning_waiting;
+  Family<Counter> shared_learning;
   // Vector stores.
   Family<Gauge> files, vector_stores, vector_store_files, vector_store_bytes;
   // Reply checks.
