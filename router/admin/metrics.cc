@@ -146,6 +146,35 @@ void Scrape::update_memories() const {
   count("dropped", shared->dropped);
 }
 
+void Scrape::update_replay() const {
+  observe::Replay& replay = replay_();
+  metrics_.replay_records.only().set(static_cast<double>(replay.size()));
+  const auto shared = replay.shared();
+  if (!shared) return;
+  metrics_.shared_replay_works.only().set(shared->works ? 1 : 0);
+  metrics_.shared_replay_waiting.only().set(static_cast<double>(shared->waiting));
+  const auto count = [&](const char* result, uint64_t times) {
+    metrics_.shared_replay.with({result}).follow(static_cast<double>(times));
+  };
+  count("written", shared->written);
+  count("refused", shared->refused);
+  count("dropped", shared->dropped);
+}
+
+void Scrape::update_learning() const {
+  const shared_learning::SharedLearning* const shared = learning_();
+  if (shared == nullptr) return;
+  const auto stats = shared->stats();
+  metrics_.shared_learning_works.only().set(stats.works ? 1 : 0);
+  metrics_.shared_learning_waiting.only().set(static_cast<double>(stats.waiting));
+  const auto count = [&](const char* result, uint64_t times) {
+    metrics_.shared_learning.with({result}).follow(static_cast<double>(times));
+  };
+  count("written", stats.written);
+  count("refused", stats.refused);
+  count("dropped", stats.dropped);
+}
+
 void Scrape::update_documents() const {
   const vector_stores::VectorStores* const stores = documents_();
   if (stores == nullptr) return;
@@ -174,13 +203,14 @@ void Scrape::update_process() const {
 
 std::string Scrape::text() const {
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
-  metrics_.replay_records.only().set(static_cast<double>(replay_.size()));
   metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
   update_contexts();
   update_workers();
   update_counts();
   update_responses();
   update_memories();
+  update_replay();
+  update_learning();
   update_documents();
   update_process();
   if (const auto state = current_.get()) {

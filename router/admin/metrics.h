@@ -11,6 +11,7 @@
 #include "router/observe/replay.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/shared_learning/redis_learning.h"
 #include "router/vector_stores/vector_stores.h"
 
 namespace signalbox::admin {
@@ -22,18 +23,20 @@ class Scrape {
       std::function<const serving::Reloader*()>;  // null: the configuration does not change
   using ServerOf =
       std::function<const http::Server*()>;  // of the data plane; null: not started yet
-  using CountsOf = std::function<const shared_counts::SharedCounts*()>;     // null: not shared
+  using CountsOf = std::function<const shared_counts::SharedCounts*()>;        // null: not shared
+  using LearningOf = std::function<const shared_learning::SharedLearning*()>;  // null: not shared
   using DocumentsOf = std::function<const vector_stores::VectorStores*()>;  // null: none are stored
   using MemoriesOf = std::function<const memories::Memories&()>;
   using PoolOf = std::function<const http::ThreadPool&()>;  // that evaluates requests
+  using ReplayOf = std::function<observe::Replay&()>;
 
-  Scrape(observe::Metrics& metrics, observe::Replay& replay, gateway::AnswerCache& cache,
+  Scrape(observe::Metrics& metrics, ReplayOf replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
-         CountsOf counts, const dialects::ResponseStore& responses, MemoriesOf memories,
-         DocumentsOf documents, PoolOf pool)
+         CountsOf counts, LearningOf learning, const dialects::ResponseStore& responses,
+         MemoriesOf memories, DocumentsOf documents, PoolOf pool)
       : metrics_(metrics),
-        replay_(replay),
+        replay_(std::move(replay)),
         cache_(cache),
         contexts_(contexts),
         fleet_(fleet),
@@ -41,6 +44,7 @@ class Scrape {
         reloader_(std::move(reloader)),
         server_(std::move(server)),
         counts_(std::move(counts)),
+        learning_(std::move(learning)),
         responses_(responses),
         memories_(std::move(memories)),
         documents_(std::move(documents)),
@@ -57,11 +61,13 @@ class Scrape {
   void update_counts() const;
   void update_responses() const;
   void update_memories() const;
+  void update_replay() const;
+  void update_learning() const;
   void update_documents() const;
   void update_process() const;
 
   observe::Metrics& metrics_;
-  observe::Replay& replay_;
+  const ReplayOf replay_;
   gateway::AnswerCache& cache_;
   const gateway::Contexts& contexts_;
   const upstream::Fleet& fleet_;
@@ -69,6 +75,7 @@ class Scrape {
   const ReloaderOf reloader_;
   const ServerOf server_;
   const CountsOf counts_;
+  const LearningOf learning_;
   const dialects::ResponseStore& responses_;
   const MemoriesOf memories_;
   const DocumentsOf documents_;

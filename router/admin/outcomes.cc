@@ -128,7 +128,9 @@ class OutcomeRoutes {
     SIGNALBOX_OR_FAIL(const std::string key, idempotency_key(request));
     SIGNALBOX_OR_FAIL(const json::Document document, read_body(request));
     SIGNALBOX_OR_FAIL(const Outcome outcome, read_outcome(document.root()));
-    const auto answered = replay_.answered(outcome.replay_id);
+    const auto found = replay_.answered(outcome.replay_id);
+    if (!found) return refused(503, "SERVICE_UNAVAILABLE", found.error().message);
+    const auto& answered = *found;
     if (!answered) {
       return refused(404, "REPLAY_NOT_FOUND",
                      fmt::format("replay_id: there is no record {}, or it has been removed",
@@ -159,7 +161,7 @@ class OutcomeRoutes {
       const std::string_view verdict = learning::kVerdicts[static_cast<size_t>(outcome.verdict)];
       metrics_.outcomes.with({std::string(verdict)}).add();
     }
-    return reply(updated, replay_.add_outcome(outcome.replay_id, content), false);
+    return reply(updated, replay_.add_outcome(outcome.replay_id, content).value_or(false), false);
   }
 
   AdminReply list() const {

@@ -12,6 +12,10 @@ namespace {
 constexpr std::string_view kReplayPath = "/v1/router_replay";
 constexpr size_t kLimitMax = 1000;
 
+AdminReply unavailable(const Error& error) {
+  return AdminReply::of({503, "SERVICE_UNAVAILABLE", error.message});
+}
+
 AdminReply list(const http::Request& request, observe::Replay& replay) {
   const std::string_view query = request.query();
   const auto limit = query_number(query, "limit", 100, kLimitMax);
@@ -21,7 +25,9 @@ AdminReply list(const http::Request& request, observe::Replay& replay) {
   const std::string decision = query_value(query, "decision");
   const std::string model = query_value(query, "model");
   const std::string user = query_value(query, "user"), key = query_value(query, "key");
-  return {200, replay.list_json({*limit, *offset, decision, model, user, key})};
+  auto found = replay.list_json({*limit, *offset, decision, model, user, key});
+  if (!found) return unavailable(found.error());
+  return {200, *std::move(found)};
 }
 
 AdminReply remove(const http::Request& request, observe::Replay& replay) {
@@ -29,16 +35,19 @@ AdminReply remove(const http::Request& request, observe::Replay& replay) {
   const std::string user = query_value(query, "user"), key = query_value(query, "key");
   if (user.empty() && key.empty() && query_value(query, "all") != "true")
     return AdminReply::of({400, "INVALID_INPUT", "expected user or key, or all=true"});
+  const auto count = replay.remove(user, key);
+  if (!count) return unavailable(count.error());
   json::Writer out;
-  out.begin_object().member("deleted", static_cast<int64_t>(replay.remove(user, key)));
+  out.begin_object().member("deleted", static_cast<int64_t>(*count));
   return {.body = out.end_object().take(), .subject = "router_replay"};
 }
 
 AdminReply one(const http::Request& request, observe::Replay& replay) {
   auto found = replay.find_json(request.path().substr(kReplayPath.size() + 1));
-  if (!found)
+  if (!found) return unavailable(found.error());
+  if (!*found)
     return AdminReply::of({404, "NOT_FOUND", "there is no such record, or it has been removed"});
-  return {200, *std::move(found)};
+  return {200, **std::move(found)};
 }
 
 }  // namespace

@@ -511,20 +511,24 @@ constexpr Section kLearningProtection{kLearningProtectionKeys};
 
 using LearningStore = Learning::StateStore;
 
-constexpr std::string_view kInMemory = "what is learnt is kept in memory, until the router stops";
-
 constexpr Key kLearningStoreKeys[] = {
-    word(FIELD(LearningStore, backend), "memory redis", "`memory` or `redis`.")
-        .not_built(kInMemory)
-        .unless("memory"),
+    word(
+        FIELD(LearningStore, backend), "memory redis",
+        "`memory` (default), or `redis`, by which routers share what they learn and which keeps it "
+        "over a restart."),
     integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
             "Time for which a conversation is kept after its last request, in seconds. Default: "
             "86400."),
-    count(FIELD(LearningStore, timeout_ms), "Time limit of the store, in milliseconds.")
-        .not_built(kInMemory),
-    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`.").not_built(kInMemory),
+    count(FIELD(LearningStore, timeout_ms),
+          "Time limit of an exchange with Redis, in milliseconds. Default: 500."),
+    object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
 };
-constexpr Section kLearningStore{kLearningStoreKeys};
+
+void check_learning_store(Reader& reader, const yaml::Node& node, LearningStore& store) {
+  check_store(reader, node, "backend", store.backend, store.redis, "conversations and outcomes");
+}
+
+constexpr Section kLearningStore{kLearningStoreKeys, checked<check_learning_store>};
 
 constexpr Key kLearningKeys[] = {
     boolean(FIELD(Learning, enabled), "Learn from conversations and outcomes. Default: false."),

@@ -37,6 +37,10 @@ extern const Section kMilvusAddress;
 extern const Section kMilvus;
 /// Refuses a server that routers could not share. The reader is at the section `node`.
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
+/// Checks the keys of a store that is in memory or, if routers share it, in Redis. `key` names the
+/// backend.
+void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
+                 const std::string& backend, const Redis& server, std::string_view records);
 
 // catalog.cc
 extern const Section kCatalog;

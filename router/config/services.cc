@@ -180,13 +180,6 @@ constexpr Key kClassificationApiKeys[] = {
 };
 constexpr Section kClassificationApi{kClassificationApiKeys};
 
-// Gives a notice for a store that is not in memory.
-void note_store(Reader& reader, const yaml::Node& node, std::string& backend) {
-  if (backend.empty() || backend == "memory") return;
-  reader.does_without(node.line,
-                      fmt::format("{} is not supported: records are kept in memory", backend));
-}
-
 constexpr Choice kBudgetBy[] = {
     {"key", Spending::By::kKey}, {"user", Spending::By::kUser}, {"group", Spending::By::kGroup}};
 constexpr Choice kBudgetPer[] = {{"day", Spending::Per::kDay}, {"month", Spending::Per::kMonth}};
@@ -247,24 +240,7 @@ constexpr Key kResponseApiKeys[] = {
 };
 
 void check_response_store(Reader& reader, const yaml::Node& node, ResponseApi& api) {
-  const yaml::Node* const backend = node.find("store_backend");
-  const yaml::Node* const redis = node.find("redis");
-  if (api.is_shared()) {
-    reader.at_key("redis", [&] { check_redis(reader, *redis, api.redis); });
-  } else if (!api.store_backend.empty() && api.store_backend != "memory") {
-    const std::string why = api.store_backend == "redis"
-                                ? "redis has no address"
-                                : fmt::format("{} is not supported", api.store_backend);
-    reader.at_key("store_backend", [&] {
-      reader.does_without(backend->line, why + ": responses are kept in memory");
-    });
-  } else if (redis != nullptr) {
-    reader.at_key("redis", [&] {
-      reader.notice(redis->line,
-                    "has no effect: responses are kept in memory, because store_backend is not "
-                    "redis");
-    });
-  }
+  check_store(reader, node, "store_backend", api.store_backend, api.redis, "responses");
 }
 
 constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};
@@ -382,24 +358,24 @@ constexpr Key kStartupStatusKeys[] = {
 };
 constexpr Section kStartupStatus{kStartupStatusKeys};
 
-constexpr std::string_view kRecordsInMemory = "records are kept in memory";
+constexpr std::string_view kRecordsInMemory = "records are kept in memory or Redis";
 
 constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
     string(FIELD(RouterReplay, store_backend),
-           "Store of the records. Only `memory` (default) is built.")
-        .then<note_store>(),
+           "Store of the records: `memory` (default), or `redis`, by which routers share them and "
+           "which keeps them over a restart."),
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
-    integer(FIELD(RouterReplay, max_records), 1, 1'000'000, "Records to keep. Default: 1000."),
+    integer(FIELD(RouterReplay, max_records), 1, 1'000'000,
+            "Records to keep, of all routers together with `redis`. Default: 1000."),
     count(FIELD(RouterReplay, body_ttl_seconds),
           "Time for which records keep the texts that decisions capture, in seconds, if it is less "
           "than theirs. 0 (default): as long as the record."),
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),
-    object(FIELD(RouterReplay, redis), kRedis, "The server, for `redis`.")
-        .not_built(kRecordsInMemory),
+    object(FIELD(RouterReplay, redis), kRedis, "The server, for `redis`."),
     object(FIELD(RouterReplay, postgres), kPostgres, "The server, for `postgres`.")
         .not_built(kRecordsInMemory),
     object(FIELD(RouterReplay, milvus), kMilvusAddress, "The server, for `milvus`.")
@@ -407,7 +383,11 @@ constexpr Key kReplayKeys[] = {
     object(FIELD(RouterReplay, qdrant), kQdrant, "The server, for `qdrant`.")
         .not_built(kRecordsInMemory),
 };
-constexpr Section kReplay{kReplayKeys};
+void check_replay_store(Reader& reader, const yaml::Node& node, RouterReplay& replay) {
+  check_store(reader, node, "store_backend", replay.store_backend, replay.redis, "records");
+}
+
+constexpr Section kReplay{kReplayKeys, checked<check_replay_store>};
 
 constexpr Choice kUnwritable[] = {{"report", Audit::Unwritable::kReport},
                                   {"refuse_changes", Audit::Unwritable::kRefuseChanges}};

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "router/config/algorithm.h"
@@ -46,6 +47,11 @@ struct ModelSelection {
   Ml ml;
 };
 
+/// True if the store is a Redis that has an address.
+inline bool is_shared(std::string_view backend, const Redis& redis) {
+  return backend == "redis" && (!redis.address.empty() || !redis.host.empty());
+}
+
 struct Learning {
   struct Adaptation {
     bool enabled = true;
@@ -74,8 +80,10 @@ struct Learning {
   struct StateStore {
     std::string backend;
     uint32_t ttl_seconds = 86'400;
-    uint32_t timeout_ms = 0;
-    Redis redis;
+    uint32_t timeout_ms = 0;  // of an exchange; 0: the default
+    Redis redis;              // where routers share what they learn
+
+    bool is_shared() const { return config::is_shared(backend, redis); }
   };
   bool enabled = false;
   Adaptation adaptation;
@@ -139,9 +147,7 @@ struct ResponseApi {
   uint32_t max_responses = 0;
   Redis redis;  // where routers share responses
 
-  bool is_shared() const {
-    return store_backend == "redis" && (!redis.address.empty() || !redis.host.empty());
-  }
+  bool is_shared() const { return config::is_shared(store_backend, redis); }
 };
 
 struct Observability {
@@ -260,10 +266,12 @@ struct RouterReplay {
   uint32_t max_records = 1000;    // Signalbox only
   uint32_t body_ttl_seconds = 0;  // Signalbox only; 0: as long as the record
   bool async_writes = false;
-  Redis redis;
+  Redis redis;  // where routers share records
   Postgres postgres;
   MilvusAddress milvus;
   Qdrant qdrant;
+
+  bool is_shared() const { return config::is_shared(store_backend, redis); }
 };
 
 // --- integrations ---

@@ -270,4 +270,25 @@ void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
   });
 }
 
+void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
+                 const std::string& backend, const Redis& server, std::string_view records) {
+  const yaml::Node* const redis = node.find("redis");
+  if (is_shared(backend, server)) {
+    reader.at_key("redis", [&] { check_redis(reader, *redis, server); });
+  } else if (!backend.empty() && backend != "memory") {
+    const std::string why =
+        backend == "redis" ? "redis has no address" : fmt::format("{} is not supported", backend);
+    reader.at_key(std::string(key), [&] {
+      reader.does_without(node.find(key)->line,
+                          fmt::format("{}: {} are kept in memory", why, records));
+    });
+  } else if (redis != nullptr) {
+    reader.at_key("redis", [&] {
+      reader.notice(redis->line,
+                    fmt::format("has no effect: {} are kept in memory, because {} is not redis",
+                                records, key));
+    });
+  }
+}
+
 }  // namespace signalbox::config

@@ -46,7 +46,9 @@
 #include "router/memory_api/memory_routes.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
+#include "router/shared_learning/redis_learning.h"
 #include "router/shared_memories/redis_memories.h"
+#include "router/shared_replay/redis_replay.h"
 #include "router/shared_responses/redis_responses.h"
 #include "router/spending/prices.h"
 #include "router/vector_store_api/vector_store_routes.h"
@@ -102,6 +104,7 @@ struct Daemon::Impl {
   Result<void> listen_for_operators(const config::Config& config);
   Result<void> open_ledger(const config::Config& config);
   Result<void> open_memories(const config::MemoryStore& store);
+  Result<void> open_replay(const config::RouterReplay& config);
   Result<void> share_counts(const config::Config& config);
   spending::Ledger* ledger_of(const config::Config& config) const {
     return config.spending ? ledger.get() : nullptr;
@@ -116,8 +119,10 @@ struct Daemon::Impl {
   // These outlive reloads as well.
   mutable observe::Metrics metrics;
   observe::History history{metrics};
-  mutable observe::Replay replay;
-  mutable learning::Memory memory;                             // conversations and outcomes
+  std::unique_ptr<observe::Replay> replay;                           // records of requests
+  shared_replay::SharedReplay* shared_replay = nullptr;              // null: routers share none
+  mutable learning::Memory memory;                                   // conversations and outcomes
+  std::unique_ptr<shared_learning::SharedLearning> shared_learning;  // null: routers share none
   std::unique_ptr<memories::Memories> memories;                // of users, for the plugin memory
   shared_memories::SharedMemories* shared_memories = nullptr;  // null: routers share none
   // Files and vector stores; null: the file did not ask for them at the start.
@@ -140,7 +145,7 @@ struct Daemon::Impl {
   const dialects::ResponsesDialect responses_dialect{responses};
   serving::CurrentState current;
   const admin::Scrape scrape{metrics,
-                             replay,
+                             [this]() -> observe::Replay& { return *replay; },
                              cache,
                              contexts,
                              fleet,
@@ -148,6 +153,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
+                             [this] { return shared_learning.get(); },
                              responses,
                              [this]() -> const memories::Memories& { return *memories; },
                              [this] { return active_documents.load(); },
@@ -196,7 +202,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
   SIGNALBOX_TRY_VOID(add_shadows(*state));
-  SIGNALBOX_TRY(state->observer, gateway::Observer::create(*state->router, metrics, replay,
+  SIGNALBOX_TRY(state->observer, gateway::Observer::create(*state->router, metrics, *replay,
                                                            ledger_of(state->config()), &audit));
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
@@ -324,8 +330,8 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   };
   add(admin::config_routes(current, *admin, [this] { return active_reloader.load(); }));
   add(admin::info_routes(current, ready, *admin, metrics));
-  add(admin::replay_routes(replay, current, *admin));
-  add(admin::outcome_routes(memory.outcomes, replay, metrics, current, *admin));
+  add(admin::replay_routes(*replay, current, *admin));
+  add(admin::outcome_routes(memory.outcomes, *replay, metrics, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
   routes.push_back(admin::spending_route([this] { return ledger.get(); }, current, *admin));
   routes.push_back(admin::budgets_route([this] { return ledger.get(); }, current, *admin));
@@ -413,6 +419,17 @@ Result<void> Daemon::Impl::open_memories(const config::MemoryStore& store) {
   return {};
 }
 
+Result<void> Daemon::Impl::open_replay(const config::RouterReplay& config) {
+  if (!config.is_shared()) {
+    replay = std::make_unique<observe::LocalReplay>();
+    return {};
+  }
+  SIGNALBOX_TRY(auto shared, shared_replay::open(config));
+  shared_replay = shared.get();
+  replay = std::move(shared);
+  return {};
+}
+
 Result<void> Daemon::Impl::share_counts(const config::Config& config) {
   if (!config.shared_counts.is_used()) return {};
   SIGNALBOX_TRY(counts, shared_counts::SharedCounts::open(config, limiter, ledger.get()));
@@ -463,6 +480,10 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
   SIGNALBOX_TRY_VOID(open_memories(config.memory));
+  SIGNALBOX_TRY_VOID(open_replay(config.router_replay));
+  if (const auto& store = config.router.learning.state_store; store.is_shared()) {
+    SIGNALBOX_TRY(shared_learning, shared_learning::open(store, memory));
+  }
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY_VOID(open_ledger(config));
@@ -512,6 +533,7 @@ Daemon::~Daemon() {
   impl_->reloader.reset();  // it may be building a state, which uses the pools below
   impl_->classification.reset();
   impl_->storage.reset();
+  impl_->shared_learning.reset();
   impl_->responses.share(nullptr);
   impl_->shared_responses.reset();  // it may wake replies on the server's loops
 }
@@ -554,6 +576,8 @@ bool Daemon::drain() {
   // Last, because each reply may add a memory and a response.
   if (impl_->shared_memories != nullptr) impl_->shared_memories->drain(until);
   if (impl_->shared_responses) impl_->shared_responses->drain(until);
+  if (impl_->shared_replay != nullptr) impl_->shared_replay->drain(until);
+  if (impl_->shared_learning) impl_->shared_learning->drain(until);
   return drained && envoy_drained;
 }
 

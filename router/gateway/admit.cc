@@ -39,10 +39,11 @@ std::optional<std::string> find_forbidden(const RequestScope& scope, std::string
 
 std::optional<spending::Finding> admit_to_spend(RequestScope& scope,
                                                 const limits::Requester& requester) {
+  const std::string_view key = scope.key() == nullptr ? std::string_view() : scope.key()->name;
+  // The record needs them without a ledger, too: records are deleted by user and by key.
+  scope.record.asked_by(key, requester.user, requester.groups);
   const spending::Ledger* ledger = scope.context.ledger;
   if (ledger == nullptr) return std::nullopt;
-  const std::string_view key = scope.key() == nullptr ? std::string_view() : scope.key()->name;
-  scope.record.asked_by(key, requester.user, requester.groups);
   auto found =
       spending::judge(scope.config().spending->budgets, *ledger,
                       {key, requester.user, requester.groups}, std::chrono::system_clock::now());

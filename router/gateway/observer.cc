@@ -136,13 +136,6 @@ Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
       meters_(metrics, vocabulary_of(router)),
       default_model_(config_.providers.find(config_.providers.default_model)),
       share_(share_of(config_.observability.tracing.sampling)) {
-  const std::string& store = config_.router_replay.store_backend;
-  if (config_.router_replay.enabled && !store.empty() && store != "memory") {
-    notices_.push_back(
-        fmt::format("global.services.router_replay.store_backend: \"{}\" is not built; records are "
-                    "kept in memory",
-                    store));
-  }
   const config::Learning& learning = config_.router.learning;
   if (learning.enabled && learning.adaptation.enabled && records_nothing(config_)) {
     notices_.emplace_back(

@@ -2,6 +2,7 @@
 // The model of each conversation: a bounded table in memory. Its keys are digests, so that
 // no identifier of a client is kept.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace signalbox::learning {
 
@@ -30,6 +32,14 @@ struct Conversation {
   TimePoint used = {};
 };
 
+/// The level by which several routers share their conversations. Thread-safe, and does not block.
+class SharedConversations {
+ public:
+  virtual ~SharedConversations() = default;
+  virtual void changed(const std::string& key, const Conversation& conversation) = 0;
+  virtual void forgotten(const std::string& key) = 0;
+};
+
 /// Thread-safe. Lives as long as the process. The conversations that were used last push the others
 /// out.
 class Conversations {
@@ -41,6 +51,7 @@ class Conversations {
 
   /// The time for which a conversation is kept after its last request.
   void set_lifetime(std::chrono::seconds lifetime);
+  std::chrono::seconds lifetime() const;
 
   std::optional<Conversation> find(const std::string& key, TimePoint now);
   /// Replaces what is kept under the key.
@@ -50,11 +61,22 @@ class Conversations {
   void forget(const std::string& key);
   size_t size() const;
 
- private:
   using Entry = std::pair<std::string, Conversation>;
+  /// Each change from now on goes to `below`, too. Null: to none, from now on.
+  void share(SharedConversations* below) { below_ = below; }
+  // What other routers have changed. These do not go to the shared level.
+  /// Keeps the conversation, unless what is known was used later.
+  void learn(const std::string& key, Conversation conversation, TimePoint now);
+  void unlearn(const std::string& key);
+  /// By last use, the oldest first.
+  std::vector<Entry> all() const;
+
+ private:
   void prune(TimePoint now);
+  void keep(const std::string& key, Conversation conversation);
 
   const size_t count_max_;
+  std::atomic<SharedConversations*> below_ = nullptr;
   mutable std::mutex mutex_;
   std::chrono::seconds lifetime_ = kLifetime;
   std::list<Entry> entries_;  // by last use, the oldest first

@@ -62,11 +62,14 @@ Outcomes::Added Outcomes::claim(const std::string& key, std::string_view content
 }
 
 bool Outcomes::add(const std::string& decision, const std::string& model, Verdict verdict) {
-  const std::lock_guard lock(mutex_);
-  const std::pair key{decision, model};
-  const auto found = tallies_.find(key);
-  if (found == tallies_.end() && tallies_.size() >= kTalliesMax) return false;
-  tallies_[key].add(verdict);
+  {
+    const std::lock_guard lock(mutex_);
+    const std::pair key{decision, model};
+    const auto found = tallies_.find(key);
+    if (found == tallies_.end() && tallies_.size() >= kTalliesMax) return false;
+    tallies_[key].add(verdict);
+  }
+  if (SharedOutcomes* const below = below_) below->added(decision, model, verdict);
   return true;
 }
 
@@ -77,12 +80,27 @@ std::vector<Outcomes::Line> Outcomes::lines() const {
   return out;
 }
 
+void Outcomes::learn(const std::string& decision, const std::string& model, const Tally& tally) {
+  const std::lock_guard lock(mutex_);
+  const std::pair key{decision, model};
+  if (tallies_.contains(key) || tallies_.size() < kTalliesMax) tallies_[key] = tally;
+}
+
 size_t Outcomes::reset() {
+  const size_t out = unlearn();
+  {
+    const std::lock_guard lock(mutex_);
+    claimed_.clear();
+    keys_.clear();
+  }
+  if (SharedOutcomes* const below = below_) below->reset();
+  return out;
+}
+
+size_t Outcomes::unlearn() {
   const std::lock_guard lock(mutex_);
   const size_t count = tallies_.size();
   tallies_.clear();
-  claimed_.clear();
-  keys_.clear();
   return count;
 }
 

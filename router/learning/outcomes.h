@@ -2,6 +2,7 @@
 // Reported outcomes of answers, as a score for each model of a decision.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -38,6 +39,14 @@ struct Tally {
   double score() const;
 };
 
+/// The level by which several routers share verdicts. Thread-safe, and does not block.
+class SharedOutcomes {
+ public:
+  virtual ~SharedOutcomes() = default;
+  virtual void added(const std::string& decision, const std::string& model, Verdict verdict) = 0;
+  virtual void reset() = 0;
+};
+
 /// Thread-safe. Lives as long as the process.
 class Outcomes {
  public:
@@ -66,7 +75,16 @@ class Outcomes {
   /// Forgets all verdicts and keys. Returns how many models had some.
   size_t reset();
 
+  /// Each change from now on goes to `below`, too. Null: to none, from now on.
+  void share(SharedOutcomes* below) { below_ = below; }
+  // What other routers have changed. These do not go to the shared level.
+  /// Replaces the verdicts on a model, unless there are some on kTalliesMax others.
+  void learn(const std::string& decision, const std::string& model, const Tally& tally);
+  /// Forgets all verdicts, but no keys. Returns how many models had some.
+  size_t unlearn();
+
  private:
+  std::atomic<SharedOutcomes*> below_ = nullptr;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Tally> tallies_;
   std::unordered_map<std::string, std::string> claimed_;  // content by key

@@ -158,6 +158,23 @@ Metrics::Metrics()
                       "Changes of memories: written to Redis, refused by it, or dropped because "
                       "too many waited",
                       {"result"}),
+      shared_replay_works(families_, "signalbox_shared_replay_works",
+                          "1 if Redis answers and takes new records of requests, otherwise 0"),
+      shared_replay_waiting(families_, "signalbox_shared_replay_waiting",
+                            "Records of requests that Redis does not have yet"),
+      shared_replay(families_, "signalbox_shared_replay_total",
+                    "Records of requests: written to Redis, refused by it, or dropped because it "
+                    "took none",
+                    {"result"}),
+      shared_learning_works(families_, "signalbox_shared_learning_works",
+                            "1 if Redis answers and takes what is learnt, otherwise 0"),
+      shared_learning_waiting(families_, "signalbox_shared_learning_waiting",
+                              "Changes of what is learnt that Redis does not have yet, or may "
+                              "have lost"),
+      shared_learning(families_, "signalbox_shared_learning_total",
+                      "Changes of what is learnt: written to Redis, refused by it, or dropped "
+                      "because too many waited",
+                      {"result"}),
       files(families_, "signalbox_files", "Files of clients and operators now"),
       vector_stores(families_, "signalbox_vector_stores", "Vector stores now"),
       vector_store_files(families_, "signalbox_vector_store_files",

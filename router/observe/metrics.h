@@ -56,6 +56,12 @@ class Metrics {
   Family<Gauge> memories, memory_users, memory_bytes;
   Family<Gauge> shared_memories_works, shared_memories_waiting;
   Family<Counter> shared_memories;
+  // Records of requests that routers share.
+  Family<Gauge> shared_replay_works, shared_replay_waiting;
+  Family<Counter> shared_replay;
+  // What routers learn together.
+  Family<Gauge> shared_learning_works, shared_learning_waiting;
+  Family<Counter> shared_learning;
   // Vector stores.
   Family<Gauge> files, vector_stores, vector_store_files, vector_store_bytes;
   // Reply checks.

@@ -87,22 +87,6 @@ std::string without_braces(std::string object) {
   return object.substr(1, object.size() - 2);
 }
 
-/// Returns all but the answer, as members.
-std::string shadow_members(const Shadow& s) {
-  json::Writer out;
-  out.begin_object().member("name", s.arm).member("model", s.model);
-  out.member("outcome", s.outcome).member("status", int32_t{s.status});
-  if (!s.error.empty()) out.member("error", s.error);
-  out.member("ms", rounded_ms(s.began, s.ended));
-  if (s.similarity) out.member("similarity", *s.similarity);
-  if (s.tokens) {
-    out.member("prompt_tokens", static_cast<int64_t>(s.tokens->prompt));
-    out.member("completion_tokens", static_cast<int64_t>(s.tokens->completion));
-    if (s.cost > 0) out.member("cost", s.cost);
-  }
-  return without_braces(out.end_object().take());
-}
-
 void free_text(std::string& text) {
   std::string().swap(text);
 }
@@ -140,52 +124,93 @@ std::string account_json(const Account& a) {
   return without_braces(out.end_object().take());
 }
 
-size_t Replay::Record::bytes() const {
-  size_t out = sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
-               user.size() + key.size() + members.size() + request_body.size() +
-               response_body.size() + outcomes.size();
-  for (const ShadowText& shadow : shadows)
-    out += sizeof shadow + shadow.members.size() + shadow.response.size();
-  return out;
-}
-
-bool Replay::Record::has_bodies() const {
-  return !request_body.empty() || !response_body.empty() ||
-         std::any_of(shadows.begin(), shadows.end(),
-                     [](const ShadowText& shadow) { return !shadow.response.empty(); });
-}
-
-void Replay::set_limits(size_t records_max, std::chrono::seconds age_max) {
-  const std::lock_guard lock(mutex_);
-  records_max_ = records_max;
-  age_max_ = age_max;
-}
-
-void Replay::add(Account& account) {
+std::string record_json(const Account& account) {
   json::Writer out;
   out.begin_object().member("id", account.replay_id).member("timestamp", iso(account.at));
-  std::string head = without_braces(out.end_object().take());
+  std::string head = out.end_object().take();
+  head.pop_back();
   json::Writer more;
   more.begin_object();
   if (!account.key.empty()) more.member("key", account.key);
   if (!account.user.empty()) more.member("user", account.user);
   if (account.cost > 0 && !account.currency.empty()) more.member("currency", account.currency);
   write_signals(more, account);
-  Record record{account.replay_id,
-                account.recipe,
-                account.decision,
-                account.model,
-                account.user,
-                account.key,
-                account.at,
-                head + "," + account_json(account) + "," + without_braces(more.end_object().take()),
-                std::move(account.request_body),
-                std::move(account.response_body),
-                account.request_cut,
-                account.response_cut,
-                account.body_age_max,
-                {},
-                0};
+  return head + "," + account_json(account) + "," + more.end_object().take().substr(1);
+}
+
+std::string shadow_json(const Shadow& s) {
+  json::Writer out;
+  out.begin_object().member("name", s.arm).member("model", s.model);
+  out.member("outcome", s.outcome).member("status", int32_t{s.status});
+  if (!s.error.empty()) out.member("error", s.error);
+  out.member("ms", rounded_ms(s.began, s.ended));
+  if (s.similarity) out.member("similarity", *s.similarity);
+  if (s.tokens) {
+    out.member("prompt_tokens", static_cast<int64_t>(s.tokens->prompt));
+    out.member("completion_tokens", static_cast<int64_t>(s.tokens->completion));
+    if (s.cost > 0) out.member("cost", s.cost);
+  }
+  return out.end_object().take();
+}
+
+bool RecordTexts::has_bodies() const {
+  return !request_body.empty() || !response_body.empty() ||
+         std::any_of(shadows.begin(), shadows.end(),
+                     [](const OfShadow& shadow) { return !shadow.response.empty(); });
+}
+
+std::string detail_json(const RecordTexts& texts) {
+  std::string out = texts.json;
+  out.pop_back();
+  const auto add_body = [&](std::string_view name, const std::string& body, bool cut) {
+    if (body.empty()) return;
+    out.append(fmt::format(",\"{}\":{},\"{}_truncated\":{}", name, json::quote(body), name, cut));
+  };
+  add_body("request_body", texts.request_body, texts.request_cut);
+  add_body("response_body", texts.response_body, texts.response_cut);
+  if (!texts.outcomes.empty()) out.append(",\"outcomes\":[").append(texts.outcomes).append("]");
+  if (texts.bodies_expired) out.append(",\"bodies_expired\":true");
+  std::string shadows;
+  for (const RecordTexts::OfShadow& shadow : texts.shadows) {
+    shadows.append(shadows.empty() ? "" : ",").append(shadow.json);
+    if (shadow.response.empty()) continue;
+    shadows.pop_back();
+    shadows.append(",\"response\":").append(json::quote(shadow.response)).append("}");
+  }
+  if (!shadows.empty()) out.append(",\"shadows\":[").append(shadows).append("]");
+  return out + "}";
+}
+
+size_t LocalReplay::Record::bytes() const {
+  size_t out = sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
+               user.size() + key.size() + json.size() + request_body.size() + response_body.size() +
+               outcomes.size();
+  for (const OfShadow& shadow : shadows)
+    out += sizeof shadow + shadow.json.size() + shadow.response.size();
+  return out;
+}
+
+void LocalReplay::set_limits(size_t records_max, std::chrono::seconds age_max) {
+  const std::lock_guard lock(mutex_);
+  records_max_ = records_max;
+  age_max_ = age_max;
+}
+
+void LocalReplay::add(Account& account) {
+  Record record;
+  record.id = account.replay_id;
+  record.recipe = account.recipe;
+  record.decision = account.decision;
+  record.model = account.model;
+  record.user = account.user;
+  record.key = account.key;
+  record.at = account.at;
+  record.body_age_max = account.body_age_max;
+  record.json = record_json(account);
+  record.request_body = std::move(account.request_body);
+  record.response_body = std::move(account.response_body);
+  record.request_cut = account.request_cut;
+  record.response_cut = account.response_cut;
   const std::lock_guard lock(mutex_);
   bytes_ += record.bytes();
   note_expiry(record);
@@ -195,7 +220,7 @@ void Replay::add(Account& account) {
                          account.ended - account.began));
 }
 
-void Replay::prune(std::chrono::system_clock::time_point now) {
+void LocalReplay::prune(std::chrono::system_clock::time_point now) {
   const auto too_old = [&](const Record& record) {
     return age_max_.count() > 0 && now - record.at > age_max_;
   };
@@ -216,24 +241,24 @@ void Replay::prune(std::chrono::system_clock::time_point now) {
   }
 }
 
-void Replay::note_expiry(const Record& record) {
+void LocalReplay::note_expiry(const Record& record) {
   if (record.body_age_max.count() > 0 && record.has_bodies())
     bodies_due_ = std::min(bodies_due_, record.at + record.body_age_max);
 }
 
-void Replay::expire_bodies(Record& record, std::chrono::system_clock::time_point now) {
+void LocalReplay::expire_bodies(Record& record, std::chrono::system_clock::time_point now) {
   if (record.body_age_max.count() == 0 || now - record.at <= record.body_age_max ||
       !record.has_bodies())
     return;
   bytes_ -= record.bytes();
   free_text(record.request_body);
   free_text(record.response_body);
-  for (ShadowText& shadow : record.shadows) free_text(shadow.response);
+  for (RecordTexts::OfShadow& shadow : record.shadows) free_text(shadow.response);
   record.bodies_expired = true;
   bytes_ += record.bytes();
 }
 
-std::string Replay::list_json(const Query& query) {
+Result<std::string> LocalReplay::list_json(const Query& query) {
   const std::lock_guard lock(mutex_);
   prune(std::chrono::system_clock::now());
   std::string data;
@@ -246,46 +271,29 @@ std::string Replay::list_json(const Query& query) {
     if (differs(query.user, record->user) || differs(query.key, record->key)) continue;
     if (total++ < query.offset || count >= query.limit) continue;
     ++count;
-    data.append(data.empty() ? "{" : ",{").append(record->members).append("}");
+    data.append(data.empty() ? "" : ",").append(record->json);
   }
   return fmt::format(R"({{"object":"router_replay.list","count":{},"total":{},"data":[{}]}})",
                      count, total, data);
 }
 
-std::optional<std::string> Replay::find_json(std::string_view id) {
+Result<std::optional<std::string>> LocalReplay::find_json(std::string_view id) {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::system_clock::now();
   prune(now);
   Record* found = find(id);
   if (found == nullptr) return std::nullopt;
   expire_bodies(*found, now);
-  std::string out = "{" + found->members;
-  const auto add_body = [&](std::string_view name, const std::string& body, bool cut) {
-    if (body.empty()) return;
-    out.append(fmt::format(",\"{}\":{},\"{}_truncated\":{}", name, json::quote(body), name, cut));
-  };
-  add_body("request_body", found->request_body, found->request_cut);
-  add_body("response_body", found->response_body, found->response_cut);
-  if (!found->outcomes.empty()) out.append(",\"outcomes\":[").append(found->outcomes).append("]");
-  if (found->bodies_expired) out.append(",\"bodies_expired\":true");
-  std::string shadows;
-  for (const ShadowText& shadow : found->shadows) {
-    shadows.append(shadows.empty() ? "{" : ",{").append(shadow.members);
-    if (!shadow.response.empty())
-      shadows.append(",\"response\":").append(json::quote(shadow.response));
-    shadows.append("}");
-  }
-  if (!shadows.empty()) out.append(",\"shadows\":[").append(shadows).append("]");
-  return out + "}";
+  return detail_json(*found);
 }
 
-Replay::Record* Replay::find(std::string_view id) {
+LocalReplay::Record* LocalReplay::find(std::string_view id) {
   const auto found = std::find_if(records_.begin(), records_.end(),
                                   [&](const Record& record) { return record.id == id; });
   return found == records_.end() ? nullptr : &*found;
 }
 
-std::optional<Replay::Answered> Replay::answered(std::string_view id) {
+Result<std::optional<Replay::Answered>> LocalReplay::answered(std::string_view id) {
   const std::lock_guard lock(mutex_);
   prune(std::chrono::system_clock::now());
   const Record* found = find(id);
@@ -293,7 +301,7 @@ std::optional<Replay::Answered> Replay::answered(std::string_view id) {
   return Answered{found->recipe, found->decision, found->model};
 }
 
-bool Replay::add_outcome(std::string_view id, std::string_view json) {
+Result<bool> LocalReplay::add_outcome(std::string_view id, std::string_view json) {
   const std::lock_guard lock(mutex_);
   Record* found = find(id);
   if (found == nullptr || found->outcome_count >= kOutcomesMax) return false;
@@ -304,8 +312,8 @@ bool Replay::add_outcome(std::string_view id, std::string_view json) {
   return true;
 }
 
-void Replay::add_shadow(const Shadow& shadow) {
-  ShadowText text{shadow_members(shadow), shadow.response};
+void LocalReplay::add_shadow(const Shadow& shadow) {
+  RecordTexts::OfShadow text{shadow_json(shadow), shadow.response};
   const std::lock_guard lock(mutex_);
   Record* found = find(shadow.replay_id);
   if (found == nullptr) return;
@@ -316,7 +324,7 @@ void Replay::add_shadow(const Shadow& shadow) {
   prune(std::chrono::system_clock::now());
 }
 
-size_t Replay::remove(std::string_view user, std::string_view key) {
+Result<size_t> LocalReplay::remove(std::string_view user, std::string_view key) {
   const std::lock_guard lock(mutex_);
   const size_t before = records_.size();
   std::erase_if(records_, [&](const Record& record) {
@@ -328,7 +336,7 @@ size_t Replay::remove(std::string_view user, std::string_view key) {
   return before - records_.size();
 }
 
-size_t Replay::size() {
+size_t LocalReplay::size() {
   const std::lock_guard lock(mutex_);
   prune(std::chrono::system_clock::now());
   return records_.size();

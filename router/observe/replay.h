@@ -11,22 +11,24 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "router/observe/account.h"
 
 namespace signalbox::observe {
 
 /// Thread-safe. Lives as long as the process. The newest records push the oldest out. The texts of
-/// a record may have a shorter life than the record; nobody can read them afterwards, and their
-/// memory is freed at the next use of this object.
+/// a record may have a shorter life than the record; nobody can read them afterwards.
+///
+/// Errors: kUpstream if the records are in a store that does not respond now.
 class Replay {
  public:
-  /// The most bytes of all records together, including their bodies.
-  static constexpr size_t kBytesMax = 64 << 20;
+  virtual ~Replay() = default;
 
-  void set_limits(size_t records_max, std::chrono::seconds age_max);  // age 0: no limit
+  virtual void set_limits(size_t records_max, std::chrono::seconds age_max) = 0;  // age 0: no limit
 
-  /// Adds a record and takes the account's bodies. Precondition: account.replay_id is not empty.
-  void add(Account& account);
+  /// Adds a record and takes the account's bodies. Does not block. Precondition: account.replay_id
+  /// is not empty.
+  virtual void add(Account& account) = 0;
 
   struct Query {
     size_t limit = 100;
@@ -35,47 +37,81 @@ class Replay {
   };
   /// Returns {"object":"router_replay.list","count":N,"total":N,"data":[...]}, the newest first,
   /// without bodies.
-  std::string list_json(const Query& query);
+  virtual Result<std::string> list_json(const Query& query) = 0;
   /// Returns one record with its bodies.
-  std::optional<std::string> find_json(std::string_view id);
+  virtual Result<std::optional<std::string>> find_json(std::string_view id) = 0;
   /// Deletes the records of a user, of a client's key, or of both; all of them if both are "".
   /// Returns their number. Requests that are still running are recorded when they end.
-  size_t remove(std::string_view user, std::string_view key);
-  size_t size();
+  virtual Result<size_t> remove(std::string_view user, std::string_view key) = 0;
+  virtual size_t size() = 0;
 
   /// The recipe, the decision and the model that a request was answered by.
   struct Answered {
     std::string recipe, decision, model;
   };
-  std::optional<Answered> answered(std::string_view id);
+  virtual Result<std::optional<Answered>> answered(std::string_view id) = 0;
   /// The most outcomes of one record.
   static constexpr size_t kOutcomesMax = 16;
   /// Adds what was reported about the answer, as JSON. Returns false if there is no such record, or
   /// if it is full.
-  bool add_outcome(std::string_view id, std::string_view json);
-  /// Adds a shadow to the record of its request, if that is still there. Shadows are few: the
-  /// configuration bounds them.
-  void add_shadow(const Shadow& shadow);
+  virtual Result<bool> add_outcome(std::string_view id, std::string_view json) = 0;
+  /// Adds a shadow to the record of its request, if that is still there. Does not block. Shadows
+  /// are few: the configuration bounds them.
+  virtual void add_shadow(const Shadow& shadow) = 0;
+
+  /// The state of a store that several routers share.
+  struct Shared {
+    bool works = true;  // it answers, and takes what is new
+    uint64_t waiting = 0, written = 0, refused = 0, dropped = 0;
+  };
+  virtual std::optional<Shared> shared() const { return std::nullopt; }
+};
+
+/// The texts of a record.
+struct RecordTexts {
+  struct OfShadow {
+    std::string json;  // an object
+    std::string response = {};
+  };
+  std::string json = {};  // an object: the record as a list has it
+  std::string request_body = {}, response_body = {};
+  bool request_cut = false, response_cut = false;
+  std::string outcomes = {};  // JSON without the enclosing brackets
+  std::vector<OfShadow> shadows = {};
+  bool bodies_expired = false;
+
+  bool has_bodies() const;
+};
+/// The record as an object with everything.
+std::string detail_json(const RecordTexts& texts);
+/// The record of a request, and a shadow without its answer, as objects.
+std::string record_json(const Account& account);
+std::string shadow_json(const Shadow& shadow);
+
+/// Records in memory, which is freed at the next use of this object when a text has expired.
+class LocalReplay final : public Replay {
+ public:
+  /// The most bytes of all records together, including their bodies.
+  static constexpr size_t kBytesMax = 64 << 20;
+
+  void set_limits(size_t records_max, std::chrono::seconds age_max) override;
+  void add(Account& account) override;
+  Result<std::string> list_json(const Query& query) override;
+  Result<std::optional<std::string>> find_json(std::string_view id) override;
+  Result<size_t> remove(std::string_view user, std::string_view key) override;
+  size_t size() override;
+  Result<std::optional<Answered>> answered(std::string_view id) override;
+  Result<bool> add_outcome(std::string_view id, std::string_view json) override;
+  void add_shadow(const Shadow& shadow) override;
 
  private:
-  struct ShadowText {
-    std::string members;  // JSON without the enclosing braces
-    std::string response;
-  };
-  struct Record {
+  struct Record : RecordTexts {
     std::string id, recipe, decision, model, user, key;
     std::chrono::system_clock::time_point at;
-    std::string members;  // JSON without the enclosing braces
-    std::string request_body, response_body;
-    bool request_cut, response_cut;
     std::chrono::seconds body_age_max;  // 0: no limit
-    std::string outcomes;               // JSON without the enclosing brackets
-    size_t outcome_count;
-    std::vector<ShadowText> shadows = {};
-    bool bodies_expired = false;
+    size_t outcome_count = 0;
 
     size_t bytes() const;
-    bool has_bodies() const;
   };
   Record* find(std::string_view id);
   void prune(std::chrono::system_clock::time_point now);

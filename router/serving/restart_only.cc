@@ -178,6 +178,26 @@ void keep_response_api(const config::ResponseApi& running, config::ResponseApi& 
   if (next.is_shared() && !running.enabled) keys.keep("enabled", running.enabled, next.enabled);
 }
 
+void keep_replay(const config::RouterReplay& running, config::RouterReplay& next,
+                 SettingKeeper keys) {
+  if (running.is_shared() || next.is_shared())
+    keys.keep("store_backend", running.store_backend, next.store_backend);
+  if (running.redis == next.redis) return;
+  keys.lines.push_back("global.services.router_replay.redis: a change requires a restart");
+  next.redis = running.redis;
+}
+
+void keep_learning(const config::Learning::StateStore& running, config::Learning::StateStore& next,
+                   SettingKeeper keys) {
+  if (running.is_shared() || next.is_shared()) {
+    keys.keep("backend", running.backend, next.backend);
+    keys.keep("timeout_ms", running.timeout_ms, next.timeout_ms);
+  }
+  if (running.redis == next.redis) return;
+  keys.lines.push_back("global.router.learning.state_store.redis: a change requires a restart");
+  next.redis = running.redis;
+}
+
 void keep_memory(const config::MemoryStore& running, config::MemoryStore& next,
                  SettingKeeper keys) {
   if (is_shared(running) || is_shared(next)) keys.keep("backend", running.backend, next.backend);
@@ -212,6 +232,9 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_contexts(running.contexts, next.contexts, all.in("global.stores.contexts"));
   keep_vector_store(running.vector_store, next.vector_store, all.in("global.stores.vector_store"));
   keep_response_api(running.response_api, next.response_api, services.in("response_api"));
+  keep_replay(running.router_replay, next.router_replay, services.in("router_replay"));
+  keep_learning(running.router.learning.state_store, next.router.learning.state_store,
+                all.in("global.router.learning.state_store"));
   keep_shared_counts(running.shared_counts, next.shared_counts,
                      all.in("global.stores.shared_counts"));
   keep_memory(running.memory, next.memory, all.in("global.stores.memory"));

@@ -73,10 +73,8 @@ bool Journal::is_deleted(std::string_view owner, std::string_view id, uint64_t m
          deletions_.contains(Deletion{std::string(owner), std::string(id)}.name());
 }
 
-std::vector<Deletion> Journal::deletions(int64_t now_ms) const {
-  std::vector<Deletion> out;
-  for (const auto& [name, until_ms] : deletions_.all(now_ms)) out.push_back(read_deletion(name));
-  return out;
+std::vector<std::pair<std::string, int64_t>> Journal::deletions(int64_t now_ms) const {
+  return deletions_.all(now_ms);
 }
 
 std::vector<WrittenPointer> Journal::memories() const {

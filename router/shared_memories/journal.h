@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/recently_used.h"
@@ -48,8 +49,8 @@ class Journal {
   /// Returns whether the deletion is new.
   bool learn(const Deletion& deletion, int64_t now_ms);
   bool is_deleted(std::string_view owner, std::string_view id, uint64_t moment) const;
-  /// The deletions that are not too old to matter.
-  std::vector<Deletion> deletions(int64_t now_ms) const;
+  /// The names and ends of the deletions that are not too old to matter.
+  std::vector<std::pair<std::string, int64_t>> deletions(int64_t now_ms) const;
   /// The memories, oldest first.
   std::vector<WrittenPointer> memories() const;
 

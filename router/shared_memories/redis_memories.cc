@@ -56,7 +56,7 @@ tl::unexpected<Error> RedisMemories::hidden(const Error& error, tl::unexpected<E
 }
 
 Result<KnownPointer> RedisMemories::read_index(const std::string& owner, TimePoint now) {
-  if (!is_readable()) return unreadable();
+  if (!follower_.is_readable()) return unreadable();
   const std::string key = key_of("u:", owner);
   const auto version = redis_.run({"HGET", key, "v"}, options_.read_limit);
   if (!version) return hidden(version.error(), unreadable());
@@ -195,20 +195,16 @@ Result<std::string> RedisMemories::add(std::string_view user, Memory memory,
   if (out.record.size() > kRecordBytesMax)
     return fail(Code::kTooLarge, "a memory of {} bytes, where each may have {}", out.record.size(),
                 kRecordBytesMax);
-  {
-    const std::lock_guard lock(mutex_);
-    if (journal_.is_deleted(out.owner, out.id, moment)) return std::string();
-  }
+  if (is_deleted(out.owner, out.id, moment)) return std::string();
   std::string id = out.id;
   queue(std::make_shared<const Written>(std::move(out)));
   return id;
 }
 
 void RedisMemories::queue(WrittenPointer memory) {
-  WriteQueue::Item item{.id = memory->id, .bytes = memory->bytes()};
-  item.write = [this, memory = std::move(memory), until = Clock::now() + kWaitsMax] {
-    return Clock::now() < until ? write(memory) : Result<void>();
-  };
+  WriteQueue::Item item{
+      .id = memory->id, .bytes = memory->bytes(), .useful_until = Clock::now() + kWaitsMax};
+  item.write = [this, memory = std::move(memory)] { return write(memory); };
   queue_.add(std::move(item));
 }
 
@@ -289,7 +285,7 @@ Result<size_t> RedisMemories::forget_all(std::string_view user) {
 
 std::optional<memories::Memories::Shared> RedisMemories::shared() const {
   const WriteQueue::Stats all = queue_.stats();
-  return Shared{.works = all.works && is_readable(),
+  return Shared{.works = all.works && follower_.is_readable(),
                 .waiting = all.waiting,
                 .written = all.written,
                 .refused = all.refused,

@@ -1,17 +1,14 @@
 #pragma once
-// The store behind redis_memories.h: the functions for requests (redis_memories.cc), and the thread
-// that follows the deletions of all routers (follow.cc).
+// The store behind redis_memories.h: the functions for requests (redis_memories.cc), and those by
+// which a follower keeps track of the deletions of all routers (follow.cc).
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,6 +17,7 @@
 #include "router/shared_memories/journal.h"
 #include "router/shared_memories/record.h"
 #include "router/shared_memories/redis_memories.h"
+#include "router/stores/follower.h"
 #include "router/stores/write_queue.h"
 
 namespace signalbox::shared_memories {
@@ -29,6 +27,7 @@ using memories::Memory;
 using memories::MemoryLimits;
 using memories::TimePoint;
 using std::chrono::milliseconds;
+using stores::NamedDeletion;
 using stores::RedisValue;
 using stores::WriteQueue;
 using Clock = WriteQueue::Clock;
@@ -61,26 +60,19 @@ struct Known {
 using KnownPointer = std::shared_ptr<const Known>;
 
 /// Thread-safe.
-class RedisMemories final : public SharedMemories {
+class RedisMemories final : public SharedMemories, private stores::Followed {
  public:
   explicit RedisMemories(Options options)
       : options_(std::move(options)),
         redis_(options_.server),
-        followed_(options_.server),
-        stream_(options_.prefix + "deleted"),
         journal_(options_.journal_bytes),
         queue_(redis_.name(), options_.waiting_bytes, kWords),
-        thread_([this] { follow(); }) {
+        follower_({.server = options_.server,
+                   .stream = options_.prefix + "deleted",
+                   .read_limit = options_.read_limit,
+                   .grace = options_.grace},
+                  queue_, *this) {
     set_limits({});
-  }
-
-  ~RedisMemories() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
   }
 
   void set_limits(const MemoryLimits& limits) override;
@@ -107,18 +99,16 @@ class RedisMemories final : public SharedMemories {
     const std::lock_guard lock(mutex_);
     return limits_;
   }
+  bool is_deleted(std::string_view owner, std::string_view id, uint64_t moment) const {
+    const std::lock_guard lock(mutex_);
+    return journal_.is_deleted(owner, id, moment);
+  }
   /// Runs a script for an owner.
   Result<RedisValue> run(std::string_view script, std::string_view owner,
                          std::span<const std::string> words);
   /// Logs an error of the server once, and returns what the caller may know.
   tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
 
-  /// False while deletions may still have to be repeated after Redis has come back.
-  bool is_readable() const {
-    const uint64_t known = connections_;
-    return !queue_.is_away() && (known == 0 || followed_.connections() == known) &&
-           Clock::now() >= readable_at_.load();
-  }
   Result<KnownPointer> read_index(const std::string& owner, TimePoint now);
   Result<KnownPointer> read_whole_index(const std::string& owner, const std::string& key,
                                         TimePoint now);
@@ -130,43 +120,29 @@ class RedisMemories final : public SharedMemories {
   void queue(WrittenPointer memory);
   Result<void> write(const WrittenPointer& memory);
 
-  void follow();
-  Result<void> follow_once();
-  void begin_again();
-  Result<void> catch_up();
   void learn(const Deletion& deletion);
   Result<bool> delete_one(const Deletion& deletion, bool again);
+  /// Deletes what began before the deletion's moment; 0: a new one.
   Result<size_t> delete_all(Deletion deletion);
-  Result<void> restore();
-  Result<void> restore_memories();
+
+  // For the follower.
+  std::string learn(const std::vector<std::string>& entry) override;
+  Result<std::vector<NamedDeletion>> deletions() override;
+  Result<void> delete_again(std::span<const NamedDeletion> deletions) override;
+  std::vector<stores::LostRecord> records() override;
 
   const Options options_;
-  stores::Redis redis_, followed_;
-  const std::string stream_;
+  stores::Redis redis_;
   memories::LocalMemories copies_;                               // by owner
   RecentlyUsed<KnownPointer> known_{kKnownMax, kKnownBytesMax};  // by owner
   std::atomic<uint64_t> moment_ = 0;
-  std::atomic<Clock::time_point> readable_at_{};
-  std::atomic<uint64_t> connections_ = 0;  // that the thread that follows knows
   std::atomic<bool> refusal_logged_ = false, damage_logged_ = false;
-  mutable std::mutex mutex_;  // guards the next four
+  mutable std::mutex mutex_;  // guards the next three
   MemoryLimits limits_;
   uint64_t limits_number_ = 0;  // grows with each change
   Journal journal_;
-  bool stopping_ = false;
-  std::condition_variable wake_;
-
-  // These belong to the thread that follows.
-  std::string cursor_ = "0-0";
-  bool catches_up_ = true;           // the stream has not been read to its end yet
-  std::set<std::string> in_stream_;  // meanwhile
-  std::deque<Deletion> deletions_to_restore_;
-  std::deque<WrittenPointer> memories_to_restore_;
-  Clock::time_point restores_at_{};
-  bool lacks_room_ = false;  // for the next of them
-
   WriteQueue queue_;
-  std::thread thread_;
+  stores::Follower follower_;
 };
 
 }  // namespace signalbox::shared_memories

@@ -1,25 +1,22 @@
-// One thread follows the stream of deletions over a connection of its own. So it knows at once
-// when Redis goes away or comes back, and only it decides that; a large response that takes too
-// long says nothing about Redis.
+// The functions for requests, and those by which a follower keeps track of the deletions of all
+// routers.
 
 #include "router/shared_responses/redis_responses.h"
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <ctime>
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "router/shared_responses/record.h"
 #include "router/stores/deletions.h"
+#include "router/stores/follower.h"
 #include "router/stores/redis_config.h"
 #include "router/stores/write_queue.h"
 
@@ -30,6 +27,7 @@ using dialects::ResponsePointer;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using stores::Deletions;
+using stores::NamedDeletion;
 using stores::WriteQueue;
 using Clock = WriteQueue::Clock;
 using Command = stores::Redis::Command;
@@ -42,9 +40,7 @@ constexpr WriteQueue::Words kWords{.area = "responses",
                                    .records = "responses",
                                    .meanwhile = "stay in this router",
                                    .unwritten = "stay in this router"};
-constexpr milliseconds kFollow{200}, kRetry{100}, kNoWait{1};
 constexpr size_t kIdBytesMax = 64;
-constexpr size_t kRestoredAtOnce = 64;
 const std::string kDeletionsMax = std::to_string(Deletions::kMax);
 /// The stream ends itself if no router deletes anything.
 constexpr std::string_view kStreamSeconds = "5184000";
@@ -63,25 +59,19 @@ int64_t now_ms() {
       .count();
 }
 
-class RedisResponses final : public Sharing {
+class RedisResponses final : public Sharing, private stores::Followed {
  public:
   RedisResponses(Options options, dialects::ResponseStore& here)
       : options_(std::move(options)),
         here_(here),
         redis_(options_.server),
-        followed_(options_.server),
         stream_(options_.prefix + "deleted"),
         queue_(redis_.name(), options_.waiting_bytes, kWords),
-        thread_([this] { follow(); }) {}
-
-  ~RedisResponses() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
+        follower_({.server = options_.server,
+                   .stream = stream_,
+                   .read_limit = options_.read_limit,
+                   .grace = options_.grace},
+                  queue_, *this) {}
 
   Result<Found> get(std::string_view id, bool is_here, size_t bytes_max) override;
   void put(std::string_view id, ResponsePointer response, int64_t ttl_s,
@@ -92,7 +82,7 @@ class RedisResponses final : public Sharing {
   }
   Stats stats() const override {
     const WriteQueue::Stats all = queue_.stats();
-    return {.works = all.works,
+    return {.works = all.works && follower_.is_readable(),
             .written = all.written,
             .refused = all.refused,
             .dropped = all.dropped,
@@ -102,8 +92,6 @@ class RedisResponses final : public Sharing {
   size_t drain(Clock::time_point until) override { return queue_.drain(until); }
 
  private:
-  using Deletion = std::pair<std::string, int64_t>;  // the id, and the end in milliseconds
-
   std::string key_of(std::string_view kind, std::string_view id) const {
     return options_.prefix + std::string(kind) + std::string(id);
   }
@@ -115,36 +103,27 @@ class RedisResponses final : public Sharing {
   Result<std::optional<std::string>> read(std::string_view id, bool is_here, size_t bytes_max);
   Result<void> write(const std::string& id, const dialects::StoredResponse& response,
                      Clock::time_point until);
-  Result<void> delete_all(const std::vector<Deletion>& deletions);
+  Result<void> delete_all(std::span<const NamedDeletion> deletions);
 
-  void follow();
-  Result<void> follow_once();
   void learn(const std::string& id, int64_t until_ms);
-  void find_lost_deletions();
-  Result<void> restore();
-  Result<void> restore_responses();
+
+  // For the follower.
+  std::string learn(const std::vector<std::string>& entry) override;
+  Result<std::vector<NamedDeletion>> deletions() override;
+  Result<void> delete_again(std::span<const NamedDeletion> deletions) override {
+    return delete_all(deletions);
+  }
+  std::vector<stores::LostRecord> records() override;
 
   const Options options_;
   dialects::ResponseStore& here_;
-  stores::Redis redis_, followed_;
+  stores::Redis redis_;
   const std::string stream_;
   mutable std::mutex mutex_;
   Deletions deletions_;
-  bool stopping_ = false;
-  std::condition_variable wake_;
   std::atomic<bool> unreadable_ = false;  // and it was logged
-
-  // These belong to the thread that follows.
-  std::string cursor_ = "0-0";
-  uint64_t connections_ = 0;
-  bool catches_up_ = true;           // the stream has not been read to its end yet
-  std::set<std::string> in_stream_;  // meanwhile
-  std::deque<Deletion> deletions_to_restore_;
-  std::deque<std::pair<std::string, ResponsePointer>> responses_to_restore_;
-  bool lacks_room_ = false;  // for the next of them
-
   WriteQueue queue_;
-  std::thread thread_;
+  stores::Follower follower_;
 };
 
 // --- for requests ---
@@ -156,7 +135,8 @@ Result<RedisResponses::Found> RedisResponses::get(std::string_view id, bool is_h
     return fail(Code::kUpstream,
                 "the store that routers share does not respond, and this router has no copy");
   };
-  if (queue_.is_away()) return unreadable();
+  // The caller goes on with a copy of its own, as it does while Redis is away.
+  if (!follower_.is_readable()) return unreadable();
   const auto record = read(id, is_here, bytes_max);
   if (!record && record.error().code == Code::kTooLarge) return tl::unexpected(record.error());
   if (!record) {
@@ -242,14 +222,15 @@ Result<void> RedisResponses::remove(std::string_view id, int64_t ttl_s) {
     removed = tl::unexpected(left.error());
   } else {
     const int64_t ttl_ms = std::max({left->number, ttl_s * 1000, int64_t{1}});
-    removed = delete_all({{std::string(id), now_ms() + ttl_ms}});
+    const NamedDeletion deletion{id, now_ms() + ttl_ms};
+    removed = delete_all({&deletion, 1});
   }
   if (removed) return {};
   if (removed.error().code == Code::kUpstream) queue_.set_refusing(removed.error());
   return fail(Code::kUpstream, "{}", kNotDeleted);
 }
 
-Result<void> RedisResponses::delete_all(const std::vector<Deletion>& deletions) {
+Result<void> RedisResponses::delete_all(std::span<const NamedDeletion> deletions) {
   std::deque<std::string> words;
   const auto word = [&words](std::string text) -> std::string_view {
     return words.emplace_back(std::move(text));
@@ -272,55 +253,7 @@ Result<void> RedisResponses::delete_all(const std::vector<Deletion>& deletions) 
   return {};
 }
 
-// --- the thread that follows ---
-
-void RedisResponses::follow() {
-  for (;;) {
-    const Result<void> followed = follow_once();
-    if (!followed) queue_.set_away(followed.error());
-    std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, followed ? milliseconds(0) : kRetry, [this] { return stopping_; }))
-      return;
-  }
-}
-
-Result<void> RedisResponses::follow_once() {
-  const bool is_done = deletions_to_restore_.empty() && responses_to_restore_.empty();
-  const bool waits = !catches_up_ && (is_done || std::exchange(lacks_room_, false));
-  SIGNALBOX_TRY(const auto entries,
-                followed_.follow(stream_, cursor_, waits ? kFollow : kNoWait, options_.read_limit));
-  // The server behind a new connection may have lost its data, or been restored from an older
-  // state.
-  if (followed_.connections() != connections_) {
-    connections_ = followed_.connections();
-    catches_up_ = true;
-    in_stream_.clear();
-    responses_to_restore_.clear();
-    for (auto& each : here_.all(std::time(nullptr)))
-      responses_to_restore_.push_back(std::move(each));
-    queue_.expect(responses_to_restore_.size());
-    cursor_ = "0-0";
-    return {};
-  }
-  for (const std::vector<std::string>& entry : entries) {
-    if (entry.size() != 4 || entry[1].size() > kIdBytesMax) continue;
-    int64_t until_ms = 0;
-    std::from_chars(entry[3].data(), entry[3].data() + entry[3].size(), until_ms);
-    if (catches_up_) in_stream_.insert(entry[1]);
-    if (until_ms > now_ms()) learn(entry[1], until_ms);
-  }
-  if (catches_up_ && entries.size() == stores::Redis::kEntriesMax) return {};
-  if (std::exchange(catches_up_, false)) find_lost_deletions();
-  queue_.set_working();
-  const Result<void> restored = restore();
-  if (!restored && restored.error().code != Code::kUpstream)
-    return tl::unexpected(restored.error());
-  if (restored) return {};
-  queue_.set_refusing(restored.error());
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, kFollow, [this] { return stopping_; });
-  return {};
-}
+// --- for the follower ---
 
 void RedisResponses::learn(const std::string& id, int64_t until_ms) {
   {
@@ -332,46 +265,30 @@ void RedisResponses::learn(const std::string& id, int64_t until_ms) {
   queue_.forget(id);
 }
 
-void RedisResponses::find_lost_deletions() {
-  deletions_to_restore_.clear();
+std::string RedisResponses::learn(const std::vector<std::string>& entry) {
+  if (entry.size() != 4 || entry[1].size() > kIdBytesMax) return {};
+  int64_t until_ms = 0;
+  std::from_chars(entry[3].data(), entry[3].data() + entry[3].size(), until_ms);
+  if (until_ms > now_ms()) learn(entry[1], until_ms);
+  return entry[1];
+}
+
+Result<std::vector<NamedDeletion>> RedisResponses::deletions() {
   const std::lock_guard lock(mutex_);
-  for (Deletion& each : deletions_.all(now_ms())) {
-    if (!in_stream_.contains(each.first)) deletions_to_restore_.push_back(std::move(each));
-  }
-  in_stream_.clear();
+  return deletions_.all(now_ms());
 }
 
-// A part at a time, because deletions are followed in between.
-Result<void> RedisResponses::restore() {
-  if (deletions_to_restore_.empty()) return restore_responses();
-  const auto end = deletions_to_restore_.begin() +
-                   std::min<ptrdiff_t>(kRestoredAtOnce, std::ssize(deletions_to_restore_));
-  SIGNALBOX_TRY_VOID(delete_all({deletions_to_restore_.begin(), end}));
-  deletions_to_restore_.erase(deletions_to_restore_.begin(), end);
-  return {};
-}
-
-Result<void> RedisResponses::restore_responses() {
-  const size_t count = std::min(kRestoredAtOnce, responses_to_restore_.size());
-  if (count == 0) return {};
-  std::vector<std::string> keys;
-  for (size_t i = 0; i < count; ++i) keys.push_back(key_of("r:", responses_to_restore_[i].first));
-  std::vector<Command> commands;
-  for (const std::string& key : keys) commands.push_back({"EXISTS", key});
-  SIGNALBOX_TRY(const Values are_there, redis_.run_all(commands, options_.read_limit));
-  const int64_t now = std::time(nullptr);
-  for (size_t i = 0; i < count; ++i) {
-    auto& [id, response] = responses_to_restore_.front();
-    const int64_t ttl_s = here_.left(*response, now);
-    if (are_there[i].number == 0 && ttl_s > 0 && response->bytes() <= kRecordBytesMax) {
-      lacks_room_ = !queue_.has_room(response->bytes());
-      if (lacks_room_) break;
-      put(id, std::move(response), ttl_s, {});
-    }
-    responses_to_restore_.pop_front();
+std::vector<stores::LostRecord> RedisResponses::records() {
+  std::vector<stores::LostRecord> out;
+  for (auto& [id, response] : here_.all(std::time(nullptr))) {
+    const size_t bytes = response->bytes();
+    if (bytes > kRecordBytesMax) continue;
+    out.push_back({key_of("r:", id), bytes, [this, id = id, response = std::move(response)] {
+                     const int64_t ttl_s = here_.left(*response, std::time(nullptr));
+                     if (ttl_s > 0) put(id, response, ttl_s, {});
+                   }});
   }
-  queue_.expect(responses_to_restore_.size());
-  return {};
+  return out;
 }
 
 }  // namespace

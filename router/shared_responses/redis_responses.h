@@ -7,7 +7,8 @@
 //
 // A router also keeps its own responses in memory. While Redis is away, it continues those, and
 // writes new ones when Redis is back. If Redis has lost its data, it gets from each router the
-// responses and the deletions that this router has.
+// deletions and the responses that this router has. Until then nothing is read from it, because
+// another router may know more deletions.
 
 #include <chrono>
 #include <memory>
@@ -24,6 +25,7 @@ struct Options {
   std::string prefix = "signalbox:responses:";
   std::chrono::milliseconds read_limit{500}, write_limit{500};  // for each exchange
   size_t waiting_bytes = size_t{64} << 20;  // of responses that are not written yet
+  std::chrono::milliseconds grace{1000};  // before they are restored or read: deletions come first
 };
 
 class Sharing : public dialects::SharedResponses {

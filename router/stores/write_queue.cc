@@ -223,6 +223,16 @@ void WriteQueue::write_in_turns(bool only_awaited) {
     wake_.wait(lock, [&] { return stopping_ || has_work(only_awaited); });
     if (stopping_) return;
     Item item = take();
+    if (Clock::now() > item.useful_until) {
+      --writing_;
+      ++stats_.dropped;
+      const std::function<void()> done = release(item);
+      lock.unlock();
+      call(done);
+      idle_.notify_all();
+      lock.lock();
+      continue;
+    }
     lock.unlock();
     const Result<void> written = item.write();
     lock.lock();

@@ -27,8 +27,9 @@ class WriteQueue {
     /// May be called several times. Errors: kUpstream if the server refuses the record, others if
     /// it did not answer in time.
     std::function<Result<void>()> write = {};
-    std::function<void()> done = {};  // null: no reply waits
-    Clock::time_point waits_until{};  // the reply goes on then
+    std::function<void()> done = {};                            // null: no reply waits
+    Clock::time_point waits_until{};                            // the reply goes on then
+    Clock::time_point useful_until = Clock::time_point::max();  // it is dropped then
     int attempts = 0;
     bool fills_connection = false;  // perhaps: it is large, and the last attempt took too long
   };

@@ -377,21 +377,6 @@ TEST(Config, files_stay_on_one_server) {
               fmt::format("refused: f.yaml:9: global.api.files_model: \"{}\": {}", name, why));
 }
 
-TEST(Config, stored_responses_that_are_not_shared_give_a_notice) {
-  for (const auto& [keys, notice] : std::vector<std::pair<std::string, std::string>>{
-           {"store_backend: redis, redis: {host: h}", ""},
-           {"store_backend: memory", ""},
-           {"store_backend: redis", "store_backend: redis has no address"},
-           {"store_backend: milvus", "store_backend: milvus is not supported"},
-           {"redis: {host: h}", "redis: has no effect"},
-           {"store_backend: memory, redis: {host: h}", "redis: has no effect"}}) {
-    const auto notices = notices_of(fmt::format(
-        "version: v0.3\n@providers\nglobal: {{services: {{response_api: {{{}}}}}}}\n", keys));
-    const auto place = notice.empty() ? "" : "f.yaml:3: global.services.response_api." + notice;
-    EXPECT_EQ(notices.substr(0, notices.find(": responses are kept in memory")), place) << keys;
-  }
-}
-
 // Each of these keys was once read and never used.
 TEST(Config, a_key_without_an_effect_gives_a_notice) {
   const std::string modules = notices_of(R"(version: v0.3

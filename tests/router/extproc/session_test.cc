@@ -320,7 +320,7 @@ class Play : public extproc::Channel {
   }
 
   observe::Metrics metrics_;
-  observe::Replay replay_;
+  observe::LocalReplay replay_;
   AnswerCache cache_;
   Contexts contexts_;
   limits::RateLimiter limiter_;

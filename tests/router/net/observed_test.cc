@@ -388,7 +388,8 @@ TEST(Observed, records_requests_for_replay_without_their_text) {
   const auto daemon = start(std::move(config));
   ASSERT_TRUE(daemon);
   chat(*daemon, "one forgotten");
-  const std::string plain = chat(*daemon, "one kept").headers.at("x-vsr-replay-id");
+  const std::string plain =
+      chat(*daemon, "one kept", "x-authz-user-id: ada\r\n").headers.at("x-vsr-replay-id");
   counts(*daemon, "signalbox_replay_records 2");
   const std::string captured = chat(*daemon, "prove it").headers.at("x-vsr-replay-id");
   Reply list;  // a request is recorded after it was answered
@@ -417,6 +418,7 @@ TEST(Observed, records_requests_for_replay_without_their_text) {
   };
   EXPECT_EQ(remove("").status, 400);
   EXPECT_EQ(remove("?user=nobody").body, R"({"deleted":0})");
+  EXPECT_NE(list.body.find(R"("user":"ada")"), std::string::npos) << "also without a ledger";
 
   EXPECT_EQ(asked("/v1/router_replay/" + plain).body.find("request_body"), std::string::npos);
   const Reply one = asked("/v1/router_replay/" + captured);

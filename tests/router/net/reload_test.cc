@@ -248,6 +248,29 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   next = shared("false");
   EXPECT_TRUE(serving::keep_restart_only(shared("true"), next).empty());
 
+  next = parsed(configuration(
+      "one", 9, "    router_replay: {store_backend: redis, ttl_seconds: 9, redis: {host: r}}\n"));
+  EXPECT_EQ(serving::keep_restart_only(running, next),
+            (std::vector<std::string>{
+                "global.services.router_replay.store_backend: \"redis\" requires a restart; \"\" "
+                "stays",
+                "global.services.router_replay.redis: a change requires a restart"}));
+  EXPECT_FALSE(next.router_replay.is_shared());
+  EXPECT_EQ(next.router_replay.ttl_seconds, 9U) << "this one changes";
+
+  next =
+      parsed(configuration("one", 9) +
+             "  router: {learning: {state_store: {backend: redis, timeout_ms: 9, ttl_seconds: 8, "
+             "redis: {host: r}}}}\n");
+  EXPECT_EQ(
+      serving::keep_restart_only(running, next),
+      (std::vector<std::string>{
+          "global.router.learning.state_store.backend: \"redis\" requires a restart; \"\" stays",
+          "global.router.learning.state_store.timeout_ms: 9 requires a restart; 0 stays",
+          "global.router.learning.state_store.redis: a change requires a restart"}));
+  EXPECT_FALSE(next.router.learning.state_store.is_shared());
+  EXPECT_EQ(next.router.learning.state_store.ttl_seconds, 8U) << "this one changes";
+
   next =
       parsed(configuration("one", 9) + "  stores: {memory: {backend: redis, redis: {host: r}}}\n");
   EXPECT_EQ(serving::keep_restart_only(running, next),

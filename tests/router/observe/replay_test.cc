@@ -25,7 +25,7 @@ Account kept_account(const std::string& id, const std::string& decision = "math"
 }
 
 std::string ids(Replay& replay, const Replay::Query& query = {}) {
-  const std::string text = replay.list_json(query);
+  const std::string text = replay.list_json(query).value();
   const auto document = json::Document::parse(text);
   if (!document) return document.error().message + ": " + text;
   std::string out;
@@ -35,7 +35,7 @@ std::string ids(Replay& replay, const Replay::Query& query = {}) {
 }
 
 TEST(Replay, keeps_the_newest_and_lists_them_first) {
-  Replay replay;
+  LocalReplay replay;
   replay.set_limits(3, std::chrono::seconds(0));
   for (const char* id : {"a", "b", "c", "d"}) {
     Account each = kept_account(id, *id == 'c' ? "law" : "math");
@@ -45,12 +45,12 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
   EXPECT_EQ(ids(replay, {.limit = 1, .offset = 1}), "c ");
   EXPECT_EQ(ids(replay, {.decision = "law"}), "c ");
   EXPECT_EQ(ids(replay, {.model = "large"}), "");
-  EXPECT_FALSE(replay.find_json("a"));
-  EXPECT_TRUE(replay.find_json("b"));
+  EXPECT_FALSE(replay.find_json("a").value());
+  EXPECT_TRUE(replay.find_json("b").value());
 }
 
 TEST(Replay, lists_and_deletes_the_records_of_one_user_or_key) {
-  Replay replay;
+  LocalReplay replay;
   replay.set_limits(9, std::chrono::seconds(0));
   for (const char* id : {"a", "b", "c", "d"}) {
     Account each = kept_account(id);
@@ -116,7 +116,7 @@ TEST(Spans, each_call_of_several_has_its_own_below_one_of_the_run) {
 }
 
 TEST(Replay, forgets_what_is_too_old_or_too_much) {
-  Replay replay;
+  LocalReplay replay;
   replay.set_limits(1000, std::chrono::seconds(60));
   Account old = kept_account("old");
   old.at -= std::chrono::seconds(61);
@@ -126,21 +126,21 @@ TEST(Replay, forgets_what_is_too_old_or_too_much) {
   EXPECT_EQ(ids(replay), "young ");
   for (int i = 0; i < 5; ++i) {
     Account large = kept_account(std::to_string(i));
-    large.request_body.assign(Replay::kBytesMax / 4, 'x');
+    large.request_body.assign(LocalReplay::kBytesMax / 4, 'x');
     replay.add(large);
   }
   EXPECT_EQ(ids(replay), "4 3 2 ");
 }
 
 TEST(Replay, shows_bodies_of_one_record_only) {
-  Replay replay;
+  LocalReplay replay;
   Account each = kept_account("a");
   each.request_body = "asked \"this\"";
   each.response_body = "said that";
   each.response_cut = true;
   replay.add(each);
-  EXPECT_EQ(replay.list_json({}).find("asked"), std::string::npos);
-  const std::string found = *replay.find_json("a");
+  EXPECT_EQ(replay.list_json({}).value().find("asked"), std::string::npos);
+  const std::string found = *replay.find_json("a").value();
   const auto document = json::Document::parse(found);
   ASSERT_TRUE(document) << found;
   EXPECT_EQ(document->root().find("request_body")->text(), "asked \"this\"");
@@ -153,7 +153,7 @@ json::Value first_of(const json::Value& list) {
 }
 
 TEST(Replay, keeps_bodies_shorter_than_the_record_if_the_account_requests_it) {
-  Replay replay;
+  LocalReplay replay;
   for (const char* id : {"short", "long", "unlimited"}) {
     Account each = kept_account(id);
     each.at -= std::chrono::seconds(61);
@@ -167,7 +167,7 @@ TEST(Replay, keeps_bodies_shorter_than_the_record_if_the_account_requests_it) {
     shadow.response = "said otherwise";
     replay.add_shadow(shadow);
   }
-  const std::string expired = *replay.find_json("short");
+  const std::string expired = *replay.find_json("short").value();
   EXPECT_EQ(expired.find("asked this"), std::string::npos) << expired;
   EXPECT_EQ(expired.find("said"), std::string::npos) << expired;
   const auto document = json::Document::parse(expired);
@@ -175,7 +175,7 @@ TEST(Replay, keeps_bodies_shorter_than_the_record_if_the_account_requests_it) {
   EXPECT_EQ(document->root().find("bodies_expired")->raw(), "true");
   EXPECT_EQ(first_of(*document->root().find("shadows")).find("model")->text(), "other");
   for (const char* id : {"long", "unlimited"}) {
-    const std::string whole = *replay.find_json(id);
+    const std::string whole = *replay.find_json(id).value();
     const auto read = json::Document::parse(whole);
     ASSERT_TRUE(read) << whole;
     EXPECT_EQ(read->root().find("request_body")->text(), "asked this");
@@ -185,11 +185,11 @@ TEST(Replay, keeps_bodies_shorter_than_the_record_if_the_account_requests_it) {
 }
 
 TEST(Replay, expired_bodies_make_room) {
-  Replay replay;
+  LocalReplay replay;
   for (int i = 0; i < 8; ++i) {
     Account each = kept_account(std::to_string(i));
     each.at -= std::chrono::seconds(120 - 10 * i);
-    each.request_body.assign(Replay::kBytesMax / 5, 'x');
+    each.request_body.assign(LocalReplay::kBytesMax / 5, 'x');
     each.body_age_max = std::chrono::seconds(1);
     replay.add(each);
     EXPECT_EQ(replay.size(), static_cast<size_t>(i + 1));
@@ -197,12 +197,12 @@ TEST(Replay, expired_bodies_make_room) {
 }
 
 TEST(Replay, bodies_expire_by_the_end_of_the_newest_request_however_long_it_took) {
-  Replay replay;
+  LocalReplay replay;
   for (int i = 0; i < 8; ++i) {
     Account each = kept_account(std::to_string(i));
     each.at -= std::chrono::seconds(200 + 10 * i);
     each.ended = each.began + std::chrono::seconds(100 + 20 * i);
-    each.request_body.assign(Replay::kBytesMax / 5, 'x');
+    each.request_body.assign(LocalReplay::kBytesMax / 5, 'x');
     each.body_age_max = std::chrono::seconds(1);
     replay.add(each);
   }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <future>
@@ -201,6 +202,29 @@ TEST_F(SharedResponsesTest, a_server_with_an_older_state_learns_of_deletions_aga
   const std::string record = write_record(response_of("one"));
   ASSERT_TRUE(client_->run({"SET", "signalbox:responses:r:resp_1", record}, kWithin));
   Site c(redis_);
+  EXPECT_EQ(c.text("resp_1"), "none");
+}
+
+TEST_F(SharedResponsesTest, nothing_is_read_until_others_had_time_to_repeat_deletions) {
+  a_->add("resp_1", response_of("one"));
+  ASSERT_TRUE(client_->run({"SAVE"}, kWithin));
+  a_.reset();
+  b_.reset();
+  redis_.server().end();
+  Site c(redis_);
+  wait_for([&] { return !c.works(); });
+  redis_.start();
+  // It follows: it has connected, has read the stream to its end, and waits for more.
+  wait_for([&] {
+    const auto commands = client_->run({"INFO", "commandstats"}, kWithin);
+    const size_t at = commands ? commands->text.find("cmdstat_xread:calls=") : std::string::npos;
+    return at != std::string::npos && std::atoi(commands->text.c_str() + at + 20) >= 3;
+  });
+  EXPECT_EQ(c.text("resp_1"), "error");
+  EXPECT_FALSE(c.works());
+  // Another router repeats its deletion.
+  ASSERT_TRUE(client_->run({"SET", "signalbox:responses:d:resp_1", "1"}, kWithin));
+  wait_for([&] { return c.works(); });
   EXPECT_EQ(c.text("resp_1"), "none");
 }
 

@@ -145,5 +145,24 @@ TEST(WriteQueue, keeps_a_record_whose_server_goes_away_often) {
   }
 }
 
+TEST(WriteQueue, drops_what_is_no_longer_useful) {
+  WriteQueue queue("server", 1000, kWords);
+  queue.set_away(Error{Code::kIo, "away"});
+  bool is_written = false;
+  WriteQueue::Item late = item_of("late");
+  late.write = [&] {
+    is_written = true;
+    return Result<void>();
+  };
+  late.useful_until = Clock::now() - milliseconds(1);
+  queue.add(std::move(late));
+  queue.add(item_of("other"));
+  queue.set_working();
+  EXPECT_EQ(queue.drain(Clock::now() + kLongest), 0U);
+  EXPECT_FALSE(is_written);
+  EXPECT_EQ(queue.stats().dropped, 1U);
+  EXPECT_EQ(queue.stats().written, 1U);
+}
+
 }  // namespace
 }  // namespace signalbox::stores

@@ -1,0 +1,122 @@
+// Every field has one form, so that a change that is read is written alike.
+
+#include "router/shared_learning/changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace signalbox::shared_learning {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr size_t kKeyDigits = 64;
+constexpr size_t kConversationFields = 14;
+/// The greatest moment, because scripts compute with doubles.
+constexpr int64_t kMomentMax = int64_t{1} << 53;
+constexpr uint32_t kCountMax = 1'000'000'000;
+
+template <class Number>
+bool read_number(std::string_view text, Number most, Number& into) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, into);
+  return error == std::errc() && at == end && into <= most && !text.starts_with('-') &&
+         fmt::format("{}", into) == text;
+}
+
+bool is_key(std::string_view key) {
+  return key.size() == kKeyDigits && key.find_first_not_of("0123456789abcdef") == key.npos;
+}
+
+bool is_name(std::string_view name) {
+  return name.size() <= kNameBytesMax && name.find('\n') == name.npos;
+}
+
+std::optional<Change> read_conversation(const Fields& entry) {
+  Change out{.kind = Change::Kind::kForgotten, .key = entry[1]};
+  if (!is_key(out.key)) return std::nullopt;
+  if (entry.size() == 2) return out;
+  if (entry.size() != kConversationFields) return std::nullopt;
+  out.kind = Change::Kind::kConversation;
+  learning::Conversation& to = out.conversation;
+  to.last = {entry[3], entry[5], entry[7]};
+  const bool is_good = is_name(to.last.model) && is_name(to.last.asked_for) &&
+                       is_name(to.last.decision) && read_number(entry[9], kCountMax, to.turns) &&
+                       read_number(entry[11], kCountMax, to.switches) &&
+                       read_number(entry[13], kMomentMax, out.used_ms);
+  const auto fields = fields_of(to, out.used_ms);
+  if (!is_good || !fields || !std::equal(fields->begin(), fields->end(), entry.begin() + 2))
+    return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+std::optional<Fields> fields_of(const learning::Conversation& conversation, int64_t used_ms) {
+  const learning::Answerer& last = conversation.last;
+  if (!is_name(last.model) || !is_name(last.asked_for) || !is_name(last.decision))
+    return std::nullopt;
+  return Fields{"model",    last.model,
+                "asked",    last.asked_for,
+                "decision", last.decision,
+                "turns",    std::to_string(conversation.turns),
+                "switches", std::to_string(conversation.switches),
+                "used",     std::to_string(used_ms)};
+}
+
+std::string counts_of(const learning::Tally& tally) {
+  return fmt::format("{}", fmt::join(tally.counts, " "));
+}
+
+std::optional<learning::Tally> read_counts(std::string_view text) {
+  learning::Tally out;
+  std::string_view rest = text;
+  for (uint32_t& count : out.counts) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    if (!read_number(rest.substr(0, end), learning::Tally::kCountMax, count)) return std::nullopt;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (counts_of(out) != text) return std::nullopt;
+  return out;
+}
+
+std::optional<std::string> verdicts_name(std::string_view decision, std::string_view model) {
+  if (!is_name(decision) || !is_name(model)) return std::nullopt;
+  return fmt::format("{}\n{}", decision, model);
+}
+
+std::optional<Change> read_verdicts(std::string_view name, std::string_view counts) {
+  const size_t feed = name.find('\n');
+  const auto tally = read_counts(counts);
+  if (feed == name.npos || !tally) return std::nullopt;
+  Change out{.kind = Change::Kind::kVerdicts,
+             .decision = std::string(name.substr(0, feed)),
+             .model = std::string(name.substr(feed + 1)),
+             .tally = *tally};
+  if (verdicts_name(out.decision, out.model) != name) return std::nullopt;
+  return out;
+}
+
+std::optional<Change> read_change(const Fields& entry) {
+  if (entry.size() < 2) return std::nullopt;
+  if (entry[0] == "key") return read_conversation(entry);
+  if (entry[0] == "verdicts" && entry.size() == 4 && entry[2] == "counts")
+    return read_verdicts(entry[1], entry[3]);
+  if (entry == Fields{"reset", "1"}) return Change{};
+  return std::nullopt;
+}
+
+int64_t Now::to_ms(learning::TimePoint time) const {
+  const auto age = duration_cast<milliseconds>(steady - time);
+  return (duration_cast<milliseconds>(system.time_since_epoch()) - age).count();
+}
+
+learning::TimePoint Now::from_ms(int64_t ms) const {
+  const auto age = duration_cast<milliseconds>(system.time_since_epoch()) - milliseconds(ms);
+  return steady - std::max(age, milliseconds(0));
+}
+
+}  // namespace signalbox::shared_learning

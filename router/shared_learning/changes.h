@@ -1,0 +1,56 @@
+#pragma once
+// The changes of what routers learn, as they stand in Redis. Any program may have written there, so
+// that the reader refuses what no router writes.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "router/learning/conversations.h"
+#include "router/learning/outcomes.h"
+
+namespace signalbox::shared_learning {
+
+/// Names and values in turn.
+using Fields = std::vector<std::string>;
+
+inline constexpr size_t kNameBytesMax = 1024;  // of a model or a decision
+
+struct Change {
+  enum class Kind : uint8_t { kConversation, kForgotten, kVerdicts, kReset };
+  Kind kind = Kind::kReset;
+  std::string key = {};                      // of a conversation
+  learning::Conversation conversation = {};  // without `used`
+  int64_t used_ms = 0;                       // since 1970
+  std::string decision = {}, model = {};     // of verdicts
+  learning::Tally tally = {};
+};
+
+/// The fields of a conversation, without its key. Nullopt if a name is too long.
+std::optional<Fields> fields_of(const learning::Conversation& conversation, int64_t used_ms);
+/// The four counts, with a space between them.
+std::string counts_of(const learning::Tally& tally);
+std::optional<learning::Tally> read_counts(std::string_view text);
+/// The name under which verdicts on a model are kept: the decision, a line feed, and the model.
+/// Nullopt if it is too long or contains a line feed.
+std::optional<std::string> verdicts_name(std::string_view decision, std::string_view model);
+std::optional<Change> read_verdicts(std::string_view name, std::string_view counts);
+
+/// Reads an entry of the stream: "key", KEY, and the fields of a conversation or none; "verdicts",
+/// NAME, "counts", COUNTS; or "reset", "1".
+std::optional<Change> read_change(const Fields& entry);
+
+// Points of the router's steady clock, as milliseconds since 1970, of which `now` is one.
+struct Now {
+  learning::TimePoint steady = std::chrono::steady_clock::now();
+  std::chrono::system_clock::time_point system = std::chrono::system_clock::now();
+
+  int64_t to_ms(learning::TimePoint time) const;
+  /// A moment in the future is now.
+  learning::TimePoint from_ms(int64_t ms) const;
+};
+
+}  // namespace signalbox::shared_learning

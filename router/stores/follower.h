@@ -1,0 +1,107 @@
+#pragma once
+// Follows the deletions of all routers that share records in Redis, over a connection of its own.
+// So it knows at once when Redis goes away or comes back, and only it decides that; a large record
+// that takes too long proves nothing about Redis.
+//
+// The server behind a new connection may have lost its data, or been restored from an older state.
+// Then the follower repeats the deletions that its router knows, and writes again the records that
+// the server has lost. Other routers may know further deletions. So nothing is read and no record
+// is written again until they had a time of grace to repeat theirs, unless the router has just
+// started and Redis was there.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "router/stores/redis.h"
+#include "router/stores/write_queue.h"
+
+namespace signalbox::stores {
+
+/// The name of a deletion, and its end in milliseconds since 1970.
+using NamedDeletion = std::pair<std::string, int64_t>;
+
+/// A record of this router that Redis may have lost.
+struct LostRecord {
+  std::string key = {};  // in Redis
+  size_t bytes = 0;
+  std::function<void()> write = {};  // adds it to the queue, unless it was deleted meanwhile
+};
+
+/// The store whose deletions are followed. All functions are called on the follower's thread.
+class Followed {
+ public:
+  /// Learns a deletion from the fields and values of an entry. Returns its name; "": it is none.
+  virtual std::string learn(const std::vector<std::string>& entry) = 0;
+  /// Called when the whole stream has been read. Returns the deletions that still matter.
+  virtual Result<std::vector<NamedDeletion>> deletions() = 0;
+  virtual Result<void> delete_again(std::span<const NamedDeletion> deletions) = 0;
+  /// The oldest first. None is larger than half of the queue.
+  virtual std::vector<LostRecord> records() = 0;
+
+ protected:
+  ~Followed() = default;
+};
+
+class Follower {
+ public:
+  struct Options {
+    RedisServer server = {};
+    std::string stream = {};                    // the key of the stream
+    std::chrono::milliseconds read_limit{500};  // for each exchange
+    std::chrono::milliseconds grace{1000};
+  };
+
+  /// Follows until its end. The others outlive it.
+  Follower(Options options, WriteQueue& queue, Followed& store);
+  ~Follower();
+
+  /// False while Redis is away, and while deletions may still have to be repeated after it has come
+  /// back. Thread-safe.
+  bool is_readable() const;
+
+ private:
+  using Clock = WriteQueue::Clock;
+
+  void follow();
+  Result<void> follow_once();
+  void begin_again();
+  Result<void> catch_up();
+  Result<void> restore();
+  Result<void> restore_records();
+  bool sleeps_and_ends(std::chrono::milliseconds time);
+
+  const Options options_;
+  WriteQueue& queue_;
+  Followed& store_;
+  Redis redis_;
+  std::atomic<uint64_t> connections_ = 0;
+  std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
+
+  // These belong to the thread.
+  std::string cursor_ = "0-0";
+  bool catches_up_ = true;           // the stream has not been read to its end yet
+  std::set<std::string> in_stream_;  // meanwhile: the names of deletions
+  std::deque<NamedDeletion> deletions_to_restore_;
+  std::deque<LostRecord> records_to_restore_;
+  Clock::time_point restores_at_{};  // records; deletions are restored at once
+  bool lacks_room_ = false;          // for the next record
+
+  std::mutex mutex_;  // guards the end
+  bool stopping_ = false;
+  std::condition_variable wake_;
+  std::thread thread_;
+};
+
+}  // namespace signalbox::stores

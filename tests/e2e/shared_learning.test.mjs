@@ -1,0 +1,137 @@
+// Tests that two routers learn together over a real Redis: a conversation keeps its model at both, outcomes that one gets
+// move the choice of both, and a restart forgets nothing.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import OpenAI from "openai";
+
+import { Daemon } from "./daemon.mjs";
+import { Redis, kTroubles } from "./redis.mjs";
+import { until } from "./until.mjs";
+import { ScriptedUpstream, completion } from "./upstream.mjs";
+
+const kSkip = Redis.missing();
+let folder, upstream, redis;
+const daemons = [];
+
+const configuration = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: small}
+  models:
+${["small", "large"].map((name) => `    - {name: ${name}, backend_refs: [{name: ${name}, endpoint: "127.0.0.1:${upstream.port}"}]}`).join("\n")}
+routing:
+  signals:
+    keywords:
+${["first", "second", "third"].map((name) => `      - {name: ${name}, keywords: [${name}]}`).join("\n")}
+  decisions:
+${["first", "second", "third"].map((name) => `    - {name: ${name}, rules: {type: keyword, name: ${name}}, modelRefs: [{model: small}, {model: large}]}`).join("\n")}
+global:
+  router:
+    learning:
+      enabled: true
+      adaptation: {enabled: true}
+      state_store: {backend: redis, redis: {address: "127.0.0.1:${redis.port}"}}
+  services:
+    router_replay: {enabled: true}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+
+/// Returns the model that answered, why, and the id of the record.
+async function say(daemon, conversation, text) {
+  const client = new OpenAI({ apiKey: "key", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { "x-conversation-id": conversation, "x-vsr-debug": "true" } });
+  const { response } = await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: text }] }).withResponse();
+  return { model: response.headers.get("x-vsr-selected-model"), id: response.headers.get("x-vsr-replay-id") };
+}
+
+let outcomes = 0;
+async function report(daemon, id, verdict) {
+  const headers = { "content-type": "application/json", "idempotency-key": `outcome-${++outcomes}` };
+  const body = JSON.stringify({ replay_id: id, verdict });
+  const post = () => fetch(`${daemon.managementUrl}/v1/router/outcomes`, { method: "POST", headers, body }).then((answer) => answer.status);
+  await until(async () => (await post()) === 200, "the outcome to be taken"); // the record is complete a moment after the reply
+}
+const scores = async (daemon) => (await (await fetch(`${daemon.managementUrl}/v1/router/outcomes`)).json()).models;
+const failures = async (daemon, decision) => (await scores(daemon)).find((line) => line.decision.endsWith(decision))?.failed ?? 0;
+const metric = async (daemon, name) => {
+  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
+};
+const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_learning_works")) === value, `works ${value}`);
+const settled = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_learning_waiting")) === 0, "everything to be written");
+
+before(async () => {
+  if (kSkip) return;
+  folder = await mkdtemp(join(tmpdir(), "signalbox-learning-"));
+  upstream = await ScriptedUpstream.start();
+  upstream.answer = () => completion({ content: "Fine." });
+  redis = await Redis.on(folder);
+  for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
+});
+
+after(async () => {
+  if (kSkip) return;
+  await Promise.all(daemons.map((daemon) => daemon.stop()));
+  await redis.kill();
+  await upstream.stop();
+  await rm(folder, { recursive: true });
+});
+
+/// One bad verdict makes "large" the choice for new conversations, and is too little to move one that has begun.
+async function learnsTogether(one, other, decision) {
+  const begun = await say(one, `${decision}-begun`, decision);
+  assert.equal(begun.model, "small");
+  await report(one, begun.id, "failed");
+  await until(async () => (await failures(other, decision)) === 1, "the verdict to arrive");
+  await settled(one);
+  await until(async () => (await say(other, `${decision}-${Math.random()}`, decision)).model === "large", "the outcome to move the choice");
+  assert.equal((await say(other, `${decision}-begun`, `${decision} again`)).model, "small");
+}
+
+test("the other router knows conversations and outcomes", { skip: kSkip }, async () => {
+  await learnsTogether(...daemons, "first");
+});
+
+test("a router that starts again has forgotten nothing", { skip: kSkip }, async () => {
+  await Promise.all(daemons.map(settled));
+  const third = await Daemon.start(configuration);
+  try {
+    await until(async () => (await failures(third, "first")) === 1, "the verdict");
+    assert.equal((await say(third, "first-begun", "first again")).model, "small");
+    assert.equal((await say(third, "first-new", "first")).model, "large");
+  } finally {
+    await third.stop();
+  }
+});
+
+for (const [name, decision] of [["killed", "second"], ["stopped", "third"]]) {
+  test(`while Redis is ${name}, each router learns by itself, and shares it afterwards`, { skip: kSkip }, async () => {
+    const [one, other] = daemons;
+    await kTroubles[name].begin(redis);
+    try {
+      await works(one, 0);
+      const began = Date.now();
+      const begun = await say(one, `${decision}-begun`, decision);
+      assert.equal(begun.model, "small");
+      await report(one, begun.id, "failed");
+      assert.equal((await say(one, `${decision}-new`, decision)).model, "large");
+      assert.equal((await say(one, `${decision}-begun`, decision)).model, "small");
+      assert.ok(Date.now() - began < 5000, "requests wait for Redis");
+      assert.equal(await failures(other, decision), 0);
+    } finally {
+      await kTroubles[name].end(redis);
+    }
+    for (const daemon of daemons) await works(daemon, 1);
+    await until(async () => (await failures(other, decision)) === 1, "the verdict to arrive");
+    await Promise.all(daemons.map(settled));
+    assert.equal((await say(other, `${decision}-begun`, decision)).model, "small");
+    assert.equal((await say(other, `${decision}-other`, decision)).model, "large");
+    assert.equal(await failures(one, "first"), 1, "what was known before");
+  });
+}

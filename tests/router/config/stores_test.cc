@@ -1,0 +1,63 @@
+// Stores that routers may share: what the author of a file learns about one that is not shared.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "router/config/load.h"
+
+namespace signalbox::config {
+namespace {
+
+struct Store {
+  std::string path, key, records;  // the section, the key of the backend, what it keeps
+  bool knows_backends = false;     // other names are errors
+};
+
+/// The notices about a file with that section.
+std::string notices_about(const Store& store, const std::string& keys) {
+  std::string sections = store.path;
+  size_t depth = 1;
+  for (size_t dot = 0; (dot = sections.find('.', dot)) != std::string::npos; ++depth)
+    sections.replace(dot, 1, ": {");
+  const auto loaded = parse(
+      "version: v0.3\n"
+      "providers: {defaults: {default_model: a}, models: [{name: a, backend_refs: [{type: "
+      "echo}]}]}\n"
+      "global: {" +
+          sections + ": {" + keys + std::string(depth + 1, '}') + "\n",
+      "f.yaml");
+  if (!loaded) return "refused: " + loaded.error().message;
+  std::string all;
+  for (const std::string& notice : loaded->notices) all += notice + "\n";
+  return all;
+}
+
+TEST(ConfigStores, one_that_is_not_shared_gives_a_notice) {
+  for (const Store& store :
+       {Store{"services.response_api", "store_backend", "responses"},
+        Store{"services.router_replay", "store_backend", "records"},
+        Store{"router.learning.state_store", "backend", "conversations and outcomes", true}}) {
+    const auto expect = [&](const std::string& keys, const std::string& notice) {
+      const std::string found = notices_about(store, keys);
+      const std::string place =
+          notice.empty() ? "" : "f.yaml:3: global." + store.path + "." + notice;
+      EXPECT_EQ(found.substr(0, found.find(": " + store.records + " are kept in memory")), place)
+          << keys;
+    };
+    const std::string& key = store.key;
+    expect(key + ": redis, redis: {host: h}", "");
+    expect(key + ": redis, redis: {address: \"h:1\"}", "");
+    expect(key + ": memory", "");
+    expect(key + ": redis", key + ": redis has no address");
+    expect("redis: {host: h}", "redis: has no effect");
+    expect(key + ": memory, redis: {host: h}", "redis: has no effect");
+    if (!store.knows_backends) expect(key + ": milvus", key + ": milvus is not supported");
+    EXPECT_NE(notices_about(store, key + ": redis, redis: {host: h, cluster_mode: true}")
+                  .find("redis.cluster_mode: expected false"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace signalbox::config

@@ -1,0 +1,198 @@
+// Tests what several routers learn together over a real Redis, which stops or loses its data.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "router/shared_learning/changes.h"
+#include "router/shared_learning/redis_learning.h"
+#include "tests/router/redis_process.h"
+
+namespace signalbox::shared_learning {
+namespace {
+
+using learning::Conversation;
+using learning::TimePoint;
+using learning::Verdict;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kWithin{30};  // for events, which come much earlier
+
+std::string key_of(char letter) {
+  return std::string(64, letter);
+}
+
+/// A router, as far as it learns.
+struct Site {
+  explicit Site(const test::RedisProcess& redis) {
+    Options options{.server = redis.address()};
+    options.server.connect_limit = options.limit = kWithin;
+    shared = make_redis_learning(options, memory);
+  }
+  static TimePoint now() { return std::chrono::steady_clock::now(); }
+
+  void answer(char letter, const std::string& model, milliseconds ago = {}) {
+    memory.conversations.put(key_of(letter), {{model, "", "d"}, 1, 0, now() - ago});
+  }
+  /// The model of a conversation, or "none".
+  std::string model(char letter) {
+    const auto found = memory.conversations.find(key_of(letter), now());
+    return found ? found->last.model : "none";
+  }
+  std::string counts(const std::string& model) const {
+    return counts_of(memory.outcomes.of("d", model));
+  }
+  void written() const { ASSERT_EQ(shared->drain(std::chrono::steady_clock::now() + kWithin), 0u); }
+
+  learning::Memory memory;
+  std::unique_ptr<SharedLearning> shared;
+};
+
+class SharedLearningTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
+      GTEST_SKIP() << missing;
+    redis_.start();
+    stores::RedisServer server = redis_.address();
+    server.connect_limit = kWithin;
+    client_ = std::make_unique<stores::Redis>(server);
+    a_ = std::make_unique<Site>(redis_);
+    b_ = std::make_unique<Site>(redis_);
+  }
+  static void wait_for(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + kWithin;
+    while (!holds()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+  void ask(const stores::Redis::Command& command) {
+    const auto done = client_->run(command, kWithin);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+
+  test::RedisProcess redis_{false};
+  std::unique_ptr<stores::Redis> client_;
+  std::unique_ptr<Site> a_, b_;
+};
+
+TEST_F(SharedLearningTest, a_conversation_has_its_model_at_every_router) {
+  a_->answer('a', "small");
+  wait_for([&] { return b_->model('a') == "small"; });
+  b_->answer('a', "large");
+  wait_for([&] { return a_->model('a') == "large"; });
+  a_->memory.conversations.forget(key_of('a'));
+  wait_for([&] { return b_->model('a') == "none"; });
+}
+
+TEST_F(SharedLearningTest, the_one_that_was_used_last_stays) {
+  a_->answer('a', "new");
+  a_->written();
+  b_->answer('a', "old", seconds(60));
+  b_->answer('b', "marker");
+  wait_for([&] { return a_->model('b') == "marker"; });
+  wait_for([&] { return b_->model('a') == "new"; });
+  EXPECT_EQ(a_->model('a'), "new");
+  Site c(redis_);
+  wait_for([&] { return c.model('b') == "marker"; });
+  EXPECT_EQ(c.model('a'), "new");
+}
+
+TEST_F(SharedLearningTest, a_router_that_starts_knows_what_others_have_learnt) {
+  a_->answer('a', "small", seconds(60));
+  for (int i = 0; i < 3; ++i) a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  a_->written();
+  a_.reset();
+  b_.reset();
+  // The stream may be shorter than what it has told.
+  ask({"XTRIM", "signalbox:learning:changes", "MAXLEN", "1"});
+  ask({"XADD", "signalbox:learning:changes", "*", "odd", "entry"});
+  Site c(redis_);
+  wait_for([&] { return c.counts("small") == "3 0 0 0"; });
+  a_ = std::make_unique<Site>(redis_);
+  a_->answer('b', "large", seconds(60));
+  wait_for([&] { return c.model('b') == "large"; });
+  const auto found = c.memory.conversations.find(key_of('b'), Site::now());
+  EXPECT_GE(Site::now() - found->used, seconds(59));
+  EXPECT_LE(Site::now() - found->used, seconds(59) + kWithin);
+}
+
+TEST_F(SharedLearningTest, verdicts_of_all_routers_count_together_as_they_do_in_one) {
+  learning::Outcomes alone;
+  for (int i = 0; i < 100; ++i) {
+    const auto verdict = static_cast<Verdict>(i % 3);
+    alone.add("d", "small", verdict);
+    Site& at = i % 2 == 0 ? *a_ : *b_;
+    at.memory.outcomes.add("d", "small", verdict);
+    at.written();
+  }
+  const std::string expected = counts_of(alone.of("d", "small"));
+  wait_for([&] { return a_->counts("small") == expected && b_->counts("small") == expected; });
+  EXPECT_EQ(b_->memory.outcomes.reset(), 1u);
+  wait_for([&] { return a_->counts("small") == "0 0 0 0"; });
+  a_->memory.outcomes.add("d", "small", Verdict::kFailed);
+  wait_for([&] { return b_->counts("small") == "0 0 0 1"; });
+}
+
+TEST_F(SharedLearningTest, without_the_server_each_learns_by_itself_and_shares_it_afterwards) {
+  redis_.server().end();
+  wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
+  a_->answer('a', "small");
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  b_->memory.outcomes.add("d", "small", Verdict::kFailed);
+  EXPECT_EQ(a_->model('a'), "small");
+  EXPECT_EQ(a_->counts("small"), "1 0 0 0");
+  redis_.start();
+  wait_for([&] { return b_->model('a') == "small"; });
+  wait_for([&] { return a_->counts("small") == "1 0 0 1" && b_->counts("small") == "1 0 0 1"; });
+}
+
+TEST_F(SharedLearningTest, a_server_that_lost_its_data_gets_it_again) {
+  for (char letter = 'a'; letter <= 'f'; ++letter) a_->answer(letter, "small", seconds(9));
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  a_->written();
+  wait_for([&] { return b_->counts("small") == "1 0 0 0" && b_->model('f') == "small"; });
+  redis_.server().end();
+  wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
+  redis_.start();
+  Site c(redis_);
+  wait_for([&] { return c.counts("small") == "1 0 0 0"; });
+  for (char letter = 'a'; letter <= 'f'; ++letter)
+    wait_for([&] { return c.model(letter) == "small"; });
+}
+
+TEST_F(SharedLearningTest, what_is_learnt_while_the_server_is_full_arrives_later) {
+  ask({"CONFIG", "SET", "maxmemory", "1"});
+  a_->answer('a', "small");
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  wait_for([&] { return !a_->shared->stats().works; });
+  EXPECT_EQ(a_->shared->stats().waiting, 2u);
+  ask({"CONFIG", "SET", "maxmemory", "0"});
+  wait_for([&] { return b_->model('a') == "small" && b_->counts("small") == "1 0 0 0"; });
+  wait_for([&] { return a_->shared->stats().works && a_->shared->stats().written == 2; });
+  EXPECT_EQ(a_->counts("small"), "1 0 0 0");
+}
+
+TEST_F(SharedLearningTest, records_expire_and_bytes_of_another_program_are_nothing) {
+  a_->memory.conversations.set_lifetime(seconds(100));
+  a_->answer('a', "small");
+  a_->written();
+  const std::string key = "signalbox:learning:c:" + key_of('a');
+  const auto left = client_->run({"PTTL", key}, kWithin);
+  EXPECT_GT(left->number, 60'000);
+  EXPECT_LE(left->number, 100'000);
+  ask({"XADD", "signalbox:learning:changes", "*", "key", "odd"});
+  ask({"HSET", "signalbox:learning:verdicts", "odd", "1 2"});
+  ask({"XADD", "signalbox:learning:changes", "*", "verdicts", "d\nm", "counts",
+       "1 2 3 4000000000"});
+  a_->answer('b', "large");
+  wait_for([&] { return b_->model('b') == "large"; });
+  EXPECT_EQ(b_->counts("m"), "0 0 0 0");
+  EXPECT_EQ(b_->memory.conversations.size(), 2u);
+}
+
+}  // namespace
+}  // namespace signalbox::shared_learning
