@@ -258,6 +258,7 @@ def learn(worker, args, meet):
     teacher = read_teacher(args, tasks) if args.teacher else None
     if args.frozen:
         model.requires_grad_(False)
+        judges = [heads[task] for task in tasks if task in corpus.PART_TASKS]
         heads = nn.ModuleDict({name: head for name, head in heads.items() if name.startswith("screen-")})
     of_trunk = [p for p in model.parameters() if p.requires_grad]
     learnt = of_trunk + list(heads.parameters())
@@ -283,7 +284,10 @@ def learn(worker, args, meet):
         for group in optimiser.param_groups:
             group["lr"] = rate * group["times"]
         task, batch = next_batch()
-        loss = total_loss(model, heads, teacher, task, batch, args)
+        if args.frozen:
+            loss = loss_of_frozen(model, judges, heads, batch, args.screen)
+        else:
+            loss = total_loss(model, heads, teacher, task, batch, args)
         loss.backward()
         seen, step = seen + batch.ids.numel() * args.workers, step + 1
         done = team.share(learnt, max(seen / args.tokens, (time.time() - start) / 60 / args.minutes))
@@ -333,21 +337,26 @@ def read_teacher(args, tasks):
 
 def total_loss(model, heads, teacher, task, batch, args):
     screens = args.screen if task in corpus.PART_TASKS else []
-    if args.frozen:
-        with torch.no_grad():
-            _, early = model(batch.ids, batch.segments, batch.mask, screens, max(screens))
-        return loss_of_screens(heads, early, batch)
     output, early = outputs(model, heads, task, batch, screens)
     loss = loss_of(task, output, batch.truth, args.smoothing)
     if teacher:
         with torch.no_grad():
             goal = outputs(*teacher, task, batch)[0]
         loss = (1 - args.teacher_share) * loss + args.teacher_share * distance_to(goal, output)
-    return loss + 0.2 * loss_of_screens(heads, early, batch) if screens else loss
+    return loss + 0.2 * loss_of_screens(heads, early, batch, (batch.truth > 0).float()) if screens else loss
 
 
-def loss_of_screens(heads, early, batch):
-    truth = (batch.truth > 0).long()
+def loss_of_frozen(model, judges, screens, batch, layers):
+    """Returns the loss of screens that learn what the judges, heads of all layers, find in the same text."""
+    with torch.no_grad():
+        states, early = model(batch.ids, batch.segments, batch.mask, layers)
+        found = [of_parts(judge, states, batch).logits.softmax(-1)[:, 1] for judge in judges]
+    return loss_of_screens(screens, early, batch, torch.stack(found).amax(0))
+
+
+def loss_of_screens(heads, early, batch, attack):
+    """Returns the loss of the screens. `attack` is the true probability of an attack in each text, (texts)."""
+    truth = torch.stack((1 - attack, attack), -1)
     return sum(F.cross_entropy(of_parts(heads[f"screen-{layers}"], states, batch).logits, truth)
                for layers, states in early.items())
 

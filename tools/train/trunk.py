@@ -81,9 +81,9 @@ class Trunk(nn.Module):
             for i in range(sum(name.endswith(".intermediate.dense.weight") for name in tensors))
         )
 
-    def forward(self, ids, segments, mask, after=(), layers=None):
-        """Converts ids, segments and mask, each (texts, tokens), to states (texts, tokens, hidden), with the first `layers`
-        layers or all. Returns them, and a dict of the states after each number of layers in `after`."""
+    def forward(self, ids, segments, mask, after=()):
+        """Converts ids, segments and mask, each (texts, tokens), to states (texts, tokens, hidden). Returns them, and a
+        dict of the states after each number of layers in `after`."""
         early = {}
         x = F.embedding(ids, self.word) + self.position[: ids.shape[1]] + F.embedding(segments, self.segment)
         x = F.dropout(self.norm(x), self.dropout, self.training)
@@ -93,7 +93,7 @@ class Trunk(nn.Module):
             for layer in self.layers:
                 y = half.layer(layer, y, far, *ids.shape, HEADS)
             return y.float().view(x.shape), early
-        for i, layer in enumerate(self.layers[:layers], 1):
+        for i, layer in enumerate(self.layers, 1):
             x = layer(x, far, self.dropout)
             if i in after:
                 early[i] = x
