@@ -139,7 +139,7 @@ class Model final : public TextModel, public HasMemory {
       std::iota(places.begin(), places.end(), static_cast<int32_t>(first));
       return encode(s, [&](int32_t layers) -> Result<void> {
         SIGNALBOX_TRY_VOID(check_finite(s));
-        read_heads(layers, s, places, inputs, out);
+        SIGNALBOX_TRY_VOID(read_heads(layers, s, places, inputs, out));
         if (layers < shape_.layers) remove_cleared(layers, s, places, inputs, out);
         return {};
       });
@@ -281,20 +281,22 @@ class Model final : public TextModel, public HasMemory {
   }
 
   // Writes the answers of the heads that read these layers. places (sequences): see answer().
-  void read_heads(int32_t layers, const Scratch& s, std::span<const int32_t> places,
-                  std::span<const Input> inputs, std::span<Answer> out) const {
+  Result<void> read_heads(int32_t layers, const Scratch& s, std::span<const int32_t> places,
+                          std::span<const Input> inputs, std::span<Answer> out) const {
     Share share;
     for (size_t h = 0; h < parts_.heads.size(); ++h) {
       if (infos_[h].layers != layers) continue;
       take_share(s, infos_[h].adapter, share);
       if (share.sequences.empty()) continue;
       std::vector<float> logits = parts_.heads[h].logits(*share.batch, share.x);
+      SIGNALBOX_TRY_VOID(check_finite(logits, fmt::format("the scores of {}", infos_[h].name)));
       for (int32_t i = 0; i < share.batch->sequences(); ++i) {
         const int32_t sequence = share.sequences[i], place = places[sequence];
         read_answer(h, s.encodings[sequence], inputs[place], logits_of(h, *share.batch, i, logits),
                     out[place * parts_.heads.size() + h]);
       }
     }
+    return {};
   }
 
   // Removes the sequences that a screen after these layers has cleared.
@@ -360,12 +362,14 @@ class Model final : public TextModel, public HasMemory {
     return s.batch.sequences() > 0 ? flush() : Result<void>();
   }
 
-  // Comparisons with NaN are false, so a guard that used such values would admit everything.
   Result<void> check_finite(const Scratch& s) const {
-    const std::span x(s.x.data(), static_cast<size_t>(s.batch.tokens()) * shape_.hidden);
-    if (std::ranges::all_of(x, [](float value) { return std::isfinite(value); })) return {};
-    return fail(Code::kCorrupt, "{}: the model's hidden states are not finite",
-                parts_.directory.string());
+    const size_t values = static_cast<size_t>(s.batch.tokens()) * shape_.hidden;
+    return check_finite({s.x.data(), values}, "the model's hidden states");
+  }
+  // Comparisons with NaN are false, so a guard that used such values would admit everything.
+  Result<void> check_finite(std::span<const float> values, std::string_view what) const {
+    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
+    return fail(Code::kCorrupt, "{}: {} are not finite", parts_.directory.string(), what);
   }
 
   Result<int32_t> tokens(const Input& input, int32_t limit) const {

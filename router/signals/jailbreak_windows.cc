@@ -43,16 +43,21 @@ Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t
   out.languages = out.document_languages = heads[head].languages;
   for (size_t i = 0; i < heads.size(); ++i) {
     if (heads[i].adapter != heads[head].adapter) continue;
-    if (heads[i].clears_below > 0) {
-      out.screen = i;
-      out.clears_below = heads[i].clears_below;
-    }
+    if (heads[i].clears_below > 0) out.screen = i;
     if (heads[i].name != kInjection) continue;
     const auto label = std::ranges::find(heads[i].labels, kInjection);
     if (label == heads[i].labels.end()) continue;
     out.document_head = i;
     out.document_languages = heads[i].languages;
     out.injection = static_cast<size_t>(label - heads[i].labels.begin());
+  }
+  if (!out.screen) return out;
+  const engine::HeadInfo& screen = heads[*out.screen];
+  const auto comes_after = [&](size_t other) { return heads[other].layers > screen.layers; };
+  if (comes_after(head) && comes_after(out.document_head.value_or(head))) {
+    out.clears_below = screen.clears_below;
+  } else {
+    out.screen.reset();
   }
   return out;
 }

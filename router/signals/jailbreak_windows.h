@@ -34,6 +34,8 @@ struct Guard {
   std::optional<size_t> document_head = {};
   size_t injection = 0;  // the label of `document_head` that counts
   /// The head that clears windows after the model's first layers, and its limit of the probability.
+  /// The guard has none if one of its heads reads no later layers than that, because the answers
+  /// for a window that is cleared would be incomplete.
   std::optional<size_t> screen = {};
   double clears_below = 0;
   /// Languages that the head supports for prompts and for documents; empty: unknown.

@@ -215,15 +215,19 @@ INSTANTIATE_TEST_SUITE_P(Networks, Screens, testing::Values(kBert, kNomic), [](c
   return std::string(made.index == 0 ? "bert" : "nomic");
 });
 
-// The inputs of an adapter that shares the trunk have no screen here.
-TEST(Screen, judges_no_inputs_of_another_adapter) {
-  const RandomNetwork network(kBert, true);
+RandomAdapter random_adapter(const RandomNetwork& network) {
   const auto row = json::Document::parse(
       R"({"adapter":{"peft_type":"LORA","task_type":"SEQ_CLS","r":4,"lora_alpha":8,"bias":"none",
           "target_modules":["query"],"modules_to_save":["classifier"]},
           "targets":{"query":{"rank":4,"scale":2}},
           "saved":{"classifier.weight":[3,36],"classifier.bias":[3]}})");
-  const RandomAdapter adapter(row->root(), network.tensors(), 1);
+  return RandomAdapter(row->root(), network.tensors(), 1);
+}
+
+// The inputs of an adapter that shares the trunk have no screen here.
+TEST(Screen, judges_no_inputs_of_another_adapter) {
+  const RandomNetwork network(kBert, true);
+  const RandomAdapter adapter = random_adapter(network);
   TemporaryDirectory directory;
   write_head(directory.path(), screen_keys(1, 0.5));
   const auto model = TextModel::open(
@@ -242,6 +246,71 @@ TEST(Screen, judges_no_inputs_of_another_adapter) {
     EXPECT_EQ(answer[1].scores.empty(), i % 2 == 1) << i;
     EXPECT_EQ(answer[2].scores.empty(), i % 2 == 0) << i;
   }
+}
+
+// Batches of inputs that differ in everything: what remains of a batch moves to other rows, beside
+// other neighbours.
+TEST(Screen, leaves_the_bits_of_a_full_pass_alone_in_mixed_batches) {
+  const RandomNetwork network(kBert, true);
+  const RandomAdapter adapter = random_adapter(network);
+  TemporaryDirectory directory;
+  std::vector<std::string> texts;
+  for (int i = 0; i < 90; ++i) {
+    texts.emplace_back();
+    for (int word = 0; word <= i * 37 % 125; ++word)
+      texts.back() += {static_cast<char>('a' + (i * 11 + word * word) % 26), ' '};
+  }
+  for (const Precision precision : {Precision::kF32, Precision::kI8}) {
+    write_head(directory.path(), screen_keys(2, 0.12));
+    const auto model = TextModel::open(network.directory(), {.precision = precision,
+                                                             .threads = kPassThreads,
+                                                             .heads = {directory.path()},
+                                                             .adapters = {adapter.directory()}});
+    ASSERT_TRUE(model) << model.error().message;
+    std::vector<Input> inputs;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      inputs.push_back(
+          {.text = texts[i], .adapter = i % 3 == 0 ? 0 : kNoAdapter, .screened = i % 5 != 1});
+    }
+    const auto mixed = (*model)->answer(inputs);
+    ASSERT_TRUE(mixed) << mixed.error().message;
+    const auto heads = (*model)->heads();
+    size_t cleared = 0, kept = 0;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      Input alone = inputs[i];
+      alone.screened = false;
+      const auto full = (*model)->answer({&alone, 1});
+      ASSERT_TRUE(full) << full.error().message;
+      const bool is_cleared = inputs[i].screened && clears(heads[1], (*full)[1]);
+      if (alone.adapter == kNoAdapter) ++(is_cleared ? cleared : kept);
+      for (size_t h = 0; h < heads.size(); ++h) {
+        const bool is_late = heads[h].layers > 2;
+        EXPECT_EQ((*mixed)[i * heads.size() + h].scores,
+                  is_cleared && is_late ? std::vector<float>() : (*full)[h].scores)
+            << i << ", " << heads[h].name;
+      }
+    }
+    EXPECT_GT(cleared, 10U);
+    EXPECT_GT(kept, 10U);
+  }
+}
+
+// A comparison with such a probability is false, so the guard would not match.
+TEST(Screen, fails_if_its_scores_are_no_numbers) {
+  const RandomNetwork network(kBert, true);
+  TemporaryDirectory directory;
+  write_head(directory.path(), screen_keys(1, 0.1));
+  std::vector<float> weight(2 * kHidden, 3e38F);
+  write_checkpoint(
+      directory.path() / "model.safetensors",
+      {{"classifier.weight", {{2, kHidden}, weight}}, {"classifier.bias", {{2}, {3e38F, 3e38F}}}},
+      "F32");
+  const auto model = TextModel::open(network.directory(), {.heads = {directory.path()}});
+  ASSERT_TRUE(model) << model.error().message;
+  const Input input{.text = "a b c d", .screened = true};
+  const auto answer = (*model)->answer({&input, 1});
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().message, testing::HasSubstr("are not finite"));
 }
 
 TEST(Screen, refuses_values_that_cannot_be) {

@@ -229,6 +229,12 @@ def main():
     parser, args = args, args.parse_args()
     if math.isinf(args.tokens) and math.isinf(args.minutes) and not args.prepare:
         parser.error("expected --tokens or --minutes, which end the training")
+    if args.frozen and not (args.screen and args.init):
+        parser.error("--frozen trains screens for an adapter, so it needs --screen and --init")
+    if args.screen and args.half:
+        parser.error("--half has no states of the first layers, which --screen needs")
+    if (args.teacher is None) != (args.teacher_trunk is None):
+        parser.error("--teacher and --teacher-trunk need each other")
     args.out.mkdir(parents=True, exist_ok=True)
     meet = (args.out / "meeting").resolve()
     meet.unlink(missing_ok=True)
@@ -247,7 +253,9 @@ def learn(worker, args, meet):
     examples = read_examples(args, weights)
     if args.prepare:
         return
-    tasks = sorted({e["task"] for e in examples})
+    tasks = sorted({e["task"] for e in examples if not args.frozen or e["task"] in corpus.PART_TASKS})
+    if not tasks:
+        raise SystemExit(f"--frozen: no example is of the tasks {', '.join(corpus.PART_TASKS)}, whose texts a screen reads")
     train = {t: [e for e in examples if e["task"] == t and not e["held_out"]] for t in tasks}
     held = {t: [e for e in examples if e["task"] == t and e["held_out"]] for t in tasks}
     for t in tasks if worker == 0 else []:
@@ -319,10 +327,13 @@ def learn(worker, args, meet):
 def network(args, tasks):
     """Returns the trunk and its heads, as --init left them."""
     model = trunk.Trunk(args.trunk / "model.safetensors", args.rank, args.rank, args.dropout, args.half)
+    for layers in args.screen:
+        if not 1 <= layers < len(model.layers):
+            raise SystemExit(f"--screen {layers}: expected 1 to {len(model.layers) - 1}, because the trunk has {len(model.layers)} layers")
     heads = nn.ModuleDict({t: new_head(t) for t in tasks})
     heads.update({f"screen-{layers}": trunk.StrongestPart(2) for layers in args.screen})
     if args.init:
-        state = export.read(args.init) if args.init.is_dir() else torch.load(args.init)
+        state = export.read(args.init) if args.init.is_dir() else torch.load(args.init, map_location="cpu")
         model.load_state_dict(state["adapter"], strict=False)
         heads.load_state_dict({k: v for k, v in state["heads"].items() if k.split(".")[0] in heads}, strict=False)
     return model.to(args.device), heads.to(args.device)

@@ -23,7 +23,12 @@ class Screened : public test::FakeClassifier {
   Screened()
       : test::FakeClassifier({"benign", "jailbreak"}, engine::HeadKind::kSequence, false),
         heads_{test::FakeClassifier::heads()[0],
-               {.name = "screen", .labels = {"harmless", "unclear"}, .clears_below = kLimit}} {}
+               {.name = "screen",
+                .labels = {"harmless", "unclear"},
+                .layers = 2,
+                .clears_below = kLimit}} {
+    heads_[0].layers = 6;
+  }
 
   std::span<const engine::HeadInfo> heads() const override { return heads_; }
 
@@ -170,6 +175,32 @@ TEST(ScreenedWindows, are_read_again_by_what_needs_all_heads) {
   ASSERT_TRUE(inputs.answer_ahead(model, {&other, 1}));
   EXPECT_FALSE(inputs.answers(model, other, true).value()[0].scores.empty());
   EXPECT_EQ(model.full + model.cleared, 3);
+}
+
+// A guard whose own head, or whose head for documents, reads no later layers than the screen.
+class EarlyGuard : public Screened {
+ public:
+  explicit EarlyGuard(std::vector<int32_t> layers) {
+    for (size_t i = 0; i < layers.size(); ++i)
+      heads_.push_back({.name = i == 2 ? "injection" : "", .labels = {"benign", "injection"}});
+    heads_[0] = Screened::heads()[0];
+    heads_[1] = Screened::heads()[1];
+    for (size_t i = 0; i < layers.size(); ++i) heads_[i].layers = layers[i];
+  }
+  std::span<const engine::HeadInfo> heads() const override { return heads_; }
+
+ private:
+  std::vector<engine::HeadInfo> heads_;
+};
+
+// A window that such a screen clears would have some of the scores that the guard reads, and not
+// the others.
+TEST(ScreenedWindows, need_a_screen_before_all_heads_of_the_guard) {
+  EXPECT_EQ(make_guard(EarlyGuard({6, 2, 6}), 0, {1}).screen, 1U);
+  EXPECT_EQ(make_guard(EarlyGuard({2, 2, 6}), 0, {1}).screen, std::nullopt);
+  EXPECT_EQ(make_guard(EarlyGuard({1, 2, 6}), 0, {1}).screen, std::nullopt);
+  EXPECT_EQ(make_guard(EarlyGuard({6, 2, 2}), 0, {1}).screen, std::nullopt);
+  EXPECT_EQ(make_guard(EarlyGuard({6, 2, 6}), 1, {1}).screen, std::nullopt);  // the screen itself
 }
 
 TEST(ScreenedWindows, have_the_score_of_the_screen_in_a_verdict_on_one_text) {
