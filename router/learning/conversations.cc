@@ -1,4 +1,5 @@
-// A list by last use, so that what is too old or too much is at its front.
+// By last use, so that what is too old or too much is at the front. What other routers have used
+// may belong anywhere, and finds its place without a walk, for which requests would wait.
 
 #include "router/learning/conversations.h"
 
@@ -16,9 +17,9 @@ std::chrono::seconds Conversations::lifetime() const {
 
 void Conversations::prune(TimePoint now) {
   while (!entries_.empty() &&
-         (entries_.size() > count_max_ || now - entries_.front().second.used > lifetime_)) {
-    by_key_.erase(entries_.front().first);
-    entries_.pop_front();
+         (entries_.size() > count_max_ || now - entries_.begin()->first > lifetime_)) {
+    by_key_.erase(entries_.begin()->second.first);
+    entries_.erase(entries_.begin());
   }
 }
 
@@ -26,18 +27,17 @@ std::optional<Conversation> Conversations::find(const std::string& key, TimePoin
   const std::lock_guard lock(mutex_);
   prune(now);
   const auto found = by_key_.find(key);
-  return found == by_key_.end() ? std::nullopt : std::optional(found->second->second);
+  return found == by_key_.end() ? std::nullopt : std::optional(found->second->second.second);
 }
 
-// Precondition: the lock is held. What other routers have used may be older than the last entry.
+// Precondition: the lock is held.
 void Conversations::keep(const std::string& key, Conversation conversation) {
   if (const auto found = by_key_.find(key); found != by_key_.end()) {
     entries_.erase(found->second);
     by_key_.erase(found);
   }
-  auto at = entries_.end();
-  while (at != entries_.begin() && std::prev(at)->second.used > conversation.used) --at;
-  by_key_.emplace(key, entries_.emplace(at, key, std::move(conversation)));
+  const TimePoint used = conversation.used;
+  by_key_.emplace(key, entries_.emplace(used, Entry(key, std::move(conversation))));
 }
 
 void Conversations::put(const std::string& key, Conversation conversation) {
@@ -54,9 +54,10 @@ void Conversations::touch(const std::string& key, TimePoint now) {
     const std::lock_guard lock(mutex_);
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return;
-    found->second->second.used = now;
-    entries_.splice(entries_.end(), entries_, found->second);
-    touched = found->second->second;
+    auto entry = entries_.extract(found->second);
+    entry.key() = entry.mapped().second.used = now;
+    touched = entry.mapped().second;
+    found->second = entries_.insert(std::move(entry));
   }
   if (SharedConversations* const below = below_) below->changed(key, touched);
 }
@@ -69,7 +70,7 @@ void Conversations::forget(const std::string& key) {
 void Conversations::learn(const std::string& key, Conversation conversation, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
-  if (found != by_key_.end() && found->second->second.used >= conversation.used) return;
+  if (found != by_key_.end() && found->second->first >= conversation.used) return;
   keep(key, std::move(conversation));
   prune(now);
 }
@@ -84,7 +85,10 @@ void Conversations::unlearn(const std::string& key) {
 
 std::vector<Conversations::Entry> Conversations::all() const {
   const std::lock_guard lock(mutex_);
-  return {entries_.begin(), entries_.end()};
+  std::vector<Entry> out;
+  out.reserve(entries_.size());
+  for (const auto& [used, entry] : entries_) out.push_back(entry);
+  return out;
 }
 
 size_t Conversations::size() const {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -79,8 +79,9 @@ class Conversations {
   std::atomic<SharedConversations*> below_ = nullptr;
   mutable std::mutex mutex_;
   std::chrono::seconds lifetime_ = kLifetime;
-  std::list<Entry> entries_;  // by last use, the oldest first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_;
+  using Entries = std::multimap<TimePoint, Entry>;
+  Entries entries_;  // by last use
+  std::unordered_map<std::string, Entries::iterator> by_key_;
 };
 
 }  // namespace signalbox::learning

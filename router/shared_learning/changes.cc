@@ -105,7 +105,9 @@ std::optional<Change> read_change(const Fields& entry) {
   if (entry[0] == "key") return read_conversation(entry);
   if (entry[0] == "verdicts" && entry.size() == 4 && entry[2] == "counts")
     return read_verdicts(entry[1], entry[3]);
-  if (entry == Fields{"reset", "1"}) return Change{};
+  if (Change out;
+      entry[0] == "reset" && entry.size() == 2 && read_number(entry[1], kMomentMax, out.resets))
+    return out;
   return std::nullopt;
 }
 

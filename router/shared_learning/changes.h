@@ -27,6 +27,7 @@ struct Change {
   int64_t used_ms = 0;                       // since 1970
   std::string decision = {}, model = {};     // of verdicts
   learning::Tally tally = {};
+  int64_t resets = 0;  // how many there have been
 };
 
 /// The fields of a conversation, without its key. Nullopt if a name is too long.
@@ -40,7 +41,7 @@ std::optional<std::string> verdicts_name(std::string_view decision, std::string_
 std::optional<Change> read_verdicts(std::string_view name, std::string_view counts);
 
 /// Reads an entry of the stream: "key", KEY, and the fields of a conversation or none; "verdicts",
-/// NAME, "counts", COUNTS; or "reset", "1".
+/// NAME, "counts", COUNTS; or "reset", NUMBER.
 std::optional<Change> read_change(const Fields& entry);
 
 // Points of the router's steady clock, as milliseconds since 1970, of which `now` is one.

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "router/shared_learning/changes.h"
@@ -62,9 +64,11 @@ announce('key', ARGV[1], unpack(ARGV, 4))
 return 1
 )";
 
-// ARGV: key.
+// ARGV: key, moment (ms). Threads do not write in turn: what was used since then stays.
 constexpr std::string_view kForget = R"(
-redis.call('DEL', KEYS[1] .. 'c:' .. ARGV[1])
+local at = KEYS[1] .. 'c:' .. ARGV[1]
+if (tonumber(redis.call('HGET', at, 'used') or '0') or 0) > tonumber(ARGV[2]) then return 0 end
+redis.call('DEL', at)
 announce('key', ARGV[1])
 return 1
 )";
@@ -95,13 +99,15 @@ return 1
 
 constexpr std::string_view kReset = R"(
 redis.call('DEL', KEYS[1] .. 'verdicts')
-announce('reset', '1')
+announce('reset', string.format('%.0f', redis.call('INCR', KEYS[1] .. 'resets')))
 return 1
 )";
 
-// ARGV: names and counts in turn. Those that are there stay.
+// ARGV: the last reset that the router knows, then names and counts in turn. Those that are there
+// stay, and nothing is restored after a reset that the router does not know.
 constexpr std::string_view kRestore = R"(
-for i = 1, #ARGV, 2 do
+if (redis.call('GET', KEYS[1] .. 'resets') or ARGV[1]) ~= ARGV[1] then return 0 end
+for i = 2, #ARGV, 2 do
   if redis.call('HSETNX', KEYS[1] .. 'verdicts', ARGV[i], ARGV[i + 1]) == 1 then
     announce('verdicts', ARGV[i], 'counts', ARGV[i + 1])
   end
@@ -153,7 +159,9 @@ class RedisLearning final : public SharedLearning,
  private:
   // What this router learns.
   void changed(const std::string& key, const Conversation& conversation) override;
-  void forgotten(const std::string& key) override { queue(forget_, {key}); }
+  void forgotten(const std::string& key) override {
+    queue(forget_, {key, std::to_string(Now().to_ms(Clock::now()))});
+  }
   void added(const std::string& decision, const std::string& model, Verdict verdict) override;
   void reset() override { queue(reset_, {}); }
 
@@ -163,6 +171,8 @@ class RedisLearning final : public SharedLearning,
   Result<void> delete_again(std::span<const stores::NamedDeletion>) override { return {}; }
   std::vector<stores::LostRecord> records() override;
 
+  Result<void> restore_verdicts(Fields lost);
+  Result<void> run(const std::string& script, const Fields& words);
   void queue(const std::string& script, Fields words);
   void apply(Change change);
 
@@ -172,20 +182,26 @@ class RedisLearning final : public SharedLearning,
   learning::Memory& memory_;
   const uint64_t name_ = uint64_t{std::random_device()()} << 32 | std::random_device()();
   std::atomic<uint64_t> verdicts_ = 0;  // of this router so far
+  // The counts that Redis had last, by name. The memory also counts verdicts that still wait, which
+  // would count twice if Redis got them from there. Only the follower uses this.
+  std::map<std::string, std::string> in_redis_;
+  int64_t resets_ = 0;  // the number of the last one; only the follower uses this
   stores::Redis redis_;
   WriteQueue queue_;
   stores::Follower follower_;
 };
 
+Result<void> RedisLearning::run(const std::string& script, const Fields& words) {
+  stores::Redis::Command command{"EVAL", script, "1", options_.prefix};
+  command.insert(command.end(), words.begin(), words.end());
+  SIGNALBOX_TRY_VOID(redis_.run(command, options_.limit));
+  return {};
+}
+
 void RedisLearning::queue(const std::string& script, Fields words) {
   WriteQueue::Item item;
   for (const std::string& word : words) item.bytes += word.size() + sizeof word;
-  item.write = [this, &script, words = std::move(words)]() -> Result<void> {
-    stores::Redis::Command command{"EVAL", script, "1", options_.prefix};
-    command.insert(command.end(), words.begin(), words.end());
-    SIGNALBOX_TRY_VOID(redis_.run(command, options_.limit));
-    return {};
-  };
+  item.write = [this, &script, words = std::move(words)] { return run(script, words); };
   queue_.add(std::move(item));
 }
 
@@ -220,8 +236,13 @@ void RedisLearning::apply(Change change) {
       break;
     case Kind::kVerdicts:
       memory_.outcomes.learn(change.decision, change.model, change.tally);
+      if (auto name = verdicts_name(change.decision, change.model);
+          name && (in_redis_.contains(*name) || in_redis_.size() < learning::Outcomes::kTalliesMax))
+        in_redis_[*std::move(name)] = counts_of(change.tally);
       break;
     case Kind::kReset:
+      in_redis_.clear();
+      resets_ = change.resets;
       static_cast<void>(memory_.outcomes.unlearn());
       break;
   }
@@ -232,34 +253,40 @@ std::string RedisLearning::learn(const std::vector<std::string>& entry) {
   return {};
 }
 
-// The stream may have lost the verdicts to newer changes.
+// The stream may have lost the verdicts to newer changes, and Redis may have lost all of them. It
+// gets these before verdicts that wait in a router, which are added to them.
 Result<std::vector<stores::NamedDeletion>> RedisLearning::deletions() {
   const std::string at = options_.prefix + "verdicts";
   SIGNALBOX_TRY(const RedisValue all, redis_.run({"HGETALL", at}, options_.limit));
+  std::set<std::string_view> found;
   for (size_t i = 0; i + 1 < all.items.size(); i += 2) {
+    found.insert(all.items[i].text);
     if (auto change = read_verdicts(all.items[i].text, all.items[i + 1].text))
       apply(*std::move(change));
   }
+  Fields lost{std::to_string(resets_)};
+  for (const auto& [name, counts] : in_redis_) {
+    if (!found.contains(name)) lost.insert(lost.end(), {name, counts});
+  }
+  if (lost.size() > 1) SIGNALBOX_TRY_VOID(restore_verdicts(std::move(lost)));
   return std::vector<stores::NamedDeletion>();
 }
 
+Result<void> RedisLearning::restore_verdicts(Fields lost) {
+  auto restored = run(restore_, lost);
+  if (restored || restored.error().code != Code::kUpstream) return restored;
+  queue(restore_, std::move(lost));  // the server is full
+  return {};
+}
+
+// Another router may have forgotten a conversation meanwhile.
 std::vector<stores::LostRecord> RedisLearning::records() {
   std::vector<stores::LostRecord> out;
-  Fields verdicts;
-  size_t bytes = 0;
-  for (const learning::Outcomes::Line& line : memory_.outcomes.lines()) {
-    const auto name = verdicts_name(line.decision, line.model);
-    if (!name) continue;
-    bytes += name->size();
-    verdicts.push_back(*name);
-    verdicts.push_back(counts_of(line.tally));
-  }
-  if (!verdicts.empty())
-    out.push_back({options_.prefix + "verdicts", bytes,
-                   [this, verdicts = std::move(verdicts)] { queue(restore_, verdicts); }});
   for (const auto& [key, conversation] : memory_.conversations.all())
-    out.push_back({options_.prefix + "c:" + key, sizeof conversation,
-                   [this, key = key, conversation = conversation] { changed(key, conversation); }});
+    out.push_back({options_.prefix + "c:" + key, sizeof conversation, [this, key = key] {
+                     if (const auto kept = memory_.conversations.find(key, Now().steady))
+                       changed(key, *kept);
+                   }});
   return out;
 }
 

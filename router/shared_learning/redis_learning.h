@@ -5,12 +5,14 @@
 //   PREFIX c:KEY     a hash: a conversation, which expires
 //   PREFIX verdicts  a hash: the counts of verdicts of each model of each decision
 //   PREFIX v:ID      there for a day if the verdict has been counted
+//   PREFIX resets    the number of times at which all verdicts were deleted
 //   PREFIX changes   a stream of the changes of both, which every router follows
 //
 // A router decides by what it has in memory, so that no request waits for Redis. Its changes are
 // written in the background, and it learns those of others from the stream, which it reads from its
-// beginning when it connects. If Redis has lost data, each router writes what it has in memory and
-// Redis has not. While Redis is away, each router goes on learning by itself.
+// beginning when it connects. If Redis has lost data, each router writes what Redis has not:
+// verdicts before those that wait, and conversations that nobody has forgotten meanwhile. While
+// Redis is away, each router goes on learning by itself.
 
 #include <chrono>
 #include <memory>

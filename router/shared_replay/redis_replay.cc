@@ -87,6 +87,7 @@ class RedisReplay final : public SharedReplay, private stores::Followed {
   size_t drain(Clock::time_point until) override { return queue_.drain(until); }
 
  private:
+  bool is_readable() const { return follower_.is_readable() && !follower_.repeats_deletions(); }
   Result<RedisValue> run(std::string_view script, const Words& words, milliseconds limit);
   /// The same for requests, which learn no more than that the store does not respond.
   Result<RedisValue> ask(std::string_view script, const Words& words);
@@ -121,7 +122,7 @@ Result<RedisValue> RedisReplay::run(std::string_view script, const Words& words,
 }
 
 Result<RedisValue> RedisReplay::ask(std::string_view script, const Words& words) {
-  if (!follower_.is_readable()) return unreadable();
+  if (!is_readable()) return unreadable();
   auto out = run(script, words, options_.read_limit);
   if (out) {
     refusal_logged_ = false;
@@ -281,7 +282,7 @@ Result<bool> RedisReplay::add_outcome(std::string_view id, std::string_view json
 }
 
 size_t RedisReplay::size() {
-  if (!follower_.is_readable()) return size_;
+  if (!is_readable()) return size_;
   if (const auto found = ask(list_script(), {std::to_string(age_max_ms_), "0", "0"});
       found && !found->items.empty())
     size_ = static_cast<size_t>(found->items[0].number);
@@ -290,7 +291,7 @@ size_t RedisReplay::size() {
 
 std::optional<observe::Replay::Shared> RedisReplay::shared() const {
   const WriteQueue::Stats all = queue_.stats();
-  return Shared{.works = all.works && follower_.is_readable(),
+  return Shared{.works = all.works && is_readable(),
                 .waiting = all.waiting,
                 .written = all.written,
                 .refused = all.refused,

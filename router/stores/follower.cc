@@ -77,7 +77,10 @@ Result<void> Follower::follow_once() {
 
 void Follower::begin_again() {
   restores_at_ = Clock::now() + options_.grace;
-  if (connections_ != 0 || queue_.is_away()) readable_at_ = restores_at_;
+  if (connections_ != 0 || queue_.is_away()) {
+    readable_at_ = restores_at_;
+    repeats_deletions_ = true;
+  }
   connections_ = redis_.connections();
   catches_up_ = true;
   in_stream_.clear();
@@ -97,6 +100,7 @@ Result<void> Follower::catch_up() {
   }
   in_stream_.clear();
   catches_up_ = false;
+  if (deletions_to_restore_.empty()) repeats_deletions_ = false;
   return {};
 }
 
@@ -108,6 +112,7 @@ Result<void> Follower::restore() {
   const std::vector<NamedDeletion> part(deletions_to_restore_.begin(), end);
   SIGNALBOX_TRY_VOID(store_.delete_again(part));
   deletions_to_restore_.erase(deletions_to_restore_.begin(), end);
+  if (deletions_to_restore_.empty()) repeats_deletions_ = false;
   return {};
 }
 

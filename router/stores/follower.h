@@ -70,6 +70,9 @@ class Follower {
   /// False while Redis is away, and while deletions may still have to be repeated after it has come
   /// back. Thread-safe.
   bool is_readable() const;
+  /// True while Redis, after a lost connection, may lack deletions that this router knows.
+  /// Thread-safe.
+  bool repeats_deletions() const { return repeats_deletions_; }
 
  private:
   using Clock = WriteQueue::Clock;
@@ -88,6 +91,7 @@ class Follower {
   Redis redis_;
   std::atomic<uint64_t> connections_ = 0;
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
+  std::atomic<bool> repeats_deletions_ = false;
 
   // These belong to the thread.
   std::string cursor_ = "0-0";

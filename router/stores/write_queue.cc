@@ -24,9 +24,11 @@ void call(const std::function<void()>& done) {
   if (done) done();
 }
 
-/// Redis answers so, and closes the connection, if a value is longer than its own limit.
+/// Redis answers so, and closes the connection, if a value is longer than its own limit; or if
+/// another program has written a value of another type under the name of the record.
 bool is_refused_for_good(const Error& error) {
-  return error.message.find("Protocol error") != std::string::npos;
+  return error.message.find("Protocol error") != std::string::npos ||
+         error.message.find("WRONGTYPE ") != std::string::npos;
 }
 
 }  // namespace

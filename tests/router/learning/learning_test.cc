@@ -94,6 +94,24 @@ TEST(Conversations, the_least_recently_used_is_pushed_out) {
   EXPECT_FALSE(table.find("a", at(3)));
 }
 
+TEST(Conversations, of_other_routers_are_kept_in_the_order_of_their_use) {
+  Conversations table(3);
+  const TimePoint now = std::chrono::steady_clock::now();
+  const auto used = [&](int seconds_ago) {
+    Conversation out;
+    out.used = now - std::chrono::seconds(seconds_ago);
+    return out;
+  };
+  table.put("new", used(0));
+  table.learn("oldest", used(30), now);
+  table.learn("old", used(20), now);
+  table.touch("oldest", now);
+  table.learn("between", used(10), now);
+  std::string keys;
+  for (const auto& [key, conversation] : table.all()) keys += key + " ";
+  EXPECT_EQ(keys, "between new oldest ");
+}
+
 TEST(Conversations, expire_after_their_lifetime_without_a_request) {
   Conversations table;
   table.set_lifetime(seconds(10));

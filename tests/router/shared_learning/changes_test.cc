@@ -32,7 +32,8 @@ TEST(LearningChange, is_read_as_it_was_written) {
   EXPECT_EQ(kept.conversation.switches, 2u);
   EXPECT_EQ(kept.used_ms, 77);
   EXPECT_EQ(read_change({"key", kKey})->kind, Change::Kind::kForgotten);
-  EXPECT_EQ(read_change({"reset", "1"})->kind, Change::Kind::kReset);
+  EXPECT_EQ(read_change({"reset", "12"})->kind, Change::Kind::kReset);
+  EXPECT_EQ(read_change({"reset", "12"})->resets, 12);
   const auto verdicts = read_change({"verdicts", "r/d\nsmall", "counts", "1 2 0 64"}).value();
   EXPECT_EQ(verdicts.decision, "r/d");
   EXPECT_EQ(verdicts.model, "small");
@@ -48,7 +49,8 @@ TEST(LearningChange, is_nothing_else) {
     return out;
   };
   const std::string large(kNameBytesMax + 1, 'x');
-  std::vector<Fields> bad{{}, {"key"}, {"key", "short"}, {"reset", "2"}, {"odd", "1"}};
+  std::vector<Fields> bad{
+      {}, {"key"}, {"key", "short"}, {"reset", "-2"}, {"reset", "02"}, {"reset", ""}, {"odd", "1"}};
   for (size_t i = 2; i < good.size(); i += 2) bad.push_back(with(i, "odd"));
   for (const char* each : {"-1", "01", "1x", "", "99999999999999999999"}) {
     for (const size_t i : {9u, 11u, 13u}) bad.push_back(with(i, each));

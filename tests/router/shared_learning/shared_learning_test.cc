@@ -73,6 +73,17 @@ class SharedLearningTest : public testing::Test {
     const auto done = client_->run(command, kWithin);
     ASSERT_TRUE(done) << done.error().message;
   }
+  void lose_server() {
+    redis_.server().end();
+    wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
+  }
+  /// Returns when both routers have written what they had to.
+  void return_server(const std::vector<std::string>& options = {}) {
+    redis_.start(options);
+    wait_for([&] { return a_->shared->stats().works && b_->shared->stats().works; });
+    a_->written();
+    b_->written();
+  }
 
   test::RedisProcess redis_{false};
   std::unique_ptr<stores::Redis> client_;
@@ -162,6 +173,68 @@ TEST_F(SharedLearningTest, a_server_that_lost_its_data_gets_it_again) {
   wait_for([&] { return c.counts("small") == "1 0 0 0"; });
   for (char letter = 'a'; letter <= 'f'; ++letter)
     wait_for([&] { return c.model(letter) == "small"; });
+}
+
+TEST_F(SharedLearningTest, a_verdict_that_waits_for_a_server_without_data_is_added_to_the_others) {
+  for (int i = 0; i < 2; ++i) a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  a_->memory.outcomes.add("d", "large", Verdict::kGoodFit);
+  wait_for([&] { return a_->counts("small") == "2 0 0 0" && b_->counts("large") == "1 0 0 0"; });
+  lose_server();
+  a_->memory.outcomes.add("d", "small", Verdict::kFailed);
+  b_->memory.outcomes.add("d", "small", Verdict::kUnderpowered);
+  return_server();
+  Site c(redis_);
+  wait_for([&] { return c.counts("small") == "2 1 0 1" && c.counts("large") == "1 0 0 0"; });
+  wait_for([&] { return a_->counts("small") == "2 1 0 1" && b_->counts("small") == "2 1 0 1"; });
+}
+
+TEST_F(SharedLearningTest, what_one_forgets_while_the_server_is_away_does_not_come_back) {
+  ask({"CONFIG", "SET", "appendfsync", "always"});
+  ask({"CONFIG", "SET", "appendonly", "yes"});
+  a_->answer('a', "small");
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  wait_for([&] { return b_->model('a') == "small" && b_->counts("small") == "1 0 0 0"; });
+  lose_server();
+  b_->memory.conversations.forget(key_of('a'));
+  b_->memory.outcomes.reset();
+  return_server({"--appendonly", "yes"});
+  EXPECT_EQ(client_->run({"EXISTS", "signalbox:learning:verdicts"}, kWithin)->number, 0);
+  EXPECT_EQ(a_->counts("small"), "0 0 0 0");
+  EXPECT_EQ(a_->model('a'), "none");
+}
+
+TEST_F(SharedLearningTest, what_one_forgets_does_not_come_back_to_a_server_without_data) {
+  a_->answer('a', "small");
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
+  wait_for([&] { return b_->model('a') == "small" && b_->counts("small") == "1 0 0 0"; });
+  lose_server();
+  b_->memory.conversations.forget(key_of('a'));
+  b_->memory.outcomes.reset();
+  return_server();
+  wait_for([&] { return a_->counts("small") == "0 0 0 0" && b_->counts("small") == "0 0 0 0"; });
+  EXPECT_EQ(client_->run({"EXISTS", "signalbox:learning:verdicts"}, kWithin)->number, 0);
+  EXPECT_EQ(a_->model('a') + b_->model('a'), "nonenone");
+}
+
+TEST_F(SharedLearningTest, a_conversation_that_was_used_since_is_not_forgotten) {
+  a_->answer('a', "small", seconds(-60));
+  a_->written();
+  wait_for([&] { return b_->model('a') == "small"; });
+  b_->memory.conversations.forget(key_of('a'));
+  b_->answer('b', "marker");
+  b_->written();
+  Site c(redis_);
+  wait_for([&] { return c.model('b') == "marker"; });
+  EXPECT_EQ(c.model('a'), "small");
+}
+
+TEST_F(SharedLearningTest, a_damaged_value_does_not_hold_up_other_changes) {
+  ask({"SET", "signalbox:learning:c:" + key_of('a'), "text"});
+  a_->answer('a', "small");
+  wait_for([&] { return a_->shared->stats().refused == 1; });
+  EXPECT_TRUE(a_->shared->stats().works);
+  a_->answer('b', "large");
+  wait_for([&] { return b_->model('b') == "large"; });
 }
 
 TEST_F(SharedLearningTest, what_is_learnt_while_the_server_is_full_arrives_later) {

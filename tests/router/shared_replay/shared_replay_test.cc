@@ -309,6 +309,27 @@ TEST_F(SharedReplayTest, a_deleted_record_does_not_stay_when_the_server_returns_
   EXPECT_EQ(b_->detail(1), "none");
 }
 
+TEST_F(SharedReplayTest, a_deleted_record_is_not_shown_while_a_returned_server_takes_no_deletions) {
+  // Knows no deletion, and reads again later than the others may.
+  Site control(redis_, {.prefix = "control:", .grace = 3 * Options().grace});
+  a_->add(account_of(1, "ada"));
+  a_->add(account_of(2, "bob"));
+  ask({"SAVE"});
+  EXPECT_EQ(a_->replay->remove("ada", "").value(), 1u);
+  redis_.server().end();
+  wait_for([&] { return !a_->works() && !control.works(); });
+  b_.reset();
+  redis_.start({"--min-replicas-to-write", "1"});
+  EXPECT_NE(Site(redis_).detail(1).find(id_of(1)), std::string::npos);
+  wait_for([&] {
+    EXPECT_EQ(a_->detail(1), "error");
+    return control.detail(1) == "none";
+  });
+  ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  wait_for([&] { return a_->detail(1) == "none"; });
+  EXPECT_EQ(a_->list(), "2 of 1");
+}
+
 TEST_F(SharedReplayTest, bytes_of_another_program_are_no_record) {
   a_->add(account_of(1));
   const std::string at = "signalbox:replay:r:" + id_of(2);
