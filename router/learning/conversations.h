@@ -64,7 +64,7 @@ class Conversations {
   using Entry = std::pair<std::string, Conversation>;
   /// Each change from now on goes to `below`, too. Null: to none, from now on.
   void share(SharedConversations* below) { below_ = below; }
-  // What other routers have changed. These do not go to the shared level.
+  // Changes of other routers. They do not go to the shared level.
   /// Keeps the conversation, unless what is known was used later.
   void learn(const std::string& key, Conversation conversation, TimePoint now);
   void unlearn(const std::string& key);

@@ -77,7 +77,7 @@ class Outcomes {
 
   /// Each change from now on goes to `below`, too. Null: to none, from now on.
   void share(SharedOutcomes* below) { below_ = below; }
-  // What other routers have changed. These do not go to the shared level.
+  // Changes of other routers. They do not go to the shared level.
   /// Replaces the verdicts on a model, unless there are some on kTalliesMax others.
   void learn(const std::string& decision, const std::string& model, const Tally& tally);
   /// Forgets all verdicts, but no keys. Returns how many models had some.

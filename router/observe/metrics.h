@@ -59,7 +59,7 @@ class Metrics {
   // Records of requests that routers share.
   Family<Gauge> shared_replay_works, shared_replay_waiting;
   Family<Counter> shared_replay;
-  // What routers learn together.
+  // Learning that routers share.
   Family<Gauge> shared_learning_works, shared_learning_waiting;
   Family<Counter> shared_learning;
   // Vector stores.

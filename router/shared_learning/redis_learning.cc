@@ -157,7 +157,7 @@ class RedisLearning final : public SharedLearning,
   size_t drain(Clock::time_point until) override { return queue_.drain(until); }
 
  private:
-  // What this router learns.
+  // Changes that this router makes.
   void changed(const std::string& key, const Conversation& conversation) override;
   void forgotten(const std::string& key) override {
     queue(forget_, {key, std::to_string(Now().to_ms(Clock::now()))});

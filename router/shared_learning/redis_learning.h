@@ -1,6 +1,6 @@
 #pragma once
-// What routers learn, in Redis (or Valkey, 5 or newer): the model of each conversation, and the
-// verdicts on models.
+// The learning of all routers, in Redis (or Valkey, 5 or newer): the model of each conversation,
+// and the verdicts on models.
 //
 //   PREFIX c:KEY     a hash: a conversation, which expires
 //   PREFIX verdicts  a hash: the counts of verdicts of each model of each decision

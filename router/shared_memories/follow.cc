@@ -1,4 +1,4 @@
-// What a follower needs to keep track of the deletions of all routers.
+// Gives the follower access to the stored deletions of all routers.
 
 #include <charconv>
 #include <utility>

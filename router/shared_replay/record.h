@@ -12,7 +12,7 @@
 
 namespace signalbox::shared_replay {
 
-/// Of one text: a record without its bodies, a body, a shadow or an outcome.
+/// The limit of one text: a record without its bodies, a body, a shadow or an outcome.
 inline constexpr size_t kTextBytesMax = size_t{256} << 10;
 /// The greatest moment, because scripts compute with doubles.
 inline constexpr uint64_t kMomentMax = uint64_t{1} << 53;

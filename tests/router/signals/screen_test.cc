@@ -61,7 +61,7 @@ std::string numbers(int count) {
   return out;
 }
 
-// How a router with the guard reads a request.
+// The decision of a router with the guard, and how it read the request.
 struct Outcome {
   std::string decision;
   int full = 0, cleared = 0;
