@@ -41,11 +41,13 @@ void Conversations::keep(const std::string& key, Conversation conversation) {
 }
 
 void Conversations::put(const std::string& key, Conversation conversation) {
-  const TimePoint now = conversation.used;
+  {
+    const std::lock_guard lock(mutex_);
+    keep(key, conversation);
+    prune(conversation.used);
+  }
+  // After that, because the answer of the shared level may be a later use, which must stay.
   if (SharedConversations* const below = below_) below->changed(key, conversation);
-  const std::lock_guard lock(mutex_);
-  keep(key, std::move(conversation));
-  prune(now);
 }
 
 void Conversations::touch(const std::string& key, TimePoint now) {

@@ -242,10 +242,11 @@ TEST_F(SharedLearningTest, what_is_learnt_while_the_server_is_full_arrives_later
   a_->answer('a', "small");
   a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
   wait_for([&] { return !a_->shared->stats().works; });
-  EXPECT_EQ(a_->shared->stats().waiting, 2u);
+  // A router that has just started writes what it knows a second time, so there may be more.
+  EXPECT_GE(a_->shared->stats().waiting, 2u);
   ask({"CONFIG", "SET", "maxmemory", "0"});
   wait_for([&] { return b_->model('a') == "small" && b_->counts("small") == "1 0 0 0"; });
-  wait_for([&] { return a_->shared->stats().works && a_->shared->stats().written == 2; });
+  wait_for([&] { return a_->shared->stats().works && a_->shared->stats().waiting == 0; });
   EXPECT_EQ(a_->counts("small"), "1 0 0 0");
 }
 
