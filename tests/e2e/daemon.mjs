@@ -94,3 +94,9 @@ export class Daemon {
     assert.deepEqual({ code, signal }, { code: 0, signal: null }, `the daemon's log:\n${this.log}`);
   }
 }
+
+/// Returns the value of a metric, whose labels stand in its name, or NaN if there is none.
+export async function metric(daemon, name) {
+  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
+  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
+}

@@ -7,7 +7,7 @@ import { Agent, request as send } from "node:http";
 import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, metric } from "./daemon.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
@@ -102,10 +102,6 @@ class Traffic {
   }
 }
 
-const metric = async (daemon, name) => {
-  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
-};
 const status = async (daemon) => (await fetch(`${daemon.managementUrl}/config/status`)).json();
 
 describe("a ConfigMap", () => {

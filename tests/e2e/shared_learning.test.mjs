@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, metric } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
@@ -59,10 +59,6 @@ async function report(daemon, id, verdict) {
 }
 const scores = async (daemon) => (await (await fetch(`${daemon.managementUrl}/v1/router/outcomes`)).json()).models;
 const failures = async (daemon, decision) => (await scores(daemon)).find((line) => line.decision.endsWith(decision))?.failed ?? 0;
-const metric = async (daemon, name) => {
-  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
-};
 const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_learning_works")) === value, `works ${value}`);
 const settled = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_learning_waiting")) === 0, "everything to be written");
 

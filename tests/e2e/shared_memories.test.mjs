@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, metric } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
@@ -68,10 +68,6 @@ async function memory(daemon, method, user, path = "") {
 }
 const listed = async (daemon, user) => (await memory(daemon, "GET", user)).body;
 const has = (daemon, user, count) => until(async () => (await listed(daemon, user)).total === count, `${count} memories of ${user}`);
-const metric = async (daemon, name) => {
-  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
-};
 const works = (daemon, is) => until(async () => (await metric(daemon, "signalbox_shared_memories_works")) === is, is ? "the end of the trouble" : "the trouble");
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_memories_works")) === 1 && (await metric(daemon, "signalbox_shared_memories_waiting")) === 0, "the end of the trouble");
 const keys = async () => (await redis.ask("KEYS", "*")).split("\r\n").filter((line) => line.startsWith("test:")).sort();

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, metric } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
@@ -42,10 +42,6 @@ global:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
 
-const metric = async (daemon, name) => {
-  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
-};
 const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_replay_works")) === value, `works ${value}`);
 const dropped = async (daemon) => (await metric(daemon, 'signalbox_shared_replay_total{result="dropped"}')) || 0;
 

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon, freePorts } from "./daemon.mjs";
+import { Daemon, freePorts, metric } from "./daemon.mjs";
 import { Envoy, Processor } from "./envoy.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
 import { SlowLink } from "./slow_link.mjs";
@@ -58,10 +58,6 @@ async function stream(daemon, input, more = {}, completed = () => {}) {
   return response;
 }
 
-const metric = async (daemon, name) => {
-  const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
-  return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
-};
 const knowsTrouble = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 0, "the trouble");
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 1 && (await metric(daemon, "signalbox_shared_responses_waiting")) === 0, "the end of the trouble");
 const isMissing = (error) => error.status === 404;

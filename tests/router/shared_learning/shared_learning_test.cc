@@ -7,7 +7,7 @@
 
 #include "router/shared_learning/changes.h"
 #include "router/shared_learning/redis_learning.h"
-#include "tests/router/redis_process.h"
+#include "tests/router/two_sites.h"
 
 namespace signalbox::shared_learning {
 namespace {
@@ -18,7 +18,7 @@ using learning::Verdict;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kWithin{30};  // for events, which come much earlier
+using test::kWithin;
 
 std::string key_of(char letter) {
   return std::string(64, letter);
@@ -50,29 +50,8 @@ struct Site {
   std::unique_ptr<SharedLearning> shared;
 };
 
-class SharedLearningTest : public testing::Test {
+class SharedLearningTest : public test::TwoSites<Site> {
  protected:
-  void SetUp() override {
-    if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
-      GTEST_SKIP() << missing;
-    redis_.start();
-    stores::RedisServer server = redis_.address();
-    server.connect_limit = kWithin;
-    client_ = std::make_unique<stores::Redis>(server);
-    a_ = std::make_unique<Site>(redis_);
-    b_ = std::make_unique<Site>(redis_);
-  }
-  static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + kWithin;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-      std::this_thread::sleep_for(milliseconds(5));
-    }
-  }
-  void ask(const stores::Redis::Command& command) {
-    const auto done = client_->run(command, kWithin);
-    ASSERT_TRUE(done) << done.error().message;
-  }
   void lose_server() {
     redis_.server().end();
     wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
@@ -84,10 +63,6 @@ class SharedLearningTest : public testing::Test {
     a_->written();
     b_->written();
   }
-
-  test::RedisProcess redis_{false};
-  std::unique_ptr<stores::Redis> client_;
-  std::unique_ptr<Site> a_, b_;
 };
 
 TEST_F(SharedLearningTest, a_conversation_has_its_model_at_every_router) {

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "router/shared_replay/record.h"
 #include "router/shared_replay/redis_replay.h"
-#include "tests/router/redis_process.h"
+#include "tests/router/two_sites.h"
 
 namespace signalbox::shared_replay {
 namespace {
@@ -20,7 +20,7 @@ using observe::Replay;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr seconds kWithin{30};  // for events, which come much earlier
+using test::kWithin;
 
 std::string id_of(int number) {
   return fmt::format("replay-{:016x}", number);
@@ -75,37 +75,12 @@ struct Site {
   std::unique_ptr<SharedReplay> replay;
 };
 
-class SharedReplayTest : public testing::Test {
+class SharedReplayTest : public test::TwoSites<Site> {
  protected:
-  void SetUp() override {
-    if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
-      GTEST_SKIP() << missing;
-    redis_.start();
-    stores::RedisServer server = redis_.address();
-    server.connect_limit = kWithin;
-    client_ = std::make_unique<stores::Redis>(server);
-    a_ = std::make_unique<Site>(redis_);
-    b_ = std::make_unique<Site>(redis_);
-  }
-  static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + kWithin;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-      std::this_thread::sleep_for(milliseconds(5));
-    }
-  }
-  void ask(const stores::Redis::Command& command) {
-    const auto done = client_->run(command, kWithin);
-    ASSERT_TRUE(done) << done.error().message;
-  }
   int64_t keys() {
     const auto value = client_->run({"DBSIZE"}, kWithin);
     return value ? value->number : -1;
   }
-
-  test::RedisProcess redis_{false};
-  std::unique_ptr<stores::Redis> client_;
-  std::unique_ptr<Site> a_, b_;
 };
 
 TEST_F(SharedReplayTest, routers_see_the_records_of_all_and_a_new_one_finds_them) {

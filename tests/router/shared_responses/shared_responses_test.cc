@@ -12,7 +12,7 @@
 #include "router/shared_responses/record.h"
 #include "router/shared_responses/redis_responses.h"
 #include "router/stores/deletions.h"
-#include "tests/router/redis_process.h"
+#include "tests/router/two_sites.h"
 
 namespace signalbox::shared_responses {
 namespace {
@@ -24,7 +24,7 @@ using std::chrono::seconds;
 
 // All times are real ones, because routers give them to Redis.
 const int64_t kNow = std::time(nullptr);
-constexpr seconds kWithin{30};  // for events, which come much earlier
+using test::kWithin;
 
 StoredResponse response_of(std::string text, std::string owner = "ann") {
   return {std::move(owner), std::move(text), "input", "messages", kNow};
@@ -105,25 +105,8 @@ struct Site {
   std::unique_ptr<Sharing> below;
 };
 
-class SharedResponsesTest : public testing::Test {
+class SharedResponsesTest : public test::TwoSites<Site> {
  protected:
-  void SetUp() override {
-    if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
-      GTEST_SKIP() << missing;
-    redis_.start();
-    stores::RedisServer server = redis_.address();
-    server.connect_limit = kWithin;
-    client_ = std::make_unique<stores::Redis>(server);
-    a_ = std::make_unique<Site>(redis_);
-    b_ = std::make_unique<Site>(redis_);
-  }
-  static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + kWithin;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-      std::this_thread::sleep_for(milliseconds(5));
-    }
-  }
   int64_t number(const stores::Redis::Command& command) {
     const auto value = client_->run(command, kWithin);
     return value ? value->number : -100;
@@ -135,10 +118,6 @@ class SharedResponsesTest : public testing::Test {
     redis_.server().end();
     redis_.start();
   }
-
-  test::RedisProcess redis_{false};
-  std::unique_ptr<stores::Redis> client_;
-  std::unique_ptr<Site> a_, b_;
 };
 
 TEST_F(SharedResponsesTest, a_response_is_at_every_router_and_of_its_owner_only) {
