@@ -98,11 +98,30 @@ std::string_view unsupported_language(const Guard& guard, std::string_view windo
   return supported.empty() ? std::string_view{} : unsupported_language(window, supported);
 }
 
+std::string_view GuardedTexts::without_encoded(std::string_view text,
+                                               std::span<const text::HiddenText> hidden) {
+  std::vector<std::pair<size_t, size_t>> said;  // begin and end
+  for (const text::HiddenText& each : hidden) {
+    if (each.says_all) said.emplace_back(each.begin, each.end);
+  }
+  if (said.empty()) return text;
+  std::ranges::sort(said);
+  std::string left;
+  size_t at = 0;
+  for (const auto& [begin, end] : said) {
+    if (begin > at) left += text.substr(at, begin - at);
+    at = std::max(at, end);
+  }
+  left += text.substr(at);
+  return hidden_.emplace_back(std::move(left));
+}
+
 GuardedTexts::GuardedTexts(std::span<const std::string_view> texts) {
   for (size_t i = 0; i < texts.size(); ++i) {
-    all_.push_back(texts[i]);
+    std::vector<text::HiddenText> found = text::hidden_texts(texts[i]);
+    all_.push_back(without_encoded(texts[i], found));
     source_.push_back(i);
-    for (text::HiddenText& hidden : text::hidden_texts(texts[i])) {
+    for (text::HiddenText& hidden : found) {
       all_.emplace_back(hidden_.emplace_back(std::move(hidden.text)));
       source_.push_back(i);
     }

@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "router/config/catalog.h"
+#include "router/text/hidden.h"
 
 namespace signalbox::signals {
 
@@ -68,19 +69,23 @@ double attack_probability(const Guard& guard, std::span<const engine::Answer> he
 /// texts; otherwise "".
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind);
 
-/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them.
+/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. Bytes
+/// that a hidden text says all of are left out of the text, because models take digits and letters
+/// without words for attacks.
 class GuardedTexts {
  public:
   explicit GuardedTexts(std::span<const std::string_view> texts);
   GuardedTexts(const GuardedTexts&) = delete;
   GuardedTexts& operator=(const GuardedTexts&) = delete;
 
-  /// The texts as they are, and after each its hidden texts.
+  /// The texts, each without what is encoded, and after each its hidden texts.
   const std::vector<std::string_view>& all() const { return all_; }
   /// The index of the text that all()[i] is, or is hidden in.
   size_t source(size_t i) const { return source_[i]; }
 
  private:
+  std::string_view without_encoded(std::string_view text, std::span<const text::HiddenText> hidden);
+
   std::deque<std::string> hidden_;
   std::vector<std::string_view> all_;
   std::vector<size_t> source_;
