@@ -8,14 +8,29 @@
 #include <string_view>
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/language.h"
 #include "router/text/hidden.h"
+#include "router/text/normalize.h"
 
 namespace signalbox::signals {
 namespace {
 
 constexpr std::string_view kInjection = "injection";  // the head, and its label
+
+// Returns false for "👍", "======" and "sudo": they hold no instruction, but models that know only
+// texts take them for attacks. Letters of other scripts have more bytes and more meaning each.
+bool has_words(std::string_view window) {
+  constexpr size_t kLetterBytesMin = 8;
+  size_t letters = 0;
+  for (size_t at = 0; at < window.size() && letters < kLetterBytesMin;) {
+    const utf8::Decoded here = utf8::decode(window, at);
+    if (text::is_letter(here.code_point)) letters += here.bytes;
+    at += here.bytes;
+  }
+  return letters >= kLetterBytesMin;
+}
 
 // Returns a head's probability for a window, in the languages that it supports and in others.
 double reliable(double probability, std::string_view window, std::span<const std::string> supported,
@@ -84,6 +99,7 @@ bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads) {
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
                           std::string_view window, TextKind kind) {
   if (is_cleared(guard, heads)) return heads[*guard.screen].scores[1];
+  if (!has_words(window)) return 0;
   double attack = 0;
   for (const size_t label : guard.positive) attack += heads[guard.head].scores[label];
   attack = reliable(attack, window, guard.languages, guard.unsupported_odds);

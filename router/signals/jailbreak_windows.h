@@ -60,7 +60,8 @@ bool uses_screen(const Guard& guard, size_t windows, double threshold);
 bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads);
 
 /// Returns the probability that a window holds an attack, from the answers of all heads for it;
-/// that of the screen, below its limit, if it has cleared the window. A head that does not support
+/// that of the screen, below its limit, if it has cleared the window; 0 if the window has no words.
+/// A head that does not support
 /// the language of the window counts with less than its probability (HeadInfo::unsupported_shift).
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
                           std::string_view window, TextKind kind);

@@ -398,9 +398,9 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
     EXPECT_TRUE(evaluation.run_needed());
     return decision_of(evaluation);
   };
-  EXPECT_EQ(decided("sure", "sure"), "none");
-  EXPECT_EQ(decided("surer", "sure"), "d");
-  EXPECT_EQ(decided("sure", "surer"), "d");
+  EXPECT_EQ(decided("sure of it", "sure of it"), "none");
+  EXPECT_EQ(decided("surer of it", "sure of it"), "d");
+  EXPECT_EQ(decided("sure of it", "surer of it"), "d");
 }
 
 // Reads only the first bytes of a text; a byte is a token.
