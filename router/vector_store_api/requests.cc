@@ -194,9 +194,11 @@ Result<SearchBody> read_search(std::string_view body) {
   if (const auto filters = find_given(root, "filters")) {
     SIGNALBOX_TRY(out.filter, vector_stores::read_filter(*filters));
   }
+  // The reply has the query that was searched for, which is always the client's own.
   const auto rewrites = find_given(root, "rewrite_query");
-  if (rewrites && !(rewrites->is_bool() && !rewrites->boolean()))
-    return fail(Code::kInvalid, "rewrite_query: queries are not rewritten here");
+  if (rewrites && !rewrites->is_bool())
+    return fail(Code::kInvalid, "rewrite_query: expected a boolean, found {}",
+                json::type_name(rewrites->type()));
   const auto ranking = find_given(root, "ranking_options");
   const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;
   if (threshold) {

@@ -206,6 +206,9 @@ describe("vector stores", () => {
     assert.equal(garden.content[0].text, `${kGarden}\nCaf&eacute; & more`);
     assert.equal((await search(api, store.id, ["mast of the ship", "sun and water"])).length, 2);
     assert.deepEqual(namesOf(await search(api, store.id, "mast of the ship", { ranking_options: { score_threshold: 0.4 } })), ["ship.txt"]);
+    const rewritten = await api.vectorStores.search(store.id, { query: "mast of the ship", rewrite_query: true });
+    assert.deepEqual(rewritten.search_query ?? rewritten.body?.search_query, ["mast of the ship"]);
+    await fails(api.vectorStores.search(store.id, { query: "mast", rewrite_query: "yes" }), 400, /rewrite_query: expected a boolean/);
     await until(async () => /signalbox_vector_store_files\{status="completed"\} 2\n/.test(await metrics()));
     assert.match(await metrics(), /signalbox_files 2\nsignalbox|signalbox_files 2\n/);
   });
