@@ -60,8 +60,8 @@ constexpr Key kCacheStoreKeys[] = {
     object(FIELD(ResponseCacheStore, valkey), kValkey, "The server, for `valkey`."),
     object(FIELD(ResponseCacheStore, postgres), kPostgres,
            "The server, for `postgres`. Signalbox only."),
-    object(FIELD(ResponseCacheStore, qdrant), kQdrant, "The server, for `qdrant`.")
-        .not_built("answers are kept in memory"),
+    object(FIELD(ResponseCacheStore, qdrant), kQdrant,
+           "The server, for `qdrant`. Only the plugin `rag` uses its connection."),
 };
 constexpr Section kCacheStore{kCacheStoreKeys};
 
@@ -247,7 +247,8 @@ constexpr Key kVectorStoreKeys[] = {
     object(FIELD(VectorStore, llama_stack), kLlamaStack, "The server, for `llama_stack`.")
         .not_built(kInFolder),
     object(FIELD(VectorStore, valkey), kValkey, "The server, for `valkey`.").not_built(kInFolder),
-    object(FIELD(VectorStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInFolder),
+    object(FIELD(VectorStore, qdrant), kQdrant,
+           "The server, for `qdrant`. Only the plugin `rag` uses its connection."),
     string(FIELD(VectorStore, metadata_store), "`memory` or `postgres`.")
         .no_effect(kInFolder)
         .unless("memory"),

@@ -1,0 +1,141 @@
+// One session with the server serves all searches. It begins with the first search, and anew when
+// the server has forgotten it. Two first searches at once begin two; the later one is kept.
+
+#include "router/retrieval/mcp_source.h"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "router/retrieval/mcp.h"
+#include "router/upstream/poster.h"
+
+namespace signalbox::retrieval {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kSessionBytesMax = 1024;  // of its name, which every request repeats
+constexpr int kNotFoundStatus = 404;       // the server has forgotten the session
+
+/// The limits of a search, which may take several requests.
+struct Within {
+  Clock::time_point until;
+  const std::stop_token& stop;
+};
+
+/// Posts with the headers of one session.
+class Session {
+ public:
+  Session(const Server& server, const std::map<std::string, std::string>& headers)
+      : target_(server.target), posters_(with(server.to, headers), server.limit, key_of(server)) {}
+
+  Result<upstream::PostReply> post(const std::string& body, const Within& within) {
+    const auto limit = std::chrono::ceil<milliseconds>(within.until - Clock::now());
+    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
+    return posters_.ask(target_, "application/json", body, limit, kReplyBytesMax, within.stop);
+  }
+
+ private:
+  static config::BackendRef with(config::BackendRef to,
+                                 const std::map<std::string, std::string>& headers) {
+    for (const auto& [name, value] : headers) to.extra_headers.insert_or_assign(name, value);
+    return to;
+  }
+  static std::optional<std::string> key_of(const Server& server) {
+    return server.key.empty() ? std::nullopt : std::optional(server.key);
+  }
+
+  const std::string target_;
+  upstream::PosterPool posters_;
+};
+
+Result<void> check(const upstream::PostReply& reply) {
+  if (reply.status / 100 == 2) return {};
+  return fail(Code::kUpstream, "it returned status {}", reply.status);
+}
+
+Result<json::Document> response_of(upstream::PostReply reply, int64_t id) {
+  const std::string type(reply.headers.find("Content-Type").value_or(""));
+  return mcp::read_response(type, std::move(reply.body), id);
+}
+
+class McpSource final : public Source {
+ public:
+  McpSource(Server server, std::string tool, Search search)
+      : server_(std::move(server)), tool_(std::move(tool)), search_(std::move(search)) {}
+
+  bool needs_vector() const override { return false; }
+
+  Result<Texts> find(const Query& query, milliseconds limit,
+                     const std::stop_token& stop) const override {
+    const Within within{Clock::now() + limit, stop};
+    const std::string arguments = write_search(search_, query);
+    if (const auto session = kept()) {
+      SIGNALBOX_TRY(auto found, call(*session, arguments, within));
+      if (found) return *std::move(found);
+    }
+    SIGNALBOX_TRY(const auto session, begin(within));
+    SIGNALBOX_TRY(auto found, call(*session, arguments, within));
+    if (!found) return fail(Code::kUpstream, "it returned status {}", kNotFoundStatus);
+    return *std::move(found);
+  }
+
+ private:
+  std::shared_ptr<Session> kept() const {
+    const std::lock_guard lock(mutex_);
+    return session_;
+  }
+
+  Result<std::shared_ptr<Session>> begin(const Within& within) const {
+    std::map<std::string, std::string> headers{{"Accept", std::string(mcp::kAccepted)}};
+    const int64_t id = next_++;
+    SIGNALBOX_TRY(upstream::PostReply reply,
+                  Session(server_, headers).post(mcp::write_initialize(id), within));
+    SIGNALBOX_TRY_VOID(check(reply));
+    if (const auto name = reply.headers.find("Mcp-Session-Id")) {
+      if (name->size() > kSessionBytesMax)
+        return fail(Code::kUpstream, "the name of its session is longer than {} bytes",
+                    kSessionBytesMax);
+      headers.emplace("Mcp-Session-Id", *name);
+    }
+    SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
+    SIGNALBOX_TRY(std::string version, mcp::read_initialize(response));
+    headers.emplace("MCP-Protocol-Version", std::move(version));
+    auto out = std::make_shared<Session>(server_, headers);
+    SIGNALBOX_TRY(const upstream::PostReply taken, out->post(mcp::write_initialized(), within));
+    SIGNALBOX_TRY_VOID(check(taken));
+    const std::lock_guard lock(mutex_);
+    session_ = out;
+    return out;
+  }
+
+  /// Returns nullopt if the server does not know the session.
+  Result<std::optional<Texts>> call(Session& session, std::string_view arguments,
+                                    const Within& within) const {
+    const int64_t id = next_++;
+    SIGNALBOX_TRY(upstream::PostReply reply,
+                  session.post(mcp::write_call(id, tool_, arguments), within));
+    if (reply.status == kNotFoundStatus) return std::nullopt;
+    SIGNALBOX_TRY_VOID(check(reply));
+    SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
+    SIGNALBOX_TRY(Texts texts, mcp::read_call(response, search_.top_k));
+    return texts;
+  }
+
+  const Server server_;
+  const std::string tool_;
+  const Search search_;
+  mutable std::atomic<int64_t> next_{1};      // the id of the next request
+  mutable std::mutex mutex_;                  // guards session_
+  mutable std::shared_ptr<Session> session_;  // owned with the searches in progress
+};
+
+}  // namespace
+
+std::unique_ptr<const Source> make_mcp_source(Server server, std::string tool, Search search) {
+  return std::make_unique<const McpSource>(std::move(server), std::move(tool), std::move(search));
+}
+
+}  // namespace signalbox::retrieval
