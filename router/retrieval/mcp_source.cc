@@ -17,7 +17,6 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSessionBytesMax = 1024;  // of its name, which every request repeats
-constexpr int kNotFoundStatus = 404;       // the server has forgotten the session
 
 /// The limits of a search, which may take several requests.
 struct Within {
@@ -51,6 +50,12 @@ class Session {
   upstream::PosterPool posters_;
 };
 
+/// True if the server may have forgotten the session: the protocol requires 404, but some servers
+/// return 400. They have not called the tool.
+bool is_forgotten(int status) {
+  return status == 404 || status == 400;
+}
+
 Result<void> check(const upstream::PostReply& reply) {
   if (reply.status / 100 == 2) return {};
   return fail(Code::kUpstream, "it returned status {}", reply.status);
@@ -71,15 +76,15 @@ class McpSource final : public Source {
   Result<Texts> find(const Query& query, milliseconds limit,
                      const std::stop_token& stop) const override {
     const Within within{Clock::now() + limit, stop};
-    const std::string arguments = write_search(search_, query);
+    const int64_t id = next_++;
+    const std::string body = mcp::write_call(id, tool_, write_search(search_, query));
     if (const auto session = kept()) {
-      SIGNALBOX_TRY(auto found, call(*session, arguments, within));
-      if (found) return *std::move(found);
+      SIGNALBOX_TRY(upstream::PostReply reply, session->post(body, within));
+      if (!is_forgotten(reply.status)) return texts_of(std::move(reply), id);
     }
     SIGNALBOX_TRY(const auto session, begin(within));
-    SIGNALBOX_TRY(auto found, call(*session, arguments, within));
-    if (!found) return fail(Code::kUpstream, "it returned status {}", kNotFoundStatus);
-    return *std::move(found);
+    SIGNALBOX_TRY(upstream::PostReply reply, session->post(body, within));
+    return texts_of(std::move(reply), id);
   }
 
  private:
@@ -111,17 +116,10 @@ class McpSource final : public Source {
     return out;
   }
 
-  /// Returns nullopt if the server does not know the session.
-  Result<std::optional<Texts>> call(Session& session, std::string_view arguments,
-                                    const Within& within) const {
-    const int64_t id = next_++;
-    SIGNALBOX_TRY(upstream::PostReply reply,
-                  session.post(mcp::write_call(id, tool_, arguments), within));
-    if (reply.status == kNotFoundStatus) return std::nullopt;
+  Result<Texts> texts_of(upstream::PostReply reply, int64_t id) const {
     SIGNALBOX_TRY_VOID(check(reply));
     SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
-    SIGNALBOX_TRY(Texts texts, mcp::read_call(response, search_.top_k));
-    return texts;
+    return mcp::read_call(response, search_.top_k);
   }
 
   const Server server_;

@@ -28,7 +28,7 @@ class McpServer {
   async #receive(request, response) {
     this.requests.push(request.headers);
     const known = this.sessions.get(request.headers["mcp-session-id"]);
-    if (request.headers["mcp-session-id"] && !known) return response.writeHead(404).end();
+    if (request.headers["mcp-session-id"] && !known) return response.writeHead(this.options.unknown ?? 404).end();
     const transport = known ?? (await this.#begin());
     await transport.handleRequest(request, response);
   }
@@ -167,22 +167,24 @@ describe("documents of a tool", () => {
     });
   }
 
-  test("one session serves all searches, and a forgotten one begins anew", async () => {
-    const server = await McpServer.start();
-    try {
-      server.answer = () => texts("31 metres");
-      await withDaemon(file(rag(server.port)), async (daemon) => {
-        assert.equal((await send(daemon, "How high?")).rag, "added");
-        assert.equal((await send(daemon, "How old?")).rag, "added");
-        assert.equal(server.begun, 1);
-        server.forget();
-        assert.equal((await send(daemon, "How wide?")).rag, "added");
-        assert.equal(server.begun, 2);
-      });
-    } finally {
-      await server.stop();
-    }
-  });
+  for (const unknown of [404, 400]) {
+    test(`one session serves all searches, and one that is forgotten with ${unknown} begins anew`, async () => {
+      const server = await McpServer.start({ unknown });
+      try {
+        server.answer = () => texts("31 metres");
+        await withDaemon(file(rag(server.port)), async (daemon) => {
+          assert.equal((await send(daemon, "How high?")).rag, "added");
+          assert.equal((await send(daemon, "How old?")).rag, "added");
+          assert.equal(server.begun, 1);
+          server.forget();
+          assert.equal((await send(daemon, "How wide?")).rag, "added");
+          assert.equal(server.begun, 2);
+        });
+      } finally {
+        await server.stop();
+      }
+    });
+  }
 
   test("an error of the tool is a search that failed", async () => {
     const server = await McpServer.start();
