@@ -178,6 +178,18 @@ void Registry::change(const Store& store) {
   stores_.find(store.id)->second = store;
 }
 
+void Registry::touch(const Store& store, int64_t now) {
+  Store& touched = stores_.find(store.id)->second;
+  touched.last_active = std::max(touched.last_active, now);
+  if (touched.expires_days > 0) touched_.insert(touched.id);
+}
+
+std::vector<Store> Registry::all_stores() const {
+  std::vector<Store> out;
+  for (const auto& [id, store] : stores_) out.push_back(store);
+  return out;
+}
+
 void Registry::remove_file(std::string_view id) {
   const auto found = files_.find(id);
   const std::string owner = found->second.owner;
@@ -191,6 +203,7 @@ void Registry::remove_store(std::string_view id) {
   const auto found = stores_.find(id);
   const std::string owner = found->second.owner;
   --usage_[owner].stores;
+  touched_.erase(found->first);
   stores_.erase(found);
   release(owner, kRecordBytes);
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "router/vector_index/index.h"
@@ -60,6 +61,10 @@ class Registry {
   void add(Store store);
   void add(Entry entry);
   void change(const Store& store);
+  /// The store is in use. If it expires, take_touched() returns it once.
+  void touch(const Store& store, int64_t now);
+  std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
+  std::vector<Store> all_stores() const;
   void remove_file(std::string_view id);
   void remove_store(std::string_view id);
   void remove_entry(uint64_t number);
@@ -85,6 +90,7 @@ class Registry {
   std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>>
       by_store_;  // numbers of entries by store and file
   std::map<std::string, Usage, std::less<>> usage_;
+  std::set<std::string> touched_;  // ids of stores that expire, whose use is not on the disk yet
   uint64_t bytes_ = 0;
   uint64_t next_number_ = 1;
 };

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <random>
+#include <set>
+#include <stop_token>
+#include <thread>
 
 #include "base/log.h"
 #include "router/vector_stores/disk_records.h"
@@ -14,6 +18,8 @@
 
 namespace signalbox::vector_stores {
 namespace {
+
+constexpr std::chrono::minutes kSweepPause{10};
 
 std::string new_id(std::string_view prefix) {
   thread_local std::random_device random;
@@ -31,6 +37,12 @@ tl::unexpected<Error> no_file(std::string_view id) {
 }
 tl::unexpected<Error> no_store(std::string_view id) {
   return fail(Code::kNotFound, "there is no vector store {}", json::quote_briefly(id));
+}
+tl::unexpected<Error> expired(std::string_view id) {
+  return fail(Code::kNotFound, "the vector store {} has expired", json::quote_briefly(id));
+}
+bool is_expired(const Store& store, int64_t now) {
+  return store.is_emptied || (store.expires_days > 0 && expiry_of(store) <= now);
 }
 tl::unexpected<Error> no_entry(std::string_view store, std::string_view file) {
   return fail(Code::kNotFound, "the vector store {} has no file {}", json::quote_briefly(store),
@@ -54,7 +66,38 @@ Result<void> check_name(std::string_view name, const std::vector<std::string>& e
 struct VectorStores::Impl {
   explicit Impl(std::unique_ptr<Folder> folder) : disk(std::move(folder)) {}
 
-  StoreView view(const Store& of) const { return {of, shared.registry.figures(of.id)}; }
+  StoreView view(const Store& of) const {
+    return {of, shared.registry.figures(of.id), is_expired(of, seconds_now())};
+  }
+
+  /// The store, which is in use from now on. Under the lock of the registry.
+  Result<void> use(const Store* store, std::string_view id) {
+    const int64_t now = seconds_now();
+    if (store == nullptr) return no_store(id);
+    if (is_expired(*store, now)) return expired(id);
+    shared.registry.touch(*store, now);
+    return {};
+  }
+
+  /// Under `changing`.
+  Result<void> empty(Store store) {
+    std::vector<Entry> all;
+    {
+      const std::lock_guard lock(shared.mutex);
+      for (const RegisteredEntry* each : shared.registry.entries(store.id))
+        all.push_back(each->entry);
+    }
+    SIGNALBOX_TRY_VOID(remove_entries(all));
+    store.is_emptied = true;
+    return change(store);
+  }
+  Result<void> change(const Store& store) {
+    SIGNALBOX_TRY_VOID(disk.write(store));
+    const std::lock_guard lock(shared.mutex);
+    shared.registry.change(store);
+    return {};
+  }
+  void sweep(const std::stop_token& stop, VectorStores& stores);
 
   /// Removes an entry from the disk, the registry and the index. Under `changing`.
   Result<void> remove_entry(const Entry& entry) {
@@ -85,10 +128,23 @@ struct VectorStores::Impl {
   SharedRegistry shared;
   const DiskRecords disk;
   std::unique_ptr<Indexer> indexer;
+  std::mutex pausing;
+  std::condition_variable_any pause;
+  std::jthread sweeper;
 };
 
+void VectorStores::Impl::sweep(const std::stop_token& stop, VectorStores& stores) {
+  while (!stop.stop_requested()) {
+    stores.expire(seconds_now());
+    std::unique_lock lock(pausing);
+    pause.wait_for(lock, stop, kSweepPause, [] { return false; });
+  }
+}
+
 VectorStores::VectorStores(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-VectorStores::~VectorStores() = default;
+VectorStores::~VectorStores() {
+  impl_->sweeper = std::jthread();
+}
 
 Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::path& folder,
                                                          uint32_t workers,
@@ -100,7 +156,11 @@ Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::
   for (const std::string& report : impl->disk.recover(impl->shared.registry))
     reports.push_back(fmt::format("{}: {}", folder.string(), report));
   impl->indexer = std::make_unique<Indexer>(impl->shared, impl->disk, workers);
-  return std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
+  auto out = std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
+  VectorStores* const stores = out.get();
+  out->impl_->sweeper =
+      std::jthread([stores](const std::stop_token& stop) { stores->impl_->sweep(stop, *stores); });
+  return out;
 }
 
 void VectorStores::set_limits(Limits limits) {
@@ -184,10 +244,11 @@ Result<void> VectorStores::remove_file(std::string_view owner, std::string_view 
 // --- stores ---
 
 Result<StoreView> VectorStores::create_store(std::string_view owner, std::string name,
-                                             Metadata metadata) {
+                                             Metadata metadata, uint32_t expires_days) {
   const std::lock_guard changing(impl_->shared.changing);
   Store made{new_id(kStoreIdPrefix), std::string(owner), std::move(name), std::move(metadata)};
-  made.created = seconds_now();
+  made.created = made.last_active = seconds_now();
+  made.expires_days = expires_days;
   {
     const std::lock_guard lock(impl_->shared.mutex);
     SIGNALBOX_TRY_VOID(impl_->shared.registry.admit_store(owner));
@@ -215,9 +276,13 @@ Result<StoreView> VectorStores::store(std::string_view owner, std::string_view i
 
 Result<StoreView> VectorStores::change_store(std::string_view owner, std::string_view id,
                                              std::optional<std::string> name,
-                                             std::optional<Metadata> metadata) {
+                                             std::optional<Metadata> metadata,
+                                             std::optional<uint32_t> expires_days) {
   const std::lock_guard changing(impl_->shared.changing);
   SIGNALBOX_TRY(StoreView found, store(owner, id));
+  if (found.is_expired) return expired(id);
+  found.store.last_active = seconds_now();
+  if (expires_days) found.store.expires_days = *expires_days;
   if (name) found.store.name = *std::move(name);
   if (metadata) found.store.metadata = *std::move(metadata);
   SIGNALBOX_TRY_VOID(impl_->disk.write(found.store));
@@ -241,17 +306,18 @@ Result<void> VectorStores::remove_store(std::string_view owner, std::string_view
 // --- files of stores ---
 
 Result<Entry> VectorStores::attach(std::string_view owner, std::string_view store,
-                                   std::string_view file, Chunking chunking,
-                                   Attributes attributes) {
+                                   std::string_view file, Chunking chunking, Attributes attributes,
+                                   std::string batch) {
   const std::lock_guard changing(impl_->shared.changing);
   Registry& registry = impl_->shared.registry;
   Entry made{new_id(kEntryIdPrefix), std::string(store), std::string(file), chunking,
              std::move(attributes)};
+  made.batch = std::move(batch);
   made.created = seconds_now();
   std::optional<Entry> replaced;
   {
     const std::lock_guard lock(impl_->shared.mutex);
-    if (registry.store(owner, store) == nullptr) return no_store(store);
+    SIGNALBOX_TRY_VOID(impl_->use(registry.store(owner, store), store));
     if (registry.file(owner, file) == nullptr) return no_file(file);
     SIGNALBOX_TRY_VOID(registry.admit_bytes(owner, kRecordBytes));
     if (const RegisteredEntry* const old = registry.entry(store, file)) replaced = old->entry;
@@ -271,6 +337,24 @@ Result<Entry> VectorStores::attach(std::string_view owner, std::string_view stor
   }
   impl_->indexer->add(made.number);
   return made;
+}
+
+Result<std::string> VectorStores::attach_batch(std::string_view owner, std::string_view store,
+                                               std::vector<Addition> files) {
+  const std::string id = new_id(kBatchIdPrefix);
+  for (const Addition& each : files) SIGNALBOX_TRY_VOID(file(owner, each.file));
+  for (size_t i = 0; i < files.size(); ++i) {
+    auto attached =
+        attach(owner, store, files[i].file, files[i].chunking, std::move(files[i].attributes), id);
+    if (attached) continue;
+    for (size_t done = 0; done < i; ++done) {
+      const auto removed = detach(owner, store, files[done].file);
+      if (!removed && removed.error().code != Code::kNotFound)
+        log::warn("vector_stores", "{}", removed.error().message);
+    }
+    return tl::unexpected<Error>(std::move(attached).error());
+  }
+  return id;
 }
 
 Result<std::vector<Entry>> VectorStores::entries(std::string_view owner,
@@ -312,7 +396,34 @@ Result<void> VectorStores::detach(std::string_view owner, std::string_view store
 
 Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Search& search,
                                                 const engine::Patience& patience) const {
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    const Registry& registry = impl_->shared.registry;
+    const Store* const store = owner == kOperator ? registry.named_store(search.store)
+                                                  : registry.store(owner, search.store);
+    SIGNALBOX_TRY_VOID(impl_->use(store, search.store));
+  }
   return impl_->indexer->search(owner, search, patience);
+}
+
+void VectorStores::expire(int64_t now) {
+  const std::lock_guard changing(impl_->shared.changing);
+  std::vector<Store> stores;
+  std::set<std::string> touched;
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    stores = impl_->shared.registry.all_stores();
+    touched = impl_->shared.registry.take_touched();
+  }
+  for (const Store& each : stores) {
+    Result<void> done;
+    if (is_expired(each, now)) {
+      if (!each.is_emptied) done = impl_->empty(each);
+    } else if (touched.contains(each.id)) {
+      done = impl_->disk.write(each);
+    }
+    if (!done) log::warn("vector_stores", "{}", done.error().message);
+  }
 }
 
 Result<VectorStores::Removed> VectorStores::remove_all(std::string_view owner) {

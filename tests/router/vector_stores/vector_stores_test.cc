@@ -182,6 +182,29 @@ TEST(Records, are_read_as_they_were_written) {
   EXPECT_EQ(read->status, Status::kFailed);
 }
 
+TEST(Records, of_stores_keep_when_they_expire) {
+  Store store{"vs_1", "ann", "s", {{"a", "b"}}};
+  store.created = store.last_active = 100;
+  EXPECT_EQ(expiry_of(store), 0);
+  store.expires_days = 2;
+  store.last_active = 500;
+  store.is_emptied = true;
+  const auto read = read_store_record(write_record(store));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(expiry_of(*read), 500 + 2 * 24 * 60 * 60);
+  EXPECT_TRUE(read->is_emptied);
+  EXPECT_EQ(read->metadata, store.metadata);
+  // A record of a release without expiry.
+  const auto older = read_store_record(
+      R"({"id":"vs_1","created":7,"number":1,"owner":"ann","name":"s","metadata":{}})");
+  ASSERT_TRUE(older) << older.error().message;
+  EXPECT_EQ(expiry_of(*older), 0);
+  EXPECT_EQ(older->last_active, 7);
+  EXPECT_FALSE(read_store_record(
+      R"({"id":"vs_1","created":7,"number":1,"owner":"ann","name":"s","metadata":{},)"
+      R"("expires_days":366,"last_active":7,"is_emptied":false})"));
+}
+
 TEST(Records, of_damaged_files_are_refused) {
   const std::string whole = write_record(Embedded{"m", 2, {"one", "two"}, {1, 2, 3, 4}});
   for (size_t i = 0; i < whole.size(); ++i) {
@@ -404,6 +427,50 @@ TEST_F(Stores, embed_a_file_that_was_brought_back) {
   open();
   wait("ann", store);
   EXPECT_EQ(search("ann", store, "aaaa").size(), 1U);
+}
+
+TEST_F(Stores, give_up_their_files_when_they_expire) {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  open();
+  const std::string file = add_file("ann", "aaaa bbbb");
+  const auto made = stores_->create_store("ann", "s", {}, 3);
+  ASSERT_TRUE(made);
+  const std::string store = made->store.id, other = add_store("ann");
+  attach("ann", store, file);
+  attach("ann", other, file);
+  const int64_t expiry = expiry_of(stores_->store("ann", store)->store);
+  EXPECT_GE(expiry, made->store.created + 3 * kDay);
+  stores_->expire(expiry - 1);
+  EXPECT_EQ(search("ann", store, "aaaa").size(), 1u);
+  stores_->expire(expiry + kDay);  // the search was at most a day later
+  const auto empty = stores_->store("ann", store);
+  EXPECT_TRUE(empty->is_expired);
+  EXPECT_EQ(empty->figures.completed, 0u);
+  EXPECT_EQ(stores_->search("ann", {.store = store, .queries = {"aaaa"}}, {}).error().message,
+            fmt::format("the vector store \"{}\" has expired", store));
+  EXPECT_EQ(stores_->attach("ann", store, file, {}, {}).error().code, Code::kNotFound);
+  EXPECT_EQ(search("ann", other, "aaaa").size(), 1u);
+  EXPECT_TRUE(stores_->content("ann", file));
+  open();  // it stays expired
+  EXPECT_TRUE(stores_->store("ann", store)->is_expired);
+  EXPECT_TRUE(stores_->remove_store("ann", store));
+}
+
+TEST_F(Stores, take_up_a_batch_as_a_whole) {
+  open();
+  const std::string store = add_store("ann"), a = add_file("ann", "aaaa"),
+                    b = add_file("ann", "bbbb", "b.txt"), foreign = add_file("bob", "cccc");
+  const auto batch = stores_->attach_batch("ann", store, {{a}, {b, {200, 50}, {{"k", true}}}});
+  ASSERT_TRUE(batch) << batch.error().message;
+  wait("ann", store);
+  const auto entry = stores_->entry("ann", store, b);
+  EXPECT_EQ(entry->batch, *batch);
+  EXPECT_EQ(entry->attributes, (Attributes{{"k", true}}));
+  EXPECT_EQ(stores_->attach_batch("ann", add_store("ann"), {{a}, {foreign}}).error().code,
+            Code::kNotFound);
+  EXPECT_EQ(stores_->size().completed, 2u);
+  open();
+  EXPECT_EQ(stores_->entry("ann", store, a)->batch, *batch);
 }
 
 TEST_F(Stores, remove_all_of_one_owner) {
