@@ -155,6 +155,9 @@ class RagCheck {
     if (kind_ == "mcp" && !backend.endpoint.empty()) {
       need("server_name");
       need("tool_name");
+      // It is a part of messages and of the request ID.
+      if (!is_header_value(backend.server_name))
+        report("server_name", "expected one line without control characters");
       check_server(backend);
       check_headers(backend);
     }
@@ -199,10 +202,13 @@ class RagCheck {
   // The name becomes a part of a path.
   void check_name(std::string_view key, std::string_view name) {
     const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
-      return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-';
+      return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-' || c == '.';
     });
-    if (!is_name)
-      report(key, fmt::format("expected letters, digits, \"_\" and \"-\", found \"{}\"", name));
+    const bool is_folder = name == "." || name == "..";
+    if (!is_name || is_folder) {
+      report(key,
+             fmt::format("expected letters, digits, \"_\", \"-\" and \".\", found \"{}\"", name));
+    }
   }
   void note_idle(std::initializer_list<const char*> keys) {
     for (const char* key : keys) {
@@ -371,9 +377,12 @@ bool is_built(const RagPlugin& plugin) {
   return unbuilt_part(plugin).empty();
 }
 
+bool searches(const RagPlugin& plugin, std::string_view kind) {
+  return !all_backends(plugin, [&](std::string_view each, const auto&) { return each != kind; });
+}
+
 bool searches_own_stores(const RagPlugin& plugin) {
-  return !all_backends(plugin,
-                       [](std::string_view kind, const auto&) { return kind != "vectorstore"; });
+  return searches(plugin, "vectorstore");
 }
 
 bool compares_vectors(const RagPlugin& plugin) {

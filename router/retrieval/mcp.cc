@@ -102,7 +102,7 @@ std::string write_call(int64_t id, std::string_view tool, std::string_view argum
 }
 
 Result<json::Document> read_response(std::string_view content_type, std::string body, int64_t id) {
-  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  const std::string_view type = content_type.substr(0, content_type.find_first_of("; \t"));
   std::optional<json::Document> found;
   if (ascii::iequals(type, "text/event-stream")) {
     SIGNALBOX_TRY(found, response_in_events(body, id));

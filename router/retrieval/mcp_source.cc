@@ -3,10 +3,12 @@
 
 #include "router/retrieval/mcp_source.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
 
+#include "base/ascii.h"
 #include "router/retrieval/mcp.h"
 #include "router/upstream/poster.h"
 
@@ -39,7 +41,11 @@ class Session {
  private:
   static config::BackendRef with(config::BackendRef to,
                                  const std::map<std::string, std::string>& headers) {
-    for (const auto& [name, value] : headers) to.extra_headers.insert_or_assign(name, value);
+    for (const auto& own : headers) {
+      std::erase_if(to.extra_headers,
+                    [&](const auto& each) { return ascii::iequals(each.first, own.first); });
+    }
+    to.extra_headers.insert(headers.begin(), headers.end());
     return to;
   }
   static std::optional<std::string> key_of(const Server& server) {
@@ -49,6 +55,12 @@ class Session {
   const std::string target_;
   upstream::PosterPool posters_;
 };
+
+/// The name of a session as the protocol has it, so that it fits into a header.
+bool is_session(std::string_view name) {
+  return name.size() <= kSessionBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
 
 /// True if the server may have forgotten the session: the protocol requires 404, but some servers
 /// return 400. They have not called the tool.
@@ -99,12 +111,12 @@ class McpSource final : public Source {
     SIGNALBOX_TRY(upstream::PostReply reply,
                   Session(server_, headers).post(mcp::write_initialize(id), within));
     SIGNALBOX_TRY_VOID(check(reply));
-    if (const auto name = reply.headers.find("Mcp-Session-Id")) {
-      if (name->size() > kSessionBytesMax)
-        return fail(Code::kUpstream, "the name of its session is longer than {} bytes",
-                    kSessionBytesMax);
-      headers.emplace("Mcp-Session-Id", *name);
-    }
+    const std::string_view name = reply.headers.find("Mcp-Session-Id").value_or("");
+    if (!is_session(name))
+      return fail(Code::kUpstream,
+                  "the name of its session is not at most {} visible ASCII characters",
+                  kSessionBytesMax);
+    if (!name.empty()) headers.emplace("Mcp-Session-Id", name);
     SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
     SIGNALBOX_TRY(std::string version, mcp::read_initialize(response));
     headers.emplace("MCP-Protocol-Version", std::move(version));

@@ -218,7 +218,7 @@ Result<Server> open_mcp(const RagBackend& backend, Search& search) {
   return out;
 }
 
-/// What the retrievers of a plugin have in common.
+/// The values that all retrievers of a plugin are opened with.
 struct Opening {
   const config::Config& config;
   const RagPlugin& plugin;

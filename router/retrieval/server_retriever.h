@@ -22,7 +22,7 @@ struct Server {
   std::chrono::milliseconds limit{5'000};  // of a search
 };
 
-/// How one server is searched. Thread-safe.
+/// Searches one server. Thread-safe.
 class Source {
  public:
   virtual ~Source() = default;

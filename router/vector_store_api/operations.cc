@@ -168,10 +168,9 @@ Result<ApiReply> change_batch(const StoreCall& call, const StorePath& path) {
     return fail(Code::kUnsupported, "batches are not cancelled here; delete their files");
   if (!path.file.empty()) return no_path(call);
   SIGNALBOX_TRY(auto files, read_batch(call.request.body));
-  SIGNALBOX_TRY(const std::string id,
-                call.stores.attach_batch(call.owner, path.store, std::move(files)));
-  SIGNALBOX_TRY(const BatchView batch, find_batch(call, path.store, id));
-  return ApiReply{written(batch)};
+  SIGNALBOX_TRY(auto entries, call.stores.attach_batch(call.owner, path.store, std::move(files)));
+  const std::string id = entries.front().batch;
+  return ApiReply{written(BatchView{id, std::string(path.store), std::move(entries)})};
 }
 
 Result<ApiReply> show_below_store(const StoreCall& call) {

@@ -3,6 +3,7 @@
 #include "router/vector_stores/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::vector_stores {
 namespace {
@@ -39,11 +40,14 @@ const Store* Registry::any_store(std::string_view id) const {
 }
 
 const Store* Registry::named_store(std::string_view name) const {
-  if (const Store* const found = store(kOperator, name)) return found;
+  const Store* found = store(kOperator, name);
+  if (found != nullptr) return found;
   for (const Store* each : stores(kOperator)) {
-    if (each->name == name) return each;
+    if (each->name != name) continue;
+    if (!each->is_emptied) return each;
+    found = each;
   }
-  return nullptr;
+  return found;
 }
 
 RegisteredEntry* Registry::entry(std::string_view store, std::string_view file) {
@@ -182,6 +186,12 @@ void Registry::touch(const Store& store, int64_t now) {
   Store& touched = stores_.find(store.id)->second;
   touched.last_active = std::max(touched.last_active, now);
   if (touched.expires_days > 0) touched_.insert(touched.id);
+}
+
+std::vector<Store> Registry::take_touched() {
+  std::vector<Store> out;
+  for (const std::string& id : std::exchange(touched_, {})) out.push_back(stores_.at(id));
+  return out;
 }
 
 std::vector<Store> Registry::all_stores() const {

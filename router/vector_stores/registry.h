@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "router/vector_index/index.h"
@@ -63,7 +62,7 @@ class Registry {
   void change(const Store& store);
   /// The store is in use. If it expires, take_touched() returns it once.
   void touch(const Store& store, int64_t now);
-  std::set<std::string> take_touched() { return std::exchange(touched_, {}); }
+  std::vector<Store> take_touched();
   std::vector<Store> all_stores() const;
   void remove_file(std::string_view id);
   void remove_store(std::string_view id);

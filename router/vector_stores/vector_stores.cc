@@ -7,7 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <random>
-#include <set>
+#include <span>
 #include <stop_token>
 #include <thread>
 
@@ -97,6 +97,25 @@ struct VectorStores::Impl {
     shared.registry.change(store);
     return {};
   }
+  std::vector<Store> all_stores() {
+    const std::lock_guard lock(shared.mutex);
+    return shared.registry.all_stores();
+  }
+  /// Writes when the stores that expire were used last. Under `changing`.
+  void write_uses() {
+    std::vector<Store> used;
+    {
+      const std::lock_guard lock(shared.mutex);
+      used = shared.registry.take_touched();
+    }
+    for (const Store& each : used) {
+      const auto written = disk.write(each);
+      if (written) continue;
+      log::warn("vector_stores", "{}", written.error().message);
+      const std::lock_guard lock(shared.mutex);
+      shared.registry.touch(each, each.last_active);
+    }
+  }
   void sweep(const std::stop_token& stop, VectorStores& stores);
 
   /// Removes an entry from the disk, the registry and the index. Under `changing`.
@@ -117,12 +136,85 @@ struct VectorStores::Impl {
     return {};
   }
 
+  /// The entries of files that a store takes up, which are not in the registry yet, if there is
+  /// space for all of them. Under `changing`.
+  Result<std::vector<Entry>> admit(std::string_view owner, std::string_view store,
+                                   std::vector<Addition> files, const std::string& batch) {
+    const std::lock_guard lock(shared.mutex);
+    SIGNALBOX_TRY_VOID(use(shared.registry.store(owner, store), store));
+    SIGNALBOX_TRY_VOID(shared.registry.admit_bytes(owner, files.size() * kRecordBytes));
+    std::vector<Entry> out;
+    for (Addition& each : files) {
+      if (shared.registry.file(owner, each.file) == nullptr) return no_file(each.file);
+      Entry made{new_id(kEntryIdPrefix), std::string(store), std::move(each.file), each.chunking,
+                 std::move(each.attributes)};
+      made.batch = batch;
+      made.created = seconds_now();
+      made.number = shared.registry.next_number();
+      out.push_back(std::move(made));
+    }
+    return out;
+  }
+  /// Removes the records of entries that are not in the registry. Nobody could remove them later,
+  /// and they would be there after a restart.
+  void withdraw(std::span<const Entry> entries) const {
+    for (const Entry& each : entries) {
+      if (auto removed = disk.remove(each); !removed)
+        log::warn("vector_stores", "{}", removed.error().message);
+    }
+  }
+  /// Puts an entry that is on the disk in the place of an older one of its file. Under `changing`.
+  Result<void> put(const Entry& made) {
+    std::optional<Entry> replaced;
+    {
+      const std::lock_guard lock(shared.mutex);
+      const RegisteredEntry* const old = shared.registry.entry(made.store, made.file);
+      if (old != nullptr) replaced = old->entry;
+    }
+    if (replaced) SIGNALBOX_TRY_VOID(remove_entry(*replaced));
+    {
+      const std::lock_guard lock(shared.mutex);
+      shared.registry.add(made);
+    }
+    indexer->add(made.number);
+    return {};
+  }
+  /// All records are on the disk before the first entry is replaced, so that a batch that does not
+  /// fit changes nothing.
+  Result<std::vector<Entry>> attach(std::string_view owner, std::string_view store,
+                                    std::vector<Addition> files, const std::string& batch) {
+    const std::lock_guard changing(shared.changing);
+    SIGNALBOX_TRY(std::vector<Entry> made, admit(owner, store, std::move(files), batch));
+    const std::span<const Entry> all(made);
+    for (size_t i = 0; i < all.size(); ++i) {
+      auto written = disk.write(all[i]);
+      if (written) continue;
+      withdraw(all.first(i));
+      return tl::unexpected<Error>(std::move(written).error());
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      auto done = put(all[i]);
+      if (done) continue;
+      withdraw(all.subspan(i));
+      return tl::unexpected<Error>(std::move(done).error());
+    }
+    return made;
+  }
+
   /// The store's entry of the file. Under the lock of the registry.
   Result<Entry> find_entry(std::string_view owner, std::string_view store, std::string_view file) {
     if (shared.registry.store(owner, store) == nullptr) return no_store(store);
     const RegisteredEntry* const found = shared.registry.entry(store, file);
     if (found == nullptr) return no_entry(store, file);
     return found->entry;
+  }
+
+  /// The same for a change, which is a use of the store. Under `changing`.
+  Result<Entry> entry_to_change(std::string_view owner, std::string_view store,
+                                std::string_view file) {
+    const std::lock_guard lock(shared.mutex);
+    SIGNALBOX_TRY_VOID(use(shared.registry.store(owner, store), store));
+    return find_entry(owner, store, file);
   }
 
   SharedRegistry shared;
@@ -144,6 +236,8 @@ void VectorStores::Impl::sweep(const std::stop_token& stop, VectorStores& stores
 VectorStores::VectorStores(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 VectorStores::~VectorStores() {
   impl_->sweeper = std::jthread();
+  const std::lock_guard changing(impl_->shared.changing);
+  impl_->write_uses();
 }
 
 Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::path& folder,
@@ -306,55 +400,18 @@ Result<void> VectorStores::remove_store(std::string_view owner, std::string_view
 // --- files of stores ---
 
 Result<Entry> VectorStores::attach(std::string_view owner, std::string_view store,
-                                   std::string_view file, Chunking chunking, Attributes attributes,
-                                   std::string batch) {
-  const std::lock_guard changing(impl_->shared.changing);
-  Registry& registry = impl_->shared.registry;
-  Entry made{new_id(kEntryIdPrefix), std::string(store), std::string(file), chunking,
-             std::move(attributes)};
-  made.batch = std::move(batch);
-  made.created = seconds_now();
-  std::optional<Entry> replaced;
-  {
-    const std::lock_guard lock(impl_->shared.mutex);
-    SIGNALBOX_TRY_VOID(impl_->use(registry.store(owner, store), store));
-    if (registry.file(owner, file) == nullptr) return no_file(file);
-    SIGNALBOX_TRY_VOID(registry.admit_bytes(owner, kRecordBytes));
-    if (const RegisteredEntry* const old = registry.entry(store, file)) replaced = old->entry;
-    made.number = registry.next_number();
-  }
-  SIGNALBOX_TRY_VOID(impl_->disk.write(made));
-  if (replaced) {
-    if (auto removed = impl_->remove_entry(*replaced); !removed) {
-      // Nobody could take out the new entry, which would be there after a restart.
-      SIGNALBOX_TRY_VOID(impl_->disk.remove(made));
-      return tl::unexpected<Error>(std::move(removed).error());
-    }
-  }
-  {
-    const std::lock_guard lock(impl_->shared.mutex);
-    registry.add(made);
-  }
-  impl_->indexer->add(made.number);
-  return made;
+                                   std::string_view file, Chunking chunking,
+                                   Attributes attributes) {
+  SIGNALBOX_TRY(
+      std::vector<Entry> made,
+      impl_->attach(owner, store, {{std::string(file), chunking, std::move(attributes)}}, ""));
+  return std::move(made.front());
 }
 
-Result<std::string> VectorStores::attach_batch(std::string_view owner, std::string_view store,
-                                               std::vector<Addition> files) {
-  const std::string id = new_id(kBatchIdPrefix);
-  for (const Addition& each : files) SIGNALBOX_TRY_VOID(file(owner, each.file));
-  for (size_t i = 0; i < files.size(); ++i) {
-    auto attached =
-        attach(owner, store, files[i].file, files[i].chunking, std::move(files[i].attributes), id);
-    if (attached) continue;
-    for (size_t done = 0; done < i; ++done) {
-      const auto removed = detach(owner, store, files[done].file);
-      if (!removed && removed.error().code != Code::kNotFound)
-        log::warn("vector_stores", "{}", removed.error().message);
-    }
-    return tl::unexpected<Error>(std::move(attached).error());
-  }
-  return id;
+Result<std::vector<Entry>> VectorStores::attach_batch(std::string_view owner,
+                                                      std::string_view store,
+                                                      std::vector<Addition> files) {
+  return impl_->attach(owner, store, std::move(files), new_id(kBatchIdPrefix));
 }
 
 Result<std::vector<Entry>> VectorStores::entries(std::string_view owner,
@@ -376,7 +433,7 @@ Result<Entry> VectorStores::entry(std::string_view owner, std::string_view store
 Result<Entry> VectorStores::set_attributes(std::string_view owner, std::string_view store,
                                            std::string_view file, Attributes attributes) {
   const std::lock_guard changing(impl_->shared.changing);
-  SIGNALBOX_TRY(Entry changed, entry(owner, store, file));
+  SIGNALBOX_TRY(Entry changed, impl_->entry_to_change(owner, store, file));
   changed.attributes = std::move(attributes);
   SIGNALBOX_TRY_VOID(impl_->disk.write(changed));
   const std::lock_guard lock(impl_->shared.mutex);
@@ -388,7 +445,7 @@ Result<Entry> VectorStores::set_attributes(std::string_view owner, std::string_v
 Result<void> VectorStores::detach(std::string_view owner, std::string_view store,
                                   std::string_view file) {
   const std::lock_guard changing(impl_->shared.changing);
-  SIGNALBOX_TRY(const Entry found, entry(owner, store, file));
+  SIGNALBOX_TRY(const Entry found, impl_->entry_to_change(owner, store, file));
   return impl_->remove_entry(found);
 }
 
@@ -408,22 +465,12 @@ Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Se
 
 void VectorStores::expire(int64_t now) {
   const std::lock_guard changing(impl_->shared.changing);
-  std::vector<Store> stores;
-  std::set<std::string> touched;
-  {
-    const std::lock_guard lock(impl_->shared.mutex);
-    stores = impl_->shared.registry.all_stores();
-    touched = impl_->shared.registry.take_touched();
+  for (const Store& each : impl_->all_stores()) {
+    if (each.is_emptied || !is_expired(each, now)) continue;
+    if (auto done = impl_->empty(each); !done)
+      log::warn("vector_stores", "{}", done.error().message);
   }
-  for (const Store& each : stores) {
-    Result<void> done;
-    if (is_expired(each, now)) {
-      if (!each.is_emptied) done = impl_->empty(each);
-    } else if (touched.contains(each.id)) {
-      done = impl_->disk.write(each);
-    }
-    if (!done) log::warn("vector_stores", "{}", done.error().message);
-  }
+  impl_->write_uses();
 }
 
 Result<VectorStores::Removed> VectorStores::remove_all(std::string_view owner) {

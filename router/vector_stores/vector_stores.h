@@ -117,10 +117,11 @@ class VectorStores {
 
   /// Replaces an entry of the same file. Errors: kNotFound, also for a store that has expired.
   Result<Entry> attach(std::string_view owner, std::string_view store, std::string_view file,
-                       Chunking chunking, Attributes attributes, std::string batch = {});
-  /// Attaches all files or none, and returns the id of the batch, which their entries name.
-  Result<std::string> attach_batch(std::string_view owner, std::string_view store,
-                                   std::vector<Addition> files);
+                       Chunking chunking, Attributes attributes);
+  /// Attaches all files or none, unless the disk fails, and returns their entries, which name the
+  /// new batch.
+  Result<std::vector<Entry>> attach_batch(std::string_view owner, std::string_view store,
+                                          std::vector<Addition> files);
   Result<std::vector<Entry>> entries(std::string_view owner,
                                      std::string_view store) const;  // the oldest first
   Result<Entry> entry(std::string_view owner, std::string_view store, std::string_view file) const;

@@ -140,7 +140,7 @@ describe("documents of a Qdrant server", () => {
 
 describe("documents of a tool", () => {
   const rag = (port, more = "", keys = "") =>
-    `{backend: mcp, top_k: 2, on_failure: block${more}, backend_config: {server_name: library, tool_name: search, endpoint: "http://127.0.0.1:${port}/mcp", api_key: secret-of-the-library, headers: {x-tenant: t1}, tool_arguments: {query: "find \${user_content}", count: "\${top_k}", by: "\${decision_name}", deep: {list: [1, true, "\${user_content}"]}}${keys}}}`;
+    `{backend: mcp, top_k: 2, on_failure: block${more}, backend_config: {server_name: library, tool_name: search, endpoint: "http://127.0.0.1:${port}/mcp", api_key: secret-of-the-library, headers: {x-tenant: t1, accept: text/plain}, tool_arguments: {query: "find \${user_content}", count: "\${top_k}", by: "\${decision_name}", deep: {list: [1, true, "\${user_content}"]}}${keys}}}`;
   const texts = (...all) => ({ content: all.map((text) => ({ type: "text", text })) });
 
   for (const [name, options] of Object.entries({ "events": {}, "JSON": { json: true }, "a server without sessions": { stateless: true } })) {
@@ -158,6 +158,7 @@ describe("documents of a tool", () => {
           const last = server.requests.at(-1);
           assert.equal(last.authorization, "Bearer secret-of-the-library");
           assert.equal(last["x-tenant"], "t1");
+          assert.equal(last.accept, "application/json, text/event-stream");
           assert.equal(last["mcp-protocol-version"], "2025-06-18");
           assert.equal(last["mcp-session-id"] === undefined, options.stateless === true);
         });
@@ -219,6 +220,7 @@ describe("documents of a tool", () => {
     "a server that hangs": [() => new Promise(() => {}), /it did not finish in time/],
     "a server of another kind": [() => ({ body: { hello: "hunter2" } }), /no response to the request/],
     "a server of another version": [({ id }) => ({ body: { jsonrpc: "2.0", id, result: { protocolVersion: "1999-01-01" } } }), /another version of the protocol/],
+    "a session whose name is no header": [({ id }) => ({ headers: { "mcp-session-id": "hunter2 b" }, body: { jsonrpc: "2.0", id, result: { protocolVersion: "2025-06-18" } } }), /the name of its session is not at most 1024 visible ASCII characters/],
     "a reply that is too large": [() => ({ body: "a".repeat(9 << 20) }), /8388608|more than/],
   };
   for (const [name, [answer, message]] of Object.entries(failures)) {

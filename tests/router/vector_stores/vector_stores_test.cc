@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "router/vector_stores/disk_records.h"
 #include "router/vector_stores/document_text.h"
 #include "router/vector_stores/filter.h"
 #include "router/vector_stores/folder.h"
@@ -463,14 +464,65 @@ TEST_F(Stores, take_up_a_batch_as_a_whole) {
   const auto batch = stores_->attach_batch("ann", store, {{a}, {b, {200, 50}, {{"k", true}}}});
   ASSERT_TRUE(batch) << batch.error().message;
   wait("ann", store);
+  const std::string id = batch->front().batch;
   const auto entry = stores_->entry("ann", store, b);
-  EXPECT_EQ(entry->batch, *batch);
+  EXPECT_EQ(entry->batch, id);
   EXPECT_EQ(entry->attributes, (Attributes{{"k", true}}));
   EXPECT_EQ(stores_->attach_batch("ann", add_store("ann"), {{a}, {foreign}}).error().code,
             Code::kNotFound);
   EXPECT_EQ(stores_->size().completed, 2u);
   open();
-  EXPECT_EQ(stores_->entry("ann", store, a)->batch, *batch);
+  EXPECT_EQ(stores_->entry("ann", store, a)->batch, id);
+}
+
+TEST_F(Stores, keep_a_file_that_a_batch_without_space_names_again) {
+  open();
+  const std::string store = add_store("ann"), a = add_file("ann", "aaaa"),
+                    b = add_file("ann", "bbbb", "b.txt"), c = add_file("ann", "cccc", "c.txt");
+  ASSERT_TRUE(stores_->attach("ann", store, a, {}, {{"k", true}}));
+  wait("ann", store);
+  Limits limits = small_limits();
+  limits.owner_bytes = stores_->size().bytes + 8191;  // one record and no second one
+  stores_->set_limits(limits);
+  EXPECT_EQ(stores_->attach_batch("ann", store, {{a}, {b}, {c}}).error().code, Code::kTooLarge);
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(stores_->entries("ann", store)->size(), 1u);
+    const auto kept = stores_->entry("ann", store, a);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_EQ(kept->attributes, (Attributes{{"k", true}}));
+    open();
+  }
+}
+
+TEST_F(Stores, keep_their_last_use_at_an_orderly_end) {
+  open();
+  const auto made = stores_->create_store("ann", "s", {}, 1);
+  ASSERT_TRUE(made);
+  stores_.reset();
+  Store aged = made->store;
+  aged.last_active -= 3600;
+  {
+    const DiskRecords disk(*open_folder(folder_.path()));
+    ASSERT_TRUE(disk.write(aged));
+  }
+  open();
+  EXPECT_EQ(stores_->store("ann", aged.id)->store.last_active, aged.last_active);
+  search("ann", aged.id, "aaaa");
+  open();
+  EXPECT_GE(stores_->store("ann", aged.id)->store.last_active, made->store.last_active);
+}
+
+TEST_F(Stores, prefer_a_store_of_the_same_name_that_has_not_expired) {
+  open();
+  const auto first = stores_->create_store(kOperator, "library", {}, 1);
+  ASSERT_TRUE(first);
+  const std::string second = add_store(kOperator, "library");
+  attach(kOperator, second, add_file(kOperator, "bbbb"));
+  stores_->expire(expiry_of(first->store));
+  EXPECT_EQ(search(kOperator, "library", "bbbb").size(), 1u);
+  ASSERT_TRUE(stores_->remove_store(kOperator, second));
+  EXPECT_EQ(stores_->search(kOperator, {.store = "library", .queries = {"x"}}, {}).error().message,
+            "the vector store \"library\" has expired");
 }
 
 TEST_F(Stores, remove_all_of_one_owner) {
