@@ -114,40 +114,6 @@ global:
             "SIGNALBOX_TEST_UNSET is not set\n");
 }
 
-TEST(Config, a_variable_of_a_qdrant_server_may_be_unset_unless_it_is_searched) {
-  ::unsetenv("SIGNALBOX_TEST_UNSET");
-  const std::string file = R"(version: v0.3
-@providers
-global:
-  stores:
-    response_cache: {qdrant: {host: "${SIGNALBOX_TEST_UNSET}"}}
-    vector_store: {qdrant: {api_key: "${SIGNALBOX_TEST_UNSET}"}}
-)";
-  const std::string notices = notices_of(file);
-  const std::string cache =
-      "f.yaml:5: global.stores.response_cache.qdrant.host: the environment variable "
-      "SIGNALBOX_TEST_UNSET is not set";
-  const std::string store =
-      "f.yaml:6: global.stores.vector_store.qdrant.api_key: the environment variable "
-      "SIGNALBOX_TEST_UNSET is not set";
-  EXPECT_EQ(notices, cache + "\n" + store + "\n");
-  const auto searching = [&](std::string_view keys) {
-    return parse(with_providers(fmt::format("{}routing: {{decisions: [{{name: d, plugins: [{{type: "
-                                            "rag, configuration: {{{}}}}}]}}]}}\n",
-                                            file, keys)),
-                 "f.yaml");
-  };
-  for (const char* keys :
-       {"backend: qdrant, backend_config: {collection: c}",
-        "backend: hybrid, backend_config: {primary: vectorstore, primary_config: {vector_store_id: "
-        "v}, fallback: qdrant, fallback_config: {collection: c}}"}) {
-    const auto parsed = searching(keys);
-    ASSERT_FALSE(parsed) << keys;
-    EXPECT_EQ(parsed.error().message, cache + "\n" + store);
-  }
-  EXPECT_TRUE(searching("enabled: false, backend: qdrant, backend_config: {collection: c}"));
-}
-
 TEST(Config, words_of_older_yaml_and_whole_numbers_are_understood) {
   const Config config = parse_good(R"(version: v0.3
 listeners: [{name: x, port: 8801.0}]
