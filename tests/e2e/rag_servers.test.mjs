@@ -236,7 +236,7 @@ describe("documents of a tool", () => {
 
   test("without an address, requests are refused", () =>
     withDaemon(file("{backend: mcp, backend_config: {server_name: library, tool_name: search}}"), async (daemon) => {
-      assert.match(daemon.log, /rag with the backend mcp, without the key endpoint, is not supported/);
+      await until(() => /rag with the backend mcp, without the key endpoint, is not supported/.test(daemon.log));
       assert.equal((await send(daemon, "How high?")).status, 501);
     }));
 });
@@ -254,7 +254,7 @@ describe("documents that the model searches by itself", () => {
       assert.deepEqual(await answer.json(), response);
       assert.equal(model.path, "/v1/responses");
       assert.deepEqual(model.asked, { ...asked, model: "plain", tools: [...asked.tools, { type: "file_search", vector_store_ids: ["vs_1"], max_num_results: 4 }] });
-      assert.match(daemon.log, /api_key: has no effect: with workflow_mode tool_based/);
+      await until(() => /api_key: has no effect: with workflow_mode tool_based/.test(daemon.log));
     }));
 
   test("any other request is refused", () =>
