@@ -440,37 +440,40 @@ void read_template(Reader& reader, const yaml::Node& node, std::string& out) {
 
 constexpr Key kRagBackendKeys[] = {
     string(FIELD(RagBackend, collection), "milvus, qdrant: collection of the documents."),
-    boolean(FIELD(RagBackend, reuse_cache_connection), "milvus: use the response cache's server.")
+    boolean(FIELD(RagBackend, reuse_cache_connection),
+            "milvus, qdrant: use the response cache's server.")
         .no_effect("the response cache's server is used if there is one")
         .unless("true yes on"),
-    string(FIELD(RagBackend, content_field), "milvus: field of the text."),
+    string(FIELD(RagBackend, content_field),
+           "milvus, qdrant: field of the text. Default: content."),
     string(FIELD(RagBackend, metadata_field), "milvus: field of the metadata.")
         .no_effect("the model gets the text alone"),
     string(FIELD(RagBackend, filter_expression), "milvus: filter of the documents."),
     string(FIELD(RagBackend, endpoint),
-           "external_api: URL. Everyone who may read the configuration sees its query."),
-    string(FIELD(RagBackend, api_key), "external_api, openai: API key."),
-    string(
-        FIELD(RagBackend, auth_header),
-        "external_api: header of the key, which then has no prefix. Default: Authorization, with "
-        "Bearer."),
+           "external_api, mcp: URL. Everyone who may read the configuration sees its query. "
+           "Signalbox only for mcp, as are api_key, auth_header and headers."),
+    string(FIELD(RagBackend, api_key), "external_api, openai, mcp: API key."),
+    string(FIELD(RagBackend, auth_header),
+           "external_api, mcp: header of the key, which then has no prefix. Default: "
+           "Authorization, with Bearer."),
     word(FIELD(RagBackend, request_format), "custom elasticsearch pinecone weaviate",
          "external_api: form of requests and replies."),
     string(FIELD(RagBackend, request_template),
            "external_api: body of a `custom` request; `${user_content}`, `${top_k}` and "
            "`${threshold}` are replaced.")
         .read_by<read_template>(),
-    text_map(FIELD(RagBackend, headers), "external_api: headers to send."),
-    string(FIELD(RagBackend, server_name), "mcp: name of the server."),
+    text_map(FIELD(RagBackend, headers), "external_api, mcp: headers to send."),
+    string(FIELD(RagBackend, server_name), "mcp: name of the server, for messages."),
     string(FIELD(RagBackend, tool_name), "mcp: name of the tool."),
     anything(FIELD(RagBackend, tool_arguments),
-             "mcp: arguments; `${user_content}` and `${top_k}` are replaced."),
+             "mcp: arguments; `${user_content}`, `${decision_name}`, `${top_k}` and `${threshold}` "
+             "are replaced. A text that is only one of the latter two becomes a number."),
     string(FIELD(RagBackend, base_url), "openai: URL of the server."),
     string(
         FIELD(RagBackend, vector_store_id),
         "openai, vectorstore: the store. vectorstore: its id, or the name of an operators' store."),
     texts(FIELD(RagBackend, file_ids), "openai, vectorstore: the only files to search."),
-    anything(FIELD(RagBackend, filter), "openai: filter of the documents."),
+    anything(FIELD(RagBackend, filter), "openai, qdrant: filter of the documents."),
     count(FIELD(RagBackend, max_num_results),
           "openai: documents to add. Default: `top_k`, or else 20."),
     word(FIELD(RagBackend, workflow_mode), "direct_search tool_based",
@@ -483,7 +486,8 @@ constexpr Key kRagBackendKeys[] = {
         .unless("sequential"),
     object(FIELD(RagBackend, primary_config), kRagBackend, "hybrid: keys of the first backend."),
     object(FIELD(RagBackend, fallback_config), kRagBackend, "hybrid: keys of the second backend."),
-    count(FIELD(RagBackend, timeout_seconds), "Time limit of the search, in seconds. Default: 5."),
+    count(FIELD(RagBackend, timeout_seconds),
+          "Time limit of the search, in seconds. Default: 5; 10 for mcp."),
 };
 
 constexpr Key kRagKeys[] = {
@@ -492,7 +496,8 @@ constexpr Key kRagKeys[] = {
          "Where the documents are."),
     number(
         FIELD(RagPlugin, similarity_threshold), -1, 1,
-        "Least similarity to the request, where the backend reports one. Default: 0.7 for milvus."),
+        "Least similarity to the request, where the backend reports one. Default: 0.7 for milvus "
+        "and qdrant."),
     count(FIELD(RagPlugin, top_k), "Documents to add. Default: 5."),
     count(FIELD(RagPlugin, max_context_length),
           "Greatest length of all documents, in characters. Default: 10000."),

@@ -94,17 +94,21 @@ constexpr Section kShadowCapture{kShadowCaptureKeys};
 
 // --- documents ---
 
-bool is_searched(std::string_view backend) {
-  return backend == "milvus" || backend == "external_api" || backend == "openai" ||
-         backend == "vectorstore";
-}
-
-bool is_built(std::string_view kind, const RagBackend& backend) {
-  return is_searched(kind) && (kind != "openai" || backend.workflow_mode != "tool_based");
+/// Returns the reason why the router cannot search a backend; "" if it can.
+std::string unbuilt_part(std::string_view kind, const RagBackend& backend) {
+  if (kind == "openai" && backend.workflow_mode == "tool_based" && !backend.file_ids.empty())
+    return "rag with file_ids and workflow_mode tool_based";
+  if (kind != "mcp") return "";
+  if (backend.endpoint.empty()) return "rag with the backend mcp, without the key endpoint,";
+  for (const std::string_view place : {"${matched_domains}", "${matched_keywords}"}) {
+    if (backend.tool_arguments.find(place) != std::string::npos)
+      return fmt::format("rag with {} in tool_arguments", place);
+  }
+  return "";
 }
 
 bool compares_vectors(std::string_view kind, const RagBackend& backend) {
-  return kind == "milvus" || kind == "vectorstore" ||
+  return kind == "milvus" || kind == "qdrant" || kind == "vectorstore" ||
          (kind == "external_api" &&
           (backend.request_format == "pinecone" || backend.request_format == "weaviate"));
 }
@@ -135,25 +139,45 @@ class RagCheck {
 
   void run(const RagBackend& backend) {
     if (node_ == nullptr && !is_missing_) return;
-    if (kind_ == "milvus") need("collection");
+    if (kind_ == "milvus" || kind_ == "qdrant") need("collection");
+    if (kind_ == "qdrant") {
+      check_name("collection", backend.collection);
+      check_filter(backend.filter);
+    }
     if (kind_ == "vectorstore") need("vector_store_id");
     if (kind_ == "openai") {
       need("vector_store_id");
-      check_store(backend.vector_store_id);
+      check_name("vector_store_id", backend.vector_store_id);
       check_url("base_url", backend.base_url, false);
       check_key(backend.api_key);
+      if (backend.workflow_mode == "tool_based") note_idle({"base_url", "api_key"});
+    }
+    if (kind_ == "mcp" && !backend.endpoint.empty()) {
+      need("server_name");
+      need("tool_name");
+      // It is a part of messages and of the request ID.
+      if (!is_header_value(backend.server_name))
+        report("server_name", "expected one line without control characters");
+      check_server(backend);
+      check_headers(backend);
     }
     if (kind_ != "external_api") return;
     need("endpoint");
-    check_url("endpoint", backend.endpoint, true);
-    check_key(backend.api_key);
+    check_server(backend);
     need("request_format");
     if (backend.request_format == "custom") need("request_template");
-    if (!backend.auth_header.empty()) check_header("auth_header", backend.auth_header, "");
-    for (const auto& [name, value] : backend.headers) check_header("headers", name, value);
+    check_headers(backend);
   }
 
  private:
+  void check_server(const RagBackend& backend) {
+    check_url("endpoint", backend.endpoint, true);
+    check_key(backend.api_key);
+  }
+  void check_headers(const RagBackend& backend) {
+    if (!backend.auth_header.empty()) check_header("auth_header", backend.auth_header, "");
+    for (const auto& [name, value] : backend.headers) check_header("headers", name, value);
+  }
   const yaml::Node* at(std::string_view key) const {
     return node_ == nullptr ? nullptr : node_->find(key);
   }
@@ -175,13 +199,29 @@ class RagCheck {
     if (!is_plain)
       report(key, "expected a query of ASCII characters, without spaces and fragments");
   }
-  void check_store(std::string_view id) {
-    const bool is_id = std::all_of(id.begin(), id.end(), [](char c) {
-      return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-';
+  // The name becomes a part of a path.
+  void check_name(std::string_view key, std::string_view name) {
+    const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
+      return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-' || c == '.';
     });
-    if (!is_id)
-      report("vector_store_id",
-             fmt::format("expected letters, digits, \"_\" and \"-\", found \"{}\"", id));
+    const bool is_folder = name == "." || name == "..";
+    if (!is_name || is_folder) {
+      report(key,
+             fmt::format("expected letters, digits, \"_\", \"-\" and \".\", found \"{}\"", name));
+    }
+  }
+  void note_idle(std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      if (at(key) == nullptr) continue;
+      reader_.at_key(key, [&] {
+        reader_.does_without(at(key)->line,
+                             "has no effect: with workflow_mode tool_based, the server of the "
+                             "decision's model searches");
+      });
+    }
+  }
+  void check_filter(std::string_view filter) {
+    if (!filter.empty() && filter.front() != '{') report("filter", "expected a mapping");
   }
   void check_key(std::string_view key) {
     if (!is_header_value(key)) report("api_key", "the key is not one line");
@@ -273,11 +313,16 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
   });
 }
 
-/// The part of the plugin that is not built.
+/// The part of the plugin that is not built; "" if there is none.
 std::string unbuilt_part(const RagPlugin& plugin) {
-  if (plugin.backend == "openai") return "rag with workflow_mode tool_based";
-  if (plugin.backend == "hybrid") return "rag with one of these two backends";
-  return fmt::format("rag with the backend {}", plugin.backend);
+  std::string out;
+  all_backends(plugin, [&](std::string_view kind, const RagBackend& backend) {
+    out = unbuilt_part(kind, backend);
+    if (plugin.backend == "hybrid" && kind == "openai" && backend.workflow_mode == "tool_based")
+      out = "rag with workflow_mode tool_based as a part of hybrid";
+    return out.empty();
+  });
+  return out;
 }
 
 void report_missing(Reader& reader, uint32_t line, const std::string& type, std::string_view what,
@@ -329,13 +374,15 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
 constinit const Section kShadowDispatch{kShadowKeys};
 
 bool is_built(const RagPlugin& plugin) {
-  return all_backends(
-      plugin, [](std::string_view kind, const auto& backend) { return is_built(kind, backend); });
+  return unbuilt_part(plugin).empty();
+}
+
+bool searches(const RagPlugin& plugin, std::string_view kind) {
+  return !all_backends(plugin, [&](std::string_view each, const auto&) { return each != kind; });
 }
 
 bool searches_own_stores(const RagPlugin& plugin) {
-  return !all_backends(plugin,
-                       [](std::string_view kind, const auto&) { return kind != "vectorstore"; });
+  return searches(plugin, "vectorstore");
 }
 
 bool compares_vectors(const RagPlugin& plugin) {

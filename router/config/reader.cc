@@ -184,6 +184,16 @@ void Reader::notice(uint32_t line, std::string text) {
   notices_.push_back(std::move(remark));
 }
 
+void Reader::settle(bool are_needed) {
+  const std::string here = path_;
+  for (Remark& each : unset_) {
+    path_ = std::move(each.path);
+    are_needed ? error(each.line, std::move(each.text)) : notice(each.line, std::move(each.text));
+  }
+  path_ = here;
+  unset_.clear();
+}
+
 void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known) {
   unknown_.emplace_back(path_, &entry);
   std::string text = fmt::format("unknown key \"{}\"{}", entry.key, suggestion(entry.key, known));
@@ -265,8 +275,12 @@ std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view wh
   auto text = substitute_environment(node.scalar, &variables_);
   if (!text) {
     std::string message = std::move(text).error().message;
-    not_built_depth_ > 0 ? notice(node.line, std::move(message))
-                         : error(node.line, std::move(message));
+    if (is_optional_)
+      unset_.push_back({node.line, path_, std::move(message), {}});
+    else if (not_built_depth_ > 0)
+      notice(node.line, std::move(message));
+    else
+      error(node.line, std::move(message));
     return std::nullopt;
   }
   // YAML needs the quotes of "${PORT}", so a replaced value counts as unquoted.

@@ -104,6 +104,17 @@ class Reader {
     --not_built_depth_;
   }
 
+  /// Runs body() over a part of the file that only a later part may need: settle() reports its
+  /// unset variables.
+  template <class Body>
+  void in_optional(Body&& body) {
+    is_optional_ = true;
+    body();
+    is_optional_ = false;
+  }
+  /// Reports them as errors if the parts are needed, and else as notices.
+  void settle(bool are_needed);
+
   // --- values ---
 
   /// Reports an error and returns nullopt if the node is no scalar or names an unset variable.
@@ -133,8 +144,10 @@ class Reader {
   LoadOptions options_;
   std::string path_;
   int not_built_depth_ = 0;
+  bool is_optional_ = false;
   std::vector<std::pair<std::string, const yaml::Entry*>> unknown_;
   std::vector<FromEnvironment> variables_;  // used by the file
+  std::vector<Remark> unset_;               // variables, until settle()
   std::vector<Remark> errors_;
   std::vector<Remark> notices_;
 };

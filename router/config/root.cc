@@ -203,6 +203,15 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
+bool searches_qdrant(const Config& config) {
+  const auto searches_it = [](const Decision& decision) {
+    return decision.rag && decision.rag->enabled && searches(*decision.rag, "qdrant");
+  };
+  return std::ranges::any_of(routings_of(config), [&](const Routing* routing) {
+    return std::ranges::any_of(routing->decisions, searches_it);
+  });
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   name_image_servers(config);
   check_ports(reader, node, config);
@@ -212,6 +221,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_answers(reader, node, config);
   refuse_unbuilt_memory(config);
   refuse_unserved_documents(reader, config);
+  reader.settle(searches_qdrant(config));
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
   check_judged_preferences(reader, node, config);

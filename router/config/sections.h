@@ -73,6 +73,8 @@ void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
 /// The server with this URL. Errors: those of parse_base_url().
 Result<BackendRef> server_at(std::string_view base_url);
 void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin);
+/// True if one of the backends that the plugin searches is of this kind.
+bool searches(const RagPlugin& plugin, std::string_view kind);
 /// Sets the plugin's server.
 void check_image_gen(Reader& reader, const yaml::Node& node, ImageGenPlugin& plugin);
 

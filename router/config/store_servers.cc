@@ -61,7 +61,9 @@ constexpr Key kPostgresKeys[] = {
 
 constexpr Key kQdrantKeys[] = {
     string(FIELD(Qdrant, host), "Host."),
-    integer(FIELD(Qdrant, port), 0, 65535, "gRPC port. Default: 6334."),
+    integer(FIELD(Qdrant, port), 0, 65535,
+            "Port. Default: 6334, that of gRPC. The plugin `rag` searches over HTTP: at port 6333 "
+            "then, and otherwise at this port."),
     string(FIELD(Qdrant, api_key), "API key."),
     boolean(FIELD(Qdrant, use_tls), "Connect with TLS."),
     count(FIELD(Qdrant, connect_timeout), "Time limit of a connection, in seconds."),

@@ -24,6 +24,10 @@ void note_cache_backend(Reader& reader, const yaml::Node& node, std::string& bac
                   backend));
 }
 
+void read_qdrant(Reader& reader, const yaml::Node& node, Qdrant& out) {
+  reader.in_optional([&] { read_section(reader, node, kQdrant, &out); });
+}
+
 constexpr Key kCacheStoreKeys[] = {
     boolean(FIELD(ResponseCacheStore, enabled), "false calls a model every time. Default: true."),
     string(FIELD(ResponseCacheStore, backend_type),
@@ -60,8 +64,9 @@ constexpr Key kCacheStoreKeys[] = {
     object(FIELD(ResponseCacheStore, valkey), kValkey, "The server, for `valkey`."),
     object(FIELD(ResponseCacheStore, postgres), kPostgres,
            "The server, for `postgres`. Signalbox only."),
-    object(FIELD(ResponseCacheStore, qdrant), kQdrant, "The server, for `qdrant`.")
-        .not_built("answers are kept in memory"),
+    object(FIELD(ResponseCacheStore, qdrant), kQdrant,
+           "The server, for `qdrant`. Only the plugin `rag` uses its connection.")
+        .read_by<read_qdrant>(),
 };
 constexpr Section kCacheStore{kCacheStoreKeys};
 
@@ -247,7 +252,9 @@ constexpr Key kVectorStoreKeys[] = {
     object(FIELD(VectorStore, llama_stack), kLlamaStack, "The server, for `llama_stack`.")
         .not_built(kInFolder),
     object(FIELD(VectorStore, valkey), kValkey, "The server, for `valkey`.").not_built(kInFolder),
-    object(FIELD(VectorStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInFolder),
+    object(FIELD(VectorStore, qdrant), kQdrant,
+           "The server, for `qdrant`. Only the plugin `rag` uses its connection.")
+        .read_by<read_qdrant>(),
     string(FIELD(VectorStore, metadata_store), "`memory` or `postgres`.")
         .no_effect(kInFolder)
         .unless("memory"),

@@ -112,6 +112,16 @@ std::string milvus_body(const Search& search, const Query& query) {
   return out.end_object().take();
 }
 
+std::string qdrant_body(const Search& search, const Query& query) {
+  json::Writer out;
+  out.begin_object().member("query", query.vector);
+  out.member("limit", static_cast<int64_t>(search.top_k));
+  if (!search.filter.empty()) out.key("filter").raw(search.filter);
+  if (search.similarity_min) out.member("score_threshold", *search.similarity_min);
+  out.key("with_payload").begin_array().string(search.content_field).end_array();
+  return out.end_object().take();
+}
+
 // --- replies ---
 
 std::vector<Found> custom_documents(const json::Value& root) {
@@ -187,6 +197,16 @@ std::vector<Found> milvus_documents(const json::Value& data, const Search& searc
   return out;
 }
 
+/// The server has compared the scores with the threshold: for some distances, less is better.
+std::vector<Found> qdrant_documents(const json::Value& points, const Search& search) {
+  std::vector<Found> out;
+  for (const json::Value point : points.items()) {
+    const auto text = find(point, {"payload", search.content_field.c_str()});
+    if (text && text->is_string()) out.push_back({std::string(text->text()), {}});
+  }
+  return out;
+}
+
 /// Milvus reports errors with status 200.
 Result<void> check_milvus(const json::Value& root) {
   const auto code = root.find("code");
@@ -224,6 +244,10 @@ Result<std::vector<Found>> documents_of(const Search& search, const json::Value&
       list = root.find("data");
       if (!list || !list->is_array()) return expected("data");
       return milvus_documents(*list, search);
+    case Format::kQdrant:
+      list = find(root, {"result", "points"});
+      if (!list || !list->is_array()) return expected("result.points");
+      return qdrant_documents(*list, search);
   }
   return expected("known form");
 }
@@ -231,7 +255,8 @@ Result<std::vector<Found>> documents_of(const Search& search, const json::Value&
 }  // namespace
 
 bool needs_vector(Format format) {
-  return format == Format::kPinecone || format == Format::kWeaviate || format == Format::kMilvus;
+  return format == Format::kPinecone || format == Format::kWeaviate || format == Format::kMilvus ||
+         format == Format::kQdrant;
 }
 
 std::string write_search(const Search& search, const Query& query) {
@@ -255,6 +280,8 @@ std::string write_search(const Search& search, const Query& query) {
       return out.end_object().take();
     case Format::kMilvus:
       return milvus_body(search, query);
+    case Format::kQdrant:
+      return qdrant_body(search, query);
   }
   return "";
 }

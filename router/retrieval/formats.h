@@ -24,6 +24,7 @@ enum class Format : uint8_t {
   kWeaviate,       // /v1/graphql, class Document
   kOpenAi,         // /v1/vector_stores/ID/search
   kMilvus,         // /v2/vectordb/entities/search
+  kQdrant,         // /collections/NAME/points/query
 };
 
 /// A search, as the file describes it.
@@ -32,10 +33,10 @@ struct Search {
   uint32_t top_k = 5;
   std::optional<double> similarity_min;  // nullopt: every document that the server returns
   std::string request_template;          // kCustom
-  std::string filter;                    // kOpenAi: JSON; kMilvus: an expression
+  std::string filter;                    // kOpenAi, kQdrant: JSON; kMilvus: an expression
   std::vector<std::string> file_ids;     // kOpenAi; empty: all files
   std::string database, collection;      // kMilvus
-  std::string content_field;             // kMilvus
+  std::string content_field;             // kMilvus, kQdrant
 };
 
 /// Returns true if the server compares vectors, and not texts.

@@ -1,24 +1,18 @@
-// A search is one POST over a kept connection. A hybrid retriever is two retrievers.
+// Opens the retriever that a plugin describes. A hybrid retriever is two retrievers.
 
 #include "router/retrieval/retriever.h"
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/ascii.h"
 #include "base/json.h"
-#include "base/log.h"
-#include "base/recently_used.h"
-#include "base/sha256.h"
 #include "router/config/endpoint.h"
 #include "router/retrieval/formats.h"
 #include "router/retrieval/local_retriever.h"
-#include "router/upstream/breaker.h"
+#include "router/retrieval/mcp_source.h"
+#include "router/retrieval/server_retriever.h"
 #include "router/upstream/poster.h"
 
 namespace signalbox::retrieval {
@@ -28,152 +22,42 @@ using config::RagBackend;
 using config::RagPlugin;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Clock = std::chrono::steady_clock;
 using Documents = std::vector<std::string>;
 
-constexpr milliseconds kLimitByDefault{5'000};
+constexpr milliseconds kMcpLimitByDefault{10'000};
 constexpr uint32_t kTopKByDefault = 5;
 constexpr uint32_t kOpenAiResultsByDefault = 20;
-constexpr double kMilvusSimilarityByDefault = 0.7;
+constexpr double kSimilarityByDefault = 0.7;
 constexpr seconds kKeepByDefault{3600};
-constexpr size_t kSearchesKept = 1024;
-constexpr size_t kBytesKept = size_t{16} << 20;  // of all kept documents of a decision
-constexpr seconds kTurnWait{1};
+constexpr uint16_t kQdrantRpcPort = 6334;
+constexpr uint16_t kQdrantHttpPort = 6333;
 constexpr std::string_view kOpenAi = "https://api.openai.com/v1";
 
-/// Bounds how many threads search one server, so that a server that hangs does not hold them all.
-/// Thread-safe.
-class Turns {
+/// A search is one POST.
+class HttpSource final : public Source {
  public:
-  explicit Turns(uint32_t at_once) : left_(at_once) {}
-
-  /// Waits for a turn. Returns false if there is none in time.
-  bool take(Clock::time_point until, const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    if (!free_.wait_until(lock, stop, until, [this] { return left_ > 0; })) return false;
-    --left_;
-    return true;
-  }
-  void give_back() {
-    {
-      const std::lock_guard lock(mutex_);
-      ++left_;
-    }
-    free_.notify_one();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable_any free_;
-  uint32_t left_;
-};
-
-/// The turns of a server, which the retrievers of all decisions, and those of the configuration
-/// before, own together.
-std::shared_ptr<Turns> turns_of(const std::string& server, uint32_t at_once) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Turns>> known;
-  const std::lock_guard lock(mutex);
-  std::erase_if(known, [](const auto& each) { return each.second.expired(); });
-  std::weak_ptr<Turns>& kept = known[server];
-  auto out = kept.lock();
-  if (out == nullptr) kept = out = std::make_shared<Turns>(at_once);
-  return out;
-}
-
-size_t bytes_of(const Documents& documents) {
-  size_t out = 0;
-  for (const std::string& document : documents) out += document.size();
-  return out;
-}
-
-/// The result of a search.
-struct Kept {
-  Documents documents;
-  Clock::time_point expires;
-};
-
-/// Where searches go.
-struct Server {
-  config::BackendRef to;
-  std::string target;
-  std::string key;  // "": none
-  milliseconds limit = kLimitByDefault;
-};
-
-class HttpRetriever final : public Retriever {
- public:
-  /// Results are kept for `lifetime`; 0: not at all.
-  HttpRetriever(Server server, Search search, seconds lifetime, uint32_t at_once)
-      : turns_(turns_of(config::written(server.to.host, server.to.port), at_once)),
-        search_(std::move(search)),
-        name_(server.to.name),
+  HttpSource(Server server, Search search)
+      : search_(std::move(search)),
         target_(std::move(server.target)),
-        limit_(server.limit),
-        posters_(std::move(server.to), limit_,
-                 server.key.empty() ? std::nullopt : std::optional(std::move(server.key))),
-        lifetime_(lifetime) {}
+        posters_(std::move(server.to), server.limit,
+                 server.key.empty() ? std::nullopt : std::optional(std::move(server.key))) {}
 
   bool needs_vector() const override { return retrieval::needs_vector(search_.format); }
 
-  Result<Documents> find(const Query& query, const engine::Patience& patience) const override {
-    const bool keeps = lifetime_ > seconds{0};
-    const std::string digest = keeps ? sha256_hex(query.text) : "";
-    if (keeps) {
-      auto known = recent_.find(digest);
-      if (known && known->expires > Clock::now()) return std::move(known->documents);
-    }
-    auto found = search(query, patience);
-    if (!found) return fail_in(name_, std::move(found).error());
-    if (found->empty()) return fail(Code::kNotFound, "{}: no document is similar enough", name_);
-    if (keeps) recent_.keep(digest, {*found, Clock::now() + lifetime_}, bytes_of(*found));
-    return found;
-  }
-
- private:
-  Result<Documents> search(const Query& query, const engine::Patience& patience) const {
-    if (needs_vector() && query.vector.empty())
-      return fail(Code::kUpstream, "there is no embedding of the text");
-    if (patience.deadline <= Clock::now()) return fail(Code::kDeadline, "no time is left");
-    if (!breaker_.allows(Clock::now()))
-      return fail(Code::kUpstream, "it is not called for a second, because {} calls failed",
-                  upstream::Breaker::kFailuresMax);
-    auto found = ask_in_turn(write_search(search_, query), patience);
-    if (!found && (found.error().code == Code::kCancelled || patience.stop.stop_requested()))
-      return fail(Code::kCancelled, "the search was given up");
-    breaker_.tell(found.has_value(), Clock::now());
-    if (!found) log::warn("rag", "{}: {}", name_, found.error().message);
-    return found;
-  }
-
-  Result<Documents> ask_in_turn(const std::string& body, const engine::Patience& patience) const {
-    if (!turns_->take(std::min(patience.deadline, Clock::now() + kTurnWait), patience.stop))
-      return fail(Code::kOverloaded, "too many searches of it are running");
-    auto found = ask(body, patience);
-    turns_->give_back();
-    return found;
-  }
-
-  Result<Documents> ask(const std::string& body, const engine::Patience& patience) const {
-    const auto left = patience.deadline - Clock::now();
-    const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
-    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
-    SIGNALBOX_TRY(upstream::PostReply reply, posters_.ask(target_, "application/json", body, limit,
-                                                          kReplyBytesMax, patience.stop));
+  Result<Documents> find(const Query& query, milliseconds limit,
+                         const std::stop_token& stop) const override {
+    SIGNALBOX_TRY(upstream::PostReply reply,
+                  posters_.ask(target_, "application/json", write_search(search_, query), limit,
+                               kReplyBytesMax, stop));
     if (reply.status / 100 != 2)
       return fail(Code::kUpstream, "it returned status {}", reply.status);
     return read_documents(search_, std::move(reply.body));
   }
 
-  const std::shared_ptr<Turns> turns_;
+ private:
   const Search search_;
-  const std::string name_;
   const std::string target_;
-  const milliseconds limit_;
   mutable upstream::PosterPool posters_;
-  mutable upstream::Breaker breaker_;
-  const seconds lifetime_;
-  mutable RecentlyUsed<Kept> recent_{kSearchesKept, kBytesKept};  // by the digest of the text
 };
 
 /// The second server is searched if the first one finds nothing.
@@ -219,6 +103,15 @@ Format format_of(std::string_view name) {
   return Format::kCustom;
 }
 
+void add_headers(const RagBackend& backend, Server& out) {
+  out.key = backend.api_key;
+  if (!backend.auth_header.empty() && !ascii::iequals(backend.auth_header, out.to.auth_header)) {
+    out.to.auth_header = backend.auth_header;
+    out.to.auth_prefix.clear();
+  }
+  out.to.extra_headers = backend.headers;
+}
+
 Result<Server> open_external(const RagBackend& backend, Search& search) {
   SIGNALBOX_TRY(Server out, server_at("document server", backend.endpoint));
   search.format = format_of(backend.request_format);
@@ -227,12 +120,7 @@ Result<Server> open_external(const RagBackend& backend, Search& search) {
     return fail(Code::kInvalid,
                 "request_template: expected JSON once its places are filled in; ${{user_content}} "
                 "belongs between quotes");
-  out.key = backend.api_key;
-  if (!backend.auth_header.empty() && !ascii::iequals(backend.auth_header, out.to.auth_header)) {
-    out.to.auth_header = backend.auth_header;
-    out.to.auth_prefix.clear();
-  }
-  out.to.extra_headers = backend.headers;
+  add_headers(backend, out);
   return out;
 }
 
@@ -277,29 +165,97 @@ Result<Server> open_milvus(const config::Config& config, const RagBackend& backe
   search.collection = backend.collection;
   search.content_field = backend.content_field.empty() ? "content" : backend.content_field;
   search.filter = backend.filter_expression;
-  if (!search.similarity_min) search.similarity_min = kMilvusSimilarityByDefault;
+  if (!search.similarity_min) search.similarity_min = kSimilarityByDefault;
   return out;
 }
 
-Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& config,
-                                                      const RagPlugin& plugin,
-                                                      std::string_view kind,
-                                                      const RagBackend& backend,
-                                                      const vector_stores::VectorStores* stores) {
-  if (kind == "vectorstore") return make_local_retriever(plugin, backend, stores);
+Result<Server> open_qdrant(const config::Config& config, const RagBackend& backend,
+                           Search& search) {
+  const config::Qdrant& at = config.response_cache.qdrant.host.empty()
+                                 ? config.vector_store.qdrant
+                                 : config.response_cache.qdrant;
+  if (at.host.empty()) {
+    return fail(Code::kNotFound,
+                "there is no Qdrant server: set global.stores.response_cache.qdrant or "
+                "global.stores.vector_store.qdrant");
+  }
+  Server out;
+  out.to.host = at.host;
+  out.to.port = at.port == kQdrantRpcPort ? kQdrantHttpPort : at.port;
+  out.to.name = fmt::format("qdrant {}", config::written(at.host, out.to.port));
+  out.to.tls = at.use_tls;
+  out.to.auth_header = "api-key";
+  out.to.auth_prefix.clear();
+  out.key = at.api_key;
+  out.target = fmt::format("/collections/{}/points/query", backend.collection);
+  search.format = Format::kQdrant;
+  search.content_field = backend.content_field.empty() ? "content" : backend.content_field;
+  search.filter = backend.filter;
+  if (!search.similarity_min) search.similarity_min = kSimilarityByDefault;
+  return out;
+}
+
+// The quotes around a number go, because a tool's schema distinguishes 5 and "5".
+std::string arguments_of(const RagBackend& backend) {
+  std::string out = backend.tool_arguments.empty() ? "{}" : backend.tool_arguments;
+  for (const std::string_view place : {"${top_k}", "${threshold}"}) {
+    const std::string quoted = fmt::format("\"{}\"", place);
+    for (size_t at = 0; (at = out.find(quoted, at)) != std::string::npos; at += place.size())
+      out.replace(at, quoted.size(), place);
+  }
+  return out;
+}
+
+Result<Server> open_mcp(const RagBackend& backend, Search& search) {
+  SIGNALBOX_TRY(Server out,
+                server_at(fmt::format("MCP server {}", backend.server_name), backend.endpoint));
+  search.request_template = arguments_of(backend);
+  const auto arguments = json::Document::parse(write_search(search, {"a text"}));
+  if (!arguments || !arguments->root().is_object())
+    return fail(Code::kInvalid, "tool_arguments: expected an object once its places are filled in");
+  add_headers(backend, out);
+  out.limit = kMcpLimitByDefault;
+  return out;
+}
+
+/// The values that all retrievers of a plugin are opened with.
+struct Opening {
+  const config::Config& config;
+  const RagPlugin& plugin;
+  const vector_stores::VectorStores* stores;
+};
+
+Result<Server> open_server(const Opening& opening, std::string_view kind, const RagBackend& backend,
+                           Search& search) {
+  if (kind == "milvus") return open_milvus(opening.config, backend, search);
+  if (kind == "qdrant") return open_qdrant(opening.config, backend, search);
+  if (kind == "openai") return open_openai(backend, opening.plugin, search);
+  if (kind == "mcp") return open_mcp(backend, search);
+  return open_external(backend, search);
+}
+
+Result<std::unique_ptr<const Retriever>> open_backend(const Opening& opening, std::string_view kind,
+                                                      const RagBackend& backend) {
+  const RagPlugin& plugin = opening.plugin;
+  if (kind == "vectorstore") return make_local_retriever(plugin, backend, opening.stores);
   Search search;
   search.top_k = plugin.top_k > 0 ? plugin.top_k : kTopKByDefault;
   if (plugin.similarity_threshold > 0) search.similarity_min = plugin.similarity_threshold;
-  auto server = kind == "milvus"   ? open_milvus(config, backend, search)
-                : kind == "openai" ? open_openai(backend, plugin, search)
-                                   : open_external(backend, search);
-  if (!server) return tl::unexpected<Error>(std::move(server).error());
-  if (backend.timeout_seconds > 0) server->limit = seconds(backend.timeout_seconds);
-  seconds lifetime{0};
+  SIGNALBOX_TRY(Server server, open_server(opening, kind, backend, search));
+  if (backend.timeout_seconds > 0) server.limit = seconds(backend.timeout_seconds);
+  Bounds bounds{.name = server.to.name,
+                .server = config::written(server.to.host, server.to.port),
+                .at_once = config::evaluating_threads(opening.config.http) / 2,
+                .limit = server.limit};
   if (plugin.cache_results)
-    lifetime = plugin.cache_ttl_seconds > 0 ? seconds(plugin.cache_ttl_seconds) : kKeepByDefault;
-  return std::make_unique<const HttpRetriever>(*std::move(server), std::move(search), lifetime,
-                                               config::evaluating_threads(config.http) / 2);
+    bounds.lifetime =
+        plugin.cache_ttl_seconds > 0 ? seconds(plugin.cache_ttl_seconds) : kKeepByDefault;
+  std::unique_ptr<const Source> source;
+  if (kind == "mcp")
+    source = make_mcp_source(std::move(server), backend.tool_name, std::move(search));
+  else
+    source = std::make_unique<const HttpSource>(std::move(server), std::move(search));
+  return make_server_retriever(std::move(source), std::move(bounds));
 }
 
 }  // namespace
@@ -307,13 +263,13 @@ Result<std::unique_ptr<const Retriever>> open_backend(const config::Config& conf
 Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
                                                         const RagPlugin& plugin,
                                                         const vector_stores::VectorStores* stores) {
+  const Opening opening{config, plugin, stores};
   const RagBackend& backend = plugin.backend_config;
-  if (plugin.backend != "hybrid")
-    return open_backend(config, plugin, plugin.backend, backend, stores);
+  if (plugin.backend != "hybrid") return open_backend(opening, plugin.backend, backend);
   const auto part = [&](std::string_view kind, const std::vector<RagBackend>& keys) {
     RagBackend own = keys.empty() ? RagBackend() : keys.front();
     if (own.timeout_seconds == 0) own.timeout_seconds = backend.timeout_seconds;
-    return open_backend(config, plugin, kind, own, stores);
+    return open_backend(opening, kind, own);
   };
   SIGNALBOX_TRY(auto first, part(backend.primary, backend.primary_config));
   if (backend.fallback.empty()) return first;

@@ -5,6 +5,7 @@
 
 #include "base/json_writer.h"
 #include "router/config/access.h"
+#include "router/plugins/rag/file_search.h"
 #include "router/plugins/reasoning/reasoning.h"
 #include "router/plugins/request_params/request_params.h"
 #include "router/plugins/server_family.h"
@@ -253,7 +254,10 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
     plugins::set_reasoning(native.api, *plan.reasoning, plan.reasoning_effort, body, edits);
   add_edits(inputs.results.native_context, edits);
   body.finish(edits);
-  return splice::apply(native.document.source(), std::move(edits));
+  std::string out = splice::apply(native.document.source(), std::move(edits));
+  const bool searches = decision != nullptr && decision->rag && decision->rag->enabled &&
+                        plugins::offers_file_search(*decision->rag);
+  return searches ? plugins::offer_file_search(std::move(out), *decision->rag) : out;
 }
 
 std::string Planner::edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,

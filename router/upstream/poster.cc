@@ -2,6 +2,7 @@
 
 #include "router/upstream/poster.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
@@ -28,6 +29,14 @@ http::Task<Result<PostReply>> call_whole(const Backend& backend, const Call& cal
   co_return std::move(out);
 }
 
+/// A name of the configuration as the value of a header.
+std::string one_line(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  return name;
+}
+
 }  // namespace
 
 struct Poster::Impl {
@@ -38,7 +47,7 @@ struct Poster::Impl {
 
   Impl(const config::BackendRef& to, const config::HttpLimits& limits,
        std::chrono::milliseconds within, std::optional<std::string> api_key)
-      : limit(within), name(to.name), backend(to, limits, std::move(api_key)) {}
+      : limit(within), name(one_line(to.name)), backend(to, limits, std::move(api_key)) {}
 };
 
 Poster::Poster(const config::BackendRef& to, std::chrono::milliseconds limit,

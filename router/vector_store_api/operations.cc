@@ -78,11 +78,15 @@ Result<ApiReply> remove_file(const StoreCall& call) {
 
 // --- stores ---
 
-/// /v1/vector_stores/STORE/PART/FILE; the last two may be missing.
+/// /v1/vector_stores/STORE/PART/FILE/BELOW; the last three may be missing.
 struct StorePath {
-  std::string_view store, part, file;
+  std::string_view store, part, file, below;
   bool is_known = false;
 };
+
+/// The parts below a store.
+constexpr std::string_view kPartFiles = "files", kPartBatches = "file_batches",
+                           kPartSearch = "search";
 
 StorePath path_below_stores(const http::Request& request) {
   std::string_view rest = request.path().substr(kStores.size());
@@ -92,10 +96,11 @@ StorePath path_below_stores(const http::Request& request) {
     rest.remove_prefix(std::min(slash + 1, rest.size()));
     return out;
   };
-  StorePath out{take(), take(), take()};
-  const bool has_part =
-      out.part.empty() || out.part == "files" || (out.part == "search" && out.file.empty());
-  out.is_known = rest.empty() && has_part && (!out.part.empty() || out.file.empty());
+  StorePath out{take(), take(), take(), take()};
+  const bool has_part = (out.part == kPartFiles && out.below.empty()) ||
+                        (out.part == kPartBatches && (!out.file.empty() || out.below.empty())) ||
+                        ((out.part.empty() || out.part == kPartSearch) && out.file.empty());
+  out.is_known = rest.empty() && has_part;
   return out;
 }
 
@@ -105,7 +110,8 @@ Result<ApiReply> create_store(const StoreCall& call) {
   SIGNALBOX_TRY(
       const StoreView made,
       call.stores.create_store(call.owner, body.name.value_or(""),
-                               std::move(body.metadata).value_or(vector_stores::Metadata())));
+                               std::move(body.metadata).value_or(vector_stores::Metadata()),
+                               body.expires_days.value_or(0)));
   const std::string& id = made.store.id;
   for (const std::string& file : body.files) {
     auto attached = call.stores.attach(call.owner, id, file, body.chunking, {});
@@ -125,22 +131,52 @@ Result<ApiReply> list_stores(const StoreCall& call) {
   return ApiReply{page(wanted, ids, [&](json::Writer& out, size_t i) { write(out, views[i]); })};
 }
 
-Result<ApiReply> list_entries(const StoreCall& call, std::string_view store) {
+/// The files of the store, or of one of its batches.
+Result<ApiReply> list_entries(const StoreCall& call, std::string_view store,
+                              std::string_view batch = {}) {
   const std::string_view query = call.request.query();
   SIGNALBOX_TRY(const PageQuery wanted, read_page_query(query, kListed, kListedMax));
   const std::string status = admin::query_value(query, "filter");
   SIGNALBOX_TRY(std::vector<Entry> entries, call.stores.entries(call.owner, store));
   std::erase_if(entries, [&](const Entry& each) {
-    return !status.empty() && name_of(each.status) != status;
+    return (!status.empty() && name_of(each.status) != status) ||
+           (!batch.empty() && each.batch != batch);
   });
   std::vector<std::string> ids;
   for (const Entry& each : entries) ids.push_back(each.file);
   return ApiReply{page(wanted, ids, [&](json::Writer& out, size_t i) { write(out, entries[i]); })};
 }
 
+Result<BatchView> find_batch(const StoreCall& call, std::string_view store, std::string_view id) {
+  SIGNALBOX_TRY(std::vector<Entry> entries, call.stores.entries(call.owner, store));
+  std::erase_if(entries, [&](const Entry& each) { return each.batch != id; });
+  if (entries.empty())
+    return fail(Code::kNotFound, "the vector store {} has no file of a batch {}",
+                json::quote_briefly(store), json::quote_briefly(id));
+  return BatchView{std::string(id), std::string(store), std::move(entries)};
+}
+
+Result<ApiReply> show_batch(const StoreCall& call, const StorePath& path) {
+  if (path.file.empty() || (!path.below.empty() && path.below != kPartFiles)) return no_path(call);
+  SIGNALBOX_TRY(const BatchView batch, find_batch(call, path.store, path.file));
+  if (!path.below.empty()) return list_entries(call, path.store, path.file);
+  return ApiReply{written(batch)};
+}
+
+Result<ApiReply> change_batch(const StoreCall& call, const StorePath& path) {
+  if (path.below == "cancel")
+    return fail(Code::kUnsupported, "batches are not cancelled here; delete their files");
+  if (!path.file.empty()) return no_path(call);
+  SIGNALBOX_TRY(auto files, read_batch(call.request.body));
+  SIGNALBOX_TRY(auto entries, call.stores.attach_batch(call.owner, path.store, std::move(files)));
+  const std::string id = entries.front().batch;
+  return ApiReply{written(BatchView{id, std::string(path.store), std::move(entries)})};
+}
+
 Result<ApiReply> show_below_store(const StoreCall& call) {
   const StorePath path = path_below_stores(call.request);
-  if (!path.is_known || path.part == "search") return no_path(call);
+  if (!path.is_known || path.part == kPartSearch) return no_path(call);
+  if (path.part == kPartBatches) return show_batch(call, path);
   if (path.part.empty()) {
     SIGNALBOX_TRY(const StoreView view, call.stores.store(call.owner, path.store));
     return ApiReply{written(view)};
@@ -162,7 +198,7 @@ Result<ApiReply> search(const StoreCall& call, std::string_view store) {
 }
 
 Result<ApiReply> attach(const StoreCall& call, std::string_view store) {
-  SIGNALBOX_TRY(EntryBody body, read_entry(call.request.body));
+  SIGNALBOX_TRY(vector_stores::Addition body, read_entry(call.request.body));
   SIGNALBOX_TRY(const Entry entry, call.stores.attach(call.owner, store, body.file, body.chunking,
                                                       std::move(body.attributes)));
   return ApiReply{written(entry)};
@@ -171,12 +207,13 @@ Result<ApiReply> attach(const StoreCall& call, std::string_view store) {
 Result<ApiReply> change_below_store(const StoreCall& call) {
   const StorePath path = path_below_stores(call.request);
   if (!path.is_known) return no_path(call);
-  if (path.part == "search") return search(call, path.store);
+  if (path.part == kPartSearch) return search(call, path.store);
+  if (path.part == kPartBatches) return change_batch(call, path);
   if (path.part.empty()) {
     SIGNALBOX_TRY(StoreBody body, read_store(call.request.body));
     SIGNALBOX_TRY(const StoreView view,
                   call.stores.change_store(call.owner, path.store, std::move(body.name),
-                                           std::move(body.metadata)));
+                                           std::move(body.metadata), body.expires_days));
     return ApiReply{written(view)};
   }
   if (path.file.empty()) return attach(call, path.store);
@@ -188,8 +225,8 @@ Result<ApiReply> change_below_store(const StoreCall& call) {
 
 Result<ApiReply> remove_below_store(const StoreCall& call) {
   const StorePath path = path_below_stores(call.request);
-  if (!path.is_known || path.part == "search" || (!path.part.empty() && path.file.empty()))
-    return no_path(call);
+  const bool is_whole = path.part.empty() || (path.part == kPartFiles && !path.file.empty());
+  if (!path.is_known || !is_whole) return no_path(call);
   if (path.part.empty()) {
     SIGNALBOX_TRY_VOID(call.stores.remove_store(call.owner, path.store));
     return ApiReply{deleted(path.store, "vector_store.deleted")};
@@ -217,7 +254,7 @@ std::span<const ApiRoute> api_routes() {
 bool is_search(const http::Request& request) {
   if (request.method != "POST" || !request.path().starts_with(kStores)) return false;
   const StorePath path = path_below_stores(request);
-  return path.is_known && path.part == "search";
+  return path.is_known && path.part == kPartSearch;
 }
 
 }  // namespace signalbox::vector_store_api

@@ -25,6 +25,25 @@ void write_error(json::Writer& out, const vector_stores::Entry& entry) {
   out.begin_object().member("code", "invalid_file").member("message", entry.error).end_object();
 }
 
+/// The numbers of files in each state, as the member file_counts.
+void write_counts(json::Writer& out, int64_t in_progress, int64_t completed, int64_t failed) {
+  out.key("file_counts").begin_object().member("in_progress", in_progress);
+  out.member("completed", completed).member("failed", failed);
+  out.member("cancelled", int64_t{0}).member("total", in_progress + completed + failed);
+  out.end_object();
+}
+
+void write_expiry(json::Writer& out, const vector_stores::Store& store) {
+  out.key("expires_after");
+  if (store.expires_days == 0) {
+    out.null().key("expires_at").null();
+    return;
+  }
+  out.begin_object().member("anchor", "last_active_at");
+  out.member("days", int64_t{store.expires_days}).end_object();
+  out.member("expires_at", vector_stores::expiry_of(store));
+}
+
 }  // namespace
 
 void write(json::Writer& out, const vector_stores::File& file) {
@@ -35,16 +54,16 @@ void write(json::Writer& out, const vector_stores::File& file) {
 }
 
 void write(json::Writer& out, const vector_stores::StoreView& view) {
-  const auto& [store, figures] = view;
-  const int64_t total = int64_t{figures.in_progress} + figures.completed + figures.failed;
+  const auto& [store, figures, is_expired] = view;
   out.begin_object().member("id", store.id).member("object", "vector_store");
   out.member("created_at", store.created).member("name", store.name);
-  out.member("usage_bytes", signed_of(figures.bytes)).key("file_counts").begin_object();
-  out.member("in_progress", int64_t{figures.in_progress});
-  out.member("completed", int64_t{figures.completed}).member("failed", int64_t{figures.failed});
-  out.member("cancelled", int64_t{0}).member("total", total).end_object();
-  out.member("status", figures.in_progress > 0 ? "in_progress" : "completed");
-  out.key("last_active_at").null().key("metadata").begin_object();
+  out.member("usage_bytes", signed_of(figures.bytes));
+  write_counts(out, figures.in_progress, figures.completed, figures.failed);
+  out.member("status", is_expired                ? "expired"
+                       : figures.in_progress > 0 ? "in_progress"
+                                                 : "completed");
+  write_expiry(out, store);
+  out.member("last_active_at", store.last_active).key("metadata").begin_object();
   for (const auto& [key, value] : store.metadata) out.member(key, value);
   out.end_object().end_object();
 }
@@ -60,6 +79,19 @@ void write(json::Writer& out, const vector_stores::Entry& entry) {
   out.member("chunk_overlap_tokens", int64_t{entry.chunking.overlap_tokens});
   out.end_object().end_object().key("attributes");
   vector_stores::write_attributes(out, entry.attributes);
+  out.end_object();
+}
+
+void write(json::Writer& out, const BatchView& batch) {
+  const auto count = [&](Status status) {
+    return std::ranges::count(batch.entries, status, &vector_stores::Entry::status);
+  };
+  const int64_t in_progress = count(Status::kInProgress), failed = count(Status::kFailed);
+  const auto first = std::ranges::min_element(batch.entries, {}, &vector_stores::Entry::created);
+  out.begin_object().member("id", batch.id).member("object", "vector_store.files_batch");
+  out.member("created_at", first->created).member("vector_store_id", batch.store);
+  out.member("status", in_progress > 0 ? "in_progress" : "completed");
+  write_counts(out, in_progress, count(Status::kCompleted), failed);
   out.end_object();
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_writer.h"
 #include "router/vector_stores/vector_stores.h"
@@ -14,6 +15,13 @@ namespace signalbox::vector_store_api {
 void write(json::Writer& out, const vector_stores::File& file);
 void write(json::Writer& out, const vector_stores::StoreView& view);
 void write(json::Writer& out, const vector_stores::Entry& entry);
+
+/// A batch as the files of its store show it.
+struct BatchView {
+  std::string id, store;
+  std::vector<vector_stores::Entry> entries;  // not empty
+};
+void write(json::Writer& out, const BatchView& batch);
 
 template <class Record>
 std::string written(const Record& record) {

@@ -4,6 +4,7 @@
 #include "router/vector_store_api/requests.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/utf8.h"
 #include "router/endpoints/multipart.h"
@@ -11,9 +12,10 @@
 namespace signalbox::vector_store_api {
 namespace {
 
+using vector_stores::Addition;
 using vector_stores::Chunking;
 
-constexpr size_t kFilesMax = 100;  // of a new store
+constexpr size_t kFilesMax = 100;  // of a new store, or of a batch
 constexpr size_t kQueriesMax = 16;
 constexpr int64_t kResultsMax = 50;  // as in OpenAI's API
 
@@ -58,9 +60,17 @@ Result<std::vector<std::string>> texts_of(std::string_view where, const json::Va
   return out;
 }
 
-Result<void> refuse_expiry(const json::Value& root) {
-  if (!find_given(root, "expires_after")) return {};
-  return fail(Code::kInvalid, "expires_after: vector stores do not expire here");
+/// nullopt if the member is missing; 0 if it is null.
+Result<std::optional<uint32_t>> read_expiry(const json::Value& root) {
+  const auto value = root.find("expires_after");
+  if (!value) return std::nullopt;
+  if (value->is_null()) return std::optional<uint32_t>(0);
+  const auto anchor = value->find("anchor"), days = value->find("days");
+  if (!anchor || !anchor->is_string() || anchor->text() != "last_active_at" || !days)
+    return fail(Code::kInvalid, "expires_after: expected the anchor last_active_at and days");
+  SIGNALBOX_TRY(const int64_t count,
+                count_of("expires_after.days", *days, 1, vector_stores::kExpiresDaysMax));
+  return std::optional<uint32_t>(static_cast<uint32_t>(count));
 }
 
 Result<Chunking> read_chunking(const json::Value& root) {
@@ -135,7 +145,7 @@ Result<StoreBody> read_store(std::string_view body) {
   if (body.empty()) return out;
   SIGNALBOX_TRY(const json::Document document, read_object(body));
   const json::Value root = document.root();
-  SIGNALBOX_TRY_VOID(refuse_expiry(root));
+  SIGNALBOX_TRY(out.expires_days, read_expiry(root));
   if (const auto name = find_given(root, "name")) {
     SIGNALBOX_TRY(out.name, text_of("name", *name));
     if (out.name->size() > vector_stores::kNameBytesMax)
@@ -151,17 +161,69 @@ Result<StoreBody> read_store(std::string_view body) {
   return out;
 }
 
-Result<EntryBody> read_entry(std::string_view body) {
-  SIGNALBOX_TRY(const json::Document document, read_object(body));
-  const json::Value root = document.root();
+namespace {
+
+Result<Addition> read_addition(const json::Value& root) {
   const auto file = find_given(root, "file_id");
   if (!file) return fail(Code::kInvalid, "file_id: missing");
-  EntryBody out;
+  Addition out;
   SIGNALBOX_TRY(out.file, text_of("file_id", *file));
   if (const auto attributes = find_given(root, "attributes")) {
     SIGNALBOX_TRY(out.attributes, vector_stores::read_attributes("attributes", *attributes));
   }
   SIGNALBOX_TRY(out.chunking, read_chunking(root));
+  return out;
+}
+
+/// The members of the whole batch apply to each of its files.
+Result<std::vector<Addition>> read_batch_ids(const json::Value& root, const json::Value& ids) {
+  Addition each;
+  if (const auto attributes = find_given(root, "attributes")) {
+    SIGNALBOX_TRY(each.attributes, vector_stores::read_attributes("attributes", *attributes));
+  }
+  SIGNALBOX_TRY(each.chunking, read_chunking(root));
+  SIGNALBOX_TRY(std::vector<std::string> files, texts_of("file_ids", ids, kFilesMax));
+  std::vector<Addition> out;
+  for (std::string& file : files) {
+    each.file = std::move(file);
+    out.push_back(each);
+  }
+  return out;
+}
+
+Result<std::vector<Addition>> read_batch_files(const json::Value& files) {
+  if (!files.is_array()) return fail(Code::kInvalid, "files: expected a list");
+  std::vector<Addition> out;
+  for (const json::Value each : files.items()) {
+    if (out.size() == kFilesMax) return fail(Code::kInvalid, "files: more than {}", kFilesMax);
+    auto read = read_addition(each);
+    if (!read) return fail_in(fmt::format("files[{}]", out.size()), std::move(read).error());
+    out.push_back(*std::move(read));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Addition> read_entry(std::string_view body) {
+  SIGNALBOX_TRY(const json::Document document, read_object(body));
+  return read_addition(document.root());
+}
+
+Result<std::vector<Addition>> read_batch(std::string_view body) {
+  SIGNALBOX_TRY(const json::Document document, read_object(body));
+  const json::Value root = document.root();
+  const auto ids = find_given(root, "file_ids"), files = find_given(root, "files");
+  if (ids.has_value() == files.has_value())
+    return fail(Code::kInvalid, "expected either file_ids or files");
+  SIGNALBOX_TRY(std::vector<Addition> out,
+                ids ? read_batch_ids(root, *ids) : read_batch_files(*files));
+  if (out.empty()) return fail(Code::kInvalid, "a batch has at least one file");
+  std::set<std::string_view> known;
+  for (const Addition& each : out) {
+    if (!known.insert(each.file).second)
+      return fail(Code::kInvalid, "the file {} occurs twice", json::quote_briefly(each.file));
+  }
   return out;
 }
 
@@ -194,9 +256,11 @@ Result<SearchBody> read_search(std::string_view body) {
   if (const auto filters = find_given(root, "filters")) {
     SIGNALBOX_TRY(out.filter, vector_stores::read_filter(*filters));
   }
+  // The reply has the query that was searched for, which is always the client's own.
   const auto rewrites = find_given(root, "rewrite_query");
-  if (rewrites && !(rewrites->is_bool() && !rewrites->boolean()))
-    return fail(Code::kInvalid, "rewrite_query: queries are not rewritten here");
+  if (rewrites && !rewrites->is_bool())
+    return fail(Code::kInvalid, "rewrite_query: expected a boolean, found {}",
+                json::type_name(rewrites->type()));
   const auto ranking = find_given(root, "ranking_options");
   const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;
   if (threshold) {

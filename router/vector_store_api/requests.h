@@ -27,16 +27,13 @@ struct StoreBody {
   std::optional<vector_stores::Metadata> metadata;
   std::vector<std::string> files;
   vector_stores::Chunking chunking;
+  std::optional<uint32_t> expires_days;  // 0: never
 };
 Result<StoreBody> read_store(std::string_view body);
 
-/// A file that a store takes up.
-struct EntryBody {
-  std::string file;
-  vector_stores::Attributes attributes;
-  vector_stores::Chunking chunking;
-};
-Result<EntryBody> read_entry(std::string_view body);
+Result<vector_stores::Addition> read_entry(std::string_view body);
+/// The files of a batch, in which no file occurs twice.
+Result<std::vector<vector_stores::Addition>> read_batch(std::string_view body);
 Result<vector_stores::Attributes> read_entry_change(std::string_view body);
 
 struct SearchBody {

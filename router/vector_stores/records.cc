@@ -13,6 +13,8 @@ namespace signalbox::vector_stores {
 namespace {
 
 constexpr int32_t kDimMax = 16'384;
+constexpr int64_t kDay = 24 * 60 * 60;
+constexpr uint64_t kSecondsMax = uint64_t{1} << 40;
 constexpr json::Limits kLimits{.bytes = size_t{64} << 20, .depth = 8};
 
 tl::unexpected<Error> damaged(std::string_view what) {
@@ -28,6 +30,12 @@ class RecordReader {
     const auto value = root_.find(key);
     if (!value || !value->is_string()) return fail_at(key), std::string();
     return std::string(value->text());
+  }
+  bool has(std::string_view key) const { return root_.find(key).has_value(); }
+  bool boolean(std::string_view key) {
+    const auto value = root_.find(key);
+    if (!value || !value->is_bool()) return fail_at(key), false;
+    return value->boolean();
   }
   int64_t number(std::string_view key, uint64_t most = std::numeric_limits<int64_t>::max()) {
     const auto value = root_.find(key);
@@ -157,6 +165,10 @@ std::string_view name_of(Status status) {
   return "";
 }
 
+int64_t expiry_of(const Store& store) {
+  return store.expires_days == 0 ? 0 : store.last_active + store.expires_days * kDay;
+}
+
 void write_attributes(json::Writer& out, const Attributes& attributes) {
   out.begin_object();
   for (const auto& attribute : attributes) {
@@ -183,10 +195,14 @@ std::string write_record(const File& file) {
 std::string write_record(const Store& store) {
   json::Writer out;
   begin_record(out, store.id, store.created, store.number);
-  out.member("owner", store.owner).member("name", store.name);
-  out.key("metadata").begin_object();
+  out.member("owner", store.owner).member("name", store.name).key("metadata").begin_object();
   for (const auto& [key, value] : store.metadata) out.member(key, value);
-  return out.end_object().end_object().take() + "\n";
+  out.end_object();
+  if (store.expires_days > 0) {
+    out.member("expires_days", int64_t{store.expires_days});
+    out.member("last_active", store.last_active).member("is_emptied", store.is_emptied);
+  }
+  return out.end_object().take() + "\n";
 }
 
 std::string write_record(const Entry& entry) {
@@ -197,6 +213,7 @@ std::string write_record(const Entry& entry) {
   out.member("overlap_tokens", static_cast<int64_t>(entry.chunking.overlap_tokens));
   out.key("attributes");
   write_attributes(out, entry.attributes);
+  if (!entry.batch.empty()) out.member("batch", entry.batch);
   return out.member("error", entry.error).end_object().take() + "\n";
 }
 
@@ -225,6 +242,12 @@ Result<Store> read_store_record(std::string_view text) {
   Store out{in.text("id"), in.text("owner"), in.text("name"), in.pairs("metadata", read_metadata)};
   out.created = in.number("created");
   out.number = static_cast<uint64_t>(in.number("number", kNumberMax));
+  out.last_active = out.created;
+  if (in.has("expires_days")) {
+    out.expires_days = static_cast<uint32_t>(in.number("expires_days", kExpiresDaysMax));
+    out.last_active = in.number("last_active", kSecondsMax);
+    out.is_emptied = in.boolean("is_emptied");
+  }
   return in.finish(std::move(out));
 }
 
@@ -240,6 +263,7 @@ Result<Entry> read_entry_record(std::string_view text) {
   out.created = in.number("created");
   out.number = static_cast<uint64_t>(in.number("number", kNumberMax));
   out.error = in.text("error");
+  if (in.has("batch")) out.batch = in.text("batch");
   if (!out.error.empty()) out.status = Status::kFailed;
   return in.finish(std::move(out));
 }

@@ -23,6 +23,7 @@ using Metadata = std::map<std::string, std::string, std::less<>>;
 /// Bounds of both, as in OpenAI's API.
 inline constexpr size_t kPairsMax = 16, kPairKeyBytesMax = 64, kPairValueBytesMax = 512;
 inline constexpr size_t kNameBytesMax = 256;
+inline constexpr uint32_t kExpiresDaysMax = 365;
 
 /// Numbers of records are at most this, so that the ids of vectors can be made of them.
 inline constexpr uint64_t kNumberMax = uint64_t{1} << 40;
@@ -42,7 +43,12 @@ struct Store {
   Metadata metadata = {};
   int64_t created = 0;
   uint64_t number = 0;
+  uint32_t expires_days = 0;  // after its last use; 0: never
+  int64_t last_active = 0;    // seconds since 1970
+  bool is_emptied = false;    // it has expired, and its files were taken out
 };
+/// The second in which the store expires; 0: never.
+int64_t expiry_of(const Store& store);
 
 enum class Status : uint8_t { kInProgress, kCompleted, kFailed };
 /// "in_progress", "completed", "failed".
@@ -59,6 +65,7 @@ struct Entry {
   Status status = Status::kInProgress;
   std::string error = {};  // why it failed
   uint64_t bytes = 0;      // of its chunks and vectors
+  std::string batch = {};  // the id of the batch that brought it; "": none
 };
 
 /// The chunks of an entry with their vectors, which one model has made.

@@ -3,6 +3,7 @@
 #include "router/vector_stores/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::vector_stores {
 namespace {
@@ -39,11 +40,14 @@ const Store* Registry::any_store(std::string_view id) const {
 }
 
 const Store* Registry::named_store(std::string_view name) const {
-  if (const Store* const found = store(kOperator, name)) return found;
+  const Store* found = store(kOperator, name);
+  if (found != nullptr) return found;
   for (const Store* each : stores(kOperator)) {
-    if (each->name == name) return each;
+    if (each->name != name) continue;
+    if (!each->is_emptied) return each;
+    found = each;
   }
-  return nullptr;
+  return found;
 }
 
 RegisteredEntry* Registry::entry(std::string_view store, std::string_view file) {
@@ -178,6 +182,24 @@ void Registry::change(const Store& store) {
   stores_.find(store.id)->second = store;
 }
 
+void Registry::touch(const Store& store, int64_t now) {
+  Store& touched = stores_.find(store.id)->second;
+  touched.last_active = std::max(touched.last_active, now);
+  if (touched.expires_days > 0) touched_.insert(touched.id);
+}
+
+std::vector<Store> Registry::take_touched() {
+  std::vector<Store> out;
+  for (const std::string& id : std::exchange(touched_, {})) out.push_back(stores_.at(id));
+  return out;
+}
+
+std::vector<Store> Registry::all_stores() const {
+  std::vector<Store> out;
+  for (const auto& [id, store] : stores_) out.push_back(store);
+  return out;
+}
+
 void Registry::remove_file(std::string_view id) {
   const auto found = files_.find(id);
   const std::string owner = found->second.owner;
@@ -191,6 +213,7 @@ void Registry::remove_store(std::string_view id) {
   const auto found = stores_.find(id);
   const std::string owner = found->second.owner;
   --usage_[owner].stores;
+  touched_.erase(found->first);
   stores_.erase(found);
   release(owner, kRecordBytes);
 }

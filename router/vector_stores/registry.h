@@ -60,6 +60,10 @@ class Registry {
   void add(Store store);
   void add(Entry entry);
   void change(const Store& store);
+  /// The store is in use. If it expires, take_touched() returns it once.
+  void touch(const Store& store, int64_t now);
+  std::vector<Store> take_touched();
+  std::vector<Store> all_stores() const;
   void remove_file(std::string_view id);
   void remove_store(std::string_view id);
   void remove_entry(uint64_t number);
@@ -85,6 +89,7 @@ class Registry {
   std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>>
       by_store_;  // numbers of entries by store and file
   std::map<std::string, Usage, std::less<>> usage_;
+  std::set<std::string> touched_;  // ids of stores that expire, whose use is not on the disk yet
   uint64_t bytes_ = 0;
   uint64_t next_number_ = 1;
 };

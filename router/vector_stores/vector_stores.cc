@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <random>
+#include <span>
+#include <stop_token>
+#include <thread>
 
 #include "base/log.h"
 #include "router/vector_stores/disk_records.h"
@@ -14,6 +18,8 @@
 
 namespace signalbox::vector_stores {
 namespace {
+
+constexpr std::chrono::minutes kSweepPause{10};
 
 std::string new_id(std::string_view prefix) {
   thread_local std::random_device random;
@@ -31,6 +37,12 @@ tl::unexpected<Error> no_file(std::string_view id) {
 }
 tl::unexpected<Error> no_store(std::string_view id) {
   return fail(Code::kNotFound, "there is no vector store {}", json::quote_briefly(id));
+}
+tl::unexpected<Error> expired(std::string_view id) {
+  return fail(Code::kNotFound, "the vector store {} has expired", json::quote_briefly(id));
+}
+bool is_expired(const Store& store, int64_t now) {
+  return store.is_emptied || (store.expires_days > 0 && expiry_of(store) <= now);
 }
 tl::unexpected<Error> no_entry(std::string_view store, std::string_view file) {
   return fail(Code::kNotFound, "the vector store {} has no file {}", json::quote_briefly(store),
@@ -54,7 +66,57 @@ Result<void> check_name(std::string_view name, const std::vector<std::string>& e
 struct VectorStores::Impl {
   explicit Impl(std::unique_ptr<Folder> folder) : disk(std::move(folder)) {}
 
-  StoreView view(const Store& of) const { return {of, shared.registry.figures(of.id)}; }
+  StoreView view(const Store& of) const {
+    return {of, shared.registry.figures(of.id), is_expired(of, seconds_now())};
+  }
+
+  /// The store, which is in use from now on. Under the lock of the registry.
+  Result<void> use(const Store* store, std::string_view id) {
+    const int64_t now = seconds_now();
+    if (store == nullptr) return no_store(id);
+    if (is_expired(*store, now)) return expired(id);
+    shared.registry.touch(*store, now);
+    return {};
+  }
+
+  /// Under `changing`.
+  Result<void> empty(Store store) {
+    std::vector<Entry> all;
+    {
+      const std::lock_guard lock(shared.mutex);
+      for (const RegisteredEntry* each : shared.registry.entries(store.id))
+        all.push_back(each->entry);
+    }
+    SIGNALBOX_TRY_VOID(remove_entries(all));
+    store.is_emptied = true;
+    return change(store);
+  }
+  Result<void> change(const Store& store) {
+    SIGNALBOX_TRY_VOID(disk.write(store));
+    const std::lock_guard lock(shared.mutex);
+    shared.registry.change(store);
+    return {};
+  }
+  std::vector<Store> all_stores() {
+    const std::lock_guard lock(shared.mutex);
+    return shared.registry.all_stores();
+  }
+  /// Writes when the stores that expire were used last. Under `changing`.
+  void write_uses() {
+    std::vector<Store> used;
+    {
+      const std::lock_guard lock(shared.mutex);
+      used = shared.registry.take_touched();
+    }
+    for (const Store& each : used) {
+      const auto written = disk.write(each);
+      if (written) continue;
+      log::warn("vector_stores", "{}", written.error().message);
+      const std::lock_guard lock(shared.mutex);
+      shared.registry.touch(each, each.last_active);
+    }
+  }
+  void sweep(const std::stop_token& stop, VectorStores& stores);
 
   /// Removes an entry from the disk, the registry and the index. Under `changing`.
   Result<void> remove_entry(const Entry& entry) {
@@ -74,6 +136,71 @@ struct VectorStores::Impl {
     return {};
   }
 
+  /// The entries of files that a store takes up, which are not in the registry yet, if there is
+  /// space for all of them. Under `changing`.
+  Result<std::vector<Entry>> admit(std::string_view owner, std::string_view store,
+                                   std::vector<Addition> files, const std::string& batch) {
+    const std::lock_guard lock(shared.mutex);
+    SIGNALBOX_TRY_VOID(use(shared.registry.store(owner, store), store));
+    SIGNALBOX_TRY_VOID(shared.registry.admit_bytes(owner, files.size() * kRecordBytes));
+    std::vector<Entry> out;
+    for (Addition& each : files) {
+      if (shared.registry.file(owner, each.file) == nullptr) return no_file(each.file);
+      Entry made{new_id(kEntryIdPrefix), std::string(store), std::move(each.file), each.chunking,
+                 std::move(each.attributes)};
+      made.batch = batch;
+      made.created = seconds_now();
+      made.number = shared.registry.next_number();
+      out.push_back(std::move(made));
+    }
+    return out;
+  }
+  /// Removes the records of entries that are not in the registry. Nobody could remove them later,
+  /// and they would be there after a restart.
+  void withdraw(std::span<const Entry> entries) const {
+    for (const Entry& each : entries) {
+      if (auto removed = disk.remove(each); !removed)
+        log::warn("vector_stores", "{}", removed.error().message);
+    }
+  }
+  /// Puts an entry that is on the disk in the place of an older one of its file. Under `changing`.
+  Result<void> put(const Entry& made) {
+    std::optional<Entry> replaced;
+    {
+      const std::lock_guard lock(shared.mutex);
+      const RegisteredEntry* const old = shared.registry.entry(made.store, made.file);
+      if (old != nullptr) replaced = old->entry;
+    }
+    if (replaced) SIGNALBOX_TRY_VOID(remove_entry(*replaced));
+    {
+      const std::lock_guard lock(shared.mutex);
+      shared.registry.add(made);
+    }
+    indexer->add(made.number);
+    return {};
+  }
+  /// All records are on the disk before the first entry is replaced, so that a batch that does not
+  /// fit changes nothing.
+  Result<std::vector<Entry>> attach(std::string_view owner, std::string_view store,
+                                    std::vector<Addition> files, const std::string& batch) {
+    const std::lock_guard changing(shared.changing);
+    SIGNALBOX_TRY(std::vector<Entry> made, admit(owner, store, std::move(files), batch));
+    const std::span<const Entry> all(made);
+    for (size_t i = 0; i < all.size(); ++i) {
+      auto written = disk.write(all[i]);
+      if (written) continue;
+      withdraw(all.first(i));
+      return tl::unexpected<Error>(std::move(written).error());
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      auto done = put(all[i]);
+      if (done) continue;
+      withdraw(all.subspan(i));
+      return tl::unexpected<Error>(std::move(done).error());
+    }
+    return made;
+  }
+
   /// The store's entry of the file. Under the lock of the registry.
   Result<Entry> find_entry(std::string_view owner, std::string_view store, std::string_view file) {
     if (shared.registry.store(owner, store) == nullptr) return no_store(store);
@@ -82,13 +209,36 @@ struct VectorStores::Impl {
     return found->entry;
   }
 
+  /// The same for a change, which is a use of the store. Under `changing`.
+  Result<Entry> entry_to_change(std::string_view owner, std::string_view store,
+                                std::string_view file) {
+    const std::lock_guard lock(shared.mutex);
+    SIGNALBOX_TRY_VOID(use(shared.registry.store(owner, store), store));
+    return find_entry(owner, store, file);
+  }
+
   SharedRegistry shared;
   const DiskRecords disk;
   std::unique_ptr<Indexer> indexer;
+  std::mutex pausing;
+  std::condition_variable_any pause;
+  std::jthread sweeper;
 };
 
+void VectorStores::Impl::sweep(const std::stop_token& stop, VectorStores& stores) {
+  while (!stop.stop_requested()) {
+    stores.expire(seconds_now());
+    std::unique_lock lock(pausing);
+    pause.wait_for(lock, stop, kSweepPause, [] { return false; });
+  }
+}
+
 VectorStores::VectorStores(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-VectorStores::~VectorStores() = default;
+VectorStores::~VectorStores() {
+  impl_->sweeper = std::jthread();
+  const std::lock_guard changing(impl_->shared.changing);
+  impl_->write_uses();
+}
 
 Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::path& folder,
                                                          uint32_t workers,
@@ -100,7 +250,11 @@ Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::
   for (const std::string& report : impl->disk.recover(impl->shared.registry))
     reports.push_back(fmt::format("{}: {}", folder.string(), report));
   impl->indexer = std::make_unique<Indexer>(impl->shared, impl->disk, workers);
-  return std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
+  auto out = std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
+  VectorStores* const stores = out.get();
+  out->impl_->sweeper =
+      std::jthread([stores](const std::stop_token& stop) { stores->impl_->sweep(stop, *stores); });
+  return out;
 }
 
 void VectorStores::set_limits(Limits limits) {
@@ -184,10 +338,11 @@ Result<void> VectorStores::remove_file(std::string_view owner, std::string_view 
 // --- stores ---
 
 Result<StoreView> VectorStores::create_store(std::string_view owner, std::string name,
-                                             Metadata metadata) {
+                                             Metadata metadata, uint32_t expires_days) {
   const std::lock_guard changing(impl_->shared.changing);
   Store made{new_id(kStoreIdPrefix), std::string(owner), std::move(name), std::move(metadata)};
-  made.created = seconds_now();
+  made.created = made.last_active = seconds_now();
+  made.expires_days = expires_days;
   {
     const std::lock_guard lock(impl_->shared.mutex);
     SIGNALBOX_TRY_VOID(impl_->shared.registry.admit_store(owner));
@@ -215,9 +370,13 @@ Result<StoreView> VectorStores::store(std::string_view owner, std::string_view i
 
 Result<StoreView> VectorStores::change_store(std::string_view owner, std::string_view id,
                                              std::optional<std::string> name,
-                                             std::optional<Metadata> metadata) {
+                                             std::optional<Metadata> metadata,
+                                             std::optional<uint32_t> expires_days) {
   const std::lock_guard changing(impl_->shared.changing);
   SIGNALBOX_TRY(StoreView found, store(owner, id));
+  if (found.is_expired) return expired(id);
+  found.store.last_active = seconds_now();
+  if (expires_days) found.store.expires_days = *expires_days;
   if (name) found.store.name = *std::move(name);
   if (metadata) found.store.metadata = *std::move(metadata);
   SIGNALBOX_TRY_VOID(impl_->disk.write(found.store));
@@ -243,34 +402,16 @@ Result<void> VectorStores::remove_store(std::string_view owner, std::string_view
 Result<Entry> VectorStores::attach(std::string_view owner, std::string_view store,
                                    std::string_view file, Chunking chunking,
                                    Attributes attributes) {
-  const std::lock_guard changing(impl_->shared.changing);
-  Registry& registry = impl_->shared.registry;
-  Entry made{new_id(kEntryIdPrefix), std::string(store), std::string(file), chunking,
-             std::move(attributes)};
-  made.created = seconds_now();
-  std::optional<Entry> replaced;
-  {
-    const std::lock_guard lock(impl_->shared.mutex);
-    if (registry.store(owner, store) == nullptr) return no_store(store);
-    if (registry.file(owner, file) == nullptr) return no_file(file);
-    SIGNALBOX_TRY_VOID(registry.admit_bytes(owner, kRecordBytes));
-    if (const RegisteredEntry* const old = registry.entry(store, file)) replaced = old->entry;
-    made.number = registry.next_number();
-  }
-  SIGNALBOX_TRY_VOID(impl_->disk.write(made));
-  if (replaced) {
-    if (auto removed = impl_->remove_entry(*replaced); !removed) {
-      // Nobody could take out the new entry, which would be there after a restart.
-      SIGNALBOX_TRY_VOID(impl_->disk.remove(made));
-      return tl::unexpected<Error>(std::move(removed).error());
-    }
-  }
-  {
-    const std::lock_guard lock(impl_->shared.mutex);
-    registry.add(made);
-  }
-  impl_->indexer->add(made.number);
-  return made;
+  SIGNALBOX_TRY(
+      std::vector<Entry> made,
+      impl_->attach(owner, store, {{std::string(file), chunking, std::move(attributes)}}, ""));
+  return std::move(made.front());
+}
+
+Result<std::vector<Entry>> VectorStores::attach_batch(std::string_view owner,
+                                                      std::string_view store,
+                                                      std::vector<Addition> files) {
+  return impl_->attach(owner, store, std::move(files), new_id(kBatchIdPrefix));
 }
 
 Result<std::vector<Entry>> VectorStores::entries(std::string_view owner,
@@ -292,7 +433,7 @@ Result<Entry> VectorStores::entry(std::string_view owner, std::string_view store
 Result<Entry> VectorStores::set_attributes(std::string_view owner, std::string_view store,
                                            std::string_view file, Attributes attributes) {
   const std::lock_guard changing(impl_->shared.changing);
-  SIGNALBOX_TRY(Entry changed, entry(owner, store, file));
+  SIGNALBOX_TRY(Entry changed, impl_->entry_to_change(owner, store, file));
   changed.attributes = std::move(attributes);
   SIGNALBOX_TRY_VOID(impl_->disk.write(changed));
   const std::lock_guard lock(impl_->shared.mutex);
@@ -304,7 +445,7 @@ Result<Entry> VectorStores::set_attributes(std::string_view owner, std::string_v
 Result<void> VectorStores::detach(std::string_view owner, std::string_view store,
                                   std::string_view file) {
   const std::lock_guard changing(impl_->shared.changing);
-  SIGNALBOX_TRY(const Entry found, entry(owner, store, file));
+  SIGNALBOX_TRY(const Entry found, impl_->entry_to_change(owner, store, file));
   return impl_->remove_entry(found);
 }
 
@@ -312,7 +453,24 @@ Result<void> VectorStores::detach(std::string_view owner, std::string_view store
 
 Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Search& search,
                                                 const engine::Patience& patience) const {
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    const Registry& registry = impl_->shared.registry;
+    const Store* const store = owner == kOperator ? registry.named_store(search.store)
+                                                  : registry.store(owner, search.store);
+    SIGNALBOX_TRY_VOID(impl_->use(store, search.store));
+  }
   return impl_->indexer->search(owner, search, patience);
+}
+
+void VectorStores::expire(int64_t now) {
+  const std::lock_guard changing(impl_->shared.changing);
+  for (const Store& each : impl_->all_stores()) {
+    if (each.is_emptied || !is_expired(each, now)) continue;
+    if (auto done = impl_->empty(each); !done)
+      log::warn("vector_stores", "{}", done.error().message);
+  }
+  impl_->write_uses();
 }
 
 Result<VectorStores::Removed> VectorStores::remove_all(std::string_view owner) {

@@ -23,7 +23,8 @@ namespace signalbox::vector_stores {
 inline constexpr std::string_view kOperator = "operator";
 /// Every id of a file that lies here begins with this.
 inline constexpr std::string_view kFileIdPrefix = "file-sb-";
-inline constexpr std::string_view kStoreIdPrefix = "vs_", kEntryIdPrefix = "vf_";
+inline constexpr std::string_view kStoreIdPrefix = "vs_", kEntryIdPrefix = "vf_",
+                                  kBatchIdPrefix = "vsfb_";
 
 struct Limits {
   uint64_t file_bytes = uint64_t{50} << 20;
@@ -49,6 +50,14 @@ struct StoreFigures {
 struct StoreView {
   Store store;
   StoreFigures figures;
+  bool is_expired = false;
+};
+
+/// A file that a store takes up.
+struct Addition {
+  std::string file;
+  Chunking chunking = {};
+  Attributes attributes = {};
 };
 
 /// A search of one store.
@@ -96,22 +105,33 @@ class VectorStores {
   /// Takes the file out of all stores, too.
   Result<void> remove_file(std::string_view owner, std::string_view id);
 
-  Result<StoreView> create_store(std::string_view owner, std::string name, Metadata metadata);
+  /// A store expires `expires_days` after its last search or change; 0: never.
+  Result<StoreView> create_store(std::string_view owner, std::string name, Metadata metadata,
+                                 uint32_t expires_days = 0);
   std::vector<StoreView> stores(std::string_view owner) const;  // the oldest first
   Result<StoreView> store(std::string_view owner, std::string_view id) const;
   Result<StoreView> change_store(std::string_view owner, std::string_view id,
-                                 std::optional<std::string> name, std::optional<Metadata> metadata);
+                                 std::optional<std::string> name, std::optional<Metadata> metadata,
+                                 std::optional<uint32_t> expires_days = std::nullopt);
   Result<void> remove_store(std::string_view owner, std::string_view id);
 
-  /// Replaces an entry of the same file.
+  /// Replaces an entry of the same file. Errors: kNotFound, also for a store that has expired.
   Result<Entry> attach(std::string_view owner, std::string_view store, std::string_view file,
                        Chunking chunking, Attributes attributes);
+  /// Attaches all files or none, unless the disk fails, and returns their entries, which name the
+  /// new batch.
+  Result<std::vector<Entry>> attach_batch(std::string_view owner, std::string_view store,
+                                          std::vector<Addition> files);
   Result<std::vector<Entry>> entries(std::string_view owner,
                                      std::string_view store) const;  // the oldest first
   Result<Entry> entry(std::string_view owner, std::string_view store, std::string_view file) const;
   Result<Entry> set_attributes(std::string_view owner, std::string_view store,
                                std::string_view file, Attributes attributes);
   Result<void> detach(std::string_view owner, std::string_view store, std::string_view file);
+
+  /// Takes the files out of the stores that have expired by then, and writes when the others were
+  /// used last. A thread calls it from time to time.
+  void expire(int64_t now);
 
   /// The most similar chunks, the best first. Embeds the queries, which blocks. Errors: kNotFound;
   /// kUpstream without an embedding model; those of the model.

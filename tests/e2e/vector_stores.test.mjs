@@ -206,6 +206,9 @@ describe("vector stores", () => {
     assert.equal(garden.content[0].text, `${kGarden}\nCaf&eacute; & more`);
     assert.equal((await search(api, store.id, ["mast of the ship", "sun and water"])).length, 2);
     assert.deepEqual(namesOf(await search(api, store.id, "mast of the ship", { ranking_options: { score_threshold: 0.4 } })), ["ship.txt"]);
+    const rewritten = await api.vectorStores.search(store.id, { query: "mast of the ship", rewrite_query: true });
+    assert.deepEqual(rewritten.search_query ?? rewritten.body?.search_query, ["mast of the ship"]);
+    await fails(api.vectorStores.search(store.id, { query: "mast", rewrite_query: "yes" }), 400, /rewrite_query: expected a boolean/);
     await until(async () => /signalbox_vector_store_files\{status="completed"\} 2\n/.test(await metrics()));
     assert.match(await metrics(), /signalbox_files 2\nsignalbox|signalbox_files 2\n/);
   });
@@ -284,9 +287,50 @@ describe("vector stores", () => {
     assert.deepEqual(await readdir(folder), []);
     await fails(api.vectorStores.retrieve(store.id), 404);
     await fails(api.vectorStores.create({ file_ids: ["file-sb-none"] }), 404);
-    await fails(api.vectorStores.create({ expires_after: { anchor: "last_active_at", days: 1 } }), 400, /do not expire/);
+    await fails(api.vectorStores.create({ expires_after: { anchor: "last_active_at", days: 400 } }), 400, /expires_after.days: expected 1 to 365/);
     await fails(api.vectorStores.create({ name: "x".repeat(300) }), 400, /name/);
     assert.deepEqual((await api.vectorStores.list()).data, []);
+  });
+
+  test("take up a batch of files, or none of it", async () => {
+    await begin();
+    const api = client();
+    const ship = await upload(api, kShip);
+    const garden = await upload(api, kGarden, "garden.md");
+    const store = await api.vectorStores.create({ name: "library" });
+    const batches = api.vectorStores.fileBatches;
+    const batch = await batches.createAndPoll(store.id, { files: [{ file_id: ship.id, attributes: { kind: "ship" } }, { file_id: garden.id }] }, { pollIntervalMs: 20 });
+    assert.match(batch.id, /^vsfb_[0-9a-f]{32}$/);
+    assert.deepEqual({ ...batch, id: "", created_at: 0 }, { id: "", object: "vector_store.files_batch", created_at: 0, vector_store_id: store.id, status: "completed", file_counts: { in_progress: 0, completed: 2, failed: 0, cancelled: 0, total: 2 } });
+    assert.deepEqual(namesOf(await search(api, store.id, "How high is the mast?", { filters: { type: "eq", key: "kind", value: "ship" }, rewrite_query: true })), ["ship.txt"]);
+    await api.vectorStores.files.createAndPoll(store.id, { file_id: garden.id }, { pollIntervalMs: 20 });
+    assert.deepEqual((await batches.listFiles(batch.id, { vector_store_id: store.id })).data.map(({ id }) => id), [ship.id]);
+    await killAndBegin();
+    const again = client();
+    assert.equal((await again.vectorStores.fileBatches.retrieve(batch.id, { vector_store_id: store.id })).file_counts.total, 1);
+    const other = await again.vectorStores.create({});
+    await fails(again.vectorStores.fileBatches.create(other.id, { file_ids: [ship.id, "file-sb-none"] }), 404);
+    await fails(again.vectorStores.fileBatches.create(other.id, { file_ids: [ship.id, ship.id] }), 400, /occurs twice/);
+    await fails(again.vectorStores.fileBatches.create(other.id, { file_ids: [] }), 400, /at least one file/);
+    await fails(again.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: store.id }), 501, /delete their files/);
+    await fails(again.vectorStores.fileBatches.retrieve(batch.id, { vector_store_id: other.id }), 404);
+    assert.deepEqual((await again.vectorStores.files.list(other.id)).data, []);
+  });
+
+  test("report when they expire, also after a kill", async () => {
+    await begin();
+    const kDay = 24 * 60 * 60;
+    const made = await client().vectorStores.create({ name: "library", expires_after: { anchor: "last_active_at", days: 3 } });
+    assert.deepEqual(made.expires_after, { anchor: "last_active_at", days: 3 });
+    assert.equal(made.expires_at, made.last_active_at + 3 * kDay);
+    await killAndBegin();
+    const api = client();
+    const { expires_after: after, expires_at: at } = await api.vectorStores.retrieve(made.id);
+    assert.deepEqual([after, at], [made.expires_after, made.expires_at]);
+    const changed = await api.vectorStores.update(made.id, { expires_after: { anchor: "last_active_at", days: 9 } });
+    assert.equal(changed.expires_at, changed.last_active_at + 9 * kDay);
+    assert.equal((await api.vectorStores.update(made.id, { name: "books" })).expires_after.days, 9);
+    assert.equal((await api.vectorStores.update(made.id, { expires_after: null })).expires_after, null);
   });
 
   test("give up a file that is deleted while it is embedded", async () => {

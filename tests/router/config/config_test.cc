@@ -105,12 +105,12 @@ TEST(Config, a_variable_that_nothing_needs_yet_may_be_unset) {
   const std::string notices = notices_of(R"(version: v0.3
 @providers
 global:
-  stores: {response_cache: {qdrant: {api_key: "${SIGNALBOX_TEST_UNSET}"}}}
+  services: {router_replay: {qdrant: {api_key: "${SIGNALBOX_TEST_UNSET}"}}}
 )");
   EXPECT_EQ(notices,
-            "f.yaml:4: global.stores.response_cache.qdrant: has no effect: answers are kept in "
-            "memory (docs/upstream.md)\n"
-            "f.yaml:4: global.stores.response_cache.qdrant.api_key: the environment variable "
+            "f.yaml:4: global.services.router_replay.qdrant: has no effect: records are kept in "
+            "memory or Redis (docs/upstream.md)\n"
+            "f.yaml:4: global.services.router_replay.qdrant.api_key: the environment variable "
             "SIGNALBOX_TEST_UNSET is not set\n");
 }
 

@@ -1,7 +1,9 @@
-// Stores that routers may share: what the author of a file learns about one that is not shared.
+// Stores: the messages about one that is not shared, and about variables of a server that nothing
+// searches.
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "router/config/load.h"
@@ -57,6 +59,41 @@ TEST(ConfigStores, one_that_is_not_shared_gives_a_notice) {
                   .find("redis.cluster_mode: expected false"),
               std::string::npos);
   }
+}
+
+TEST(ConfigStores, of_qdrant_need_their_variables_only_for_a_search) {
+  ::unsetenv("SIGNALBOX_TEST_UNSET");
+  const std::string file = R"(version: v0.3
+providers: {defaults: {default_model: a}, models: [{name: a, backend_refs: [{type: echo}]}]}
+global:
+  stores:
+    response_cache: {qdrant: {host: "${SIGNALBOX_TEST_UNSET}"}}
+    vector_store: {qdrant: {api_key: "${SIGNALBOX_TEST_UNSET}"}}
+)";
+  const std::string cache =
+      "f.yaml:5: global.stores.response_cache.qdrant.host: the environment variable "
+      "SIGNALBOX_TEST_UNSET is not set";
+  const std::string store =
+      "f.yaml:6: global.stores.vector_store.qdrant.api_key: the environment variable "
+      "SIGNALBOX_TEST_UNSET is not set";
+  const auto unsearched = parse(file, "f.yaml");
+  ASSERT_TRUE(unsearched) << unsearched.error().message;
+  EXPECT_EQ(unsearched->notices, (std::vector<std::string>{cache, store}));
+  const auto with_rag = [&](std::string_view keys) {
+    return parse(fmt::format("{}routing: {{decisions: [{{name: d, plugins: [{{type: rag, "
+                             "configuration: {{{}}}}}]}}]}}\n",
+                             file, keys),
+                 "f.yaml");
+  };
+  for (const char* keys :
+       {"backend: qdrant, backend_config: {collection: c}",
+        "backend: hybrid, backend_config: {primary: vectorstore, primary_config: {vector_store_id: "
+        "v}, fallback: qdrant, fallback_config: {collection: c}}"}) {
+    const auto loaded = with_rag(keys);
+    ASSERT_FALSE(loaded) << keys;
+    EXPECT_EQ(loaded.error().message, cache + "\n" + store);
+  }
+  EXPECT_TRUE(with_rag("enabled: false, backend: qdrant, backend_config: {collection: c}"));
 }
 
 }  // namespace

@@ -11,8 +11,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace signalbox;
   using retrieval::Format;
-  for (const Format format : {Format::kCustom, Format::kElasticsearch, Format::kPinecone,
-                              Format::kWeaviate, Format::kOpenAi, Format::kMilvus}) {
+  for (const Format format :
+       {Format::kCustom, Format::kElasticsearch, Format::kPinecone, Format::kWeaviate,
+        Format::kOpenAi, Format::kMilvus, Format::kQdrant}) {
     retrieval::Search search;
     search.format = format;
     search.similarity_min = 0.25;

@@ -48,6 +48,8 @@ void check_store_bodies(std::string_view body) {
   static_cast<void>(signalbox::vector_store_api::read_search(body));
   static_cast<void>(signalbox::vector_store_api::read_store(body));
   static_cast<void>(signalbox::vector_store_api::read_entry(body));
+  const auto batch = signalbox::vector_store_api::read_batch(body);
+  SIGNALBOX_CHECK(!batch || (!batch->empty() && batch->size() <= 100));
   const auto form =
       signalbox::vector_store_api::read_upload(body, "multipart/form-data; boundary=x");
   if (!form || !*form) return;

@@ -15,6 +15,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "router/plugins/rag/file_search.h"
 #include "router/plugins/rag/rag.h"
 #include "router/retrieval/formats.h"
 #include "router/splice/edit.h"
@@ -26,7 +27,8 @@ Search search_of(const json::Value& row) {
   static const std::map<std::string_view, Format> formats = {
       {"custom", Format::kCustom},     {"elasticsearch", Format::kElasticsearch},
       {"pinecone", Format::kPinecone}, {"weaviate", Format::kWeaviate},
-      {"openai", Format::kOpenAi},     {"milvus", Format::kMilvus}};
+      {"openai", Format::kOpenAi},     {"milvus", Format::kMilvus},
+      {"qdrant", Format::kQdrant}};
   Search out;
   out.format = formats.at(row.find("format")->text());
   out.database = "db";
@@ -115,6 +117,24 @@ TEST(Rag, adds_a_call_and_its_result_behind_the_last_message_of_the_user) {
   for (size_t at = 0; (at = out.find(name)) != std::string::npos;) out.replace(at, 9, "ID");
   EXPECT_EQ(out, before + added + after);
   EXPECT_EQ(with_result(R"({"messages": [{"role": "system", "content": "a"}]})"), "");
+}
+
+TEST(Rag, offers_a_search_of_files_in_the_place_of_the_clients) {
+  config::RagPlugin plugin;
+  plugin.backend_config.vector_store_id = "vs_1";
+  EXPECT_EQ(plugins::offer_file_search(R"({"input": "x", "n": 1.0})", plugin),
+            R"({"input": "x", "n": 1.0,"tools":[{"type":"file_search",)"
+            R"("vector_store_ids":["vs_1"]}]})");
+  plugin.top_k = 3;
+  plugin.similarity_threshold = 0.5;
+  plugin.backend_config.filter = R"({"type": "eq"})";
+  const std::string offered =
+      plugins::offer_file_search(R"({"tools": [{"type": "file_search", "vector_store_ids": ["o"]},)"
+                                 R"( {"type": "function", "name": "f"}]})",
+                                 plugin);
+  EXPECT_EQ(offered, R"({"tools": [{"type": "function", "name": "f"},{"type":"file_search",)"
+                     R"("vector_store_ids":["vs_1"],"max_num_results":3,)"
+                     R"("filters":{"type": "eq"},"ranking_options":{"score_threshold":0.5}}]})");
 }
 
 }  // namespace

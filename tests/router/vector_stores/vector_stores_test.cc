@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "router/vector_stores/disk_records.h"
 #include "router/vector_stores/document_text.h"
 #include "router/vector_stores/filter.h"
 #include "router/vector_stores/folder.h"
@@ -180,6 +181,29 @@ TEST(Records, are_read_as_they_were_written) {
   EXPECT_EQ(read->attributes, entry.attributes);
   EXPECT_EQ(read->chunking, entry.chunking);
   EXPECT_EQ(read->status, Status::kFailed);
+}
+
+TEST(Records, of_stores_keep_when_they_expire) {
+  Store store{"vs_1", "ann", "s", {{"a", "b"}}};
+  store.created = store.last_active = 100;
+  EXPECT_EQ(expiry_of(store), 0);
+  store.expires_days = 2;
+  store.last_active = 500;
+  store.is_emptied = true;
+  const auto read = read_store_record(write_record(store));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(expiry_of(*read), 500 + 2 * 24 * 60 * 60);
+  EXPECT_TRUE(read->is_emptied);
+  EXPECT_EQ(read->metadata, store.metadata);
+  // A record of a release without expiry.
+  const auto older = read_store_record(
+      R"({"id":"vs_1","created":7,"number":1,"owner":"ann","name":"s","metadata":{}})");
+  ASSERT_TRUE(older) << older.error().message;
+  EXPECT_EQ(expiry_of(*older), 0);
+  EXPECT_EQ(older->last_active, 7);
+  EXPECT_FALSE(read_store_record(
+      R"({"id":"vs_1","created":7,"number":1,"owner":"ann","name":"s","metadata":{},)"
+      R"("expires_days":366,"last_active":7,"is_emptied":false})"));
 }
 
 TEST(Records, of_damaged_files_are_refused) {
@@ -404,6 +428,101 @@ TEST_F(Stores, embed_a_file_that_was_brought_back) {
   open();
   wait("ann", store);
   EXPECT_EQ(search("ann", store, "aaaa").size(), 1U);
+}
+
+TEST_F(Stores, give_up_their_files_when_they_expire) {
+  constexpr int64_t kDay = 24 * 60 * 60;
+  open();
+  const std::string file = add_file("ann", "aaaa bbbb");
+  const auto made = stores_->create_store("ann", "s", {}, 3);
+  ASSERT_TRUE(made);
+  const std::string store = made->store.id, other = add_store("ann");
+  attach("ann", store, file);
+  attach("ann", other, file);
+  const int64_t expiry = expiry_of(stores_->store("ann", store)->store);
+  EXPECT_GE(expiry, made->store.created + 3 * kDay);
+  stores_->expire(expiry - 1);
+  EXPECT_EQ(search("ann", store, "aaaa").size(), 1u);
+  stores_->expire(expiry + kDay);  // the search was at most a day later
+  const auto empty = stores_->store("ann", store);
+  EXPECT_TRUE(empty->is_expired);
+  EXPECT_EQ(empty->figures.completed, 0u);
+  EXPECT_EQ(stores_->search("ann", {.store = store, .queries = {"aaaa"}}, {}).error().message,
+            fmt::format("the vector store \"{}\" has expired", store));
+  EXPECT_EQ(stores_->attach("ann", store, file, {}, {}).error().code, Code::kNotFound);
+  EXPECT_EQ(search("ann", other, "aaaa").size(), 1u);
+  EXPECT_TRUE(stores_->content("ann", file));
+  open();  // it stays expired
+  EXPECT_TRUE(stores_->store("ann", store)->is_expired);
+  EXPECT_TRUE(stores_->remove_store("ann", store));
+}
+
+TEST_F(Stores, take_up_a_batch_as_a_whole) {
+  open();
+  const std::string store = add_store("ann"), a = add_file("ann", "aaaa"),
+                    b = add_file("ann", "bbbb", "b.txt"), foreign = add_file("bob", "cccc");
+  const auto batch = stores_->attach_batch("ann", store, {{a}, {b, {200, 50}, {{"k", true}}}});
+  ASSERT_TRUE(batch) << batch.error().message;
+  wait("ann", store);
+  const std::string id = batch->front().batch;
+  const auto entry = stores_->entry("ann", store, b);
+  EXPECT_EQ(entry->batch, id);
+  EXPECT_EQ(entry->attributes, (Attributes{{"k", true}}));
+  EXPECT_EQ(stores_->attach_batch("ann", add_store("ann"), {{a}, {foreign}}).error().code,
+            Code::kNotFound);
+  EXPECT_EQ(stores_->size().completed, 2u);
+  open();
+  EXPECT_EQ(stores_->entry("ann", store, a)->batch, id);
+}
+
+TEST_F(Stores, keep_a_file_that_a_batch_without_space_names_again) {
+  open();
+  const std::string store = add_store("ann"), a = add_file("ann", "aaaa"),
+                    b = add_file("ann", "bbbb", "b.txt"), c = add_file("ann", "cccc", "c.txt");
+  ASSERT_TRUE(stores_->attach("ann", store, a, {}, {{"k", true}}));
+  wait("ann", store);
+  Limits limits = small_limits();
+  limits.owner_bytes = stores_->size().bytes + 8191;  // one record and no second one
+  stores_->set_limits(limits);
+  EXPECT_EQ(stores_->attach_batch("ann", store, {{a}, {b}, {c}}).error().code, Code::kTooLarge);
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(stores_->entries("ann", store)->size(), 1u);
+    const auto kept = stores_->entry("ann", store, a);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_EQ(kept->attributes, (Attributes{{"k", true}}));
+    open();
+  }
+}
+
+TEST_F(Stores, keep_their_last_use_at_an_orderly_end) {
+  open();
+  const auto made = stores_->create_store("ann", "s", {}, 1);
+  ASSERT_TRUE(made);
+  stores_.reset();
+  Store aged = made->store;
+  aged.last_active -= 3600;
+  {
+    const DiskRecords disk(*open_folder(folder_.path()));
+    ASSERT_TRUE(disk.write(aged));
+  }
+  open();
+  EXPECT_EQ(stores_->store("ann", aged.id)->store.last_active, aged.last_active);
+  search("ann", aged.id, "aaaa");
+  open();
+  EXPECT_GE(stores_->store("ann", aged.id)->store.last_active, made->store.last_active);
+}
+
+TEST_F(Stores, prefer_a_store_of_the_same_name_that_has_not_expired) {
+  open();
+  const auto first = stores_->create_store(kOperator, "library", {}, 1);
+  ASSERT_TRUE(first);
+  const std::string second = add_store(kOperator, "library");
+  attach(kOperator, second, add_file(kOperator, "bbbb"));
+  stores_->expire(expiry_of(first->store));
+  EXPECT_EQ(search(kOperator, "library", "bbbb").size(), 1u);
+  ASSERT_TRUE(stores_->remove_store(kOperator, second));
+  EXPECT_EQ(stores_->search(kOperator, {.store = "library", .queries = {"x"}}, {}).error().message,
+            "the vector store \"library\" has expired");
 }
 
 TEST_F(Stores, remove_all_of_one_owner) {

@@ -1,0 +1,151 @@
+// One session with the server serves all searches. It begins with the first search, and anew when
+// the server has forgotten it. Two first searches at once begin two; the later one is kept.
+
+#include "router/retrieval/mcp_source.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+#include "base/ascii.h"
+#include "router/retrieval/mcp.h"
+#include "router/upstream/poster.h"
+
+namespace signalbox::retrieval {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kSessionBytesMax = 1024;  // of its name, which every request repeats
+
+/// The limits of a search, which may take several requests.
+struct Within {
+  Clock::time_point until;
+  const std::stop_token& stop;
+};
+
+/// Posts with the headers of one session.
+class Session {
+ public:
+  Session(const Server& server, const std::map<std::string, std::string>& headers)
+      : target_(server.target), posters_(with(server.to, headers), server.limit, key_of(server)) {}
+
+  Result<upstream::PostReply> post(const std::string& body, const Within& within) {
+    const auto limit = std::chrono::ceil<milliseconds>(within.until - Clock::now());
+    if (limit <= milliseconds{0}) return fail(Code::kDeadline, "no time is left");
+    return posters_.ask(target_, "application/json", body, limit, kReplyBytesMax, within.stop);
+  }
+
+ private:
+  static config::BackendRef with(config::BackendRef to,
+                                 const std::map<std::string, std::string>& headers) {
+    for (const auto& own : headers) {
+      std::erase_if(to.extra_headers,
+                    [&](const auto& each) { return ascii::iequals(each.first, own.first); });
+    }
+    to.extra_headers.insert(headers.begin(), headers.end());
+    return to;
+  }
+  static std::optional<std::string> key_of(const Server& server) {
+    return server.key.empty() ? std::nullopt : std::optional(server.key);
+  }
+
+  const std::string target_;
+  upstream::PosterPool posters_;
+};
+
+/// The name of a session as the protocol has it, so that it fits into a header.
+bool is_session(std::string_view name) {
+  return name.size() <= kSessionBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7F; });
+}
+
+/// True if the server may have forgotten the session: the protocol requires 404, but some servers
+/// return 400. They have not called the tool.
+bool is_forgotten(int status) {
+  return status == 404 || status == 400;
+}
+
+Result<void> check(const upstream::PostReply& reply) {
+  if (reply.status / 100 == 2) return {};
+  return fail(Code::kUpstream, "it returned status {}", reply.status);
+}
+
+Result<json::Document> response_of(upstream::PostReply reply, int64_t id) {
+  const std::string type(reply.headers.find("Content-Type").value_or(""));
+  return mcp::read_response(type, std::move(reply.body), id);
+}
+
+class McpSource final : public Source {
+ public:
+  McpSource(Server server, std::string tool, Search search)
+      : server_(std::move(server)), tool_(std::move(tool)), search_(std::move(search)) {}
+
+  bool needs_vector() const override { return false; }
+
+  Result<Texts> find(const Query& query, milliseconds limit,
+                     const std::stop_token& stop) const override {
+    const Within within{Clock::now() + limit, stop};
+    const int64_t id = next_++;
+    const std::string body = mcp::write_call(id, tool_, write_search(search_, query));
+    if (const auto session = kept()) {
+      SIGNALBOX_TRY(upstream::PostReply reply, session->post(body, within));
+      if (!is_forgotten(reply.status)) return texts_of(std::move(reply), id);
+    }
+    SIGNALBOX_TRY(const auto session, begin(within));
+    SIGNALBOX_TRY(upstream::PostReply reply, session->post(body, within));
+    return texts_of(std::move(reply), id);
+  }
+
+ private:
+  std::shared_ptr<Session> kept() const {
+    const std::lock_guard lock(mutex_);
+    return session_;
+  }
+
+  Result<std::shared_ptr<Session>> begin(const Within& within) const {
+    std::map<std::string, std::string> headers{{"Accept", std::string(mcp::kAccepted)}};
+    const int64_t id = next_++;
+    SIGNALBOX_TRY(upstream::PostReply reply,
+                  Session(server_, headers).post(mcp::write_initialize(id), within));
+    SIGNALBOX_TRY_VOID(check(reply));
+    const std::string_view name = reply.headers.find("Mcp-Session-Id").value_or("");
+    if (!is_session(name))
+      return fail(Code::kUpstream,
+                  "the name of its session is not at most {} visible ASCII characters",
+                  kSessionBytesMax);
+    if (!name.empty()) headers.emplace("Mcp-Session-Id", name);
+    SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
+    SIGNALBOX_TRY(std::string version, mcp::read_initialize(response));
+    headers.emplace("MCP-Protocol-Version", std::move(version));
+    auto out = std::make_shared<Session>(server_, headers);
+    SIGNALBOX_TRY(const upstream::PostReply taken, out->post(mcp::write_initialized(), within));
+    SIGNALBOX_TRY_VOID(check(taken));
+    const std::lock_guard lock(mutex_);
+    session_ = out;
+    return out;
+  }
+
+  Result<Texts> texts_of(upstream::PostReply reply, int64_t id) const {
+    SIGNALBOX_TRY_VOID(check(reply));
+    SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
+    return mcp::read_call(response, search_.top_k);
+  }
+
+  const Server server_;
+  const std::string tool_;
+  const Search search_;
+  mutable std::atomic<int64_t> next_{1};      // the id of the next request
+  mutable std::mutex mutex_;                  // guards session_
+  mutable std::shared_ptr<Session> session_;  // owned with the searches in progress
+};
+
+}  // namespace
+
+std::unique_ptr<const Source> make_mcp_source(Server server, std::string tool, Search search) {
+  return std::make_unique<const McpSource>(std::move(server), std::move(tool), std::move(search));
+}
+
+}  // namespace signalbox::retrieval

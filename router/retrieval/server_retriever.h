@@ -1,0 +1,50 @@
+#pragma once
+// A retriever over one server, whatever the server speaks.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "router/retrieval/retriever.h"
+
+namespace signalbox::retrieval {
+
+using Texts = std::vector<std::string>;  // of documents
+
+/// Where searches go.
+struct Server {
+  config::BackendRef to;
+  std::string target;
+  std::string key;                         // "": none
+  std::chrono::milliseconds limit{5'000};  // of a search
+};
+
+/// Searches one server. Thread-safe.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  virtual bool needs_vector() const = 0;
+  /// Returns the texts of the documents, the best one first; none if nothing is similar enough.
+  /// `query` has a vector if needs_vector(). Blocks for `limit` at most. Errors, which contain
+  /// neither the query nor the reply: kUpstream, kDeadline, kCancelled.
+  virtual Result<Texts> find(const Query& query, std::chrono::milliseconds limit,
+                             const std::stop_token& stop) const = 0;
+};
+
+struct Bounds {
+  std::string name;    // of the server, for messages
+  std::string server;  // its address; searches of one server share their turns
+  uint32_t at_once = 1;
+  std::chrono::milliseconds limit{5'000};  // of a search
+  std::chrono::seconds lifetime{0};        // of kept results; 0: none are kept
+};
+
+/// See Retriever::find().
+std::unique_ptr<const Retriever> make_server_retriever(std::unique_ptr<const Source> source,
+                                                       Bounds bounds);
+
+}  // namespace signalbox::retrieval
