@@ -41,6 +41,8 @@ struct Guard {
   /// Languages that the head supports for prompts and for documents; empty: unknown.
   std::span<const std::string> languages = {};
   std::span<const std::string> document_languages = {};
+  /// What a probability is multiplied by, as odds, in a language that is not supported.
+  double unsupported_odds = 1, document_unsupported_odds = 1;
 };
 
 Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive);
@@ -57,8 +59,10 @@ bool uses_screen(const Guard& guard, size_t windows, double threshold);
 bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads);
 
 /// Returns the probability that a window holds an attack, from the answers of all heads for it;
-/// that of the screen, below its limit, if it has cleared the window.
-double attack_probability(const Guard& guard, std::span<const engine::Answer> heads, TextKind kind);
+/// that of the screen, below its limit, if it has cleared the window. A head that does not support
+/// the language of the window counts with less than its probability (HeadInfo::unsupported_shift).
+double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
+                          std::string_view window, TextKind kind);
 
 /// Returns the language of a window if it is certain that the guard does not support it for such
 /// texts; otherwise "".
