@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <set>
 
 #include "base/ascii.h"
@@ -320,11 +321,17 @@ Result<void> Clients::change(const KeyChange& change) {
                 "global.access.keys_file: the configuration names no file for keys; add "
                 "\"keys_file: keys.json\"");
   }
-  // A name that the configuration has would make the keys unreadable.
+  // A name that the configuration has would make the keys unreadable. Another router may have put
+  // such a key into the store, and that must not keep this one from revoking any.
   const KeyChange checked = [&](std::vector<config::ClientKey>& keys) -> Result<void> {
+    std::set<std::string> before;
+    if (store_ != nullptr) {
+      for (const config::ClientKey& key : keys) before.insert(key.name);
+    }
     SIGNALBOX_TRY_VOID(change(keys));
     std::vector<config::ClientKey> all = access_.keys;
-    all.insert(all.end(), keys.begin(), keys.end());
+    std::ranges::copy_if(keys, std::back_inserter(all),
+                         [&](const auto& key) { return !before.contains(key.name); });
     SIGNALBOX_TRY(const auto ring, make_ring(std::move(all)));
     return {};
   };

@@ -144,6 +144,9 @@ TEST_F(StoredClients, a_key_that_a_router_cannot_have_hides_no_other) {
   EXPECT_EQ(sender(*clients, "b"), "401 unknown_key");
   EXPECT_EQ(sender(*clients, "o"), "own");
   EXPECT_EQ(clients->change(adding(named_key("own", "d"))).error().code, Code::kInvalid);
+  const auto revoked = clients->change(removing("cid"));
+  EXPECT_TRUE(revoked) << revoked.error().message;
+  EXPECT_EQ(sender(*clients, "c"), "401 unknown_key");
 }
 
 TEST_F(StoredClients, the_log_of_each_router_has_each_change_once) {
