@@ -192,8 +192,7 @@ constexpr Key kKeysStoreKeys[] = {
         .required(),
     object(FIELD(KeysStore, redis), kRedis, "The server, for `redis`."),
     object(FIELD(KeysStore, valkey), kValkey, "The server, for `valkey`."),
-    object(FIELD(KeysStore, postgres), kPostgres, "The server, for `postgres`.")
-        .not_built("keys are kept in Redis or Valkey"),
+    object(FIELD(KeysStore, postgres), kPostgres, "The server, for `postgres`, which is refused."),
     duration(FIELD(KeysStore, keys_age_max), 1s, 720h,
              "How long the keys that were read last are used while the store cannot be read; "
              "requests then get 503. Default: `24h`."),

@@ -35,7 +35,8 @@ class KeyServer {
   virtual const std::string& name() const = 0;
   virtual Result<Found> read(const Stamp& known) = 0;
   /// kChanged: the server has another set than `expected`. kWait: the set was restored a moment
-  /// ago, and routers that know a later one may restore that. May be repeated.
+  /// ago, or the server is another one than at the last change, and routers that know a later set
+  /// may restore that. May be repeated.
   enum class Written : uint8_t { kDone, kChanged, kWait };
   virtual Result<Written> write(const Stamp& expected, const Stamp& next,
                                 const std::string& text) = 0;

@@ -12,15 +12,20 @@
 namespace signalbox::shared_keys {
 namespace {
 
+// Scripts count in doubles, which have each number up to this one.
+constexpr uint64_t kVersionMax = uint64_t{1} << 53;
+
 // KEYS: the prefix.
 constexpr std::string_view kBegin = R"(
 local set, restored = KEYS[1] .. 'set', KEYS[1] .. 'restored'
 local at = redis.call('HMGET', set, 'epoch', 'version', 'digest')
 local epoch, version, digest = at[1] or '', at[2] or '0', at[3] or ''
 local function is(i) return epoch == ARGV[i] and version == ARGV[i + 1] and digest == ARGV[i + 2] end
+local function run() return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') end
 local function put(i)
-  redis.call('HSET', set, 'epoch', ARGV[i], 'version', ARGV[i + 1], 'digest', ARGV[i + 2], 'text', ARGV[i + 3])
+  redis.call('HSET', set, 'epoch', ARGV[i], 'version', ARGV[i + 1], 'digest', ARGV[i + 2], 'text', ARGV[i + 3], 'run', run())
 end
+local function wait(ms) redis.call('SET', restored, '1', 'PX', ms) end
 )";
 
 // ARGV: the known epoch, version and digest.
@@ -29,11 +34,18 @@ if is(1) then return {epoch, version, digest} end
 return {epoch, version, digest, redis.call('HGET', set, 'text') or ''}
 )";
 
-// ARGV: the expected epoch, version and digest, and those of the next set with its text.
+// ARGV: the expected epoch, version and digest, those of the next set with its text, and how long
+// the set is not changed after another server has taken over (ms). That one, a replica or the same
+// server started again, may have an earlier set than routers know.
 constexpr std::string_view kWrite = R"(
 if is(4) then return 'done' end
 if not is(1) then return 'changed' end
 if redis.call('EXISTS', restored) == 1 then return 'wait' end
+if epoch ~= '' and redis.call('HGET', set, 'run') ~= run() then
+  redis.call('HSET', set, 'run', run())
+  wait(ARGV[8])
+  return 'wait'
+end
 put(4)
 return 'done'
 )";
@@ -42,7 +54,7 @@ return 'done'
 constexpr std::string_view kRestore = R"(
 if epoch ~= '' and (epoch ~= ARGV[1] or (tonumber(version) or 0) >= tonumber(ARGV[2])) then return 'there' end
 put(1)
-redis.call('SET', restored, '1', 'PX', ARGV[5])
+wait(ARGV[5])
 return 'restored'
 )";
 
@@ -68,17 +80,17 @@ class RedisKeys final : public KeyServer {
   Result<Written> write(const Stamp& expected, const Stamp& next,
                         const std::string& text) override {
     const std::string was = std::to_string(expected.version), is = std::to_string(next.version);
-    SIGNALBOX_TRY(const stores::RedisValue reply, run(write_, {expected.epoch, was, expected.digest,
-                                                               next.epoch, is, next.digest, text}));
+    SIGNALBOX_TRY(const stores::RedisValue reply,
+                  run(write_, {expected.epoch, was, expected.digest, next.epoch, is, next.digest,
+                               text, grace_}));
     if (reply.text == "done") return Written::kDone;
     return reply.text == "wait" ? Written::kWait : Written::kChanged;
   }
 
   Result<bool> restore(const Stamp& stamp, const std::string& text) override {
     const std::string version = std::to_string(stamp.version);
-    const std::string grace = std::to_string(options_.grace.count());
     SIGNALBOX_TRY(const stores::RedisValue reply,
-                  run(restore_, {stamp.epoch, version, stamp.digest, text, grace}));
+                  run(restore_, {stamp.epoch, version, stamp.digest, text, grace_}));
     return reply.text == "restored";
   }
 
@@ -91,6 +103,7 @@ class RedisKeys final : public KeyServer {
   }
 
   const RedisOptions options_;
+  const std::string grace_ = std::to_string(options_.grace.count());
   const std::string read_ = script_of(kRead), write_ = script_of(kWrite),
                     restore_ = script_of(kRestore);
   stores::Redis redis_;
@@ -111,9 +124,9 @@ Result<Found> read_set(stores::RedisValue reply, const Stamp& known) {
   out.stamp.epoch = std::move(items[0].text);
   out.stamp.digest = std::move(items[2].text);
   const std::string& version = items[1].text;
-  const auto [end, error] =
-      std::from_chars(version.data(), version.data() + version.size(), out.stamp.version);
-  if (error != std::errc() || end != version.data() + version.size())
+  std::from_chars(version.data(), version.data() + version.size(), out.stamp.version);
+  // The scripts compare versions as texts.
+  if (std::to_string(out.stamp.version) != version || out.stamp.version > kVersionMax)
     return wrong("its version is no number");
   if (out.stamp.epoch.empty() != (out.stamp.version == 0))
     return wrong("its epoch does not fit its version");

@@ -1,8 +1,10 @@
 #pragma once
 // The set of keys in Redis (or Valkey, 5 or newer):
 //
-//   PREFIX set       a hash: epoch, version, digest and text of the set
-//   PREFIX restored  there for a moment after the set was restored; meanwhile it is not changed
+//   PREFIX set       a hash: epoch, version, digest and text of the set, and the run of the server
+//                    that changed it last
+//   PREFIX restored  there for a moment after the set was restored or the server is another one;
+//                    meanwhile the set is not changed
 
 #include <chrono>
 #include <memory>

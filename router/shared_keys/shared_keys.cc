@@ -29,8 +29,9 @@ std::string new_epoch() {
 
 Result<KeySetPointer> set_of(Stamp stamp, std::string text) {
   auto keys = config::parse_keys(text, "keys");
+  // The mistake is not quoted: it may be a key that somebody put in the place of its hash.
   if (!keys)
-    return fail(Code::kCorrupt, "the set of keys there has mistakes: {}", keys.error().message);
+    return fail(Code::kCorrupt, "the set of keys there has a form that this version cannot read");
   KeySet out{std::move(stamp), std::move(text), *std::move(keys)};
   return std::make_shared<const KeySet>(std::move(out));
 }
@@ -77,10 +78,11 @@ Result<KeySetPointer> SharedKeys::take(Found found, const KeySetPointer& before)
     SIGNALBOX_CHECK(found.stamp == before->stamp);  // without a set, before is none either
     return before;
   }
-  if (before->stamp.version > 0 && found.stamp.epoch != before->stamp.epoch) {
+  if (before->stamp.version > 0 &&
+      (found.stamp.epoch != before->stamp.epoch || found.stamp.version == before->stamp.version)) {
     log::warn("access",
-              "{}: {} has another set of keys, which was made while it had lost the one before; "
-              "the keys of that one have ended",
+              "{}: {} has another set of keys, which was not made from the one before; the keys of "
+              "that one have ended",
               kKeysSection, server_->name());
   }
   return set_of(std::move(found.stamp), *std::move(found.text));

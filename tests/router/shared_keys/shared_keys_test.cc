@@ -168,6 +168,23 @@ TEST_F(SharedKeysTest, an_empty_server_gets_the_latest_keys_that_a_router_knows)
   EXPECT_EQ(a_->names(), "bob cid");
 }
 
+TEST_F(SharedKeysTest, of_routers_that_restore_at_once_the_latest_keys_win) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string latest = fmt::format("k{}", i);
+    a_->change([&](Keys& keys) -> Result<void> {
+      keys.clear();
+      return adding(latest)(keys);
+    });
+    ask({"DEL", "signalbox:keys:set", "signalbox:keys:restored"});
+    std::thread first([&] { a_->names(); }), second([&] { b_->names(); });
+    first.join();
+    second.join();
+    EXPECT_EQ(a_->names(), latest);
+    EXPECT_EQ(b_->names(), latest);
+    ask({"DEL", "signalbox:keys:restored"});
+  }
+}
+
 TEST_F(SharedKeysTest, what_was_just_restored_is_not_changed_before_others_have_seen_it) {
   a_->change(adding("ann"));
   EXPECT_EQ(b_->names(), "ann");
@@ -195,6 +212,38 @@ TEST_F(SharedKeysTest, an_older_state_of_the_server_is_replaced) {
   EXPECT_EQ(c.names(), "") << "the key stays revoked";
 }
 
+// A command knows no keys, and may come before the routers have read the server that came back.
+TEST_F(SharedKeysTest, a_server_that_was_started_again_is_not_changed_before_routers_have_seen_it) {
+  a_->change(adding("ann"));
+  const auto old = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
+  ASSERT_TRUE(old);
+  a_->change(removing("ann"));
+  lose_server();
+  redis_.start();
+  ask({"RESTORE", "signalbox:keys:set", "0", old->text});
+  Site fresh(redis_);
+  std::thread change([&] { fresh.change(adding("bob")); });
+  wait_for([&] {
+    return client_->run({"EXISTS", "signalbox:keys:restored"}, kWithin)->number == 1 ||
+           client_->run({"HGET", "signalbox:keys:set", "version"}, kWithin)->text == "2";
+  });
+  EXPECT_EQ(a_->names(), "") << "a revoked key does not come back";
+  change.join();
+  EXPECT_EQ(a_->names(), "bob");
+}
+
+TEST_F(SharedKeysTest, a_server_that_was_started_again_with_its_keys_is_changed_after_a_moment) {
+  a_->change(adding("ann"));
+  const auto kept = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
+  ASSERT_TRUE(kept);
+  lose_server();
+  redis_.start();
+  ask({"RESTORE", "signalbox:keys:set", "0", kept->text});
+  b_->change(adding("bob"));
+  a_->change(adding("cid"));
+  EXPECT_EQ(b_->names(), "ann bob cid");
+}
+
 TEST_F(SharedKeysTest, a_new_set_waits_for_routers_that_know_one) {
   a_->change(adding("ann"));
   lose_server();
@@ -220,9 +269,20 @@ TEST_F(SharedKeysTest, a_set_that_no_router_wrote_changes_nothing) {
   };
   expect_refused("digest", "0");
   expect_refused("version", "none");
-  const std::string wrong = "{\"keys\": [{\"name\": 1}]}";
+  expect_refused("version", "-1");
+  expect_refused("version", "01");
+  expect_refused("version", "0");
+  expect_refused("version", "18446744073709551615");  // the next one would be 0
+  expect_refused("epoch", "");
+  const std::string wrong = R"({"keys": [{"name": "x", "hash": "sb-secret"}]})";
   ask({"HSET", "signalbox:keys:set", "digest", sha256_hex(wrong)});
   expect_refused("text", wrong);
+  EXPECT_EQ(a_->keys.stats().trouble.find("sb-secret"), std::string::npos) << "it reaches the log";
+  ask({"SET", "signalbox:keys:set", "another type"});
+  EXPECT_EQ(a_->names(), "error");
+  EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
+  ask({"DEL", "signalbox:keys:set"});
+  EXPECT_EQ(a_->names(), "ann") << "who removes it gets the keys again";
 }
 
 TEST_F(SharedKeysTest, a_full_server_refuses_and_keeps_the_keys) {
@@ -235,6 +295,21 @@ TEST_F(SharedKeysTest, a_full_server_refuses_and_keeps_the_keys) {
   ask({"CONFIG", "SET", "maxmemory", "0"});
   a_->change(adding("bob"));
   EXPECT_EQ(b_->names(), "ann bob");
+}
+
+TEST_F(SharedKeysTest, the_login_that_the_documents_recommend_is_enough) {
+  ask({"ACL", "SETUSER", "keys", "on", ">secret", "~signalbox:keys:*", "+eval", "+info", "+hmget",
+       "+hget", "+hset", "+exists", "+set"});
+  RedisOptions options{.server = redis_.address(), .limit = kWithin, .grace = kGrace};
+  options.server.username = "keys";
+  options.server.password = "secret";
+  options.server.connect_limit = kWithin;
+  SharedKeys keys(make_redis_keys(options), {.grace = kGrace, .change = kWithin});
+  ASSERT_TRUE(keys.change(adding("ann")));
+  ask({"DEL", "signalbox:keys:set"});
+  const auto restored = keys.change(adding("bob"));
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(a_->names(), "ann bob");
 }
 
 TEST_F(SharedKeysTest, a_change_whose_answer_is_lost_is_found_or_reported_as_not_known) {
