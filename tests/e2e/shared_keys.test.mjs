@@ -145,7 +145,7 @@ test("while Redis is away, known keys pass and no key is changed; an empty Redis
     const { store, keys: all } = (await api(daemon, "GET", "")).body;
     assert.equal(store.works, false);
     assert.ok(store.trouble && all.some((each) => each.name === "stays"));
-    assert.match(daemon.log, /the keys that were read last go on working for 86400 s/);
+    await until(() => /the keys that were read last go on working for 86400 s/.test(daemon.log), "the line of the log");
   }
   assert.throws(() => keys("list"), /global\.access\.keys_store: redis 127\.0\.0\.1/);
   const late = await Daemon.start(configuration);
@@ -158,11 +158,11 @@ test("while Redis is away, known keys pass and no key is changed; an empty Redis
       await accepted(daemon, key);
       await refused(daemon, gone);
     }
-    assert.equal(await noted(late, '"event":"keys_read"'), 1);
+    await until(async () => (await noted(late, '"event":"keys_read"')) === 1, "keys_read");
   } finally {
     await late.stop();
   }
-  assert.ok(daemons.some((daemon) => /had lost keys; it has the \d+ that this router knows again/.test(daemon.log)));
+  await until(() => daemons.some((daemon) => /had lost keys; it has the \d+ that this router knows again/.test(daemon.log)), "the line of the log");
   await accepted(a, await make(b, "after"));
   assert.equal(await metric(b, "signalbox_shared_keys_known"), (await api(b, "GET", "")).body.keys.length);
 });
