@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
+#include <set>
 
 #include "base/ascii.h"
 #include "base/log.h"
@@ -19,7 +21,7 @@
 namespace signalbox::access {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{500};
+constexpr std::chrono::milliseconds kPoll{500}, kStorePoll{250};
 constexpr size_t kIndexBytes = sizeof("sha256:") - 1 + 16;
 
 enum : size_t {
@@ -118,13 +120,42 @@ Clients::Clients(const config::Config& config, KeyHistory& history)
 Result<std::unique_ptr<Clients>> Clients::create(const config::Config& config,
                                                  tokens::KeySources& sources, KeyHistory& history) {
   auto out = std::unique_ptr<Clients>(new Clients(config, history));
-  SIGNALBOX_TRY_VOID(out->read());
+  SIGNALBOX_TRY_VOID(out->begin());
   if (!config.access.tokens.empty()) {
     SIGNALBOX_TRY(out->verifier_,
                   tokens::Verifier::create(config.access.tokens, config.source, sources));
   }
-  if (!out->file_.empty()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
+  if (out->has_place()) out->thread_ = std::thread([self = out.get()] { self->watch(); });
+  const std::lock_guard lock(history.mutex);
+  history.has_started = true;
   return out;
+}
+
+Result<void> Clients::find_store() {
+  const std::lock_guard lock(history_.mutex);
+  std::erase_if(history_.stores, [](const auto& each) { return each.second.expired(); });
+  for (const auto& [settings, store] : history_.stores) {
+    if (settings == access_.keys_store) store_ = store.lock();
+  }
+  if (store_ == nullptr) {
+    SIGNALBOX_TRY(store_, shared_keys::open(access_.keys_store));
+    history_.stores.emplace_back(access_.keys_store, store_);
+  }
+  place_ = store_->name();
+  return {};
+}
+
+// A mistake in the settings of a store must not take the keys from a router that works, so only the
+// first configuration may begin without them.
+Result<void> Clients::begin() {
+  place_ = file_.string();
+  if (access_.keys_store.is_used()) SIGNALBOX_TRY_VOID(find_store());
+  Result<void> done = read();
+  if (done || store_ == nullptr || done.error().code == Code::kInvalid) return done;
+  const std::lock_guard lock(history_.mutex);
+  if (lacks_keys_ && history_.has_started) return done;
+  began_without_ = lacks_keys_;
+  return {};
 }
 
 Clients::~Clients() {
@@ -147,46 +178,100 @@ Result<std::shared_ptr<const KeyRing>> Clients::make_ring(
 
 Result<void> Clients::read() {
   const std::lock_guard reading(history_.mutex);
-  std::vector<config::ClientKey> keys = access_.keys, in_file;
-  if (!file_.empty()) {
-    SIGNALBOX_TRY(in_file, read_keys(file_));
-    keys.insert(keys.end(), in_file.begin(), in_file.end());
+  if (store_ != nullptr) return read_store();
+  if (file_.empty()) return set_keys({}, "", 0);
+  SIGNALBOX_TRY(std::vector<config::ClientKey> keys, read_keys(file_));
+  const std::string hash = sha256_hex(config::keys_text(keys));
+  return set_keys(std::move(keys), hash, 0);
+}
+
+// Without an answer of the store, the keys that were read last hold until they are too old.
+Result<void> Clients::read_store() {
+  const auto followed = store_->follow();
+  const shared_keys::KeySetPointer set = followed ? *followed : store_->known();
+  if (set != nullptr && set != seen_) {
+    const std::string hash = sha256_hex(set->text.empty() ? config::keys_text({}) : set->text);
+    SIGNALBOX_TRY_VOID(set_keys(usable(set->keys), hash, set->stamp.version));
+    lacks_keys_ = false;
+  } else if (set == nullptr && !lacks_keys_.exchange(true)) {
+    if (seen_ != nullptr) {
+      log::error("access",
+                 "{} could not be read for global.access.keys_store.keys_age_max; its keys get 503 "
+                 "now",
+                 store_->name());
+    }
+    SIGNALBOX_TRY_VOID(set_keys({}, "", 0));
   }
+  seen_ = set;
+  return followed ? Result<void>() : tl::unexpected(followed.error());
+}
+
+// Routers with other configurations share the store. One key that this one cannot have must not
+// keep it from learning that another key was revoked.
+std::vector<config::ClientKey> Clients::usable(const std::vector<config::ClientKey>& stored) const {
+  std::set<std::string_view> names, hashes;
+  for (const config::ClientKey& key : access_.keys) {
+    names.insert(key.name);
+    hashes.insert(key.hash);
+  }
+  std::vector<config::ClientKey> out;
+  for (const config::ClientKey& key : stored) {
+    if (names.insert(key.name).second && hashes.insert(key.hash).second &&
+        check_key_name(key.name, access_.tokens)) {
+      out.push_back(key);
+    } else {
+      log::error("access",
+                 "the key \"{}\" of the keys store is not used here: the configuration has its "
+                 "name or its hash already, or an issuer with its name",
+                 key.name);
+    }
+  }
+  return out;
+}
+
+Result<void> Clients::set_keys(std::vector<config::ClientKey> stored, std::string hash,
+                               uint64_t version) {
+  std::vector<config::ClientKey> keys = access_.keys;
+  keys.insert(keys.end(), stored.begin(), stored.end());
   SIGNALBOX_TRY(auto ring, make_ring(std::move(keys)));
-  const std::string hash = file_.empty() ? "" : sha256_hex(config::keys_text(in_file));
-  note_changes(in_file, hash);
+  if (!hash.empty()) note_changes(stored, hash, version);
   const std::lock_guard lock(mutex_);
-  keys_hash_ = hash;
+  keys_hash_ = std::move(hash);
   ring_ = std::move(ring);
   return {};
 }
 
-// Commands change the file, too, so the entries follow from its content.
-void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash) {
-  if (file_.empty()) return;
+// Commands and other routers change the keys, too, so the entries follow from what was read.
+void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash,
+                           uint64_t version) {
   KeyHistory::Keys now;
   for (const config::ClientKey& key : keys) now[key.name] = config::keys_text({key});
-  const auto [file, is_first] = history_.files.try_emplace(file_);
-  KeyHistory::Keys& noted = file->second;
-  const auto note = [&, first = is_first](std::string_view event, std::string_view name) {
-    audit::Entry entry(event);
-    if (!first) history_.audit.add(std::move(entry.text("key", name).text("after", hash)));
+  const auto [place, is_first] = history_.noted.try_emplace(place_);
+  KeyHistory::Keys& noted = place->second;
+  const auto note = [&](audit::Entry entry) {
+    entry.text("after", hash);
+    if (version != 0) entry.number("version", static_cast<int64_t>(version));
+    history_.audit.add(std::move(entry));
   };
+  const auto note_key = [&, first = is_first](std::string_view event, std::string_view name) {
+    if (!first) note(std::move(audit::Entry(event).text("key", name)));
+  };
+  if (is_first && began_without_) note(audit::Entry("keys_read"));
   for (const auto& [name, text] : now) {
     const auto before = noted.find(name);
     if (before == noted.end()) {
-      note("key_added", name);
+      note_key("key_added", name);
     } else if (before->second != text) {
-      note("key_changed", name);
+      note_key("key_changed", name);
     }
   }
   for (const auto& [name, text] : noted) {
-    if (!now.contains(name)) note("key_removed", name);
+    if (!now.contains(name)) note_key("key_removed", name);
   }
   noted = std::move(now);
 }
 
-void Clients::watch() {
+void Clients::watch_file() {
   Stamp seen;  // differs from every file, so that a change since the first reading counts
   for (;;) {
     const Stamp now = stamp_of(file_);
@@ -200,6 +285,18 @@ void Clients::watch() {
   }
 }
 
+// The store logs itself when it cannot be read.
+void Clients::watch() {
+  if (store_ == nullptr) return watch_file();
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_for(lock, kStorePoll, [this] { return stopping_; })) return;
+    }
+    static_cast<void>(read());
+  }
+}
+
 std::string Clients::keys_hash() const {
   const std::lock_guard lock(mutex_);
   return keys_hash_;
@@ -210,21 +307,41 @@ std::shared_ptr<const KeyRing> Clients::ring() const {
   return ring_;
 }
 
+Result<std::vector<config::ClientKey>> Clients::stored() const {
+  if (store_ == nullptr) {
+    return file_.empty() ? Result<std::vector<config::ClientKey>>() : read_keys(file_);
+  }
+  const shared_keys::KeySetPointer known = store_->known();
+  return known == nullptr ? std::vector<config::ClientKey>() : known->keys;
+}
+
 Result<void> Clients::change(const KeyChange& change) {
-  if (file_.empty()) {
+  if (!has_place()) {
     return fail(Code::kInvalid,
                 "global.access.keys_file: the configuration names no file for keys; add "
                 "\"keys_file: keys.json\"");
   }
-  // A name that the configuration has would make the file unreadable.
-  SIGNALBOX_TRY_VOID(change_keys(file_, [&](std::vector<config::ClientKey>& keys) -> Result<void> {
+  // A name that the configuration has would make the keys unreadable. Another router may have put
+  // such a key into the store, and that must not keep this one from revoking any.
+  const KeyChange checked = [&](std::vector<config::ClientKey>& keys) -> Result<void> {
+    std::set<std::string> before;
+    if (store_ != nullptr) {
+      for (const config::ClientKey& key : keys) before.insert(key.name);
+    }
     SIGNALBOX_TRY_VOID(change(keys));
     std::vector<config::ClientKey> all = access_.keys;
-    all.insert(all.end(), keys.begin(), keys.end());
+    std::ranges::copy_if(keys, std::back_inserter(all),
+                         [&](const auto& key) { return !before.contains(key.name); });
     SIGNALBOX_TRY(const auto ring, make_ring(std::move(all)));
     return {};
-  }));
-  return read();
+  };
+  if (store_ == nullptr) {
+    SIGNALBOX_TRY_VOID(change_keys(file_, checked));
+    return read();
+  }
+  SIGNALBOX_TRY(const auto changed, store_->change(checked));
+  const auto done = read();  // what was changed holds even if the store has just gone
+  return done || done.error().code != Code::kInvalid ? Result<void>() : done;
 }
 
 bool Clients::is_trusted(std::string_view address) const {
@@ -258,6 +375,10 @@ std::optional<Denial> Clients::find_key(const Fields& fields, http::Request& req
   }
   if (verifier_ != nullptr && tokens::looks_like_token(secret))
     return verify(secret, request, may_verify);
+  if (!secret.empty() && lacks_keys_) {
+    return Denial{503, "keys_unavailable",
+                  "the clients' keys cannot be read at the moment; try again later"};
+  }
   if (!secret.empty()) return Denial{401, "unknown_key", "the key is not valid here"};
   return Denial{401, "missing_key",
                 fmt::format("a key{} is required: send it as Authorization: Bearer {}, or as "

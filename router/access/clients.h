@@ -13,12 +13,14 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "router/access/key_file.h"
 #include "router/audit/log.h"
 #include "router/config/config.h"
 #include "router/http/message.h"
+#include "router/shared_keys/shared_keys.h"
 #include "router/tokens/verifier.h"
 
 namespace signalbox::access {
@@ -53,21 +55,27 @@ struct Denial {
   std::shared_ptr<tokens::KeySource> awaited = nullptr;
 };
 
-/// The keys of the keys files as they were noted last, by whichever configuration. Configurations
-/// that live at the same time share it, so that each change is noted once.
+/// The keys of the keys files and stores as they were noted last, by whichever configuration.
+/// Configurations that live at the same time share it, so that each change is noted once, and so
+/// that a new one knows the keys of a store that is away.
 struct KeyHistory {
   using Keys = std::map<std::string, std::string>;  // by name, as the file writes them
   audit::Log& audit;
-  std::mutex mutex{};  // held while a file is read and noted
-  std::map<std::filesystem::path, Keys> files{};
+  std::mutex mutex{};                   // held while keys are read and noted
+  std::map<std::string, Keys> noted{};  // by the file's path or the store's name
+  bool has_started = false;             // a configuration was made
+  /// The stores of the configurations that live, which own them.
+  std::vector<std::pair<config::KeysStore, std::weak_ptr<shared_keys::SharedKeys>>> stores{};
 };
 
 /// One for each configuration. Thread-safe.
 class Clients {
  public:
-  /// Reads the keys file and, on a thread of its own, follows its changes. A changed file that is
-  /// wrong is reported and changes nothing. Errors: those of read_keys(), of KeyRing::create() and
-  /// of tokens::Verifier::create(); kInvalid for a key with the name of a token.
+  /// Reads the keys file or store and, on a thread of its own, follows its changes. A changed file
+  /// that is wrong is reported and changes nothing. A store that cannot be read is an error, unless
+  /// its keys are known or this is the first configuration, which then has none of its keys yet.
+  /// Errors: those of read_keys(), of shared_keys::SharedKeys, of KeyRing::create() and of
+  /// tokens::Verifier::create(); kInvalid for a key with the name of a token.
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,
                                                  tokens::KeySources& sources, KeyHistory& history);
   ~Clients();
@@ -80,24 +88,38 @@ class Clients {
                                  const std::function<bool()>& may_verify = {}) const;
 
   bool requires_key() const { return access_.requires_key(); }
-  /// "": the configuration names none.
-  const std::filesystem::path& keys_file() const { return file_; }
-  /// SHA-256 of the keys of the file as they were last read, in hexadecimal digits; "": no file.
+  /// True if the configuration names a file or a store, so that keys can be changed.
+  bool has_place() const { return !file_.empty() || store_ != nullptr; }
+  /// Null: the configuration names no store.
+  const shared_keys::SharedKeys* store() const { return store_.get(); }
+  /// SHA-256 of the keys of the file or store as they were last read, in hexadecimal digits; "":
+  /// there is neither, or no keys were read.
   std::string keys_hash() const;
-  /// The keys of the configuration and those of the file, as they were last read.
   std::vector<config::ClientKey> configured() const { return access_.keys; }
+  /// The keys of the file, read anew, or of the store as they were last read. Errors: those of
+  /// read_keys().
+  Result<std::vector<config::ClientKey>> stored() const;
   /// The issuers of tokens; empty: no token is accepted.
   std::vector<tokens::Verifier::IssuerState> issuers() const {
     return verifier_ ? verifier_->issuers() : std::vector<tokens::Verifier::IssuerState>();
   }
-  /// Changes the keys file; the change counts when this returns. Errors: those of change_keys().
+  /// Changes the keys in the file or store; the change counts when this returns. Errors: those of
+  /// change_keys() and of shared_keys::SharedKeys::change().
   Result<void> change(const KeyChange& change);
 
  private:
   struct Fields;
   Clients(const config::Config& config, KeyHistory& history);
+  /// Sets `store_`: the one that the history has for these settings, or a new one.
+  Result<void> find_store();
+  Result<void> begin();
   Result<void> read();
+  Result<void> read_store();
+  Result<void> set_keys(std::vector<config::ClientKey> stored, std::string hash, uint64_t version);
+  /// Those of the store's keys that do not contradict the configuration.
+  std::vector<config::ClientKey> usable(const std::vector<config::ClientKey>& stored) const;
   void watch();
+  void watch_file();
   std::shared_ptr<const KeyRing> ring() const;
   bool is_trusted(std::string_view address) const;
   size_t field_of(std::string_view name) const;
@@ -107,22 +129,31 @@ class Clients {
   std::optional<Denial> verify(std::string_view token, http::Request& request,
                                const std::function<bool()>& may_verify) const;
 
-  void note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash);
+  void note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash,
+                    uint64_t version);
 
   KeyHistory& history_;
   const config::ClientAccess access_;
   const config::Authz::Identity identity_;
   const std::filesystem::path file_;
+  /// Owned by the configurations with these settings; null: there is none.
+  std::shared_ptr<shared_keys::SharedKeys> store_;
+  std::string place_;  // the file's path or the store's name
   std::vector<config::Network> proxies_;
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{false};           // that identity headers do not count
+
+  std::atomic<bool> lacks_keys_{false};  // the store's keys are not known
+  // These belong to whoever holds the history's mutex.
+  shared_keys::KeySetPointer seen_;  // the set of the store that was tried last
+  bool began_without_ = false;       // the first keys of the store are noted
 
   mutable std::mutex mutex_;  // guards the rest
   std::string keys_hash_;
   std::shared_ptr<const KeyRing> ring_;
   bool stopping_ = false;
   std::condition_variable wake_;
-  std::thread thread_;  // none: there is no file
+  std::thread thread_;  // none: there is neither a file nor a store
 };
 
 }  // namespace signalbox::access

@@ -13,7 +13,7 @@ namespace {
 using serving::ServingState;
 
 constexpr std::string_view kKeys = "/api/v1/keys";
-constexpr std::string_view kInConfiguration = "configuration", kInFile = "file";
+constexpr std::string_view kInConfiguration = "configuration", kInFile = "file", kInStore = "store";
 
 void write_names(json::Writer& out, std::string_view name, const std::vector<std::string>& texts) {
   out.key(name).begin_array();
@@ -63,16 +63,32 @@ void write_key(json::Writer& out, const config::ClientKey& key, std::string_view
   out.member("from", where).end_object();
 }
 
+void write_store(json::Writer& out, const shared_keys::SharedKeys& store) {
+  const shared_keys::SharedKeys::Stats stats = store.stats();
+  out.key("store").begin_object().member("name", store.name()).member("works", stats.works);
+  if (!stats.trouble.empty()) out.member("trouble", stats.trouble);
+  out.end_object();
+}
+
+/// A store that does not answer has not changed the keys, and clients may try again.
+AdminReply refusal_of(const Error& error) {
+  if (error.code == Code::kUpstream)
+    return AdminReply::of({503, "KEYS_UNAVAILABLE", error.message});
+  return AdminReply::of(access::failure_of(error));
+}
+
 AdminReply list_keys(const http::Request&, const ServingState& state) {
-  const auto in_file = state.clients->keys_file().empty()
-                           ? Result<std::vector<config::ClientKey>>()
-                           : access::read_keys(state.clients->keys_file());
-  if (!in_file) return AdminReply::of(access::failure_of(in_file.error()));
+  const access::Clients& clients = *state.clients;
+  const auto stored = clients.stored();
+  if (!stored) return AdminReply::of(access::failure_of(stored.error()));
   json::Writer out;
-  out.begin_object().member("required", state.clients->requires_key());
-  out.member("has_file", !state.clients->keys_file().empty()).key("keys").begin_array();
-  for (const auto& key : state.clients->configured()) write_key(out, key, kInConfiguration);
-  for (const auto& key : *in_file) write_key(out, key, kInFile);
+  out.begin_object().member("required", clients.requires_key());
+  out.member("has_file", clients.has_place());  // or a store, so that keys can be added
+  if (clients.store() != nullptr) write_store(out, *clients.store());
+  out.key("keys").begin_array();
+  for (const auto& key : clients.configured()) write_key(out, key, kInConfiguration);
+  for (const auto& key : *stored)
+    write_key(out, key, clients.store() == nullptr ? kInFile : kInStore);
   out.end_array().key("issuers").begin_array();
   for (const auto& issuer : state.clients->issuers()) write_issuer(out, issuer);
   return {200, out.end_array().end_object().take()};
@@ -99,7 +115,7 @@ AdminReply add_key(const http::Request& request, const ServingState& state) {
   const auto key = read_key(request.body, made.hash);
   if (!key) return AdminReply::of(access::failure_of(key.error()));
   if (const auto done = state.clients->change(access::adding(*key)); !done)
-    return AdminReply::of(access::failure_of(done.error()));
+    return refusal_of(done.error());
   log::info("access", "the key \"{}\" was added", key->name);
   json::Writer out;
   out.begin_object().member("name", key->name).member("key", made.secret);
@@ -109,7 +125,7 @@ AdminReply add_key(const http::Request& request, const ServingState& state) {
 AdminReply revoke_key(const http::Request& request, const ServingState& state) {
   const std::string name = decoded(request.path().substr(kKeys.size() + 1));
   if (const auto done = state.clients->change(access::removing(name)); !done)
-    return AdminReply::of(access::failure_of(done.error()));
+    return refusal_of(done.error());
   log::info("access", "the key \"{}\" was revoked", name);
   json::Writer out;
   return {.status = 200,

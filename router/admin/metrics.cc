@@ -175,6 +175,16 @@ void Scrape::update_learning() const {
   count("dropped", stats.dropped);
 }
 
+void Scrape::update_keys() const {
+  const auto state = current_.get();
+  if (state == nullptr || state->clients == nullptr || state->clients->store() == nullptr) return;
+  const shared_keys::SharedKeys& store = *state->clients->store();
+  const shared_keys::KeySetPointer known = store.known();
+  metrics_.shared_keys_works.only().set(store.stats().works ? 1 : 0);
+  metrics_.shared_keys_known.only().set(known == nullptr ? 0
+                                                         : static_cast<double>(known->keys.size()));
+}
+
 void Scrape::update_documents() const {
   const vector_stores::VectorStores* const stores = documents_();
   if (stores == nullptr) return;
@@ -211,6 +221,7 @@ std::string Scrape::text() const {
   update_memories();
   update_replay();
   update_learning();
+  update_keys();
   update_documents();
   update_process();
   if (const auto state = current_.get()) {

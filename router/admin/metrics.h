@@ -63,6 +63,7 @@ class Scrape {
   void update_memories() const;
   void update_replay() const;
   void update_learning() const;
+  void update_keys() const;
   void update_documents() const;
   void update_process() const;
 

@@ -186,6 +186,31 @@ constexpr Key kKeysFileKeys[] = {
 };
 constexpr Section kKeysFile{kKeysFileKeys};
 
+constexpr Key kKeysStoreKeys[] = {
+    word(FIELD(KeysStore, backend), "redis valkey postgres",
+         "`redis` or `valkey`; `postgres` is not built and refused.")
+        .required(),
+    object(FIELD(KeysStore, redis), kRedis, "The server, for `redis`."),
+    object(FIELD(KeysStore, valkey), kValkey, "The server, for `valkey`."),
+    object(FIELD(KeysStore, postgres), kPostgres, "The server, for `postgres`, which is refused."),
+    duration(FIELD(KeysStore, keys_age_max), 1s, 720h,
+             "How long the keys that were read last are used while the store cannot be read; "
+             "requests then get 503. Default: `24h`."),
+};
+
+void check_keys_store(Reader& reader, const yaml::Node& node, KeysStore& store) {
+  if (store.backend == "postgres") {
+    reader.at_key("backend", [&] {
+      reader.error(node.find("backend")->line,
+                   "expected redis or valkey, because keys in PostgreSQL are not built");
+    });
+    return;
+  }
+  if (store.is_used()) check_servers(reader, node, store.backend, store.redis, store.valkey);
+}
+
+constexpr Section kKeysStore{kKeysStoreKeys, checked<check_keys_store>};
+
 // --- tokens ---
 
 constexpr Key kTokenGroupKeys[] = {
@@ -287,6 +312,13 @@ void check_issuers(Reader& reader, const yaml::Node& node, std::vector<TokenIssu
 }
 
 void check_access(Reader& reader, const yaml::Node& node, ClientAccess& access) {
+  if (!access.keys_file.empty() && access.keys_store.is_used()) {
+    reader.at_key("keys_file", [&] {
+      reader.error(node.find("keys_file")->line,
+                   "expected no file beside keys_store; `signalbox keys import FILE` puts the keys "
+                   "of a file into the store");
+    });
+  }
   if (!access.trusted_proxies) return;
   const yaml::Node* list = node.find("trusted_proxies");
   for (size_t i = 0; i < access.trusted_proxies->size(); ++i) {
@@ -342,12 +374,15 @@ void read_proxies(Reader& reader, const yaml::Node& node,
 }
 
 constexpr Key kAccessKeys[] = {
-    named(FIELD(ClientAccess, keys), kClientKey,
-          "Keys of clients. If the file has `keys`, `keys_file` or `tokens`, requests without a "
-          "valid key or token get 401."),
+    named(
+        FIELD(ClientAccess, keys), kClientKey,
+        "Keys of clients. If the file has `keys`, `keys_file`, `keys_store` or `tokens`, requests "
+        "without a valid key or token get 401."),
     string(FIELD(ClientAccess, keys_file),
            "File of further keys, relative to this file. `signalbox keys` and the management API "
            "change it; changes count at once."),
+    object(FIELD(ClientAccess, keys_store), kKeysStore,
+           "Server with further keys, which several routers share; instead of `keys_file`."),
     named(FIELD(ClientAccess, tokens), kTokenIssuer,
           "Issuers of bearer tokens (JWT) that clients may send instead of a key.")
         .then<check_issuers>(),

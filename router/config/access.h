@@ -61,15 +61,30 @@ struct TokenIssuer {
 /// True for an address from which keys may be read: https, or http on this machine.
 bool is_safe_url(std::string_view url);
 
+/// The server at which several routers share their clients' keys.
+struct KeysStore {
+  std::string backend;  // "redis" or "valkey"; "": there is no store
+  Redis redis;
+  Valkey valkey;
+  Postgres postgres;
+  std::chrono::milliseconds keys_age_max = std::chrono::hours(24);
+
+  bool is_used() const { return !backend.empty(); }
+  bool operator==(const KeysStore&) const = default;
+};
+
 struct ClientAccess {
   std::vector<ClientKey> keys;
   std::string keys_file;
+  KeysStore keys_store;
   std::vector<TokenIssuer> tokens;
   /// Addresses ("10.0.0.1", "10.0.0.0/8") whose identity headers count. Nullopt: this machine's, or
   /// none if requests need a key.
   std::optional<std::vector<std::string>> trusted_proxies;
 
-  bool requires_key() const { return !keys.empty() || !keys_file.empty() || !tokens.empty(); }
+  bool requires_key() const {
+    return !keys.empty() || !keys_file.empty() || keys_store.is_used() || !tokens.empty();
+  }
 };
 
 /// Reads a file of keys, {"keys": [...]}, in the form of `global.access.keys`. Errors: kInvalid,

@@ -37,6 +37,10 @@ extern const Section kMilvusAddress;
 extern const Section kMilvus;
 /// Refuses a server that routers could not share. The reader is at the section `node`.
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
+/// Checks the servers of a store whose backend may be Redis or Valkey: the one that the backend
+/// needs is there, and gives a notice about the other one. The reader is at the section `node`.
+void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
+                   const Redis& redis, const Valkey& valkey);
 /// Checks the keys of a store that is in memory or, if routers share it, in Redis. `key` names the
 /// backend.
 void check_store(Reader& reader, const yaml::Node& node, std::string_view key,

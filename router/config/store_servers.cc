@@ -272,6 +272,32 @@ void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
   });
 }
 
+void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
+                   const Redis& redis, const Valkey& valkey) {
+  const yaml::Node* const at_redis = node.find("redis");
+  const yaml::Node* const at_valkey = node.find("valkey");
+  if (backend == "redis") {
+    reader.at_key("redis", [&] {
+      if (redis.address.empty() && redis.host.empty())
+        reader.error(at_redis == nullptr ? node.line : at_redis->line,
+                     "expected an address or a host");
+      if (at_redis != nullptr) check_redis(reader, *at_redis, redis);
+    });
+  }
+  if (backend == "valkey" && valkey.host.empty()) {
+    reader.at_key("valkey", [&] {
+      reader.error(at_valkey == nullptr ? node.line : at_valkey->line, "expected a host");
+    });
+  }
+  for (const std::string_view key : {"redis", "valkey"}) {
+    const yaml::Node* const unused = key == backend ? nullptr : node.find(key);
+    if (unused == nullptr) continue;
+    reader.at_key(key, [&] {
+      reader.notice(unused->line, fmt::format("has no effect, because the backend is {}", backend));
+    });
+  }
+}
+
 void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
                  const std::string& backend, const Redis& server, std::string_view records) {
   const yaml::Node* const redis = node.find("redis");

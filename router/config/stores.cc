@@ -157,29 +157,8 @@ constexpr Key kMemoryStoreKeys[] = {
 };
 
 void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
-  if (store.backend == "redis") {
-    const yaml::Node* const redis = node.find("redis");
-    reader.at_key("redis", [&] {
-      if (store.redis.address.empty() && store.redis.host.empty())
-        reader.error(redis == nullptr ? node.line : redis->line, "expected an address or a host");
-      if (redis != nullptr) check_redis(reader, *redis, store.redis);
-    });
-  }
-  if (store.backend == "valkey" && store.valkey.host.empty()) {
-    const yaml::Node* const valkey = node.find("valkey");
-    reader.at_key("valkey", [&] {
-      reader.error(valkey == nullptr ? node.line : valkey->line, "expected a host");
-    });
-  }
-  if (!is_built(store)) return;  // the notice about the backend stands for its server
-  for (const std::string_view key : {"redis", "valkey"}) {
-    const yaml::Node* const unused = key == store.backend ? nullptr : node.find(key);
-    if (unused == nullptr) continue;
-    reader.at_key(key, [&] {
-      reader.notice(unused->line,
-                    fmt::format("has no effect, because the backend is {}", store.backend));
-    });
-  }
+  // Otherwise the notice about the backend stands for its server.
+  if (is_built(store)) check_servers(reader, node, store.backend, store.redis, store.valkey);
 }
 
 constexpr Section kMemoryStore{kMemoryStoreKeys, checked<check_memory_store>};

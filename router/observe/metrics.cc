@@ -166,6 +166,11 @@ Metrics::Metrics()
                     "Records of requests: written to Redis, refused by it, or dropped because it "
                     "took none",
                     {"result"}),
+      shared_keys_works(families_, "signalbox_shared_keys_works",
+                        "1 if the last exchange with the store of clients' keys succeeded, "
+                        "otherwise 0"),
+      shared_keys_known(families_, "signalbox_shared_keys_known",
+                        "Keys of this store that count now; 0 if they are not known"),
       shared_learning_works(families_, "signalbox_shared_learning_works",
                             "1 if Redis answers and takes what is learnt, otherwise 0"),
       shared_learning_waiting(families_, "signalbox_shared_learning_waiting",

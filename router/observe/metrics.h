@@ -59,6 +59,8 @@ class Metrics {
   // Records of requests that routers share.
   Family<Gauge> shared_replay_works, shared_replay_waiting;
   Family<Counter> shared_replay;
+  // Clients' keys that routers share; without series unless they do.
+  Family<Gauge> shared_keys_works, shared_keys_known;
   // Learning that routers share.
   Family<Gauge> shared_learning_works, shared_learning_waiting;
   Family<Counter> shared_learning;

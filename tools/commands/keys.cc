@@ -1,5 +1,5 @@
-// `signalbox keys new|list|revoke`: the clients' keys in the file that the configuration names. A
-// running router reads the file again by itself.
+// `signalbox keys new|list|revoke|import`: the clients' keys in the file or the store that the
+// configuration names. A running router reads them again by itself.
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 
 #include "router/access/key_file.h"
 #include "router/config/load.h"
+#include "router/shared_keys/shared_keys.h"
 #include "tools/command.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
@@ -19,27 +20,55 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// The configuration and the file of its keys. Errors: kInvalid if it names none.
+/// The configuration, and the file or the store of its keys.
 struct Place {
   config::Config config;
-  std::filesystem::path file;
+  std::filesystem::path file;                      // "": the store
+  std::shared_ptr<shared_keys::SharedKeys> store;  // owned by nobody else here
+
+  std::string name() const { return store == nullptr ? file.string() : store->name(); }
+  Result<std::vector<config::ClientKey>> read() const {
+    if (store == nullptr) return access::read_keys(file);
+    SIGNALBOX_TRY(const auto set, store->read());
+    return set->keys;
+  }
+  Result<void> change(const access::KeyChange& change) const {
+    if (store == nullptr) return access::change_keys(file, change);
+    SIGNALBOX_TRY_VOID(store->change(change));
+    return {};
+  }
 };
 
+/// Errors: kInvalid if the configuration names neither; those of shared_keys::open().
 Result<Place> find_keys(const cxxopts::ParseResult& parsed) {
   const std::string name = parsed["config"].as<std::string>();
   SIGNALBOX_TRY(config::Loaded loaded, config::load(name));
-  std::filesystem::path file = access::keys_file_of(loaded.config.access, name);
-  if (file.empty()) {
+  const config::ClientAccess& access = loaded.config.access;
+  Place out{.config = {}, .file = access::keys_file_of(access, name), .store = nullptr};
+  if (access.keys_store.is_used()) {
+    SIGNALBOX_TRY(out.store, shared_keys::open(access.keys_store));
+  } else if (out.file.empty()) {
     return fail(Code::kInvalid,
                 "{}: global.access.keys_file: the configuration names no file for keys; add "
                 "\"keys_file: keys.json\"",
                 name);
   }
-  return Place{std::move(loaded.config), std::move(file)};
+  out.config = std::move(loaded.config);
+  return out;
 }
 
 Texts texts_of(const cxxopts::ParseResult& parsed, const char* option) {
   return parsed.count(option) == 0 ? Texts() : parsed[option].as<Texts>();
+}
+
+Result<void> check_name(const config::Config& config, const config::ClientKey& key) {
+  SIGNALBOX_TRY_VOID(access::check_key_name(key.name, config.access.tokens));
+  for (const config::ClientKey& other : config.access.keys) {
+    if (other.name == key.name)
+      return fail(Code::kInvalid, "the configuration has a key \"{}\"; choose another name",
+                  key.name);
+  }
+  return {};
 }
 
 Result<void> check_names(const config::Config& config, const config::ClientKey& key) {
@@ -55,12 +84,7 @@ Result<void> check_names(const config::Config& config, const config::ClientKey& 
     if (!is_known)
       return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
   }
-  SIGNALBOX_TRY_VOID(access::check_key_name(key.name, config.access.tokens));
-  for (const config::ClientKey& other : config.access.keys) {
-    if (other.name == key.name)
-      return fail(Code::kInvalid, "the configuration has a key \"{}\"; choose another name",
-                  key.name);
-  }
+  SIGNALBOX_TRY_VOID(check_name(config, key));
   // Reads the key as the router will read it.
   SIGNALBOX_TRY(const auto keys, config::parse_keys(config::keys_text({key}), "the key"));
   return {};
@@ -83,11 +107,10 @@ int make(const std::string& name, const cxxopts::ParseResult& parsed) {
   limit.tokens_per_unit = parsed["tokens-per-minute"].as<uint64_t>();
   if (limit.requests_per_unit != 0 || limit.tokens_per_unit != 0) key.limits.push_back(limit);
   if (const auto done = check_names(place->config, key); !done) return report(done.error());
-  if (const auto done = access::change_keys(place->file, access::adding(key)); !done)
-    return report(done.error());
+  if (const auto done = place->change(access::adding(key)); !done) return report(done.error());
   std::printf("%s\n", made.secret.c_str());
   std::fprintf(stderr, "%s has its hash; the key itself is shown only now\n",
-               place->file.string().c_str());
+               place->name().c_str());
   return kExitOk;
 }
 
@@ -106,7 +129,7 @@ void print_key(const config::ClientKey& key) {
 int list(const cxxopts::ParseResult& parsed) {
   const auto place = find_keys(parsed);
   if (!place) return report(place.error());
-  const auto keys = access::read_keys(place->file);
+  const auto keys = place->read();
   if (!keys) return report(keys.error());
   for (const config::ClientKey& key : place->config.access.keys) print_key(key);
   for (const config::ClientKey& key : *keys) print_key(key);
@@ -116,16 +139,36 @@ int list(const cxxopts::ParseResult& parsed) {
 int revoke(const std::string& name, const cxxopts::ParseResult& parsed) {
   const auto place = find_keys(parsed);
   if (!place) return report(place.error());
-  const auto done = access::change_keys(place->file, access::removing(name));
+  const auto done = place->change(access::removing(name));
   return done ? kExitOk : report(done.error());
+}
+
+/// Adds the keys of a file, all or none.
+int import(const std::string& file, const cxxopts::ParseResult& parsed) {
+  const auto place = find_keys(parsed);
+  if (!place) return report(place.error());
+  if (!std::filesystem::exists(file))
+    return report({Code::kNotFound, fmt::format("{}: there is no such file", file)});
+  const auto added = access::read_keys(file);
+  if (!added) return report(added.error());
+  for (const config::ClientKey& key : *added) {
+    if (const auto done = check_name(place->config, key); !done) return report(done.error());
+  }
+  const auto done = place->change([&](std::vector<config::ClientKey>& keys) -> Result<void> {
+    for (const config::ClientKey& key : *added) SIGNALBOX_TRY_VOID(access::adding(key)(keys));
+    return {};
+  });
+  if (!done) return report(done.error());
+  std::fprintf(stderr, "%s has %zu further keys\n", place->name().c_str(), added->size());
+  return kExitOk;
 }
 
 int keys_command(int argc, char** argv) {
   cxxopts::Options options("signalbox keys",
-                           "Makes, lists and revokes the keys of clients in the file that "
-                           "global.access.keys_file of the configuration names. A running router "
+                           "Makes, lists and revokes the keys of clients in the file or the store "
+                           "that global.access of the configuration names. A running router "
                            "notices within a second.");
-  options.positional_help("new NAME | list | revoke NAME");
+  options.positional_help("new NAME | list | revoke NAME | import FILE");
   options.add_options()("config", "configuration file", cxxopts::value<std::string>());
   options.add_options("new")("user", "user in whose name the key is used; default: NAME",
                              cxxopts::value<std::string>());
@@ -141,7 +184,8 @@ int keys_command(int argc, char** argv) {
                              cxxopts::value<uint64_t>()->default_value("0"));
   options.add_options("new")("tokens-per-minute", "limit of the key; 0: none",
                              cxxopts::value<uint64_t>()->default_value("0"));
-  options.add_options()("words", "new NAME, list or revoke NAME", cxxopts::value<Texts>());
+  options.add_options()("words", "new NAME, list, revoke NAME or import FILE",
+                        cxxopts::value<Texts>());
   options.parse_positional("words");
   return with_options(
       options, argc, argv, {"words", "config"}, [](const cxxopts::ParseResult& parsed) {
@@ -149,9 +193,10 @@ int keys_command(int argc, char** argv) {
         if (words.size() == 2 && words[0] == "new") return make(words[1], parsed);
         if (words.size() == 1 && words[0] == "list") return list(parsed);
         if (words.size() == 2 && words[0] == "revoke") return revoke(words[1], parsed);
+        if (words.size() == 2 && words[0] == "import") return import(words[1], parsed);
         const std::string mistake = fmt::format(
-            "signalbox keys: expected \"new NAME\", \"list\" or \"revoke NAME\", found \"{}\"; see "
-            "`signalbox keys --help`\n",
+            "signalbox keys: expected \"new NAME\", \"list\", \"revoke NAME\" or \"import "
+            "FILE\", found \"{}\"; see `signalbox keys --help`\n",
             fmt::join(words, " "));
         std::fputs(mistake.c_str(), stderr);
         return kExitUsage;

@@ -253,7 +253,7 @@ export interface Key {
   recipes: string[];
   limits: Limit[];
   expires: string | null;
-  from: "file" | "configuration";
+  from: "file" | "store" | "configuration";
 }
 export interface Issuer {
   name: string;
@@ -267,6 +267,7 @@ export interface Issuer {
 export interface Keyring {
   required: boolean;
   has_file: boolean;
+  store?: { name: string; works: boolean; trouble?: string };
   keys: Key[];
   issuers: Issuer[];
 }

@@ -15,6 +15,7 @@ const kEvents: Record<string, string> = {
   key_added: "key added",
   key_changed: "key changed",
   key_removed: "key removed",
+  keys_read: "keys read from their store",
   refusals_omitted: "further refusals",
   torn_line_cut: "interrupted line cut off",
   file_replaced: "the file was replaced",

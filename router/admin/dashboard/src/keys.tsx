@@ -311,13 +311,19 @@ function Clients({ mayWrite }: { mayWrite: boolean }) {
   return (
     <>
       {error && <Notice kind="bad">{error}</Notice>}
+      {data.store && !data.store.works && (
+        <Notice kind="bad">
+          The store of the keys cannot be used, so no key can be added or revoked: {data.store.trouble ?? data.store.name}. The keys that were read last
+          go on working for a limited time.
+        </Notice>
+      )}
       {!data.required && (
         <Empty title="Requests need no key" yaml={kKeysFile}>
           Whoever reaches a listener may use it; with a file of keys in the <a href="#/configuration">configuration</a>, every request needs one.
         </Empty>
       )}
       {data.has_file && mayWrite && <AddKey done={read} />}
-      {data.required && nobody && <p class="card empty muted">No key exists, so every request is refused. Add one above.</p>}
+      {data.required && nobody && data.store?.works !== false && <p class="card empty muted">No key exists, so every request is refused. Add one above.</p>}
       {data.keys.length > 0 && (
         <List label="Keys" columns={["Key", "User", "Groups", "May use", "Limits", "Expires", "#"]}>
           {data.keys.map((each) => (
@@ -327,7 +333,7 @@ function Clients({ mayWrite }: { mayWrite: boolean }) {
       )}
       {data.required && !data.has_file && mayWrite && (
         <p class="muted">
-          Keys can be added here once the configuration names a file for them: <code>global.access.keys_file</code>.
+          Keys can be added here once the configuration names a file or a store for them: <code>global.access.keys_file</code> or <code>keys_store</code>.
         </p>
       )}
       {data.issuers.length > 0 && (

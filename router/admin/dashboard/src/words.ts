@@ -130,7 +130,7 @@ const kCauses: Record<string, [Blame, string]> = {
   unknown_issuer: ["refused", "the token's issuer is not accepted here"],
   unknown_signing_key: ["refused", "the issuer has no such key"],
   group_not_allowed: ["refused", "the token's groups have no access"],
-  keys_unavailable: ["failed", "the keys of the token's issuer could not be read"],
+  keys_unavailable: ["failed", "the keys of clients or of the token's issuer could not be read"],
   audit_unavailable: ["failed", "the audit log could not be written"],
 };
 /// An error of the API or the gate, in words.

@@ -1,0 +1,48 @@
+#pragma once
+// A server that has one set of clients' keys for several routers.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+
+namespace signalbox::shared_keys {
+
+/// Which set it is, without its keys.
+struct Stamp {
+  std::string epoch = {};   // random; a set that is made anew has another one
+  uint64_t version = 0;     // grows by one with each change; 0: there is no set
+  std::string digest = {};  // SHA-256 of the text, in hexadecimal digits
+
+  bool operator==(const Stamp&) const = default;
+};
+
+struct Found {
+  Stamp stamp;
+  std::optional<std::string> text;  // as config::keys_text() writes it; nullopt: as it is known
+};
+
+/// The largest text, which every side checks.
+inline constexpr size_t kTextBytesMax = size_t{16} << 20;
+
+/// Thread-safe; calls block. Each call is one step at the server. Errors: kIo, kDeadline and
+/// kUpstream if the server does not answer or refuses, kCorrupt for a set that no router wrote.
+class KeyServer {
+ public:
+  virtual ~KeyServer() = default;
+  /// For log lines: "redis 127.0.0.1:6379".
+  virtual const std::string& name() const = 0;
+  virtual Result<Found> read(const Stamp& known) = 0;
+  /// kChanged: the server has another set than `expected`. kWait: the set was restored a moment
+  /// ago, or the server is another one than at the last change, and routers that know a later set
+  /// may restore that. May be repeated.
+  enum class Written : uint8_t { kDone, kChanged, kWait };
+  virtual Result<Written> write(const Stamp& expected, const Stamp& next,
+                                const std::string& text) = 0;
+  /// Puts a set back that the server has lost: if it has none, or an earlier version of this set.
+  /// Returns whether it did.
+  virtual Result<bool> restore(const Stamp& stamp, const std::string& text) = 0;
+};
+
+}  // namespace signalbox::shared_keys

@@ -1,0 +1,30 @@
+#pragma once
+// The set of keys in Redis (or Valkey, 5 or newer):
+//
+//   PREFIX set       a hash: epoch, version, digest and text of the set, and the run of the server
+//                    that changed it last
+//   PREFIX restored  there for a moment after the set was restored or the server is another one;
+//                    meanwhile the set is not changed
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "router/shared_keys/key_server.h"
+#include "router/stores/redis.h"
+
+namespace signalbox::shared_keys {
+
+struct RedisOptions {
+  stores::RedisServer server = {};
+  std::string prefix = "signalbox:keys:";
+  std::chrono::milliseconds limit{500};   // for each exchange
+  std::chrono::milliseconds grace{2000};  // for routers that know a later set
+};
+
+std::unique_ptr<KeyServer> make_redis_keys(RedisOptions options);
+
+/// Reads a reply to the script that reads the set. Errors: kCorrupt.
+Result<Found> read_set(stores::RedisValue reply, const Stamp& known);
+
+}  // namespace signalbox::shared_keys

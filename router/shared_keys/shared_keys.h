@@ -1,0 +1,88 @@
+#pragma once
+// The clients' keys that several routers share at a server. The server has one set of keys with a
+// version. A change replaces the version that it was made of by the next one, or is made anew if
+// another change came before; so none is lost.
+//
+// A server that comes back without the set, or with an earlier version of it, has lost data. The
+// router that notices puts back what it knows. A later version that another router knows replaces
+// it, and until there was time for that, no key is changed.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "router/config/access.h"
+#include "router/shared_keys/key_server.h"
+
+namespace signalbox::shared_keys {
+
+/// The keys at one time. Immutable.
+struct KeySet {
+  Stamp stamp = {};  // version 0: the server has no keys yet
+  std::string text = {};
+  std::vector<config::ClientKey> keys = {};
+};
+/// Owned by SharedKeys and by those who use the keys.
+using KeySetPointer = std::shared_ptr<const KeySet>;
+
+struct Limits {
+  std::chrono::milliseconds keys_age_max = std::chrono::hours(24);
+  std::chrono::milliseconds grace{2000};     // for routers that know what the server has lost
+  std::chrono::milliseconds change{10'000};  // for a change, with those of others before it
+};
+
+/// Thread-safe; calls block unless stated otherwise.
+class SharedKeys {
+ public:
+  using Change = std::function<Result<void>(std::vector<config::ClientKey>& keys)>;
+  using Clock = std::chrono::steady_clock;
+
+  SharedKeys(std::unique_ptr<KeyServer> server, Limits limits);
+
+  /// Reads the set if it is another one than before. Never null. Errors: kUpstream if the server
+  /// cannot be read or written, kCorrupt for a set that no router wrote.
+  Result<KeySetPointer> read();
+  /// The same for the router's thread: logs when the server goes and comes.
+  Result<KeySetPointer> follow();
+  /// Returns the set with the change. Errors: those of `change` and of read(), kTooLarge. After
+  /// kUpstream the keys are as they were, unless the message states that this is not known.
+  Result<KeySetPointer> change(const Change& change);
+
+  /// The set that was read last; null if none was, or too long ago. Does not block.
+  KeySetPointer known() const;
+  struct Stats {
+    bool works = false;   // the last exchange succeeded
+    std::string trouble;  // why not
+  };
+  Stats stats() const;
+  /// For log lines: "redis 127.0.0.1:6379".
+  const std::string& name() const { return server_->name(); }
+
+ private:
+  enum class Outcome : uint8_t { kDone, kAgain, kEmpty };
+  Result<KeySetPointer> exchange();
+  Result<KeySetPointer> take(Found found, const KeySetPointer& before);
+  Result<Outcome> change_once(const Change& change, bool may_begin, KeySetPointer& out);
+  Result<void> settle(const KeySetPointer& next, Error error);
+  void remember(KeySetPointer set);
+  Error unavailable(const Error& error);
+
+  const std::unique_ptr<KeyServer> server_;
+  const Limits limits_;
+  std::mutex exchange_;  // held during an exchange
+
+  mutable std::mutex mutex_;  // guards the rest
+  KeySetPointer known_;       // null: none was read yet
+  Clock::time_point read_at_{};
+  Stats stats_;
+  std::string logged_;  // the trouble that was logged last
+};
+
+/// As configured. Precondition: store.is_used(). Errors: those of redis_server(), with the key in
+/// the file.
+Result<std::shared_ptr<SharedKeys>> open(const config::KeysStore& store);
+
+}  // namespace signalbox::shared_keys
