@@ -73,7 +73,8 @@ class Exchange {
     if (totals == nullptr) return out;
     out.totals = call_of(totals_script(), prefix_);
     out.totals.insert(out.totals.end(), {ledger_, known_.totals_cursor});
-    out.taken = totals->take_changes(kReportedMax);
+    // A report would replace what Redis knows of this router's earlier spending.
+    if (!known_.adopts) out.taken = totals->take_changes(kReportedMax);
     add_totals(out.taken, out.totals);
     return out;
   }

@@ -166,9 +166,11 @@ void Totals::set_others(std::span<const SharedTotal> totals, bool adopts, Day to
     if (others->begin == day) others->amount = std::max(others->amount, each.others);
     if (!adopts || day > today || each.own == 0) continue;
     begin(period, day);
-    if (day != period.begin || each.own <= period.own) continue;
-    period.before += each.own - period.own;
-    period.own = each.own;
+    // Requests may have been counted since the start, so the amounts cannot be compared.
+    const double missing = each.own - period.before;
+    if (day != period.begin || missing <= 0) continue;
+    period.before += missing;
+    period.own += missing;
   }
 }
 

@@ -67,7 +67,8 @@ class Totals {
   /// Makes take_changes() return these totals again, because their report failed.
   void put_back(std::span<const SharedTotal> totals);
   /// Sets what the other routers have spent. `adopts`: if a total knows more of this router's
-  /// spending than the file, because the router was killed, the difference is added here.
+  /// spending than the file, because the router was killed, the difference is added here. Nothing
+  /// may have been reported since the start then.
   void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
   /// Makes take_changes() return all totals, because they were lost.
   void report_all();
