@@ -2,6 +2,7 @@
 // An abstract model of Redis: it does to maps what the scripts do to keys, while time stands still.
 // It cannot be the real server, because every order of events starts from a copy of it.
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string>
