@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -22,17 +23,25 @@ struct Event {
 };
 
 /// A State can be copied. events() returns what may happen next; key() has everything that its
-/// future depends on; fault() names a property that does not hold, or is "".
+/// future depends on; fault() names a property that does not hold, or is "". A key that lacks
+/// something would hide states. So one of kPerSample keys is a sample: each state with that key
+/// must have the same events, which lead to the same keys.
 template <class State>
 class Explorer {
  public:
+  static constexpr size_t kPerSample = 16;
+
   void explore(const State& state) {
-    if (!fault_.empty() || !seen_.insert(digest_of(state.key())).second) return;
-    fault_ = state.fault();
-    if (!fault_.empty()) {
-      for (const std::string& name : path_) fault_ += fmt::format("\n  after: {}", name);
-      return;
+    if (!fault_.empty()) return;
+    const Digest digest = digest_of(state.key());
+    const bool is_new = seen_.insert(digest).second;
+    if (digest.second % kPerSample == 0) {
+      const Digest future = future_of(state);
+      if (samples_.try_emplace(digest, future).first->second != future)
+        return add_fault("the key of a state lacks something: " + state.key());
     }
+    if (!is_new) return;
+    if (std::string fault = state.fault(); !fault.empty()) return add_fault(std::move(fault));
     for (const Event<State>& event : state.events()) {
       State next = state;
       path_.push_back(event.name);
@@ -58,7 +67,22 @@ class Explorer {
     return {std::hash<std::string>()(key), std::hash<std::string>()("#" + key)};
   }
 
+  static Digest future_of(const State& state) {
+    std::string out = state.fault();
+    for (const Event<State>& event : state.events()) {
+      State next = state;
+      event.happen(next);
+      out += fmt::format("\n{}\n{}", event.name, next.key());
+    }
+    return digest_of(out);
+  }
+  void add_fault(std::string fault) {
+    fault_ = std::move(fault);
+    for (const std::string& name : path_) fault_ += fmt::format("\n  after: {}", name);
+  }
+
   std::unordered_set<Digest, Hash> seen_;
+  std::unordered_map<Digest, Digest, Hash> samples_;  // the future of some states
   std::vector<std::string> path_;
   std::string fault_;
   size_t steps_ = 0;

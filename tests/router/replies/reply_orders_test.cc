@@ -125,9 +125,10 @@ class Driver {
                     running_.has_value(), is_late(), stream_.is_busy(), stream_.holds(),
                     stream_.pauses(), stream_.ended(), sent_);
     if (running_) {
-      for (const ReplyWindow& window : *running_) out += window.text + "/";
+      for (const ReplyWindow& window : *running_)
+        out += fmt::format("{}:{}/", window.choice, window.text);
     }
-    for (const auto& [choice, text] : judged_) out += text + "|";
+    for (const auto& [choice, text] : judged_) out += fmt::format("{}:{}|", choice, text);
     GuardedStream checked = stream_, given_up = stream_;
     if (!checked.is_busy() || is_late() || !running_) checked.take_work();
     checked.done({}, out);
@@ -145,7 +146,6 @@ class Driver {
   }
 
   std::string fault() const {
-    if (!fault_.empty()) return fault_;
     const Read read = read_all(sent_);
     if (!read.fault.empty()) return read.fault;
     if (stream_.is_busy() && !is_over() && (!running_ || is_late()))
@@ -285,7 +285,6 @@ class Driver {
   // What must hold, counted apart from the code under test.
   std::map<int64_t, std::string> said_, judged_;  // by choice
   bool has_found_attack_ = false;
-  std::string fault_;
 };
 
 const std::vector<Script>& scripts() {

@@ -53,6 +53,7 @@ class DayTotals : public spending::Totals {
     file.disown_file();
     for (Totals* totals : {static_cast<Totals*>(&all), static_cast<Totals*>(&file)}) {
       totals->report_all();
+      out += fmt::format(" {}:", totals->unreported());
       for (const auto& each : totals->take_changes(9)) out += fmt::format(" {}", each.own);
     }
     return out;
@@ -84,8 +85,10 @@ class UserBuckets : public limits::Buckets {
   }
   std::string key() const {
     UserBuckets copy = *this;
-    std::string out = fmt::format("{} {}", left(), unconfirmed());
-    for (int i = 0; i < 2; ++i) {
+    const bool is_sending = !copy.take_uses(0, kNow).empty();
+    std::string out = fmt::format("{} {} {}", left(), unconfirmed(), is_sending);
+    for (int i = 0; i < 3; ++i) {
+      if (i == 2) copy.report_all(kNow);
       for (const auto& use : copy.take_uses(9, kNow))
         out += fmt::format(" {}/{}/{}", use.requests, use.level.requests, use.may_be_lost);
       copy.confirm_uses();
@@ -178,8 +181,10 @@ class System {
     for (const Report& late : late_) {
       out += "|" + key_of(late, server_);
       for (const Report& other : late_) out += batch_of(other) == batch_of(late) ? "=" : "-";
-      for (const Router& router : routers_)
-        out += router.exchange.known().batch == batch_of(late) ? "=" : "-";
+      for (const Router& router : routers_) {
+        const bool is_own = router.exchange.router() == late.buckets[4];
+        out += is_own && router.exchange.known().batch == batch_of(late) ? "=" : "-";
+      }
     }
     return out;
   }
