@@ -191,6 +191,9 @@ class Driver {
     }
     if (rules_.jailbreak && outcome.jailbreak == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as clean";
+    if (rules_.jailbreak && upstream_over_ && !is_all_judged && !outcome.ended &&
+        !read.is_marked_unchecked)
+      return "an unjudged reply has no mark";
     if (rules_.grounding && outcome.grounding == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as checked";
     if (outcome.ended) return read.dones == 1 ? "" : "a reply that the router ends has no [DONE]";
