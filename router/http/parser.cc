@@ -6,6 +6,8 @@
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include <algorithm>
+
 #include "base/ascii.h"
 #include "router/http/message.h"
 
@@ -86,6 +88,27 @@ bool is_folded(std::string_view header) {
          header.find("\n\t") != std::string_view::npos;
 }
 
+/// Returns whether a text is a host with an optional port (RFC 9110 section 7.2). A host must not
+/// be empty in an http URI.
+bool is_host(std::string_view text) {
+  const bool is_address = text.starts_with('[');
+  const size_t end = std::min(text.find(is_address ? ']' : ':'), text.size());
+  const std::string_view host = text.substr(is_address ? 1 : 0, end - (is_address ? 1 : 0));
+  std::string_view port = text.substr(end);
+  if (is_address) {
+    if (port.empty()) return false;
+    port.remove_prefix(1);
+  }
+  const std::string_view marks = is_address ? ":." : "-._~!$&'()*+,;=%";
+  const auto is_in_host = [marks](char c) {
+    return ascii::is_alnum(c) || marks.find(c) != std::string_view::npos;
+  };
+  const auto is_digit = [](char c) { return ascii::is_digit(c); };
+  if (host.empty() || !std::all_of(host.begin(), host.end(), is_in_host)) return false;
+  return port.empty() ||
+         (port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_digit));
+}
+
 }  // namespace
 
 // --- requests ---
@@ -164,6 +187,8 @@ class RequestParser::Impl : public Base<true> {
     switch (name) {
       case field::host:
         if (++hosts_ > 1) return refuse(400, "the request has more than one Host header", failed);
+        if (!is_host(view(value)))
+          return refuse(400, "the Host header must be a host and an optional port", failed);
         break;
       case field::content_length:
         if (++lengths_ > 1 || view(value).find(',') != std::string_view::npos) {

@@ -1,98 +1,59 @@
 #pragma once
-// Limits how often a user may send requests, by rules of the configuration. Each rule and user has
-// a bucket, which holds one time unit's worth of requests and of tokens and refills over time. It
-// uses no socket and no clock. Several routers may share buckets: each counts in its own, reports
-// what it has used, and learns the common level (router/shared_counts).
+// Limits how often a user may send requests, by rules of the configuration: buckets behind a lock.
 
-#include <chrono>
-#include <cstddef>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "router/config/services.h"
-#include "router/limits/bucket_level.h"
+#include "router/limits/buckets.h"
 
 namespace signalbox::limits {
 
-using TimePoint = std::chrono::steady_clock::time_point;
-
-/// The client, and the model that it is about to use. Users without a name count as one user.
-struct Requester {
-  std::string user;
-  std::string groups;      // separated by commas
-  std::string model = {};  // "": no model is chosen yet
-};
-
-struct RateRefusal {
-  std::string message;            // for the client
-  std::chrono::seconds retry{1};  // when to try again, at least 1 s
-};
-
-/// Thread-safe. It outlives configurations: an unchanged rule goes on counting.
+/// Thread-safe. It outlives configurations. The methods are those of Buckets.
 class RateLimiter {
  public:
-  explicit RateLimiter(size_t buckets_max = 100'000) : buckets_max_(buckets_max) {}
+  explicit RateLimiter(size_t buckets_max = 100'000) : buckets_(buckets_max) {}
 
-  /// Counts a request against every rule about the requester, or returns the refusal and counts it
-  /// against none. Without a model, only rules that name no model count; with one, only rules that
-  /// name it: a request is admitted first without and then with each model that is tried for it.
   std::optional<RateRefusal> admit(const config::RateLimit& limit, const Requester& requester,
-                                   TimePoint now);
-
-  /// Charges the tokens that an admitted request has read and written to every rule about it, with
-  /// a model or without. A bucket may go into debt.
+                                   TimePoint now) {
+    const std::lock_guard lock(mutex_);
+    return buckets_.admit(limit, requester, now);
+  }
   void charge(const config::RateLimit& limit, const Requester& requester, uint64_t tokens,
-              TimePoint now);
+              TimePoint now) {
+    const std::lock_guard lock(mutex_);
+    buckets_.charge(limit, requester, tokens, now);
+  }
 
-  /// From now on, uses are noted for take_uses().
-  void share();
-  /// Returns the uses of at most `max` buckets. Until confirm_uses() it returns the same buckets
-  /// again, with the same uses, less what has been refilled.
-  std::vector<BucketUse> take_uses(size_t max, TimePoint now);
-  void confirm_uses();
-  /// Sets buckets to the levels that the routers had together at the time `at`. Uses that are not
-  /// confirmed are counted on top of them.
-  void set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now);
-  /// Makes take_uses() return every bucket that is not full, because the levels may be lost. Until
-  /// confirm_uses(), set_levels() does not lower them.
-  void report_all(TimePoint now);
-  /// The number of buckets with uses that are not confirmed.
-  size_t unconfirmed() const;
+  void share() {
+    const std::lock_guard lock(mutex_);
+    buckets_.share();
+  }
+  std::vector<BucketUse> take_uses(size_t max, TimePoint now) {
+    const std::lock_guard lock(mutex_);
+    return buckets_.take_uses(max, now);
+  }
+  void confirm_uses() {
+    const std::lock_guard lock(mutex_);
+    buckets_.confirm_uses();
+  }
+  void set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now) {
+    const std::lock_guard lock(mutex_);
+    buckets_.set_levels(levels, at, now);
+  }
+  void report_all(TimePoint now) {
+    const std::lock_guard lock(mutex_);
+    buckets_.report_all(now);
+  }
+  size_t unconfirmed() const {
+    const std::lock_guard lock(mutex_);
+    return buckets_.unconfirmed();
+  }
 
  private:
-  struct Amounts {
-    double requests = 0, tokens = 0;
-  };
-  struct Bucket {
-    config::RateLimit::Rule rule;
-    double requests, tokens;  // remaining
-    TimePoint at;
-    Amounts unsent = {}, sent = {};  // if buckets are shared
-    bool is_noted = false;           // the name is in changed_
-    bool may_be_lost = false;        // the others may have an older level
-
-    void fill(TimePoint now);
-    bool is_full() const;
-  };
-  using Buckets = std::map<std::string, Bucket>;  // by the rule and the user
-  using Entry = Buckets::value_type;
-
-  Entry* find(const config::RateLimit::Rule& rule, const std::string& user, TimePoint now);
-  void drop_full(TimePoint now);
-  void use(Entry& entry, Amounts amounts);
-  void note(Entry& entry);
-
-  const size_t buckets_max_;
   mutable std::mutex mutex_;
   Buckets buckets_;
-  TimePoint dropped_{};  // when full buckets were last searched for
-  bool shares_ = false;
-  std::vector<std::string> changed_, sending_;  // names of buckets
 };
 
 }  // namespace signalbox::limits

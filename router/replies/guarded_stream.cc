@@ -314,9 +314,17 @@ void GuardedStream::insert(std::string_view event, std::string& out) {
   (skipping_ ? after_long_event_ : out) += event;
 }
 
+// The first choice that has not ended; else the first one.
+int64_t GuardedStream::open_choice() const {
+  for (const auto& [index, choice] : choices_) {
+    if (!choice.over) return index;
+  }
+  return choices_.empty() ? 0 : choices_.begin()->first;
+}
+
 // Reports at the end the checks that failed.
 void GuardedStream::warn_unchecked(std::string& out) {
-  const int64_t choice = choices_.empty() ? 0 : choices_.begin()->first;
+  const int64_t choice = open_choice();
   if (rules_.jailbreak && jailbreak_unchecked_ && !jailbreak_reported_) {
     jailbreak_reported_ = true;
     const ReplyMark mark{.warning = kResponseJailbreak, .choice = choice, .unchecked = true};
@@ -346,6 +354,7 @@ void GuardedStream::end(const ReplyMark& why, std::string& out) {
   }
   insert(kLastEvent, out);
   held_.clear();
+  dropped_ = dropped_ || !waiting_.empty();
   waiting_.clear();
   outcome_.ended = true;
   ended_ = !skipping_;
@@ -371,10 +380,14 @@ void GuardedStream::release_end(std::string& out) {
 
 ReplyOutcome GuardedStream::outcome() const {
   ReplyOutcome out = outcome_;
-  const auto state = [](bool on, ReplyState found, bool unchecked) {
+  // A reply that broke off or was ended may have text that no check has seen.
+  const bool is_cut =
+      dropped_ || std::any_of(choices_.begin(), choices_.end(),
+                              [](const auto& each) { return each.second.text.has_rest(); });
+  const auto state = [is_cut](bool on, ReplyState found, bool unchecked) {
     if (!on) return ReplyState::kOff;
     if (found == ReplyState::kFound) return found;
-    return unchecked ? ReplyState::kUnchecked : ReplyState::kClean;
+    return unchecked || is_cut ? ReplyState::kUnchecked : ReplyState::kClean;
   };
   out.grounding = state(rules_.grounding, outcome_.grounding, grounding_unchecked_);
   out.jailbreak = state(rules_.jailbreak, outcome_.jailbreak, jailbreak_unchecked_);

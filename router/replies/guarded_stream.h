@@ -95,6 +95,7 @@ class GuardedStream {
   void warn(Choice& choice, std::string event, std::string& out);
   void send_warnings(Choice& choice, std::string& out);
   void insert(std::string_view event, std::string& out);
+  int64_t open_choice() const;
   void warn_unchecked(std::string& out);
   void end(const ReplyMark& why, std::string& out);
   void write_last_warnings(std::string& out);
@@ -112,6 +113,7 @@ class GuardedStream {
   std::map<int64_t, Choice> choices_;
   std::vector<ReplyWindow> waiting_;
   size_t waiting_bytes_ = 0;
+  bool dropped_ = false;  // the end of the reply left text that waited unchecked
   bool checking_ = false;
   std::string held_;
   std::vector<int64_t> held_ends_;  // choices whose end is in held_

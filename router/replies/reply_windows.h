@@ -27,6 +27,8 @@ class ReplyText {
   std::optional<ReplyWindow> take(bool all);
   /// True if the text seems to have reached the end of a sentence that take() still waits for.
   bool pauses() const;
+  /// True if there is text that take() has not returned.
+  bool has_rest() const { return taken_ < pending_.size(); }
   /// True if the text so far ends within a word.
   bool in_word() const { return in_word_; }
 

@@ -18,7 +18,7 @@
 
 #include "router/config/config.h"
 #include "router/limits/rate_limiter.h"
-#include "router/shared_counts/readings.h"
+#include "router/shared_counts/exchange.h"
 #include "router/spending/ledger.h"
 #include "router/stores/redis.h"
 
@@ -62,30 +62,21 @@ class SharedCounts {
   uint64_t unreported() const;
   /// Returns whether there is more to read or to report at once.
   Result<bool> exchange();
-  Result<bool> apply_totals(const stores::RedisValue& reply);
-  Result<bool> apply_buckets(const stores::RedisValue& reply, Clock::time_point asked_at);
   Result<void> apply_routers(const stores::RedisValue& reply);
   void leave_same_ledger(const std::vector<Peer>& peers);
-  void report_everything();
   /// Exchanges until there is nothing more, or the time is over.
   bool exchange_all(Clock::time_point until);
   void log_change(const Result<bool>& exchanged);
 
   Options options_;
-  const std::string name_;  // of this router
-  const int64_t started_;   // microseconds since 1970
+  const int64_t started_;  // microseconds since 1970
   limits::RateLimiter& limiter_;
   spending::Ledger* const ledger_;
   stores::Redis redis_;
 
   // These belong to the thread that exchanges.
-  std::string ledger_name_;
-  std::string totals_epoch_, totals_cursor_ = "0", buckets_epoch_, buckets_cursor_ = "0";
-  uint64_t batch_ = 1;
-  uint64_t connections_ = 0;
-  bool adopts_ = true;  // what Redis knows of this router's earlier spending
+  Exchange exchange_;
   bool failed_ = false;
-  bool reports_everything_ = false;  // and has not been able to yet
   std::string failure_;
   Clock::time_point greet_at_{};            // when routers_script() runs next
   int same_ledger_ = 0, other_limits_ = 0;  // how often a peer had the same ledger, other limits

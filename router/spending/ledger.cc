@@ -18,34 +18,10 @@ using namespace std::chrono;
 constexpr milliseconds kBatch{500};
 constexpr std::string_view kOthers = "(others)";
 
-year_month_day date_of(Day day) {
-  return sys_days(days(day));
-}
-
-Day to_day(year_month_day date) {
-  return sys_days(date).time_since_epoch().count();
-}
-
 }  // namespace
 
 std::filesystem::path file_of(const Spending& spending, const std::filesystem::path& config_file) {
   return config_file.parent_path() / spending.file;
-}
-
-Day day_of(system_clock::time_point time) {
-  return floor<days>(time).time_since_epoch().count();
-}
-
-Day begin_of(Spending::Per per, Day day) {
-  if (per == Spending::Per::kDay) return day;
-  const year_month_day date = date_of(day);
-  return to_day(date.year() / date.month() / 1);
-}
-
-Day next_after(Spending::Per per, Day day) {
-  if (per == Spending::Per::kDay) return day + 1;
-  const year_month_day date = date_of(day);
-  return to_day((date.year() / date.month() + months(1)) / 1);
 }
 
 Result<std::unique_ptr<Ledger>> Ledger::open(const std::filesystem::path& file) {
@@ -69,46 +45,16 @@ Ledger::~Ledger() {
 Result<void> Ledger::read_month(Day today) {
   SIGNALBOX_TRY_VOID(database_.each(
       begin_of(Spending::Per::kMonth, today), today,
-      [this](const Account& account, const Spent& spent) { count(account, spent.cost); }));
-  for (auto& [name, total] : totals_) {
-    total.day.before = total.day.own;
-    total.month.before = total.month.own;
-  }
+      [this](const Account& account, const Spent& spent) { totals_.count(account, spent.cost); }));
+  totals_.set_file();
   return {};
-}
-
-/// Starts a new period, if the day is later than the present one.
-void Ledger::begin(Period& period, Day day) {
-  if (day <= period.begin) return;
-  period.begin = day;
-  period.own = period.before = 0;
-}
-
-// Adds a cost to the totals of its key, its user and its groups.
-void Ledger::count(const Account& account, double cost) {
-  const auto add = [&](Spending::By by, std::string_view name) {
-    if (name.empty()) return;
-    const Name key{by, std::string(name), account.currency};
-    if (totals_.size() >= kRowsMax && totals_.find(key) == totals_.end()) return;
-    auto& entry = *totals_.try_emplace(key).first;
-    for (const auto per : {Spending::Per::kDay, Spending::Per::kMonth}) {
-      Period& period = entry.second.of(per);
-      const Day day = begin_of(per, account.day);
-      begin(period, day);
-      if (day == period.begin) period.own += cost;
-    }
-    if (!shared_.empty()) note(entry);
-  };
-  add(Spending::By::kKey, account.key);
-  add(Spending::By::kUser, account.user);
-  for (const std::string_view group : groups_of(account.groups)) add(Spending::By::kGroup, group);
 }
 
 void Ledger::add(Account account, const Spent& spent) {
   const std::lock_guard lock(mutex_);
-  if (!account.currency.empty()) count(account, spent.cost);
+  if (!account.currency.empty()) totals_.count(account, spent.cost);
   auto& rows = unwritten_.requests;
-  if (rows.size() >= kRowsMax && rows.find(account) == rows.end()) {
+  if (rows.size() >= Totals::kRowsMax && rows.find(account) == rows.end()) {
     account.user = kOthers;
     account.groups.clear();
   }
@@ -119,40 +65,6 @@ void Ledger::add(Account account, const Spent& spent) {
 void Ledger::add(const ShadowAccount& account, const ShadowSpent& spent) {
   const std::lock_guard lock(mutex_);
   unwritten_.shadows[account] += spent;
-}
-
-double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view currency,
-                       Spending::Per per, Day today) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = totals_.find({by, std::string(name), std::string(currency)});
-  if (found == totals_.end()) return 0;
-  return cost_in(found->second, per, today);
-}
-
-double Ledger::cost_in(const Total& total, Spending::Per per, Day today) {
-  const Period& period = per == Spending::Per::kDay ? total.day : total.month;
-  const Day day = begin_of(per, today);
-  double out = period.begin == day ? period.own : 0;
-  for (const Period::Others& others : period.others) {
-    if (others.begin == day) out += others.amount;
-  }
-  return out;
-}
-
-std::vector<std::pair<std::string, double>> Ledger::costs(Spending::By by,
-                                                          std::string_view currency,
-                                                          Spending::Per per, Day today) const {
-  std::vector<std::pair<std::string, double>> out;
-  const std::lock_guard lock(mutex_);
-  // Requests wait for this lock, so only the totals of this kind are read.
-  for (auto at = totals_.lower_bound({by, "", ""}); at != totals_.end(); ++at) {
-    const auto& [name, total] = *at;
-    if (std::get<0>(name) != by) break;
-    if (std::get<2>(name) != currency) continue;
-    if (const double cost = cost_in(total, per, today); cost > 0)
-      out.emplace_back(std::get<1>(name), cost);
-  }
-  return out;
 }
 
 Result<void> Ledger::flush() {
@@ -193,6 +105,60 @@ void Ledger::write_in_turns() {
     }
     report(flush());
   }
+}
+
+double Ledger::cost_of(Spending::By by, std::string_view name, std::string_view currency,
+                       Spending::Per per, Day today) const {
+  const std::lock_guard lock(mutex_);
+  return totals_.cost_of(by, name, currency, per, today);
+}
+
+std::vector<std::pair<std::string, double>> Ledger::costs(Spending::By by,
+                                                          std::string_view currency,
+                                                          Spending::Per per, Day today) const {
+  const std::lock_guard lock(mutex_);
+  return totals_.costs(by, currency, per, today);
+}
+
+void Ledger::share(const std::vector<Budget>& budgets) {
+  const std::lock_guard lock(mutex_);
+  totals_.share(budgets);
+}
+
+std::vector<SharedTotal> Ledger::take_changes(size_t max) {
+  const std::lock_guard lock(mutex_);
+  return totals_.take_changes(max);
+}
+
+void Ledger::put_back(std::span<const SharedTotal> totals) {
+  const std::lock_guard lock(mutex_);
+  totals_.put_back(totals);
+}
+
+void Ledger::set_others(std::span<const SharedTotal> totals, bool adopts) {
+  const Day today = day_of(system_clock::now());
+  const std::lock_guard lock(mutex_);
+  totals_.set_others(totals, adopts, today);
+}
+
+void Ledger::report_all() {
+  const std::lock_guard lock(mutex_);
+  totals_.report_all();
+}
+
+void Ledger::disown_file() {
+  const std::lock_guard lock(mutex_);
+  totals_.disown_file();
+}
+
+size_t Ledger::unreported() const {
+  const std::lock_guard lock(mutex_);
+  return totals_.unreported();
+}
+
+Result<std::string> Ledger::name_of_file(std::string_view fresh) {
+  const std::lock_guard writing(writing_);
+  return database_.name(fresh);
 }
 
 Ledger::Counts Ledger::counts() const {

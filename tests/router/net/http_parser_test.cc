@@ -1,6 +1,7 @@
 // Tests the parser of requests and responses alone, with every step size, every ambiguity and every
 // limit.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "router/http/message.h"
@@ -68,6 +69,23 @@ TEST(RequestParser, takes_the_path_out_of_an_absolute_target) {
   EXPECT_EQ(read("GET http://h:1/v1?a=http://b HTTP/1.1\r\nHost: h\r\n\r\n").request.target,
             "/v1?a=http://b");
   EXPECT_EQ(read("GET HTTP://h HTTP/1.1\r\nHost: h\r\n\r\n").request.target, "/");
+}
+
+TEST(RequestParser, refuses_a_host_that_is_none) {
+  const auto status = [](std::string_view host, std::string_view version = "1.1") {
+    return status_of(fmt::format("GET / HTTP/{}\r\nHost:{}\r\n\r\n", version, host));
+  };
+  for (const char* host :
+       {"",     " ",   "a b", "a\tb",    "a/b",  "a?b",  "a#b", "a\\b",   "u@a",   "a, b",
+        "\x80", ":80", "a:b", "a:80:80", "a:-1", "[::1", "[]",  "[::1]a", "[a b]", "::1"}) {
+    EXPECT_EQ(status(host), 400) << host;
+    EXPECT_EQ(status(host, "1.0"), 400) << host;
+  }
+  for (const char* host : {"a", " a ", "A.b-c_d", "a:80", "a:", "127.0.0.1:1", "[::1]", "[::1]:80",
+                           "[fe80::1.2.3.4]:1", "a%62", "a.", "xn--a"}) {
+    EXPECT_EQ(status(host), 200) << host;
+  }
+  EXPECT_EQ(status_of("GET / HTTP/1.0\r\n\r\n"), 200);
 }
 
 TEST(RequestParser, refuses_what_two_readers_could_read_differently) {

@@ -1,7 +1,7 @@
 // A full bucket carries no more information than a new one, so full buckets are dropped when there
 // are too many.
 
-#include "router/limits/rate_limiter.h"
+#include "router/limits/buckets.h"
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +63,7 @@ RateRefusal refusal(const Rule& rule, uint64_t per_unit, std::string_view what,
 
 }  // namespace
 
-void RateLimiter::Bucket::fill(TimePoint now) {
+void Buckets::Bucket::fill(TimePoint now) {
   const double units = std::max(0.0, seconds(now - at)) / seconds(rule.unit);
   const auto filled = [units](double left, uint64_t per_unit) {
     const double all = static_cast<double>(per_unit);
@@ -74,12 +74,12 @@ void RateLimiter::Bucket::fill(TimePoint now) {
   at = std::max(at, now);
 }
 
-bool RateLimiter::Bucket::is_full() const {
+bool Buckets::Bucket::is_full() const {
   return requests >= static_cast<double>(rule.requests_per_unit) &&
          tokens >= static_cast<double>(rule.tokens_per_unit);
 }
 
-void RateLimiter::drop_full(TimePoint now) {
+void Buckets::drop_full(TimePoint now) {
   if (now - dropped_ < std::chrono::seconds(1)) return;
   dropped_ = now;
   for (auto it = buckets_.begin(); it != buckets_.end();) {
@@ -90,7 +90,7 @@ void RateLimiter::drop_full(TimePoint now) {
 }
 
 // Returns null if there are too many buckets.
-RateLimiter::Entry* RateLimiter::find(const Rule& rule, const std::string& user, TimePoint now) {
+Buckets::Entry* Buckets::find(const Rule& rule, const std::string& user, TimePoint now) {
   // The name contains the whole rule, because another configuration may have a different rule with
   // the same name.
   std::string name =
@@ -108,12 +108,12 @@ RateLimiter::Entry* RateLimiter::find(const Rule& rule, const std::string& user,
   return &*found;
 }
 
-void RateLimiter::note(Entry& entry) {
+void Buckets::note(Entry& entry) {
   if (std::exchange(entry.second.is_noted, true)) return;
   changed_.push_back(entry.first);
 }
 
-void RateLimiter::use(Entry& entry, Amounts amounts) {
+void Buckets::use(Entry& entry, Amounts amounts) {
   Bucket& bucket = entry.second;
   bucket.requests -= amounts.requests;
   bucket.tokens -= amounts.tokens;
@@ -123,11 +123,10 @@ void RateLimiter::use(Entry& entry, Amounts amounts) {
   note(entry);
 }
 
-std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requester& requester,
-                                              TimePoint now) {
+std::optional<RateRefusal> Buckets::admit(const RateLimit& limit, const Requester& requester,
+                                          TimePoint now) {
   std::optional<RateRefusal> out;
   std::vector<Entry*> counted;
-  const std::lock_guard lock(mutex_);
   if (buckets_.size() >= buckets_max_) drop_full(now);
   each_rule(limit, requester, [&](const Rule& rule) {
     if (out || rule.match.model.empty() != requester.model.empty()) return;
@@ -152,9 +151,8 @@ std::optional<RateRefusal> RateLimiter::admit(const RateLimit& limit, const Requ
   return std::nullopt;
 }
 
-void RateLimiter::charge(const RateLimit& limit, const Requester& requester, uint64_t tokens,
-                         TimePoint now) {
-  const std::lock_guard lock(mutex_);
+void Buckets::charge(const RateLimit& limit, const Requester& requester, uint64_t tokens,
+                     TimePoint now) {
   each_rule(limit, requester, [&](const Rule& rule) {
     if (rule.tokens_per_unit == 0) return;
     if (Entry* const entry = find(rule, requester.user, now))
@@ -162,13 +160,11 @@ void RateLimiter::charge(const RateLimit& limit, const Requester& requester, uin
   });
 }
 
-void RateLimiter::share() {
-  const std::lock_guard lock(mutex_);
+void Buckets::share() {
   shares_ = true;
 }
 
-std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
-  const std::lock_guard lock(mutex_);
+std::vector<BucketUse> Buckets::take_uses(size_t max, TimePoint now) {
   if (sending_.empty()) {
     const auto end = changed_.begin() + static_cast<ptrdiff_t>(std::min(max, changed_.size()));
     sending_.assign(changed_.begin(), end);
@@ -206,8 +202,7 @@ std::vector<BucketUse> RateLimiter::take_uses(size_t max, TimePoint now) {
   return out;
 }
 
-void RateLimiter::confirm_uses() {
-  const std::lock_guard lock(mutex_);
+void Buckets::confirm_uses() {
   for (const std::string& name : sending_) {
     const auto found = buckets_.find(name);
     if (found == buckets_.end()) continue;
@@ -217,8 +212,7 @@ void RateLimiter::confirm_uses() {
   sending_.clear();
 }
 
-void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now) {
-  const std::lock_guard lock(mutex_);
+void Buckets::set_levels(std::span<const BucketLevel> levels, TimePoint at, TimePoint now) {
   for (const BucketLevel& level : levels) {
     auto found = buckets_.find(level.name);
     if (found == buckets_.end()) {
@@ -248,8 +242,7 @@ void RateLimiter::set_levels(std::span<const BucketLevel> levels, TimePoint at, 
   }
 }
 
-void RateLimiter::report_all(TimePoint now) {
-  const std::lock_guard lock(mutex_);
+void Buckets::report_all(TimePoint now) {
   for (Entry& entry : buckets_) {
     entry.second.fill(now);
     if (entry.second.is_full()) continue;
@@ -258,8 +251,7 @@ void RateLimiter::report_all(TimePoint now) {
   }
 }
 
-size_t RateLimiter::unconfirmed() const {
-  const std::lock_guard lock(mutex_);
+size_t Buckets::unconfirmed() const {
   return changed_.size() + sending_.size();
 }
 

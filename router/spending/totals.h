@@ -1,0 +1,112 @@
+#pragma once
+// The totals that budgets compare: the spending of this router, and what it knows of the others'.
+// Several routers may share them: each reports its own total and learns the sum of the others'
+// (router/shared_counts). A plain value without lock, clock and file, so that a test can explore
+// every order of events.
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "router/config/services.h"
+#include "router/spending/spent.h"
+
+namespace signalbox::spending {
+
+using Budget = config::Spending::Budget;
+
+/// The day of a time, in UTC.
+Day day_of(std::chrono::system_clock::time_point time);
+/// The first day of the period that a day is in, and of the next one.
+Day begin_of(config::Spending::Per per, Day day);
+Day next_after(config::Spending::Per per, Day day);
+
+/// One total that a budget compares.
+struct TotalKey {
+  config::Spending::By by = config::Spending::By::kKey;
+  config::Spending::Per per = config::Spending::Per::kDay;
+  Day begin = 0;  // the first day of the period
+  std::string name, currency;
+
+  auto operator<=>(const TotalKey&) const = default;
+};
+/// The spending of this router and that of the others. An amount only grows during its period.
+struct SharedTotal {
+  TotalKey key;
+  double own = 0, others = 0;
+};
+
+class Totals {
+ public:
+  /// Users come from trusted headers, but nothing bounds their number.
+  static constexpr size_t kRowsMax = 100'000;
+
+  /// Adds a cost to the totals of its key, its user and its groups.
+  void count(const Account& account, double cost);
+  /// Call it when what was counted so far comes from the file.
+  void set_file();
+
+  /// The cost in this period of a key, a user or a group.
+  double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
+                 config::Spending::Per per, Day today) const;
+  /// The costs in this period of all keys, users or groups that have spent something, by name.
+  std::vector<std::pair<std::string, double>> costs(config::Spending::By by,
+                                                    std::string_view currency,
+                                                    config::Spending::Per per, Day today) const;
+
+  /// From now on, changes of the totals that these budgets compare are noted for take_changes().
+  void share(const std::vector<Budget>& budgets);
+  /// Returns at most `max` totals that have changed since they were returned last.
+  std::vector<SharedTotal> take_changes(size_t max);
+  /// Makes take_changes() return these totals again, because their report failed.
+  void put_back(std::span<const SharedTotal> totals);
+  /// Sets what the other routers have spent. `adopts`: if a total knows more of this router's
+  /// spending than the file, because the router was killed, the difference is added here. Nothing
+  /// may have been reported since the start then.
+  void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
+  /// Makes take_changes() return all totals, because they were lost.
+  void report_all();
+  /// Makes what was in the file at the start the spending of another router.
+  void disown_file();
+  /// The number of totals that take_changes() would return.
+  size_t unreported() const { return changed_.size(); }
+
+ private:
+  struct Period {
+    Day begin = 0;
+    double own = 0;
+    double before = 0;  // the part of `own` that was in the file at the start
+    // The two latest periods that the others have reported: a router whose clock is ahead is in
+    // the next one.
+    struct Others {
+      Day begin = 0;
+      double amount = 0;
+    };
+    std::array<Others, 2> others = {};
+  };
+  struct Total {
+    Period day, month;
+    bool is_noted = false;  // the name is in changed_
+    Period& of(config::Spending::Per per) {
+      return per == config::Spending::Per::kDay ? day : month;
+    }
+  };
+  using Name = std::tuple<config::Spending::By, std::string, std::string>;  // with the currency
+
+  static void begin(Period& period, Day day);
+  static double cost_in(const Total& total, config::Spending::Per per, Day today);
+  bool is_shared(const Name& name, config::Spending::Per per) const;
+  void note(std::map<Name, Total>::value_type& entry);
+
+  std::map<Name, Total> totals_;
+  std::vector<Budget> shared_;  // whose totals are shared
+  std::vector<Name> changed_;
+};
+
+}  // namespace signalbox::spending
