@@ -32,8 +32,10 @@ export class Responses {
     const isQuiet = reply.wasQuiet && redis.troubles === reply.troubles;
     const away = isQuiet ? null : kReasons.away;
     if (entry.deletedBy) {
-      const isKnown = isQuiet || entry.deletedBy === router;
-      return { found: !isKnown, missing: kReasons.deleted, away: isKnown ? null : away };
+      // A router remembers a deletion as long as the response would have lived.
+      const isExpired = reply.ended - entry.began > kLifeMs - kSlackMs;
+      const isKnown = isQuiet || (entry.deletedBy === router && !isExpired);
+      return { found: !isKnown && !isExpired, missing: kReasons.deleted, away: isKnown ? null : away };
     }
     if (reply.began - entry.ended > kLifeMs + kSlackMs) return { found: false, missing: kReasons.expired, away };
     if (reply.ended - entry.began > kLifeMs - kSlackMs) return { found: true, missing: kReasons.expired, away };

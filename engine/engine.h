@@ -80,6 +80,9 @@ struct HeadInfo {
   std::vector<std::string> labels;
   /// Languages that the head judges well by measurement (ISO 639-1); empty: its files name none.
   std::vector<std::string> languages = {};
+  /// Added to the log-odds of a finding in any other language, because the head is less reliable
+  /// there; 0 or less.
+  float unsupported_shift = 0;
   /// The head reads the hidden states after this many layers of the trunk.
   int32_t layers = 0;
   /// For a screen: an input is harmless for every head of the same adapter if the probability of

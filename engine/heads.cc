@@ -47,6 +47,7 @@ class HeadReader {
     head_.info_.kind = *kind;
     head_.info_.layers = trunk_.layers;
     SIGNALBOX_TRY(head_.info_.languages, read_languages());
+    SIGNALBOX_TRY(head_.info_.unsupported_shift, read_unsupported_shift());
     SIGNALBOX_TRY_VOID(family_ == nullptr ? read_own_head() : read_family_head());
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     head_.arena_ = reader_.take_arena();
@@ -81,6 +82,17 @@ class HeadReader {
                   root_.where("classifier_languages"), each);
     }
     return languages;
+  }
+
+  Result<float> read_unsupported_shift() const {
+    constexpr std::string_view kShift = "classifier_unsupported_shift";
+    if (!root_.has(kShift)) return 0.0f;
+    SIGNALBOX_TRY(const double shift, root_.number(kShift, -20, 0));
+    if (head_.info_.languages.empty()) {
+      return fail(Code::kInvalid, "{}: {} takes a head with classifier_languages",
+                  root_.where(kShift), shift);
+    }
+    return static_cast<float>(shift);
   }
 
   Result<void> read_own_head() {

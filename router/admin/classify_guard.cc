@@ -179,7 +179,7 @@ OrFailure<Risk> find_risk(const serving::ServingState& state, std::string_view t
     inputs.push_back({.text = window, .screened = screened});
   const auto answers = classifier.model->answer_within({}, inputs);
   if (!answers) return tl::unexpected<access::Failure>(model_failure(answers.error()));
-  const signals::GuardScore guard = signals::guard_score(*answers, of, kind, heads);
+  const signals::GuardScore guard = signals::guard_score(windows, *answers, of, kind);
   const std::vector<float>& scores = (*answers)[guard.window * heads + head].scores;
   // A window that the screen has cleared has no scores.
   const size_t best = *std::ranges::max_element(

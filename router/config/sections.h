@@ -45,6 +45,9 @@ void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
 // catalog.cc
 extern const Section kCatalog;
 extern const Section kIntegrations;
+extern const Section kModules;  // modules.cc
+constexpr std::string_view kRunsOnProcessor = "the router runs its models on the processor";
+constexpr std::string_view kScoreFromExamples = "How similarities become a score.";
 
 // routing.cc
 extern const Section kRouting;

@@ -264,8 +264,8 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       if (!answers) return tl::unexpected<Error>(answers.error());
       ++out.windows;
       if (is_cleared(guard_heads_, *answers)) ++out.windows_cleared;
-      out.score =
-          std::max(out.score, attack_probability(guard_heads_, *answers, kinds[windows.of[w]]));
+      out.score = std::max(out.score, attack_probability(guard_heads_, *answers, windows.pieces[w],
+                                                         kinds[windows.of[w]]));
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);

@@ -4,6 +4,7 @@
 #include "router/signals/jailbreak_windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "base/ascii.h"
@@ -15,6 +16,14 @@ namespace signalbox::signals {
 namespace {
 
 constexpr std::string_view kInjection = "injection";  // the head, and its label
+
+// Returns a head's probability for a window, in the languages that it supports and in others.
+double reliable(double probability, std::string_view window, std::span<const std::string> supported,
+                double unsupported_odds) {
+  if (unsupported_odds == 1 || !is_likely_unsupported(window, supported)) return probability;
+  const double odds = probability * unsupported_odds;
+  return odds / (odds + (1 - probability));
+}
 
 }  // namespace
 
@@ -41,6 +50,7 @@ Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t
   Guard out{.head = head, .positive = std::move(positive)};
   const auto& heads = model.heads();
   out.languages = out.document_languages = heads[head].languages;
+  out.unsupported_odds = std::exp(heads[head].unsupported_shift);
   for (size_t i = 0; i < heads.size(); ++i) {
     if (heads[i].adapter != heads[head].adapter) continue;
     if (heads[i].clears_below > 0) out.screen = i;
@@ -49,6 +59,7 @@ Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t
     if (label == heads[i].labels.end()) continue;
     out.document_head = i;
     out.document_languages = heads[i].languages;
+    out.document_unsupported_odds = std::exp(heads[i].unsupported_shift);
     out.injection = static_cast<size_t>(label - heads[i].labels.begin());
   }
   if (!out.screen) return out;
@@ -71,12 +82,15 @@ bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads) {
 }
 
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
-                          TextKind kind) {
+                          std::string_view window, TextKind kind) {
   if (is_cleared(guard, heads)) return heads[*guard.screen].scores[1];
-  double out = 0;
-  for (const size_t label : guard.positive) out += heads[guard.head].scores[label];
-  if (kind == TextKind::kPrompt || !guard.document_head) return out;
-  return std::max<double>(out, heads[*guard.document_head].scores[guard.injection]);
+  double attack = 0;
+  for (const size_t label : guard.positive) attack += heads[guard.head].scores[label];
+  attack = reliable(attack, window, guard.languages, guard.unsupported_odds);
+  if (kind == TextKind::kPrompt || !guard.document_head) return attack;
+  const double injection = heads[*guard.document_head].scores[guard.injection];
+  return std::max(attack, reliable(injection, window, guard.document_languages,
+                                   guard.document_unsupported_odds));
 }
 
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind) {
@@ -84,11 +98,30 @@ std::string_view unsupported_language(const Guard& guard, std::string_view windo
   return supported.empty() ? std::string_view{} : unsupported_language(window, supported);
 }
 
+std::string_view GuardedTexts::without_encoded(std::string_view text,
+                                               std::span<const text::HiddenText> hidden) {
+  std::vector<std::pair<size_t, size_t>> said;  // begin and end
+  for (const text::HiddenText& each : hidden) {
+    if (each.says_all) said.emplace_back(each.begin, each.end);
+  }
+  if (said.empty()) return text;
+  std::ranges::sort(said);
+  std::string left;
+  size_t at = 0;
+  for (const auto& [begin, end] : said) {
+    if (begin > at) left += text.substr(at, begin - at);
+    at = std::max(at, end);
+  }
+  left += text.substr(at);
+  return hidden_.emplace_back(std::move(left));
+}
+
 GuardedTexts::GuardedTexts(std::span<const std::string_view> texts) {
   for (size_t i = 0; i < texts.size(); ++i) {
-    all_.push_back(texts[i]);
+    std::vector<text::HiddenText> found = text::hidden_texts(texts[i]);
+    all_.push_back(without_encoded(texts[i], found));
     source_.push_back(i);
-    for (text::HiddenText& hidden : text::hidden_texts(texts[i])) {
+    for (text::HiddenText& hidden : found) {
       all_.emplace_back(hidden_.emplace_back(std::move(hidden.text)));
       source_.push_back(i);
     }

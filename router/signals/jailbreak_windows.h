@@ -11,6 +11,7 @@
 
 #include "engine/engine.h"
 #include "router/config/catalog.h"
+#include "router/text/hidden.h"
 
 namespace signalbox::signals {
 
@@ -41,6 +42,8 @@ struct Guard {
   /// Languages that the head supports for prompts and for documents; empty: unknown.
   std::span<const std::string> languages = {};
   std::span<const std::string> document_languages = {};
+  /// What a probability is multiplied by, as odds, in a language that is not supported.
+  double unsupported_odds = 1, document_unsupported_odds = 1;
 };
 
 Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t> positive);
@@ -57,26 +60,32 @@ bool uses_screen(const Guard& guard, size_t windows, double threshold);
 bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads);
 
 /// Returns the probability that a window holds an attack, from the answers of all heads for it;
-/// that of the screen, below its limit, if it has cleared the window.
-double attack_probability(const Guard& guard, std::span<const engine::Answer> heads, TextKind kind);
+/// that of the screen, below its limit, if it has cleared the window. A head that does not support
+/// the language of the window counts with less than its probability (HeadInfo::unsupported_shift).
+double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
+                          std::string_view window, TextKind kind);
 
 /// Returns the language of a window if it is certain that the guard does not support it for such
 /// texts; otherwise "".
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind);
 
-/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them.
+/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. Bytes
+/// that a hidden text says all of are left out of the text, because models take digits and letters
+/// without words for attacks.
 class GuardedTexts {
  public:
   explicit GuardedTexts(std::span<const std::string_view> texts);
   GuardedTexts(const GuardedTexts&) = delete;
   GuardedTexts& operator=(const GuardedTexts&) = delete;
 
-  /// The texts as they are, and after each its hidden texts.
+  /// The texts, each without what is encoded, and after each its hidden texts.
   const std::vector<std::string_view>& all() const { return all_; }
   /// The index of the text that all()[i] is, or is hidden in.
   size_t source(size_t i) const { return source_[i]; }
 
  private:
+  std::string_view without_encoded(std::string_view text, std::span<const text::HiddenText> hidden);
+
   std::deque<std::string> hidden_;
   std::vector<std::string_view> all_;
   std::vector<size_t> source_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -29,17 +30,22 @@ constexpr size_t kReadBytesMax = size_t{16} << 10;
 // Weight of a letter that English lacks, relative to a frequent word.
 constexpr double kLetterWeight = 0.5;
 
-// A text in Latin letters is in another language if it has that many different words of it, and one
-// of them is in the list: names and loan words have foreign letters, too.
-constexpr size_t kOtherWords = 3;
-// Words of other languages for each word that only supported languages have.
-constexpr size_t kOtherPerSupported = 3;
-// Words of other languages among all words. More would lose Italian and Indonesian, which have few
-// words in the lists.
-constexpr double kOtherWordsShare = 0.15;
-// A text in other scripts: share and weight of their letters.
-constexpr double kOtherScriptShare = 0.6;
-constexpr double kOtherScriptWeight = 12;
+// What a text needs to count as one in another language.
+struct LanguageEvidence {
+  // In Latin letters: that many different words of one language, of which one is in the list, since
+  // names and loan words have foreign letters, too;
+  size_t words;
+  // for each word that only supported languages have, so many of other languages; nullopt: there
+  // must be no such word, in no script;
+  std::optional<size_t> per_supported;
+  // and their share of all words. More would lose Italian and Indonesian, which have few words in
+  // the lists.
+  double share;
+  // In other scripts: share and weight of their letters.
+  double script_share, script_weight;
+};
+constexpr LanguageEvidence kCertainLanguage{3, 3, 0.15, 0.6, 12};
+constexpr LanguageEvidence kLikelyLanguage{1, std::nullopt, 0.1, 0.6, 4};
 constexpr std::string_view kUndetermined = "und";  // BCP 47
 
 using Shares = LanguageShares;
@@ -229,36 +235,48 @@ std::vector<std::string_view> words_of(std::string_view normalized) {
   return out;
 }
 
-bool is_in_other_words(std::span<const std::string_view> words, Languages supported) {
-  struct Found {
+// The words of a text in Latin letters.
+struct WordCounts {
+  struct OfLanguage {
     std::set<std::string_view> words;
     bool is_listed = false;
   };
-  std::map<std::string_view, Found> found;  // by language
-  size_t all = 0, other = 0, own = 0;
+  std::map<std::string_view, OfLanguage> found;  // by language that is not supported
+  size_t all = 0;
+  size_t other = 0;  // of languages that are not supported
+  size_t own = 0;    // of supported languages alone
+};
+
+WordCounts count_words(std::span<const std::string_view> words, Languages supported) {
+  WordCounts out;
   for (const std::string_view word : words) {
     if (script_of_word(word)->name != "latin") continue;
-    ++all;
+    ++out.all;
     const auto listed = word_table().find(word);
     const LanguageList* languages = listed == word_table().end() ? nullptr : &listed->second;
     const std::ptrdiff_t of_supported =
         languages == nullptr ? 0 : std::ranges::count_if(*languages, [&](auto each) {
           return has_language(supported, each);
         });
-    if (languages != nullptr && of_supported == std::ssize(*languages)) ++own;
+    if (languages != nullptr && of_supported == std::ssize(*languages)) ++out.own;
     const bool is_listed = languages != nullptr && of_supported == 0;
     if (!is_listed) languages = languages_of_letters(word, supported);
     if (languages == nullptr) continue;
-    ++other;
+    ++out.other;
     for (const std::string_view language : *languages) {
-      found[language].words.insert(word);
-      found[language].is_listed |= is_listed;
+      out.found[language].words.insert(word);
+      out.found[language].is_listed |= is_listed;
     }
   }
-  return other >= kOtherPerSupported * own &&
-         static_cast<double>(other) >= kOtherWordsShare * static_cast<double>(all) &&
-         std::ranges::any_of(found, [](const auto& each) {
-           return each.second.is_listed && each.second.words.size() >= kOtherWords;
+  return out;
+}
+
+bool is_in_other_words(const WordCounts& words, const LanguageEvidence& needed) {
+  const auto other = static_cast<double>(words.other);
+  return other >= static_cast<double>(needed.per_supported.value_or(0) * words.own) &&
+         other >= needed.share * static_cast<double>(words.all) &&
+         std::ranges::any_of(words.found, [&](const auto& each) {
+           return each.second.is_listed && each.second.words.size() >= needed.words;
          });
 }
 
@@ -298,21 +316,16 @@ class LanguageSignals : public NamedSignals<config::LanguageSignal> {
   }
 };
 
-}  // namespace
-
-LanguageShares language_shares(std::string_view text) {
-  std::string normalized;
-  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
-  return shares_of(normalized);
-}
-
-std::string_view unsupported_language(std::string_view text, Languages supported) {
+std::string_view find_unsupported(std::string_view text, Languages supported,
+                                  const LanguageEvidence& needed) {
   std::string normalized;
   text::normalize(text, true, normalized);
   const bool is_ascii = std::ranges::all_of(normalized, [](char c) { return (c & 0x80) == 0; });
   if (!is_ascii) normalized = text::compose(normalized);
   const std::vector<std::string_view> words = words_of(normalized);
-  const bool is_other_words = is_in_other_words(words, supported);
+  const WordCounts counts = count_words(words, supported);
+  if (!needed.per_supported && counts.own > 0) return {};
+  const bool is_other_words = is_in_other_words(counts, needed);
   // Most texts end here.
   if (!is_other_words && is_ascii) return {};
   const std::string joined = fmt::format("{}", fmt::join(words, " "));
@@ -327,9 +340,25 @@ std::string_view unsupported_language(std::string_view text, Languages supported
     best = share;
     (latin ? latin_language : other_language) = language;
   }
-  if (other >= kOtherScriptShare && other * weight_of_letters(joined) >= kOtherScriptWeight)
+  if (other >= needed.script_share && other * weight_of_letters(joined) >= needed.script_weight)
     return other_language;
   return is_other_words ? latin_language : std::string_view{};
+}
+
+}  // namespace
+
+LanguageShares language_shares(std::string_view text) {
+  std::string normalized;
+  text::normalize(text.substr(0, kReadBytesMax), true, normalized);
+  return shares_of(normalized);
+}
+
+std::string_view unsupported_language(std::string_view text, Languages supported) {
+  return find_unsupported(text, supported, kCertainLanguage);
+}
+
+bool is_likely_unsupported(std::string_view text, Languages supported) {
+  return !find_unsupported(text, supported, kLikelyLanguage).empty();
 }
 
 SignalTypeResult language_signals(const std::vector<config::LanguageSignal>& signals) {

@@ -21,4 +21,8 @@ LanguageShares language_shares(std::string_view text);
 std::string_view unsupported_language(std::string_view text,
                                       std::span<const std::string> supported);
 
+/// Returns true if the text is likely in none of the `supported` languages, and has no word that
+/// only they have. One word of another language is enough, so this is no reason to refuse a text.
+bool is_likely_unsupported(std::string_view text, std::span<const std::string> supported);
+
 }  // namespace signalbox::signals

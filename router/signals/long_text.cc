@@ -43,11 +43,13 @@ std::vector<float> scaled(const std::vector<float>& scores, std::span<const size
 
 }  // namespace
 
-GuardScore guard_score(std::span<const engine::Answer> answers, const Guard& guard, TextKind kind,
-                       size_t heads) {
+GuardScore guard_score(std::span<const std::string_view> windows,
+                       std::span<const engine::Answer> answers, const Guard& guard, TextKind kind) {
+  const size_t heads = answers.size() / windows.size();
   GuardScore out;
-  for (size_t w = 0; w * heads < answers.size(); ++w) {
-    const double score = attack_probability(guard, answers.subspan(w * heads, heads), kind);
+  for (size_t w = 0; w < windows.size(); ++w) {
+    const double score =
+        attack_probability(guard, answers.subspan(w * heads, heads), windows[w], kind);
     if (score > out.score) out = {.score = score, .window = w};
   }
   return out;
@@ -68,7 +70,7 @@ Result<TextScores> judge_text(const engine::TextModel& model, const Guard& guard
   SIGNALBOX_TRY(const text::Windows windows, windows_of_texts(model, texts.all()));
   SIGNALBOX_TRY(const std::vector<engine::Answer> answers, classify(windows.pieces));
   const size_t heads = model.heads().size();
-  const GuardScore found = guard_score(answers, guard, kind, heads);
+  const GuardScore found = guard_score(windows.pieces, answers, guard, kind);
   std::vector<float> scores = answers[found.window * heads + guard.head].scores;
   if (scores.empty()) {  // the screen has cleared all windows
     const size_t labels = model.heads()[guard.head].labels.size();

@@ -19,9 +19,9 @@ struct GuardScore {
   size_t window = 0;  // the window with the highest probability
 };
 
-/// Returns the guard's result. `answers` is (windows, heads), row-major, for at least one window.
-GuardScore guard_score(std::span<const engine::Answer> answers, const Guard& guard, TextKind kind,
-                       size_t heads);
+/// Returns the guard's result for at least one window. `answers` is (windows, heads), row-major.
+GuardScore guard_score(std::span<const std::string_view> windows,
+                       std::span<const engine::Answer> answers, const Guard& guard, TextKind kind);
 
 struct TextScores {
   std::vector<float> scores = {};  // (labels)

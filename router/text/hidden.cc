@@ -20,6 +20,7 @@ constexpr size_t kRunMin = 16;         // characters of an encoded run
 constexpr size_t kDecodedMin = 8;      // bytes of a decoded text
 constexpr size_t kSampleBytes = 4096;  // read to recognise a moved alphabet
 constexpr size_t kWordsMin = 3;
+constexpr size_t kLettersMin = 10;  // that stand alone
 
 bool is_invisible(char32_t c) {
   return c == 0xAD || c == 0x180E || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
@@ -120,7 +121,7 @@ std::optional<std::string> joined_letters(std::string_view text) {
     const size_t space = text.find(' ', at);
     const std::string_view piece = text.substr(at, space - at);
     const bool is_letter = piece.size() == 1;
-    single += is_letter ? 1 : 0;
+    single += is_letter && ascii::is_alpha(piece[0]) ? 1 : 0;
     others += piece.size() > 1 ? piece.size() : 0;
     if (piece.empty()) {
       if (!out.ends_with(' ')) out.push_back(' ');
@@ -133,7 +134,6 @@ std::optional<std::string> joined_letters(std::string_view text) {
     if (space == std::string_view::npos) break;
     at = space + 1;
   }
-  constexpr size_t kLettersMin = 10;
   if (single < kLettersMin || single < others) return std::nullopt;
   return out;
 }
@@ -190,12 +190,42 @@ std::optional<std::string> digits_text(std::string_view run, unsigned bits) {
   return bytes;
 }
 
+bool is_base32(char c) {
+  return ascii::is_upper(c) || (c >= '2' && c <= '7');
+}
+
+std::optional<std::string> base32_text(std::string_view run) {
+  std::string bytes;
+  uint32_t bits = 0, filled = 0;
+  for (const char c : run) {
+    bits = bits << 5 | static_cast<uint32_t>(ascii::is_upper(c) ? c - 'A' : c - '2' + 26);
+    filled += 5;
+    if (filled < 8) continue;
+    filled -= 8;
+    bytes.push_back(static_cast<char>(bits >> filled & 0xFF));
+  }
+  if (!is_text(bytes)) return std::nullopt;
+  return bytes;
+}
+
 bool is_hex_run(char c) {
   return ascii::is_digit(c) || (ascii::lower(c) >= 'a' && ascii::lower(c) <= 'f') || c == ' ' ||
          c == ':' || c == '\\' || c == 'x';
 }
 bool is_binary_run(char c) {
   return c == '0' || c == '1' || c == ' ';
+}
+
+// Returns the longest part of a run without spaces. The letters around it may be those of words
+// ("and 49676e", "49676e be").
+std::string_view longest_part(std::string_view run) {
+  std::string_view out;
+  for (size_t at = 0; at < run.size();) {
+    const size_t end = std::min(run.find(' ', at), run.size());
+    if (end - at > out.size()) out = run.substr(at, end - at);
+    at = end + 1;
+  }
+  return out;
 }
 
 // Calls decode(run) for each longest run of characters of a kind that has at least kRunMin of them.
@@ -206,13 +236,57 @@ void add_runs(std::string_view text, const IsOf& is_of, const Decode& decode,
     const size_t begin = at;
     while (at < text.size() && is_of(text[at])) ++at;
     std::string_view run = text.substr(begin, at - begin);
-    size_t from = begin;
-    while (!run.empty() && !ascii::is_alnum(run.front())) run.remove_prefix(1), ++from;
+    while (!run.empty() && !ascii::is_alnum(run.front())) run.remove_prefix(1);
     while (!run.empty() && !ascii::is_alnum(run.back())) run.remove_suffix(1);
     if (run.size() < kRunMin) continue;
-    if (auto found = decode(run))
-      out.push_back({.text = *std::move(found), .begin = from, .end = from + run.size()});
+    auto found = decode(run);
+    if (!found) {
+      run = longest_part(run);
+      if (run.size() >= kRunMin) found = decode(run);
+    }
+    if (!found) continue;
+    const auto from = static_cast<size_t>(run.data() - text.data());
+    size_t end = from + run.size();
+    while (end < text.size() && text[end] == '=') ++end;  // padding of base64 and base32
+    out.push_back({.text = *std::move(found), .begin = from, .end = end});
   }
+}
+
+// Returns false for "ignoreallpreviousinstructions", which a model hardly understands.
+bool has_gaps(std::string_view text) {
+  constexpr size_t kWordMax = 20;
+  size_t word = 0;
+  return std::ranges::none_of(text, [&](char c) {
+    word = c == ' ' ? 0 : word + 1;
+    return word > kWordMax;
+  });
+}
+
+// Adds "ignore all" for each run such as "i g n o r e   a l l" in a line that has words, too.
+void add_spaced_runs(std::string_view text, std::vector<HiddenText>& out) {
+  HiddenText run;
+  size_t letters = 0;
+  const auto finish = [&] {
+    run.says_all = has_gaps(run.text);
+    if (letters >= kLettersMin) out.push_back(run);
+    run.text.clear();
+    letters = 0;
+  };
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    if (end - at > 1) finish();
+    if (end - at == 1) {
+      if (run.text.empty()) run.begin = at;
+      run.text += text[at];
+      run.end = end;
+      letters += ascii::is_alpha(text[at]) ? 1 : 0;
+    } else if (end == at && !run.text.empty() && !run.text.ends_with(' ')) {
+      run.text += ' ';
+    }
+    if (end < text.size() && text[end] == '\n') finish();
+    at = end + 1;
+  }
+  finish();
 }
 
 // Words that most English requests contain.
@@ -268,6 +342,7 @@ std::optional<std::string> rearranged(std::string_view text) {
 std::vector<HiddenText> encoded_texts(std::string_view text) {
   std::vector<HiddenText> out;
   add_runs(text, is_base64, base64_text, out);
+  add_runs(text, is_base32, base32_text, out);
   add_runs(
       text, is_hex_run, [](std::string_view run) { return digits_text(run, 4); }, out);
   add_runs(
@@ -277,12 +352,18 @@ std::vector<HiddenText> encoded_texts(std::string_view text) {
 
 std::vector<HiddenText> hidden_texts(std::string_view text) {
   std::vector<HiddenText> out = encoded_texts(text);
-  const auto add_whole = [&](std::optional<std::string> found) {
-    if (found) out.push_back({.text = *std::move(found), .begin = 0, .end = text.size()});
+  const auto add_whole = [&](std::string found, bool says_all) {
+    out.push_back({.text = std::move(found), .begin = 0, .end = text.size(), .says_all = says_all});
   };
-  add_whole(plain_characters(text));
-  add_whole(joined_letters(text));
-  add_whole(rearranged(text));
+  if (auto plain = plain_characters(text)) add_whole(*std::move(plain), true);
+  if (auto joined = joined_letters(text)) {
+    const bool says_all = has_gaps(*joined);
+    add_whole(*std::move(joined), says_all);
+  } else {
+    add_spaced_runs(text, out);
+  }
+  // Moving back what is moved also moves what was not, so the text itself must be read, too.
+  if (auto moved_back = rearranged(text)) add_whole(*std::move(moved_back), false);
   return out;
 }
 

@@ -12,20 +12,22 @@ namespace signalbox::text {
 struct HiddenText {
   std::string text;
   size_t begin = 0, end = 0;  // the bytes of the source that it was read from
+  bool says_all = true;       // a model needs only `text` to judge these bytes
 };
 
 /// Returns the texts hidden in a text:
-/// - what runs of base64, hexadecimal and binary digits stand for, if that is text;
-/// - the text with fullwidth, mathematical and tag characters as ASCII, with entities (&#73;),
-///   escapes (%49, \u0049) and letters between spaces resolved, and without invisible characters,
-///   if at least three characters differ;
+/// - what runs of base64, base32, hexadecimal and binary digits stand for, if that is text;
+/// - runs of letters between spaces ("i g n o r e   a l l"), joined;
+/// - the text with fullwidth, mathematical and tag characters as ASCII, with entities (&#73;) and
+///   escapes (%49, \u0049) resolved, and without invisible characters, if at least three characters
+///   differ;
 /// - the text moved along the alphabet (ROT13 and others) or reversed, if that has more common
 ///   English words than the text itself.
 /// Decodes once: what a decoded text hides is not searched. The results together have at most
 /// about three times the bytes of the text. Takes linear time.
 std::vector<HiddenText> hidden_texts(std::string_view text);
 
-/// Returns only what runs of base64, hexadecimal and binary digits stand for.
+/// Returns only what runs of base64, base32, hexadecimal and binary digits stand for.
 std::vector<HiddenText> encoded_texts(std::string_view text);
 
 }  // namespace signalbox::text

@@ -354,6 +354,28 @@ TEST(Heads, name_the_languages_that_they_support) {
               testing::HasSubstr("expected an array of strings"));
 }
 
+TEST(Heads, lower_findings_only_in_languages_that_they_do_not_support) {
+  const RandomNetwork trunk = network("ModernBertModel");
+  const int32_t hidden = open(trunk)->hidden();
+  const auto shift_of = [&](const char* keys) -> Result<float> {
+    TemporaryDirectory directory;
+    write_own_head(directory.path(), own_classifier(hidden, 2), hidden, 2, keys);
+    SIGNALBOX_TRY(const auto model,
+                  TextModel::open(trunk.directory(), {.heads = {directory.path()}}));
+    return model->heads()[0].unsupported_shift;
+  };
+  EXPECT_EQ(*shift_of(R"("classifier_languages":["en"])"), 0);
+  EXPECT_EQ(*shift_of(R"("classifier_languages":["en"],"classifier_unsupported_shift":-2.5)"),
+            -2.5F);
+  for (const char* wrong : {R"("classifier_languages":["en"],"classifier_unsupported_shift":1)",
+                            R"("classifier_languages":["en"],"classifier_unsupported_shift":"-1")",
+                            R"("classifier_unsupported_shift":-1)"}) {
+    const auto refused = shift_of(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("classifier_unsupported_shift"));
+  }
+}
+
 TEST(Heads, a_further_directory_must_have_a_head_that_fits) {
   const RandomNetwork own = network(kSequence), bare = network("ModernBertModel");
   const auto none = TextModel::open(own.directory(), {.heads = {bare.directory()}});

@@ -50,6 +50,29 @@ TEST(UnsupportedLanguage, IsFoundInShortTexts) {
   }
 }
 
+TEST(UnsupportedLanguage, IsLikelyInMostShortRequests) {
+  std::map<std::string, int> likely;
+  for_each_row("harmless_by_language.jsonl", [&](const json::Value& row) {
+    likely[std::string(row.find("lang")->text())] +=
+        is_likely_unsupported(row.find("text")->text(), kEnglish);
+  });
+  EXPECT_EQ(likely.size(), 20U);
+  // One word of the list suffices, but not each short request has one.
+  for (const auto& [language, count] : likely) EXPECT_GE(count, 6) << language;
+}
+
+TEST(UnsupportedLanguage, IsLikelyInHardlyAnyEnglishText) {
+  size_t rows = 0, likely = 0;
+  for (const char* file : {"attack_kinds.jsonl", "attack_kinds_again.jsonl",
+                           "attack_kinds_third.jsonl", "jailbreak_probes.jsonl"}) {
+    rows += for_each_row(file, [&](const json::Value& row) {
+      likely += is_likely_unsupported(row.find("text")->text(), kEnglish);
+    });
+  }
+  EXPECT_GT(rows, 600U);
+  EXPECT_EQ(likely, 0U);
+}
+
 TEST(UnsupportedLanguage, IsNotFoundInEnglish) {
   size_t rows = 0, found = 0;
   for (const char* file : {"plain_questions.jsonl", "harmless_passages.jsonl", "attack_kinds.jsonl",

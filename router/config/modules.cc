@@ -1,0 +1,261 @@
+// `global.model_catalog.modules`: the settings of each task that classifies requests or replies.
+
+#include <array>
+
+#include "base/ascii.h"
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+namespace {
+
+// Words for a server count in any case: a file that means one must not run a directory in silence.
+bool means_server(std::string& variant) {
+  std::string lower = ascii::lower_case(variant);
+  if (!lower.starts_with("http") && lower != kExternalHook) return false;
+  variant = std::move(lower);
+  return true;
+}
+
+void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (means_server(variant))
+    reader.does_without(
+        node.line,
+        fmt::format("has no effect: {}: the router runs the model directory itself and calls no "
+                    "server",
+                    variant));
+}
+
+void check_guard_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (!means_server(variant)) return;
+  ClassifierModel guard;
+  guard.variant = variant;
+  if (!guard.calls_server())
+    reader.error(node.line,
+                 fmt::format("expected http_classify or http_chat, found \"{}\"", variant));
+}
+
+void check_pii_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (means_server(variant) && variant != kHttpClassify)
+    reader.error(node.line, fmt::format("expected http_classify, found \"{}\"", variant));
+}
+
+constexpr std::string_view kOwnKind =
+    "config.json of the model directory selects the kind of model";
+constexpr std::string_view kClasses = "JSON file of the classes by number.";
+
+// The keys of every classifier, in the struct itself or in a member of another.
+constexpr std::array<Key, 8> kClassifierModelKeys{
+    boolean(FIELD(ClassifierModel, enabled), "false does without the model. Default: true."),
+    string(FIELD(ClassifierModel, model_ref), "One of `model_catalog.system`."),
+    string(FIELD(ClassifierModel, model_id), "Model directory, instead of `model_ref`."),
+    share(FIELD(ClassifierModel, threshold), "Least score. 0: the default of the module."),
+    boolean(FIELD(ClassifierModel, use_cpu), "Run the model on the processor.")
+        .no_effect(kRunsOnProcessor)
+        .unless("true yes on"),
+    boolean(FIELD(ClassifierModel, use_modernbert), "Kind of model, in older files.")
+        .no_effect(kOwnKind),
+    boolean(FIELD(ClassifierModel, use_mmbert_32k), "Kind of model, in older files.")
+        .no_effect(kOwnKind),
+    string(FIELD(ClassifierModel, variant),
+           "Kind of model, such as `mmbert32k` or `candle`. The model directory selects it; "
+           "`http_...`, a server, is not built.")
+        .also("backend")
+        .then<note_variant>(),
+};
+
+template <size_t N>
+constexpr std::array<Key, 8 + N> classifier_with(const Key (&more)[N]) {
+  std::array<Key, 8 + N> all;
+  for (size_t i = 0; i < 8; ++i) all[i] = kClassifierModelKeys[i];
+  for (size_t i = 0; i < N; ++i) all[8 + i] = more[i];
+  return all;
+}
+
+constexpr Section kPlainClassifier{kClassifierModelKeys};
+
+constexpr Choice kGuardOnError[] = {{"allow", ClassifierModel::OnError::kAllow},
+                                    {"block", ClassifierModel::OnError::kBlock}};
+
+constexpr Choice kOnUnread[] = {{"refuse", ClassifierModel::OnUnread::kRefuse},
+                                {"judge", ClassifierModel::OnUnread::kJudge}};
+
+constexpr Key kGuardVariant =
+    string(
+        FIELD(ClassifierModel, variant),
+        "`http_classify`, `http_chat` or `external`: the model of "
+        "`global.model_catalog.external` with the role `guardrail` judges. Others name a kind of "
+        "model, which the model directory selects.")
+        .also("backend")
+        .then<check_guard_variant>();
+
+constexpr auto kOtherGuardKeys = classifier_with({
+    word(FIELD_AS("protocol", ClassifierModel, variant), "http_classify http_chat external",
+         "Another name of `variant` for a model on a server."),
+    string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
+    texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts.")
+        .then<refuse_twice<ascii::lower_case, std::string>>(),
+    choice(FIELD(ClassifierModel, on_error), kGuardOnError,
+           "Result for a request if the model fails: no attempt, or an attempt. Default: an "
+           "attempt where a decision blocks."),
+    integer(FIELD(ClassifierModel, windows_max), 1, 1'000'000,
+            "Windows of a request that the model reads, about 1 KB each; repeated passages count "
+            "once. Default: 1536."),
+    choice(FIELD(ClassifierModel, on_unread), kOnUnread,
+           "Result for a request with more windows: 413 at once (`refuse`, the default), or the "
+           "verdict on its beginning, its end and evenly chosen windows between (`judge`)."),
+    boolean(FIELD(ClassifierModel, screen),
+            "Lets the model's screen, if it has one, clear windows of long texts. Default: true."),
+});
+
+constexpr auto with_variant(auto keys, const Key& variant) {
+  *std::ranges::find(keys, variant.name, &Key::name) = variant;
+  return keys;
+}
+constexpr auto kPromptGuardKeys = with_variant(kOtherGuardKeys, kGuardVariant);
+constexpr Section kPromptGuard{kPromptGuardKeys};
+
+constexpr auto kDomainClassifierKeys = classifier_with({
+    string(FIELD_AS("category_mapping_path", ClassifierModel, mapping_path), kClasses),
+    string(FIELD(ClassifierModel, fallback_category), "Domain if no class reaches the threshold."),
+});
+constexpr Section kDomainClassifier{kDomainClassifierKeys};
+
+constexpr Key kPiiVariant =
+    string(
+        FIELD(ClassifierModel, variant),
+        "`http_classify`: the model of `global.model_catalog.external` with the role `pii` marks "
+        "personal data. Others name a kind of model, which the model directory selects.")
+        .also("backend")
+        .then<check_pii_variant>();
+
+constexpr auto kOtherPiiKeys = classifier_with({
+    string(FIELD_AS("pii_mapping_path", ClassifierModel, mapping_path),
+           "JSON file of the types by number. The file pii_type_mapping.json of the model "
+           "directory is read, too."),
+});
+constexpr auto kPiiClassifierKeys = with_variant(kOtherPiiKeys, kPiiVariant);
+constexpr Section kPiiClassifier{kPiiClassifierKeys};
+
+constexpr auto kFeedbackKeys = classifier_with({
+    string(FIELD_AS("feedback_mapping_path", ClassifierModel, mapping_path), kClasses),
+});
+constexpr Section kFeedback{kFeedbackKeys};
+
+constexpr Key kMcpKeys[] = {
+    boolean(FIELD(McpClassifier, enabled), "Let an MCP server classify the domain."),
+    string(FIELD(McpClassifier, transport_type), "`stdio` or `http`."),
+    string(FIELD(McpClassifier, command), "Command, for `stdio`."),
+    texts(FIELD(McpClassifier, args), "Arguments of the command."),
+    text_map(FIELD(McpClassifier, env), "Environment of the command."),
+    string(FIELD(McpClassifier, url), "URL, for `http`."),
+    string(FIELD(McpClassifier, tool_name), "Tool of the server."),
+    share(FIELD(McpClassifier, threshold), "Least score."),
+    count(FIELD(McpClassifier, timeout_seconds), "Time limit of a call, in seconds."),
+};
+constexpr Section kMcp{kMcpKeys};
+
+constexpr Key kPreferenceModelKeys[] = {
+    boolean(FIELD(PreferenceModel, use_contrastive),
+            "Compare requests with the examples (default), or let the model of "
+            "`global.model_catalog.external` with the role `preference` judge."),
+    string(FIELD(PreferenceModel, embedding_model), "Model that compares.")
+        .not_built("the router's own embedding model compares"),
+    object(FIELD(PreferenceModel, prototype_scoring), kPrototypeScoring, kScoreFromExamples),
+};
+constexpr Section kPreferenceModel{kPreferenceModelKeys};
+
+constexpr Key kClassifiersKeys[] = {
+    object(FIELD(ClassifierModules, domain), kDomainClassifier, "Fields of knowledge."),
+    object(FIELD(ClassifierModules, pii), kPiiClassifier, "Personal data."),
+    object(FIELD(ClassifierModules, mcp), kMcp, "Fields of knowledge, by an MCP server.")
+        .not_built("no MCP server is called"),
+    object(FIELD(ClassifierModules, preference), kPreferenceModel, "Preferences for answers."),
+};
+constexpr Section kClassifiers{kClassifiersKeys};
+
+constexpr Key kCompressionKeys[] = {
+    boolean(FIELD(PromptCompression, enabled), "Shorten the text that models classify."),
+    word(FIELD(PromptCompression, profile), "default coding medical security multi_turn multi-turn",
+         "Set of default weights."),
+    count(FIELD(PromptCompression, max_tokens),
+          "Length of a shortened text, in tokens. 0: no text is shortened. Default: 512."),
+    count(FIELD(PromptCompression, min_length), "Texts of fewer bytes are never shortened."),
+    texts(FIELD(PromptCompression, skip_signals),
+          "Types of signals that read the whole text; jailbreak and pii always do."),
+    positive(FIELD(PromptCompression, textrank_weight),
+             "Weight of sentences that resemble many others."),
+    positive(FIELD(PromptCompression, position_weight), "Weight of the beginning and the end."),
+    positive(FIELD(PromptCompression, tfidf_weight), "Weight of rare words."),
+    positive(FIELD(PromptCompression, novelty_weight), "Weight of sentences unlike the others."),
+    number(FIELD(PromptCompression, position_depth), 0, 1, "Loss of weight in the middle."),
+    count(FIELD(PromptCompression, preserve_first_n), "First sentences to keep."),
+    count(FIELD(PromptCompression, preserve_last_n), "Last sentences to keep."),
+};
+constexpr Section kPromptCompression{kCompressionKeys};
+
+constexpr std::string_view kNoEndpoint = "no language model examines spans";
+constexpr auto kDetectorModel = FIELD(HallucinationDetector, model);
+
+constexpr Key kDetectorKeys[] = {
+    string(FIELD(HallucinationDetector, backend), "`candle`, the model here, or `endpoint`.")
+        .not_built("the model here is used, not the endpoint")
+        .unless("candle"),
+    string(FIELD(HallucinationDetector, endpoint), "URL, for `endpoint`.").not_built(kNoEndpoint),
+    boolean(FIELD(HallucinationDetector, include_explanation), "Explain each span, for `endpoint`.")
+        .not_built(kNoEndpoint),
+    count(FIELD(HallucinationDetector, min_span_length),
+          "Least length of a span, in words. Default: 2."),
+    share(FIELD(HallucinationDetector, min_span_confidence),
+          "Least confidence of a span. Default: 0.6."),
+    count(FIELD(HallucinationDetector, context_window_size), "Words of context around a span.")
+        .not_built("a sentence is compared with the whole context"),
+    boolean(FIELD(HallucinationDetector, enable_nli_filtering),
+            "Drop spans that follow from the context, like `use_nli` of the plugin."),
+    share(FIELD(HallucinationDetector, nli_entailment_threshold),
+          "Least score of the NLI model to drop a span. Default: 0.75."),
+    // All keys of a classifier but `variant`.
+    kClassifierModelKeys[0].inside(kDetectorModel),
+    kClassifierModelKeys[1].inside(kDetectorModel),
+    kClassifierModelKeys[2].inside(kDetectorModel),
+    kClassifierModelKeys[3].inside(kDetectorModel),
+    kClassifierModelKeys[4].inside(kDetectorModel),
+    kClassifierModelKeys[5].inside(kDetectorModel),
+    kClassifierModelKeys[6].inside(kDetectorModel),
+};
+constexpr Section kDetector{kDetectorKeys};
+
+constexpr Key kMitigationKeys[] = {
+    boolean(FIELD(HallucinationMitigation, enabled), "Check replies."),
+    string(FIELD(HallucinationMitigation, on_hallucination_detected),
+           "Action, in older files: `annotate` and others.")
+        .no_effect("hallucination_action of the plugin hallucination selects the action"),
+    object(FIELD(HallucinationMitigation, fact_check), kPlainClassifier,
+           "Finds questions of fact."),
+    object(FIELD(HallucinationMitigation, detector), kDetector, "Finds unsupported spans."),
+    object(FIELD(HallucinationMitigation, explainer), kPlainClassifier,
+           "NLI model: whether sentences follow from the context."),
+};
+constexpr Section kMitigation{kMitigationKeys};
+
+constexpr Key kComplexityModuleKeys[] = {
+    object(FIELD(ComplexityModule, prototype_scoring), kPrototypeScoring, kScoreFromExamples),
+};
+constexpr Section kComplexityModule{kComplexityModuleKeys};
+
+constexpr Key kModulesKeys[] = {
+    object(FIELD(Modules, prompt_compression), kPromptCompression,
+           "Shorter texts for signals that run models."),
+    object(FIELD(Modules, prompt_guard), kPromptGuard, "Jailbreaks."),
+    object(FIELD(Modules, classifier), kClassifiers, "Domains, personal data and preferences."),
+    object(FIELD(Modules, complexity), kComplexityModule, "Difficulty of requests."),
+    object(FIELD(Modules, hallucination_mitigation), kMitigation,
+           "Replies that the context does not support."),
+    object(FIELD(Modules, feedback_detector), kFeedback, "The user's opinion of an answer."),
+    object(FIELD(Modules, modality_detector), kModalityDetection, "Text or image."),
+};
+
+}  // namespace
+
+constinit const Section kModules{kModulesKeys};
+
+}  // namespace signalbox::config
