@@ -35,7 +35,11 @@ if(CMAKE_CROSSCOMPILING)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
     ${CPACK_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} ${CPACK_SYSROOT}/lib/${CMAKE_LIBRARY_ARCHITECTURE})
 endif()
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "curl, npm, libopenblas0-pthread")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "curl, npm")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  # Our packages for arm64 are built without it.
+  string(APPEND CPACK_DEBIAN_PACKAGE_SUGGESTS ", libopenblas0-pthread")
+endif()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(debian ${CMAKE_SOURCE_DIR}/deploy/debian)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)

@@ -17,13 +17,24 @@ namespace signalbox::kernels {
 /// Rows of one call: the lanes of the widest registers.
 inline constexpr int64_t kOpenBlasRows = 16;
 
-/// Loads the library at the first call. kUnsupported if this program was built without it, if it is
-/// not installed, if only the variant with its own threads is, or if its results for a row depend
-/// on the place of the row. Thread-safe.
+/// Loads the library at the first call. The environment and the processors of the process stay as
+/// they are. kUnsupported if this program was built without it, if it is not installed, if it would
+/// start threads or is a variant that threads may not share, if its buffers cannot be mapped, or if
+/// its results for a row depend on the place of the row. Thread-safe.
 Result<void> load_openblas();
 
+/// Exists while a thread multiplies. The constructor waits while there are as many as OpenBLAS has
+/// buffers, one for each processor. Requires that load_openblas() succeeded. Thread-safe.
+class OpenBlasTurn {
+ public:
+  OpenBlasTurn();
+  ~OpenBlasTurn();
+  OpenBlasTurn(const OpenBlasTurn&) = delete;
+  OpenBlasTurn& operator=(const OpenBlasTurn&) = delete;
+};
+
 /// sums (rows, 64) = x (rows, in) times one packed panel (in, 64) of kF32, for 1 <= rows <=
-/// kOpenBlasRows. Requires that load_openblas() succeeded. Thread-safe.
+/// kOpenBlasRows. Requires that this thread has an OpenBlasTurn. Thread-safe.
 void openblas_block(int64_t rows, int64_t in, const float* x, const float* panel, float* sums);
 
 }  // namespace signalbox::kernels

@@ -9,6 +9,10 @@ Result<void> load_openblas() {
               "OpenBLAS: this program was built without it (SIGNALBOX_OPENBLAS=OFF)");
 }
 
+OpenBlasTurn::OpenBlasTurn() = default;
+
+OpenBlasTurn::~OpenBlasTurn() = default;
+
 void openblas_block(int64_t, int64_t, const float*, const float*, float*) {
   constexpr bool is_loaded = false;
   SIGNALBOX_CHECK(is_loaded);

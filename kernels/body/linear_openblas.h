@@ -11,6 +11,7 @@ namespace signalbox::kernels::body {
 template <class Arch>
 void linear_f32_openblas(const LinearShape& shape, const float* x, const void* packed,
                          const Epilogue& epilogue, float* y) {
+  const OpenBlasTurn turn;
   const bool gated = is_gated(epilogue.finish);
   const int64_t width = gated ? shape.out / 2 : shape.out;
   alignas(64) float sums[kOpenBlasRows * kPanelColumns];  // (rows, 64)
