@@ -1,11 +1,14 @@
 // Linear layers with ModernBERT-base's shapes in every format, compared with OpenBLAS on one
-// thread. The weights of the 22 layers stream from memory as in a real model. Also attention of one
-// layer. Results are checked first, within the bounds of the tests.
+// thread: as it multiplies for the engine (f32_openblas), and with all rows and outputs in one call
+// (openblas_f32). The weights of the 22 layers stream from memory as in a real model. Also single
+// products of bytes beside those of oneDNN, and attention of one layer. Results are checked first,
+// within the bounds of the tests.
 
 #include <benchmark/benchmark.h>
 #include <cblas.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -13,6 +16,9 @@
 #include "kernels/kernels.h"
 #include "kernels/ref/ref.h"
 #include "tests/kernels/cases.h"
+#ifdef SIGNALBOX_BENCH_ONEDNN
+#include "bench/onednn_product.h"
+#endif
 
 namespace signalbox::kernels {
 namespace {
@@ -56,7 +62,8 @@ struct Network {
 
 class Ours {
  public:
-  explicit Ours(Format format) : format_(format), arena_(kLayers * layer_bytes(format)) {
+  explicit Ours(Format format, const Table& kernels = table())
+      : kernels_(kernels), format_(format), arena_(kLayers * layer_bytes(format)) {
     std::byte* at = arena_.data();
     for (int layer = 0; layer < kLayers; ++layer) {
       for (size_t i = 0; i < std::size(kShapes); ++i) {
@@ -76,12 +83,12 @@ class Ours {
     const float* x = Network::instance().x.data();
     switch (format_) {
       case Format::kF32:
-        return table().linear_f32(shape, x, packed, {}, y);
+        return kernels_.linear_f32(shape, x, packed, {}, y);
       case Format::kBF16:
-        return table().linear_bf16(shape, x, scratch_.data(), packed, {}, y);
+        return kernels_.linear_bf16(shape, x, scratch_.data(), packed, {}, y);
       case Format::kI8:
-        table().quantize_rows(rows, in, x, quantized_.data(), scales_.data());
-        return table().linear_i8(shape, quantized_.data(), scales_.data(), packed, {}, y);
+        kernels_.quantize_rows(rows, in, x, quantized_.data(), scales_.data());
+        return kernels_.linear_i8(shape, quantized_.data(), scales_.data(), packed, {}, y);
     }
   }
 
@@ -92,6 +99,7 @@ class Ours {
     return bytes;
   }
 
+  const Table& kernels_;
   Format format_;
   Buffer<std::byte> arena_;
   std::vector<const void*> packed_;
@@ -162,6 +170,16 @@ void BM_Ours(benchmark::State& state) {
   time(state, ours, kFormat == Format::kF32 ? 1e-5 : kFormat == Format::kBF16 ? 2e-2 : 8e-2);
 }
 
+void BM_OursByOpenBlas(benchmark::State& state) {
+  const auto kernels = table_of(table().tier, Gemm::kOpenBlas);
+  if (!kernels) {
+    state.SkipWithError(kernels.error().message.c_str());
+    return;
+  }
+  static Ours ours(Format::kF32, **kernels);
+  time(state, ours, 1e-5);
+}
+
 void BM_OpenBlas(benchmark::State& state) {
   static OpenBlas openblas;
   time(state, openblas, 1e-5);
@@ -169,9 +187,122 @@ void BM_OpenBlas(benchmark::State& state) {
 
 #define SIGNALBOX_ROWS Arg(16)->Arg(32)->Arg(128)->Arg(512)->Unit(benchmark::kMillisecond)
 BENCHMARK(BM_Ours<Format::kF32>)->Name("linear/f32")->SIGNALBOX_ROWS;
+BENCHMARK(BM_OursByOpenBlas)->Name("linear/f32_openblas")->SIGNALBOX_ROWS;
 BENCHMARK(BM_OpenBlas)->Name("linear/openblas_f32")->SIGNALBOX_ROWS;
 BENCHMARK(BM_Ours<Format::kBF16>)->Name("linear/bf16")->SIGNALBOX_ROWS;
 BENCHMARK(BM_Ours<Format::kI8>)->Name("linear/int8")->SIGNALBOX_ROWS;
+
+// One product of bytes with 22 matrices that stream from memory. The activations are already bytes.
+class ByteProduct {
+ public:
+  ByteProduct(int32_t in, int32_t out)
+      : in_(in), out_(out), scales_(kRowsMax), q_(kRowsMax * in), weights_(int64_t{out} * in) {
+    const auto x = normal(kRowsMax * in, 6), w = normal(int64_t{out} * in, 7);
+    table().quantize_rows(kRowsMax, in, x.data(), q_.data(), scales_.data());
+    packed_.resize(kLayers, std::vector<char>(packed_linear_bytes(Format::kI8, in, out)));
+    for (auto& packed : packed_) pack_linear(Format::kI8, in, out, w.data(), packed.data());
+    for (int32_t c = 0; c < out; ++c) w_scales_.push_back(quantize(&w[c * in], &weights_[c * in]));
+  }
+
+  void multiply(int matrix, int32_t rows, float* y) const {
+    table().linear_i8({rows, in_, out_}, q_.data(), scales_.data(), packed_[matrix].data(), {}, y);
+  }
+
+  // Returns y of our product for the sums of the bytes: sums (rows, out).
+  std::vector<float> finished(int32_t rows, const std::vector<int32_t>& sums) const {
+    std::vector<float> y(sums.size());
+    for (int32_t c = 0; c < out_; ++c) {
+      int32_t shift = 0;
+      for (int32_t k = 0; k < in_; ++k) shift += 128 * weights_[c * in_ + k];
+      for (int32_t r = 0; r < rows; ++r) {
+        const auto sum = static_cast<float>(sums[r * out_ + c] - shift);
+        y[r * out_ + c] = sum * (w_scales_[c] * scales_[r]);
+      }
+    }
+    return y;
+  }
+
+  uint8_t* q() { return q_.data(); }             // (kRowsMax, in)
+  int8_t* weights() { return weights_.data(); }  // (out, in)
+
+ private:
+  // Quantises w (in) and returns its scale, as pack_linear does.
+  float quantize(const float* w, int8_t* to) const {
+    float largest = 0;
+    for (int32_t k = 0; k < in_; ++k) largest = std::max(largest, std::abs(w[k]));
+    const float scale = largest / 127.0f;
+    for (int32_t k = 0; k < in_; ++k) to[k] = static_cast<int8_t>(std::nearbyint(w[k] / scale));
+    return scale;
+  }
+
+  int32_t in_, out_;
+  std::vector<float> scales_, w_scales_;   // (kRowsMax), (out)
+  std::vector<uint8_t> q_;                 // (kRowsMax, in)
+  std::vector<int8_t> weights_;            // (out, in)
+  std::vector<std::vector<char>> packed_;  // (kLayers) of one matrix
+};
+
+// Times multiply(matrix), one product of state's shape.
+template <class Multiply>
+void time_product(benchmark::State& state, const std::string& label, const Multiply& multiply) {
+  int matrix = 0;
+  for (auto _ : state) {
+    multiply(matrix = (matrix + 1) % kLayers);
+    benchmark::ClobberMemory();
+  }
+  const double operations = 2.0 * static_cast<double>(state.range(0) * state.range(1)) *
+                            static_cast<double>(state.range(2));
+  state.counters["G/s"] = benchmark::Counter(
+      1e-9 * operations * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.SetLabel(label);
+}
+
+void BM_Bytes(benchmark::State& state) {
+  const auto in = static_cast<int32_t>(state.range(0)), out = static_cast<int32_t>(state.range(1)),
+             rows = static_cast<int32_t>(state.range(2));
+  const ByteProduct ours(in, out);
+  std::vector<float> y(rows * out);
+  time_product(state, std::string(table().tier),
+               [&](int matrix) { ours.multiply(matrix, rows, y.data()); });
+}
+
+#define SIGNALBOX_PRODUCTS(name, function)                              \
+  BENCHMARK(function)                                                   \
+      ->Name(name)                                                      \
+      ->ArgNames({"in", "out", "rows"})                                 \
+      ->ArgsProduct({{768}, {768, 2304}, {16, 32, 64, 128, 512}})       \
+      ->ArgsProduct({{1152}, {768}, {16, 32, 64, 128, 512}})            \
+      ->ArgsProduct({{384}, {384, 1152, 1536}, {16, 32, 64, 128, 512}}) \
+      ->ArgsProduct({{1536}, {384}, {16, 32, 64, 128, 512}})            \
+      ->Unit(benchmark::kMicrosecond)
+SIGNALBOX_PRODUCTS("product/int8", BM_Bytes);
+
+#ifdef SIGNALBOX_BENCH_ONEDNN
+// oneDNN gives the sums of the bytes. Our product also removes the shift of the activations and
+// applies the scales.
+void BM_OneDnn(benchmark::State& state) {
+  const auto in = static_cast<int32_t>(state.range(0)), out = static_cast<int32_t>(state.range(1)),
+             rows = static_cast<int32_t>(state.range(2));
+  const char* threads = std::getenv("OMP_NUM_THREADS");
+  if (threads == nullptr || threads != std::string_view("1")) {
+    state.SkipWithError("needs OMP_NUM_THREADS=1");
+    return;
+  }
+  ByteProduct ours(in, out);
+  const bench::OneDnnProduct theirs(rows, in, out, kLayers, ours.weights());
+  std::vector<int32_t> sums(rows * out);
+  std::vector<float> y(rows * out);
+  theirs.multiply(kLayers - 1, ours.q(), sums.data());
+  ours.multiply(kLayers - 1, rows, y.data());
+  if (ours.finished(rows, sums) != y) {
+    state.SkipWithError("wrong answer: not timed");
+    return;
+  }
+  time_product(state, theirs.implementation(),
+               [&](int matrix) { theirs.multiply(matrix, ours.q(), sums.data()); });
+}
+SIGNALBOX_PRODUCTS("product/onednn_int8", BM_OneDnn);
+#endif
 
 template <bool kIntegers>
 void BM_Attention(benchmark::State& state) {

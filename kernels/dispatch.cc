@@ -1,8 +1,10 @@
 // Selects tables: base first, then each tier that the processor supports, up to the requested one.
+// Then selects the code for products in single precision.
 
 #include <array>
 #include <cstdlib>
 
+#include "kernels/openblas.h"
 #include "kernels/tier.h"
 
 #if defined(__x86_64__)
@@ -84,11 +86,14 @@ std::string known_names() {
   return out;
 }
 
+using Tables = std::array<Table, kTiers.size()>;
+
 // The tables of all tiers. Entries of unsupported tiers stay empty.
-const std::array<Table, kTiers.size()>& tables() {
+const Tables& tables() {
   static const auto built = [] {
-    std::array<Table, kTiers.size()> out{};
+    Tables out{};
     Table table{};
+    table.gemm = "own";
     for (size_t i = 0; i < kTiers.size() && kTiers[i].supported(); ++i) {
       kTiers[i].install(table);
       table.tier = kTiers[i].name;
@@ -99,36 +104,84 @@ const std::array<Table, kTiers.size()>& tables() {
   return built;
 }
 
+// The same tables with products by OpenBLAS.
+const Tables& openblas_tables() {
+  static const auto built = [] {
+    Tables out = tables();
+    for (Table& table : out) {
+      table.gemm = "openblas";
+      table.linear_f32 = table.linear_f32_openblas;
+    }
+    return out;
+  }();
+  return built;
+}
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+std::string_view fastest_tier() {
+  size_t best = 0;
+  for (size_t i = 1; i < kTiers.size(); ++i) {
+    if (!tables()[i].tier.empty() && kTiers[i].is_faster()) best = i;
+  }
+  return kTiers[best].name;
+}
+
+bool has_avx() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx");
+#else
+  return false;
+#endif
+}
+
+Result<const Table*> table_of_variables(std::string_view tier, const char* gemm) {
+  if (gemm == nullptr || gemm == std::string_view("own")) return table_of(tier);
+  if (gemm == std::string_view("openblas")) return table_of(tier, Gemm::kOpenBlas);
+  return fail(Code::kInvalid, "unknown code for products \"{}\" (known: own, openblas)", gemm);
+}
+
+Result<const Table*> choose_table() {
+  const char* isa = variable("SIGNALBOX_ISA");
+  const char* gemm = variable("SIGNALBOX_GEMM");
+  const std::string_view tier = isa != nullptr ? isa : fastest_tier();
+  if (const auto own = table_of(tier); !own) return fail_in("SIGNALBOX_ISA", own.error());
+  if (isa == nullptr && gemm == nullptr && faster_gemm(tier, has_avx()) == Gemm::kOpenBlas) {
+    if (const auto faster = table_of(tier, Gemm::kOpenBlas)) return faster;
+  }
+  auto table = table_of_variables(tier, gemm);
+  if (!table) return fail_in("SIGNALBOX_GEMM", std::move(table).error());
+  return table;
+}
+
 }  // namespace
 
 std::span<const std::string_view> tier_names() {
   return kNames;
 }
 
-Result<const Table*> table_of(std::string_view tier) {
+Result<const Table*> table_of(std::string_view tier, Gemm gemm) {
   for (size_t i = 0; i < kTiers.size(); ++i) {
     if (kTiers[i].name != tier) continue;
     if (tables()[i].tier.empty()) {
       return fail(Code::kUnsupported, "this processor cannot run the kernel tier \"{}\"", tier);
     }
-    return &tables()[i];
+    if (gemm == Gemm::kOwn) return &tables()[i];
+    return load_openblas().map([&] { return &openblas_tables()[i]; });
   }
   return fail(Code::kInvalid, "unknown kernel tier \"{}\" (known: {})", tier, known_names());
 }
 
+// Measured with linear/f32 and linear/f32_openblas of bench/kernels_bench.
+Gemm faster_gemm(std::string_view tier, bool has_avx) {
+  return tier == "base" && has_avx ? Gemm::kOpenBlas : Gemm::kOwn;
+}
+
 Result<const Table*> active_table() {
-  static const Result<const Table*> chosen = []() -> Result<const Table*> {
-    if (const char* name = std::getenv("SIGNALBOX_ISA"); name != nullptr && *name != '\0') {
-      auto table = table_of(name);
-      if (!table) return fail_in("SIGNALBOX_ISA", std::move(table).error());
-      return table;
-    }
-    size_t best = 0;
-    for (size_t i = 1; i < kTiers.size(); ++i) {
-      if (!tables()[i].tier.empty() && kTiers[i].is_faster()) best = i;
-    }
-    return &tables()[best];
-  }();
+  static const Result<const Table*> chosen = choose_table();
   return chosen;
 }
 

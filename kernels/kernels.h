@@ -133,12 +133,21 @@ void narrow_bf16(int64_t n, const float* x, void* y);
 /// Returns the floats of scratch that linear_bf16 needs.
 int64_t bf16_scratch(const LinearShape& shape);
 
+/// The code that multiplies in single precision.
+enum class Gemm : uint8_t { kOwn, kOpenBlas };
+
 struct Table {
   std::string_view tier;
+  std::string_view gemm;  // "own" or "openblas": the code behind linear_f32
 
   /// y = finish(x w^T): x (rows, in); `packed` comes from pack_linear in kF32.
   void (*linear_f32)(const LinearShape& shape, const float* x, const void* packed,
                      const Epilogue& epilogue, float* y);
+
+  /// linear_f32 by OpenBLAS. Use it only through a table of Gemm::kOpenBlas, where it is
+  /// linear_f32.
+  void (*linear_f32_openblas)(const LinearShape& shape, const float* x, const void* packed,
+                              const Epilogue& epilogue, float* y);
 
   /// linear_f32 with `packed` in kBF16. Tiers with a bfloat16 dot product round x to bfloat16; the
   /// others widen the weights. Sums are in single precision. scratch (bf16_scratch(shape)).
@@ -220,11 +229,18 @@ struct Table {
 std::span<const std::string_view> tier_names();
 
 /// Returns the table of one tier. kInvalid for an unknown name; kUnsupported if this processor
-/// lacks a required feature.
-Result<const Table*> table_of(std::string_view tier);
+/// lacks a required feature, or if kOpenBlas cannot be used (the message has the reason).
+Result<const Table*> table_of(std::string_view tier, Gemm gemm = Gemm::kOwn);
 
-/// Returns the table that this process uses: the tier named by the environment variable
-/// SIGNALBOX_ISA, otherwise the fastest supported one. It is chosen at the first call. Thread-safe.
+/// Returns the code that was measured to be faster in single precision from 32 rows up, for a
+/// process whose fastest tier is `tier`. It does not depend on the number of rows, because the two
+/// sum in different orders and a row's result must not depend on its batch.
+Gemm faster_gemm(std::string_view tier, bool has_avx);
+
+/// Returns the table that this process uses. The environment variable SIGNALBOX_ISA names the tier,
+/// otherwise it is the fastest supported one. SIGNALBOX_GEMM, "own" or "openblas", names the code
+/// that multiplies in single precision; otherwise it is the faster one, or our own if a tier is
+/// named or OpenBLAS cannot be used. It is chosen at the first call. Thread-safe.
 Result<const Table*> active_table();
 
 }  // namespace signalbox::kernels

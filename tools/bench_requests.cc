@@ -228,7 +228,7 @@ Result<std::string> bench_requests(const engine::TextModel& model, const Request
   out.member("p99_ms", percentile(served.ms, 0.99)).member("max_ms", served.ms.back());
   out.member("mean_tokens", static_cast<double>(served.tokens) / answered);
   out.member("cpu_ms", (processor_s() - before) * 1e3 / answered);
-  out.member("tier", table->tier).member("dtype", rate.dtype);
+  out.member("tier", table->tier).member("gemm", table->gemm).member("dtype", rate.dtype);
   out.member("threads", rate.threads).member("workers", rate.workers);
   return out.end_object().take();
 }

@@ -4,6 +4,7 @@
 #include "kernels/body/attention.h"
 #include "kernels/body/elementwise.h"
 #include "kernels/body/linear_float.h"
+#include "kernels/body/linear_openblas.h"
 #include "kernels/body/norm.h"
 #include "kernels/body/quantize.h"
 #include "kernels/body/rope.h"
@@ -14,6 +15,7 @@ namespace signalbox::kernels::body {
 template <class Arch>
 void install(Table& table) {
   table.linear_f32 = linear_f32<Arch>;
+  table.linear_f32_openblas = linear_f32_openblas<Arch>;
   table.linear_bf16 = linear_bf16<Arch>;
   table.quantize_rows = quantize_rows<Arch>;
   table.gelu = gelu<Arch>;

@@ -5,9 +5,7 @@
 // wide, stay in the second-level cache. After the panel's last block, `finish` receives them.
 //
 // Each output is one sum that accumulates in the order of k, so a row's result has the same bits
-// regardless of the other rows. We tried OpenBLAS: it repacks the weights at every call, which
-// costs as much as the product for a text of ten tokens, and its edge kernels make a row's result
-// depend on the number of rows.
+// regardless of the other rows. kernels/openblas.h is another code for sums in single precision.
 
 #include "kernels/body/ahead.h"
 #include "kernels/body/finish.h"

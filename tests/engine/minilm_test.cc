@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "kernels/kernels.h"
 #include "tests/engine/sts.h"
 
 namespace signalbox::engine {
@@ -35,6 +36,7 @@ class MiniLm : public testing::Test {
   void SetUp() override {
     const auto directory = kSource / "models/minilm";
     if (!std::filesystem::exists(directory)) GTEST_SKIP() << "models/minilm is not pulled";
+    if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
     auto model = TextModel::open(directory);
     ASSERT_TRUE(model) << model.error().message;
     model_ = *std::move(model);

@@ -1,5 +1,5 @@
 // Linear layers of every format and every finish on every tier, compared with the double-precision
-// product of the factors as stored in the format.
+// product of the factors as stored in the format. Products in single precision also by OpenBLAS.
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -72,12 +73,23 @@ ref::Vector with_finish(Finish finish, int64_t rows, int64_t out, const ref::Vec
   return gated;
 }
 
-class Linears : public testing::TestWithParam<std::string_view> {
+struct Candidate {
+  std::string_view tier;
+  Gemm gemm;
+};
+
+class Linears : public testing::TestWithParam<Candidate> {
  protected:
   void SetUp() override {
-    const auto table = table_of(GetParam());
+    const auto table = table_of(GetParam().tier, GetParam().gemm);
     if (!table) GTEST_SKIP() << table.error().message;
     table_ = *table;
+  }
+
+  // Formats whose products the candidate has of its own.
+  static std::vector<Format> formats() {
+    if (GetParam().gemm == Gemm::kOpenBlas) return {Format::kF32};
+    return {Format::kF32, Format::kBF16, Format::kI8};
   }
 
   void run(Format format, const LinearShape& shape, const float* x, const void* packed,
@@ -128,6 +140,9 @@ class Linears : public testing::TestWithParam<std::string_view> {
   const Table* table_ = nullptr;
 };
 
+// Formats that only our own kernels multiply.
+class NarrowLinears : public Linears {};
+
 TEST_P(Linears, in_single_precision) {
   for (const LinearCase& at : kLinearCases) {
     const auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
@@ -136,11 +151,11 @@ TEST_P(Linears, in_single_precision) {
   }
 }
 
-TEST_P(Linears, in_bfloat16) {
+TEST_P(NarrowLinears, in_bfloat16) {
   for (const LinearCase& at : kLinearCases) {
     const auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     auto narrow_x = x, narrow_w = w;
-    if (GetParam() == "bf16" || GetParam() == "amx") {
+    if (GetParam().tier == "bf16" || GetParam().tier == "amx") {
       for (float& v : narrow_x) v = rounded_to_bf16(v);
     }
     for (float& v : narrow_w) v = rounded_to_bf16(v);
@@ -150,7 +165,7 @@ TEST_P(Linears, in_bfloat16) {
   }
 }
 
-TEST_P(Linears, in_eight_bits_the_sums_are_exact) {
+TEST_P(NarrowLinears, in_eight_bits_the_sums_are_exact) {
   for (const LinearCase& at : kLinearCases) {
     auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     // Includes extreme values, which saturate if sums are too narrow.
@@ -185,7 +200,7 @@ TEST_P(Linears, in_eight_bits_the_sums_are_exact) {
 TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
   const int32_t rows = 401, in = 205, out = 90;
   const auto x = normal_values(rows * in, 18), w = normal_values(out * in, 19);
-  for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
+  for (const Format format : formats()) {
     for (const Finish finish : {Finish::kStore, Finish::kGelu, Finish::kGeglu, Finish::kSwiglu}) {
       const bool gated = is_gated(finish);
       const int32_t width = gated ? out / 2 : out;
@@ -208,6 +223,52 @@ TEST_P(Linears, a_row_does_not_depend_on_the_number_of_rows) {
   }
 }
 
+// Inner sizes of real models, at which OpenBLAS has several kernels: a row alone and in a batch, in
+// every place of a block.
+TEST_P(Linears, a_row_of_a_model_is_the_same_alone_and_in_a_batch) {
+  const int32_t rows = 64, out = 128;
+  for (const int32_t in : {384, 768, 1152, 1536, 3072}) {
+    auto x = normal_values(rows * in, 26);
+    const auto w = normal_values(out * in, 27);
+    Guarded<char> packed(packed_linear_bytes(Format::kF32, in, out));
+    pack_linear(Format::kF32, in, out, w.data(), packed.data());
+    std::vector<float> alone(out);
+    run(Format::kF32, {1, in, out}, x.data(), packed.data(), {}, alone.data());
+    for (int32_t r = 1; r < 40; ++r) std::copy_n(x.begin(), in, x.begin() + r * in);
+    for (const int32_t count : {2, 7, 15, 16, 17, 33, 64}) {
+      std::vector<float> y(count * out);
+      run(Format::kF32, {count, in, out}, x.data(), packed.data(), {}, y.data());
+      for (int32_t r = 0; r < std::min(count, 40); ++r) {
+        ASSERT_EQ(std::memcmp(alone.data(), &y[r * out], out * sizeof(float)), 0)
+            << in << ": row " << r << " of " << count;
+      }
+    }
+  }
+}
+
+TEST_P(Linears, threads_multiply_at_the_same_time) {
+  const int32_t rows = 37, in = 768, out = 192, threads = 4;
+  const auto x = normal_values(rows * in, 28), w = normal_values(out * in, 29);
+  Guarded<char> packed(packed_linear_bytes(Format::kF32, in, out));
+  pack_linear(Format::kF32, in, out, w.data(), packed.data());
+  const auto product = [&] {
+    std::vector<float> y(rows * out);
+    run(Format::kF32, {rows, in, out}, x.data(), packed.data(), {}, y.data());
+    return y;
+  };
+  const std::vector<float> expected = product();
+  std::vector<int> wrong(threads);
+  {
+    std::vector<std::jthread> running;
+    for (int i = 0; i < threads; ++i) {
+      running.emplace_back([&, i] {
+        for (int n = 0; n < 50; ++n) wrong[i] += product() == expected ? 0 : 1;
+      });
+    }
+  }
+  EXPECT_EQ(wrong, std::vector<int>(threads));
+}
+
 // Every second row has an adapter. Its contribution is added before the activation, and the other
 // rows keep their bits.
 TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
@@ -217,7 +278,7 @@ TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
     const auto w = normal_values(out * in, 22, 0.1f), up = normal_values(out * rank, 23),
                bias = normal_values(out, 24);
     const ref::Vector parts = ref::linear(rows, rank, out, reduced.data(), up.data());
-    for (const Format format : {Format::kF32, Format::kBF16, Format::kI8}) {
+    for (const Format format : formats()) {
       Guarded<char> plain(packed_linear_bytes(format, in, out));
       pack_linear(format, in, out, w.data(), plain.data());
       std::vector<float> sums(rows * out);
@@ -296,9 +357,18 @@ TEST(Packed, stands_for_the_weights_that_were_packed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, Linears,
-                         testing::ValuesIn(tier_names().begin(), tier_names().end()),
-                         [](const auto& tier) { return std::string(tier.param); });
+std::vector<Candidate> candidates(Gemm gemm) {
+  std::vector<Candidate> out;
+  for (const std::string_view tier : tier_names()) out.push_back({tier, gemm});
+  return out;
+}
+
+constexpr auto kTierOf = [](const auto& candidate) { return std::string(candidate.param.tier); };
+
+INSTANTIATE_TEST_SUITE_P(Tiers, Linears, testing::ValuesIn(candidates(Gemm::kOwn)), kTierOf);
+INSTANTIATE_TEST_SUITE_P(Tiers, NarrowLinears, testing::ValuesIn(candidates(Gemm::kOwn)), kTierOf);
+INSTANTIATE_TEST_SUITE_P(OpenBlas, Linears, testing::ValuesIn(candidates(Gemm::kOpenBlas)),
+                         kTierOf);
 
 }  // namespace
 }  // namespace signalbox::kernels

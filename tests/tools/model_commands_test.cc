@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "kernels/kernels.h"
 #include "tests/engine/random_adapter.h"
 #include "tests/engine/random_network.h"
 
@@ -375,6 +376,7 @@ TEST(BenchCommand, counts_exactly_the_operations_that_run) {
     EXPECT_EQ(number("runs"), 4);
     EXPECT_EQ(number("threads"), 2);
     EXPECT_EQ(row.root().find("dtype")->text(), "f32");
+    EXPECT_EQ(row.root().find("gemm")->text(), kernels::active_table().value()->gemm);
     EXPECT_GT(number("min_ms"), 0);
     EXPECT_LE(number("min_ms"), number("median_ms"));
     EXPECT_GT(number("peak_share"), 0);

@@ -113,7 +113,7 @@ Result<std::string> measure(const engine::TextModel& model, const BenchOptions& 
   out.begin_object().member("tokens", tokens);
   out.member("min_ms", times.ms.front()).member("median_ms", times.ms[times.ms.size() / 2]);
   out.member("gflops", gflops).member("peak_share", gflops / (peak_gflops * options.threads));
-  out.member("tier", table.tier).member("dtype", options.dtype);
+  out.member("tier", table.tier).member("gemm", table.gemm).member("dtype", options.dtype);
   out.member("threads", options.threads).member("runs", runs);
   out.member("cpu_ms", times.processor_ms / texts);
   out.member("peak_rss_mb", static_cast<double>(usage().ru_maxrss) / 1024);
