@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::string_view kInjection = "injection";  // the head, and its label
 
-// Returns false for "👍", "======" and "sudo": they hold no instruction, but models that know only
-// texts take them for attacks. Letters of other scripts have more bytes and more meaning each.
+// Returns false for a picture of a thumb, "======" and "sudo": they hold no instruction, but models
+// that know only texts take them for attacks. Letters of other scripts have more bytes and more
+// meaning each.
 bool has_words(std::string_view window) {
   constexpr size_t kLetterBytesMin = 8;
   size_t letters = 0;
