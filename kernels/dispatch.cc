@@ -150,7 +150,7 @@ Result<const Table*> choose_table() {
   const std::string_view tier = isa != nullptr ? isa : fastest_tier();
   if (const auto own = table_of(tier); !own) return fail_in("SIGNALBOX_ISA", own.error());
   if (isa == nullptr && gemm == nullptr && faster_gemm(tier, has_avx()) == Gemm::kOpenBlas) {
-    if (const auto faster = table_of(tier, Gemm::kOpenBlas)) return faster;
+    if (auto faster = table_of(tier, Gemm::kOpenBlas)) return faster;
   }
   auto table = table_of_variables(tier, gemm);
   if (!table) return fail_in("SIGNALBOX_GEMM", std::move(table).error());

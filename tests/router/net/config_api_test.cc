@@ -405,13 +405,14 @@ TEST_F(ManagementAccess, answers_under_its_own_names_only) {
     EXPECT_EQ(ask(asked_as(host)).status, 200) << host;
   }
   EXPECT_EQ(ask(asked_as("", "1.0")).status, 200) << "no browser sends none";
-  for (const char* host :
-       {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080",
-        "router.internal.x", "192.0.2.7", "[::1", "[", ":8080", "0.0.0.0", "[::ffff:192.0.2.7]"}) {
+  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080",
+                           "router.internal.x", "192.0.2.7", "0.0.0.0", "[::ffff:192.0.2.7]"}) {
     const Reply refused = ask(asked_as(host));
     EXPECT_EQ(refused.status, 403) << host;
     EXPECT_EQ(member(refused.body, "error.code"), "FORBIDDEN") << host;
   }
+  for (const char* no_host : {"[::1", "[", ":8080"})
+    EXPECT_EQ(ask(asked_as(no_host)).status, 400) << no_host;
   EXPECT_EQ(ask("GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n").status, 403);
 }
 
