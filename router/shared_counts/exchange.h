@@ -1,5 +1,5 @@
 #pragma once
-// What one router knows of the exchanges with Redis, and what follows from their results. It has
+// One router's knowledge of the exchanges with Redis, and the consequences of their results. It has
 // no socket, lock or clock, so that a test can explore every order of events. Limiter and Totals
 // are limits::RateLimiter and spending::Ledger, or the plain values in them.
 
@@ -21,7 +21,7 @@ Words call_of(std::string_view script, const std::string& prefix);
 void add_totals(const std::vector<spending::SharedTotal>& totals, Words& to);
 void add_uses(const std::vector<limits::BucketUse>& uses, Words& to);
 
-/// What a router sends at once.
+/// The things that a router sends at once.
 struct Report {
   Words buckets, totals;  // commands; without a ledger, there is no second one
   std::vector<spending::SharedTotal> taken;

@@ -9,7 +9,7 @@
 
 namespace signalbox::shared_keys {
 
-/// Which set it is, without its keys.
+/// Identifies a set, without its keys.
 struct Stamp {
   std::string epoch = {};   // random; a set that is made anew has another one
   uint64_t version = 0;     // grows by one with each change; 0: there is no set

@@ -42,7 +42,7 @@ struct Guard {
   /// Languages that the head supports for prompts and for documents; empty: unknown.
   std::span<const std::string> languages = {};
   std::span<const std::string> document_languages = {};
-  /// What a probability is multiplied by, as odds, in a language that is not supported.
+  /// The odds of a finding are multiplied by this in a language that is not supported.
   double unsupported_odds = 1, document_unsupported_odds = 1;
 };
 

@@ -30,7 +30,7 @@ constexpr size_t kReadBytesMax = size_t{16} << 10;
 // Weight of a letter that English lacks, relative to a frequent word.
 constexpr double kLetterWeight = 0.5;
 
-// What a text needs to count as one in another language.
+// The evidence that a text needs to count as one in another language.
 struct LanguageEvidence {
   // In Latin letters: that many different words of one language, of which one is in the list, since
   // names and loan words have foreign letters, too;

@@ -110,7 +110,7 @@ async function ownReading(each) {
   return [...all, ...rest];
 }
 
-/// How Signalbox's reading compares with another one.
+/// Compares Signalbox's reading with another one.
 function relation(own, other) {
   const same = (a, b) => a === "?" || a === b;
   for (let i = 0; i < Math.min(own.length, other.length); ++i) if (!same(own[i], other[i])) return "otherwise";

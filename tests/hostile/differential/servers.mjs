@@ -98,7 +98,7 @@ export class Recorder {
     }
   }
 
-  /// What it got with this number in the first id.
+  /// The requests that it got with this number in the first id.
   of(id) {
     return this.requests.get(id.slice(1)) ?? [];
   }

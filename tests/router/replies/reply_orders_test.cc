@@ -31,13 +31,14 @@ std::string stop_of(int choice, std::string_view text = "") {
 }
 const std::string kDone = "data: [DONE]\n\n";
 
-/// What upstream sends, piece by piece. An attack has the word "bad", a false claim "wrong".
+/// The reply that upstream sends, piece by piece. An attack has the word "bad", a false claim
+/// "wrong".
 struct Script {
   std::string_view name;
   std::vector<std::string> pieces;
 };
 
-/// What a client has read.
+/// The events that a client has read.
 struct Read {
   std::map<int64_t, std::string> texts;  // of upstream
   std::set<int64_t> stops, cuts;         // choices with a regular end, and with one by the router
@@ -285,7 +286,7 @@ class Driver {
   std::optional<std::vector<ReplyWindow>> running_;  // the text of the check that runs
   std::string sent_;                                 // to the client
 
-  // What must hold, counted apart from the code under test.
+  // The properties that must hold, counted apart from the code under test.
   std::map<int64_t, std::string> said_, judged_;  // by choice
   bool has_found_attack_ = false;
 };

@@ -97,7 +97,7 @@ class UserBuckets : public limits::Buckets {
   }
 };
 
-/// What may go wrong, and how often.
+/// The faults that may happen, and how often.
 struct Faults {
   int losses = 0, deaths = 0, resets = 0;
 };
@@ -119,7 +119,7 @@ struct Router {
   bool has_arrived = false;
   std::vector<stores::RedisValue> replies;
 
-  // What must hold, counted apart from the code under test.
+  // The properties that must hold, counted apart from the code under test.
   double spent = 0;                          // ever
   double certain = 0;                        // of it, what no event so far may lose
   double fragile = 0;                        // of `certain`, what only Redis has
@@ -223,7 +223,7 @@ class System {
     for (const Router& router : routers_) out += router.certain;
     return out;
   }
-  /// What a router knows to be spent or used, by all.
+  /// The sum that a router knows to be spent or used, by all.
   double used_of(const Router& router) const {
     if (counts_money_) return router.totals.cost();
     return static_cast<double>(kLimit - router.buckets.left());

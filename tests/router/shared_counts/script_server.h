@@ -25,7 +25,7 @@ class ScriptServer {
     clock_ = clock;
   }
 
-  /// What it has of a router's spending, and of all others'.
+  /// The amounts that it has of a router's spending, and of all others'.
   double spent_by(const std::string& ledger) const {
     double out = 0;
     for (const auto& [name, amounts] : totals_) {
