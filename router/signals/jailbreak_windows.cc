@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::string_view kInjection = "injection";  // the head, and its label
 
-// Returns false for a picture of a thumb, "======" and "sudo": they hold no instruction, but models
-// that know only texts take them for attacks. Letters of other scripts have more bytes and more
-// meaning each.
+// Returns false for an emoji, "======" and "sudo". They hold no instruction, but a model that was
+// trained on sentences takes them for attacks. A letter of another script has more bytes, and often
+// more meaning.
 bool has_words(std::string_view window) {
   constexpr size_t kLetterBytesMin = 8;
   size_t letters = 0;
@@ -33,9 +33,10 @@ bool has_words(std::string_view window) {
   return letters >= kLetterBytesMin;
 }
 
-// Returns a head's probability for a window, in the languages that it supports and in others.
-double reliable(double probability, std::string_view window, std::span<const std::string> supported,
-                double unsupported_odds) {
+// Returns a head's probability for a window, which is lowered if the head is likely not to support
+// its language.
+double weighed(double probability, std::string_view window, std::span<const std::string> supported,
+               double unsupported_odds) {
   if (unsupported_odds == 1 || !is_likely_unsupported(window, supported)) return probability;
   const double odds = probability * unsupported_odds;
   return odds / (odds + (1 - probability));
@@ -103,11 +104,11 @@ double attack_probability(const Guard& guard, std::span<const engine::Answer> he
   if (!has_words(window)) return 0;
   double attack = 0;
   for (const size_t label : guard.positive) attack += heads[guard.head].scores[label];
-  attack = reliable(attack, window, guard.languages, guard.unsupported_odds);
+  attack = weighed(attack, window, guard.languages, guard.unsupported_odds);
   if (kind == TextKind::kPrompt || !guard.document_head) return attack;
   const double injection = heads[*guard.document_head].scores[guard.injection];
-  return std::max(attack, reliable(injection, window, guard.document_languages,
-                                   guard.document_unsupported_odds));
+  return std::max(attack, weighed(injection, window, guard.document_languages,
+                                  guard.document_unsupported_odds));
 }
 
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind) {
@@ -117,15 +118,15 @@ std::string_view unsupported_language(const Guard& guard, std::string_view windo
 
 std::string_view GuardedTexts::without_encoded(std::string_view text,
                                                std::span<const text::HiddenText> hidden) {
-  std::vector<std::pair<size_t, size_t>> said;  // begin and end
+  std::vector<std::pair<size_t, size_t>> encoded;  // begin and end
   for (const text::HiddenText& each : hidden) {
-    if (each.says_all) said.emplace_back(each.begin, each.end);
+    if (each.is_complete) encoded.emplace_back(each.begin, each.end);
   }
-  if (said.empty()) return text;
-  std::ranges::sort(said);
+  if (encoded.empty()) return text;
+  std::ranges::sort(encoded);
   std::string left;
   size_t at = 0;
-  for (const auto& [begin, end] : said) {
+  for (const auto& [begin, end] : encoded) {
     if (begin > at) left += text.substr(at, begin - at);
     at = std::max(at, end);
   }

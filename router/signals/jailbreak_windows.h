@@ -70,9 +70,9 @@ double attack_probability(const Guard& guard, std::span<const engine::Answer> he
 /// texts; otherwise "".
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind);
 
-/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. Bytes
-/// that a hidden text says all of are left out of the text, because models take digits and letters
-/// without words for attacks.
+/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. What a
+/// hidden text stands for completely is left out of the text, because models take digits and
+/// letters without words for attacks.
 class GuardedTexts {
  public:
   explicit GuardedTexts(std::span<const std::string_view> texts);

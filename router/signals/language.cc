@@ -30,22 +30,28 @@ constexpr size_t kReadBytesMax = size_t{16} << 10;
 // Weight of a letter that English lacks, relative to a frequent word.
 constexpr double kLetterWeight = 0.5;
 
-// The evidence that a text needs to count as one in another language.
+// The evidence that a text needs to count as one in another language. It is in Latin letters or in
+// other scripts.
 struct LanguageEvidence {
-  // In Latin letters: that many different words of one language, of which one is in the list, since
-  // names and loan words have foreign letters, too;
+  // Least number of different words of one language. One of them is in the list, because names and
+  // loan words have foreign letters, too.
   size_t words;
-  // for each word that only supported languages have, so many of other languages; nullopt: there
-  // must be no such word, in no script;
+  // Least number of words of other languages for each word that only supported languages have.
+  // nullopt: the text may have no such word, whatever its script is.
   std::optional<size_t> per_supported;
-  // and their share of all words. More would lose Italian and Indonesian, which have few words in
-  // the lists.
+  // Least share of words of other languages among all. More would lose Italian and Indonesian,
+  // which have few words in the lists.
   double share;
-  // In other scripts: share and weight of their letters.
+  // Least share and weight of the letters of other scripts.
   double script_share, script_weight;
 };
-constexpr LanguageEvidence kCertainLanguage{3, 3, 0.15, 0.6, 12};
-constexpr LanguageEvidence kLikelyLanguage{1, std::nullopt, 0.1, 0.6, 4};
+constexpr LanguageEvidence kCertainLanguage{
+    .words = 3, .per_supported = 3, .share = 0.15, .script_share = 0.6, .script_weight = 12};
+constexpr LanguageEvidence kLikelyLanguage{.words = 1,
+                                           .per_supported = std::nullopt,
+                                           .share = 0.1,
+                                           .script_share = 0.6,
+                                           .script_weight = 4};
 constexpr std::string_view kUndetermined = "und";  // BCP 47
 
 using Shares = LanguageShares;

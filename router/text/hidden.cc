@@ -267,7 +267,7 @@ void add_spaced_runs(std::string_view text, std::vector<HiddenText>& out) {
   HiddenText run;
   size_t letters = 0;
   const auto finish = [&] {
-    run.says_all = has_gaps(run.text);
+    run.is_complete = has_gaps(run.text);
     if (letters >= kLettersMin) out.push_back(run);
     run.text.clear();
     letters = 0;
@@ -352,17 +352,18 @@ std::vector<HiddenText> encoded_texts(std::string_view text) {
 
 std::vector<HiddenText> hidden_texts(std::string_view text) {
   std::vector<HiddenText> out = encoded_texts(text);
-  const auto add_whole = [&](std::string found, bool says_all) {
-    out.push_back({.text = std::move(found), .begin = 0, .end = text.size(), .says_all = says_all});
+  const auto add_whole = [&](std::string found, bool is_complete) {
+    out.push_back(
+        {.text = std::move(found), .begin = 0, .end = text.size(), .is_complete = is_complete});
   };
   if (auto plain = plain_characters(text)) add_whole(*std::move(plain), true);
   if (auto joined = joined_letters(text)) {
-    const bool says_all = has_gaps(*joined);
-    add_whole(*std::move(joined), says_all);
+    const bool is_complete = has_gaps(*joined);
+    add_whole(*std::move(joined), is_complete);
   } else {
     add_spaced_runs(text, out);
   }
-  // Moving back what is moved also moves what was not, so the text itself must be read, too.
+  // Moving the alphabet back also moves words that were plain.
   if (auto moved_back = rearranged(text)) add_whole(*std::move(moved_back), false);
   return out;
 }

@@ -12,7 +12,7 @@ namespace signalbox::text {
 struct HiddenText {
   std::string text;
   size_t begin = 0, end = 0;  // the bytes of the source that it was read from
-  bool says_all = true;       // a model needs only `text` to judge these bytes
+  bool is_complete = true;    // false: the bytes themselves must be read, too
 };
 
 /// Returns the texts hidden in a text:

@@ -95,6 +95,18 @@ export class Daemon {
   }
 }
 
+/// Runs `use` with a router of this configuration, which is killed afterwards.
+export async function withDaemon(configuration, use) {
+  const daemon = await Daemon.start(configuration);
+  try {
+    await use(daemon);
+  } finally {
+    daemon.process.kill("SIGKILL");
+    await daemon.exited;
+    await rm(daemon.folder, { recursive: true });
+  }
+}
+
 /// Returns the value of a metric, whose labels stand in its name, or NaN if there is none.
 export async function metric(daemon, name) {
   const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();

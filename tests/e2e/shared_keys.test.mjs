@@ -3,8 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
@@ -12,8 +11,9 @@ import OpenAI from "openai";
 
 import { Daemon, metric } from "./daemon.mjs";
 import { Redis } from "./redis.mjs";
+import { startShared, stopShared } from "./shared_redis.mjs";
 import { until } from "./until.mjs";
-import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { completion } from "./upstream.mjs";
 
 const kSkip = Redis.missing();
 let folder, upstream, redis;
@@ -69,20 +69,12 @@ const noted = async (daemon, part) => (await readFile(join(daemon.folder, "audit
 
 before(async () => {
   if (kSkip) return;
-  folder = await mkdtemp(join(tmpdir(), "signalbox-keys-"));
-  upstream = await ScriptedUpstream.start();
+  ({ folder, redis, upstream } = await startShared());
   upstream.answer = () => completion({ content: "Hello" });
-  redis = await Redis.on(folder);
   for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
 });
 
-after(async () => {
-  if (kSkip) return;
-  await Promise.all(daemons.map((daemon) => daemon.stop()));
-  await redis.kill();
-  await upstream.stop();
-  await rm(folder, { recursive: true });
-});
+after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
 test("a key that one router makes is accepted by the other, and one that is revoked is refused", { skip: kSkip }, async () => {
   const [a, b] = daemons;

@@ -2,8 +2,6 @@
 // move the choice of both, and a restart forgets nothing.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
@@ -11,8 +9,9 @@ import OpenAI from "openai";
 
 import { Daemon, metric } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { startShared, stopShared } from "./shared_redis.mjs";
 import { until } from "./until.mjs";
-import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { completion } from "./upstream.mjs";
 
 const kSkip = Redis.missing();
 let folder, upstream, redis;
@@ -64,20 +63,12 @@ const settled = (daemon) => until(async () => (await metric(daemon, "signalbox_s
 
 before(async () => {
   if (kSkip) return;
-  folder = await mkdtemp(join(tmpdir(), "signalbox-learning-"));
-  upstream = await ScriptedUpstream.start();
+  ({ folder, redis, upstream } = await startShared());
   upstream.answer = () => completion({ content: "Fine." });
-  redis = await Redis.on(folder);
   for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
 });
 
-after(async () => {
-  if (kSkip) return;
-  await Promise.all(daemons.map((daemon) => daemon.stop()));
-  await redis.kill();
-  await upstream.stop();
-  await rm(folder, { recursive: true });
-});
+after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
 /// One bad verdict makes "large" the choice for new conversations, and is too little to move one that has begun.
 async function learnsTogether(one, other, decision) {

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
 import { Daemon } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
-import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { startShared, stopShared } from "./shared_redis.mjs";
+import { completion } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
 const kSkip = Redis.missing();
@@ -128,24 +128,16 @@ async function startDaemon(more = "") {
 
 before(async () => {
   if (kSkip) return;
-  folder = await mkdtemp(join(tmpdir(), "signalbox-shared-"));
+  ({ folder, redis, upstream } = await startShared());
   keysFile = join(folder, "keys.json");
-  upstream = await ScriptedUpstream.start();
   upstream.answer = async () => {
     await (holds ? new Promise((go) => held.push(go)) : pause(50));
     return { body: completion({ content: "Hello" }, "stop", kUsage).body };
   };
-  redis = await Redis.on(folder);
   for (let i = 0; i < kRouters; ++i) await startDaemon();
 });
 
-after(async () => {
-  if (kSkip) return;
-  await Promise.all(daemons.map((daemon) => daemon.stop()));
-  await redis.kill();
-  await upstream.stop();
-  await rm(folder, { recursive: true });
-});
+after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
 test("a budget ends for both routers with what is in flight", { skip: kSkip }, async () => {
   const key = await make("spender");

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon, metric } from "./daemon.mjs";
+import { Daemon, metric, withDaemon } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { startShared, stopShared } from "./shared_redis.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
@@ -72,35 +72,16 @@ const works = (daemon, is) => until(async () => (await metric(daemon, "signalbox
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_memories_works")) === 1 && (await metric(daemon, "signalbox_shared_memories_waiting")) === 0, "the end of the trouble");
 const keys = async () => (await redis.ask("KEYS", "*")).split("\r\n").filter((line) => line.startsWith("test:")).sort();
 
-/// Runs `use` with a further router.
-async function withDaemon(options, use) {
-  const daemon = await Daemon.start(configuration(options));
-  try {
-    await use(daemon);
-  } finally {
-    daemon.process.kill("SIGKILL");
-    await daemon.exited;
-    await rm(daemon.folder, { recursive: true });
-  }
-}
-
 before(async () => {
   if (kSkip) return;
-  folder = await mkdtemp(join(tmpdir(), "signalbox-memories-"));
-  [model, embedder] = await Promise.all([ScriptedUpstream.start(), ScriptedUpstream.start()]);
+  ({ folder, redis, upstream: model } = await startShared());
+  embedder = await ScriptedUpstream.start();
   model.answer = () => completion({ content: kAnswer });
   embedder.answer = ({ input }) => ({ body: { data: [input].flat().map((text, index) => ({ index, embedding: vectorOf(text) })) } });
-  redis = await Redis.on(folder);
   for (const store of [redisStore, valkeyStore]) daemons.push(await Daemon.start(configuration({ store })));
 });
 
-after(async () => {
-  if (kSkip) return;
-  await Promise.all(daemons.map((daemon) => daemon.stop()));
-  await redis.kill();
-  await Promise.all([model, embedder].map((each) => each.stop()));
-  await rm(folder, { recursive: true });
-});
+after(() => kSkip || stopShared({ folder, redis, upstreams: [model, embedder], daemons }));
 
 test("the other router finds what one has stored, for its user alone", { skip: kSkip }, async () => {
   const [one, other] = daemons;
@@ -186,7 +167,7 @@ test("a turn that was under way when the user deleted everything at the other ro
 });
 
 test("memories outlive a restart, and stay within the limits for all routers", { skip: kSkip }, async () => {
-  await withDaemon({ more: ", quality_scoring: {max_memories_per_user: 2}" }, async (third) => {
+  await withDaemon(configuration({ more: ", quality_scoring: {max_memories_per_user: 2}" }), async (third) => {
     for (const text of [kGreen, kBoat, "The garden of my uncle has three trees."]) await say(third, "fred", text);
     await until(async () => (await listed(third, "fred")).memories[0]?.content.includes("uncle"));
     assert.equal((await listed(third, "fred")).total, 2);
@@ -194,14 +175,14 @@ test("memories outlive a restart, and stay within the limits for all routers", {
     await until(async () => (await listed(third, "fred")).memories[0]?.content.includes("boat"), "the turn replaces the one with the same text");
     assert.equal((await listed(third, "fred")).total, 2);
   });
-  await withDaemon({}, async (next) => {
+  await withDaemon(configuration({}), async (next) => {
     assert.equal((await say(next, "fred", "Which trees has the garden of my uncle?")).outcome, "added");
     assert.equal(await metric(next, "signalbox_memories"), 2);
   });
 });
 
 test("copies are bounded, and searches find everything nevertheless", { skip: kSkip }, async () => {
-  await withDaemon({ more: ", max_memories: 2" }, async (third) => {
+  await withDaemon(configuration({ more: ", max_memories: 2" }), async (third) => {
     for (const user of ["g1", "g2", "g3", "g4"]) await say(third, user, kGreen);
     for (const user of ["g1", "g2", "g3", "g4"]) {
       await has(third, user, 1);
@@ -224,7 +205,7 @@ test("hostile bytes in Redis are no memories", { skip: kSkip }, async () => {
   await redis.ask("SETRANGE", `test:m:${await idOf("ines")}`, "0", "SBM9");
   for (const bad of ["0 0 0", "x", "9999999999999999999 1 1 0123456789abcdef 0", `${entry} `, `-${entry}`])
     await redis.ask("HSET", `test:u:${digest("ines")}`, `mem_${createHash("md5").update(bad).digest("hex")}`, `"${bad}"`);
-  await withDaemon({}, async (third) => {
+  await withDaemon(configuration({}), async (third) => {
     assert.deepEqual(await say(third, "ines", kAsked), { outcome: "nothing", system: "" });
     assert.doesNotMatch(JSON.stringify(await listed(third, "ines")), /green/);
     await until(() => third.log.includes("it is not used"), "the line of the log");

@@ -1,17 +1,15 @@
 // Tests records of requests that two routers share over a real Redis, which is killed, stopped or full meanwhile.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
 import { Daemon, metric } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { startShared, stopShared } from "./shared_redis.mjs";
 import { until } from "./until.mjs";
-import { ScriptedUpstream, completion } from "./upstream.mjs";
+import { completion } from "./upstream.mjs";
 
 const kSkip = Redis.missing();
 let folder, upstream, redis;
@@ -64,20 +62,12 @@ const has = (daemon, id) => until(async () => (await idsOf(daemon))?.includes(id
 
 before(async () => {
   if (kSkip) return;
-  folder = await mkdtemp(join(tmpdir(), "signalbox-replay-"));
-  upstream = await ScriptedUpstream.start();
+  ({ folder, redis, upstream } = await startShared());
   upstream.answer = () => completion({ content: "Fine." });
-  redis = await Redis.on(folder);
   for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
 });
 
-after(async () => {
-  if (kSkip) return;
-  await Promise.all(daemons.map((daemon) => daemon.stop()));
-  await redis.kill();
-  await upstream.stop();
-  await rm(folder, { recursive: true });
-});
+after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
 test("the other router lists, shows and rates what one has recorded", { skip: kSkip }, async () => {
   const [one, other] = daemons;

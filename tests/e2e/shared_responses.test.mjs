@@ -1,19 +1,18 @@
 // Tests stored responses that two routers share over a real Redis, with OpenAI's own client.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon, freePorts, metric } from "./daemon.mjs";
+import { Daemon, freePorts, metric, withDaemon } from "./daemon.mjs";
 import { Envoy, Processor } from "./envoy.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { startShared, stopShared } from "./shared_redis.mjs";
 import { SlowLink } from "./slow_link.mjs";
 import { until } from "./until.mjs";
-import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
+import { completion, streamed } from "./upstream.mjs";
 
 const kSkip = Redis.missing();
 const kKills = Number(process.env.SIGNALBOX_KILLS ?? 5);
@@ -64,34 +63,14 @@ const isMissing = (error) => error.status === 404;
 // Then a reply ends when Redis has its response, however busy the machine is.
 const patient = (...ports) => configuration(...ports, { redisKeys: ", read_timeout: 30, write_timeout: 30" });
 
-/// Runs `use` with a further router.
-async function withDaemon(make, use) {
-  const daemon = await Daemon.start(make);
-  try {
-    await use(daemon);
-  } finally {
-    daemon.process.kill("SIGKILL");
-    await daemon.exited;
-    await rm(daemon.folder, { recursive: true });
-  }
-}
-
 before(async () => {
   if (kSkip) return;
-  folder = await mkdtemp(join(tmpdir(), "signalbox-responses-"));
-  upstream = await ScriptedUpstream.start();
+  ({ folder, redis, upstream } = await startShared());
   upstream.answer = (asked) => (asked.stream ? streamed([{ content: "Fi" }, { content: "ne." }], "stop") : completion({ content: "Fine." }));
-  redis = await Redis.on(folder);
   for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
 });
 
-after(async () => {
-  if (kSkip) return;
-  await Promise.all(daemons.map((daemon) => daemon.stop()));
-  await redis.kill();
-  await upstream.stop();
-  await rm(folder, { recursive: true });
-});
+after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
 const kConversation = ["One", "Fine.", "Two"];
 const continued = () => upstream.asked.messages.map(({ content }) => content);
