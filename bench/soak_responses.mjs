@@ -31,14 +31,16 @@ export class Responses {
     const { redis } = this.loop.world;
     const isQuiet = reply.wasQuiet && redis.troubles === reply.troubles;
     const away = isQuiet ? null : kReasons.away;
+    const mayHaveExpired = reply.ended - entry.began > kLifeMs - kSlackMs;
+    const hasExpired = reply.began - entry.ended > kLifeMs + kSlackMs;
     if (entry.deletedBy) {
-      // A router remembers a deletion as long as the response would have lived.
-      const isExpired = reply.ended - entry.began > kLifeMs - kSlackMs;
-      const isKnown = isQuiet || (entry.deletedBy === router && !isExpired);
-      return { found: !isKnown && !isExpired, missing: kReasons.deleted, away: isKnown ? null : away };
+      // A router remembers its deletion as long as the response would have lived.
+      const isOwn = entry.deletedBy === router;
+      const found = !isQuiet && !isOwn && !hasExpired;
+      return { found, missing: kReasons.deleted, away: isOwn && !mayHaveExpired ? null : away };
     }
-    if (reply.began - entry.ended > kLifeMs + kSlackMs) return { found: false, missing: kReasons.expired, away };
-    if (reply.ended - entry.began > kLifeMs - kSlackMs) return { found: true, missing: kReasons.expired, away };
+    if (hasExpired) return { found: false, missing: kReasons.expired, away };
+    if (mayHaveExpired) return { found: true, missing: kReasons.expired, away };
     const { isDoubtful, mayBeLost } = entry;
     if (router === entry.router && isInMemory(entry) && !isDoubtful) return { found: true, missing: null, away: null };
     return { found: true, missing: mayBeLost ? kReasons.lost : isDoubtful ? kReasons.doubtful : away, away };

@@ -138,23 +138,24 @@ bool has_avx() {
 #endif
 }
 
-Result<const Table*> table_of_variables(std::string_view tier, const char* gemm) {
-  if (gemm == nullptr || gemm == std::string_view("own")) return table_of(tier);
-  if (gemm == std::string_view("openblas")) return table_of(tier, Gemm::kOpenBlas);
-  return fail(Code::kInvalid, "unknown code for products \"{}\" (known: own, openblas)", gemm);
-}
-
 Result<const Table*> choose_table() {
   const char* isa = variable("SIGNALBOX_ISA");
   const char* gemm = variable("SIGNALBOX_GEMM");
   const std::string_view tier = isa != nullptr ? isa : fastest_tier();
-  if (const auto own = table_of(tier); !own) return fail_in("SIGNALBOX_ISA", own.error());
-  if (isa == nullptr && gemm == nullptr && faster_gemm(tier, has_avx()) == Gemm::kOpenBlas) {
-    if (auto faster = table_of(tier, Gemm::kOpenBlas)) return faster;
+  auto own = table_of(tier);
+  if (!own) return fail_in("SIGNALBOX_ISA", std::move(own).error());
+  const bool is_required = gemm != nullptr && gemm == std::string_view("openblas");
+  if (gemm != nullptr && !is_required && gemm != std::string_view("own")) {
+    return fail(Code::kInvalid,
+                "SIGNALBOX_GEMM: unknown provider of products \"{}\" (known: own, openblas)", gemm);
   }
-  auto table = table_of_variables(tier, gemm);
-  if (!table) return fail_in("SIGNALBOX_GEMM", std::move(table).error());
-  return table;
+  const bool is_faster =
+      isa == nullptr && gemm == nullptr && faster_gemm(tier, has_avx()) == Gemm::kOpenBlas;
+  if (!is_required && !is_faster) return own;
+  auto openblas = table_of(tier, Gemm::kOpenBlas);
+  if (openblas) return openblas;
+  if (!is_required) return own;
+  return fail_in("SIGNALBOX_GEMM", std::move(openblas).error());
 }
 
 }  // namespace

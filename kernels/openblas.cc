@@ -34,8 +34,8 @@ using Sgemm = decltype(&cblas_sgemm);
 // on AVX-512, which takes 1.6 times as long at 16 rows and 1,152 columns.
 constexpr int64_t kDepth = 384;
 
-// Most products that run at the same time. OpenBLAS itself has a limit, at which it ends the
-// process.
+// At most this many products run at the same time. OpenBLAS itself has a limit, at which it ends
+// the process.
 constexpr int64_t kTurnsMax = 64;
 
 // Twice the address space that OpenBLAS maps for one product. Little of it takes memory.

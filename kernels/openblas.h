@@ -23,8 +23,9 @@ inline constexpr int64_t kOpenBlasRows = 16;
 /// its results for a row depend on the place of the row. Thread-safe.
 Result<void> load_openblas();
 
-/// Exists while a thread multiplies. The constructor waits while there are as many as OpenBLAS has
-/// buffers, one for each processor. Requires that load_openblas() succeeded. Thread-safe.
+/// Exists while a thread multiplies. The constructor waits until fewer turns exist than OpenBLAS
+/// has buffers. It has at most one for each processor. Requires that load_openblas() succeeded.
+/// Thread-safe.
 class OpenBlasTurn {
  public:
   OpenBlasTurn();

@@ -6,7 +6,7 @@ namespace signalbox::kernels {
 
 Result<void> load_openblas() {
   return fail(Code::kUnsupported,
-              "OpenBLAS: this program was built without it (SIGNALBOX_OPENBLAS=OFF)");
+              "OpenBLAS: this program was built without it (SIGNALBOX_OPENBLAS)");
 }
 
 OpenBlasTurn::OpenBlasTurn() = default;

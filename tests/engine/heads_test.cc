@@ -354,7 +354,7 @@ TEST(Heads, name_the_languages_that_they_support) {
               testing::HasSubstr("expected an array of strings"));
 }
 
-TEST(Heads, lower_findings_only_in_languages_that_they_do_not_support) {
+TEST(Heads, may_have_a_shift_only_if_they_name_languages) {
   const RandomNetwork trunk = network("ModernBertModel");
   const int32_t hidden = open(trunk)->hidden();
   const auto shift_of = [&](const char* keys) -> Result<float> {

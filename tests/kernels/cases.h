@@ -1,11 +1,24 @@
 #pragma once
-// One list of shapes and error bounds, shared by the tests and the benchmarks of kernels.
+// Shapes, error bounds and plain quantisation, shared by the tests and the benchmarks of kernels.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/kernels.h"
 
 namespace signalbox::kernels {
+
+/// Quantises x (n) to q (n) with the scale of its largest magnitude / 127, and returns the scale.
+template <class Integer>
+float quantize(int64_t n, const float* x, Integer* q) {
+  float largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
+  const float scale = largest / 127.0f;
+  for (int64_t i = 0; i < n; ++i)
+    q[i] = static_cast<Integer>(largest > 0 ? std::nearbyint(x[i] / scale) : 0);
+  return scale;
+}
 
 struct MatrixCase {
   int32_t rows;

@@ -66,7 +66,7 @@ TEST(DispatchDeathTest, openblas_that_cannot_be_used_is_an_error_with_the_reason
 
 TEST(DispatchDeathTest, an_unknown_code_for_products_is_an_error_that_names_the_known_ones) {
   EXPECT_EXIT(choose("base", "mkl"), testing::ExitedWithCode(0),
-              "SIGNALBOX_GEMM: unknown code for products \"mkl\" .known: own, openblas");
+              "SIGNALBOX_GEMM: unknown provider of products \"mkl\" .known: own, openblas");
 }
 
 TEST(Dispatch, openblas_is_faster_only_on_processors_with_avx_and_without_a_tier_for_them) {

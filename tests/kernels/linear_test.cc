@@ -42,16 +42,6 @@ float rounded_to_bf16(float x) {
   return down < up || (down == up && below_is_even) ? below : above;
 }
 
-// Quantises a row with the scale of its largest magnitude / 127.
-float quantize(int64_t n, const float* x, int* q) {
-  float largest = 0;
-  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
-  const float scale = largest / 127.0f;
-  for (int64_t i = 0; i < n; ++i)
-    q[i] = largest > 0 ? static_cast<int>(std::nearbyint(x[i] / scale)) : 0;
-  return scale;
-}
-
 ref::Vector with_finish(Finish finish, int64_t rows, int64_t out, const ref::Vector& sums,
                         const float* bias, const std::vector<float>& before) {
   ref::Vector v(sums);
@@ -86,7 +76,7 @@ class Linears : public testing::TestWithParam<Candidate> {
     table_ = *table;
   }
 
-  // Formats whose products the candidate has of its own.
+  // The formats that this candidate multiplies in its own way.
   static std::vector<Format> formats() {
     if (GetParam().gemm == Gemm::kOpenBlas) return {Format::kF32};
     return {Format::kF32, Format::kBF16, Format::kI8};
