@@ -17,6 +17,7 @@ namespace {
 using Keys = std::vector<config::ClientKey>;
 using std::chrono::milliseconds;
 using test::kWithin;
+using test::wait_for;
 
 constexpr milliseconds kGrace{200};
 

@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "base/file.h"
-#include "tests/router/redis_process.h"
 #include "tests/router/temporary_directory.h"
+#include "tests/router/two_sites.h"
 
 namespace signalbox::access {
 namespace {
+
+using test::wait_for;
 
 config::ClientKey named_key(std::string name, std::string_view secret) {
   config::ClientKey out;
@@ -56,13 +56,6 @@ class StoredClients : public testing::Test {
     request.headers.add("x-api-key", secret);
     const auto denial = clients.identify(request, false);
     return denial ? fmt::format("{} {}", denial->status, denial->reason) : request.key->name;
-  }
-  static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
   }
   size_t entries(std::string_view part) const {
     const std::string text = read_file(folder_.path() / "audit.jsonl", 1 << 20).value();
