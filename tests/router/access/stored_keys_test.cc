@@ -108,6 +108,24 @@ TEST_F(StoredClients, a_new_configuration_has_the_keys_of_a_store_that_is_away) 
       << other.error().message;
 }
 
+TEST_F(StoredClients, a_new_configuration_of_a_router_without_the_keys_may_lack_them_too) {
+  Site site(config_);
+  auto old = site.configure(config_).value();
+  config_.access.keys.push_back(named_key("own", "o"));
+  auto next = site.configure(config_);
+  ASSERT_TRUE(next) << next.error().message;
+  old.reset();
+  EXPECT_EQ(sender(**next, "o"), "own");
+  EXPECT_EQ(sender(**next, "a"), "503 keys_unavailable");
+  config::Config other = config_;
+  other.access.keys_store.redis.db = 1;
+  EXPECT_FALSE(site.configure(other)) << "it is another store";
+  redis_.start();
+  wait_for([&] { return sender(**next, "a") == "401 unknown_key"; });
+  ASSERT_TRUE((*next)->change(adding(named_key("ann", "a"))));
+  EXPECT_EQ(sender(**next, "a"), "ann");
+}
+
 TEST_F(StoredClients, keys_end_when_the_store_is_away_for_too_long) {
   redis_.start();
   config_.access.keys_store.keys_age_max = std::chrono::milliseconds(1000);
