@@ -137,7 +137,8 @@ Result<void> Clients::find_store() {
   for (const auto& [settings, store] : history_.stores) {
     if (settings == access_.keys_store) store_ = store.lock();
   }
-  if (store_ == nullptr) {
+  is_joined_ = store_ != nullptr;
+  if (!is_joined_) {
     SIGNALBOX_TRY(store_, shared_keys::open(access_.keys_store));
     history_.stores.emplace_back(access_.keys_store, store_);
   }
@@ -145,15 +146,15 @@ Result<void> Clients::find_store() {
   return {};
 }
 
-// A mistake in the settings of a store must not take the keys from a router that works, so only the
-// first configuration may begin without them.
+// A mistake in the settings of a store must not take the keys from a router that works. So only the
+// first configuration may begin without them, and one whose store the router has already.
 Result<void> Clients::begin() {
   place_ = file_.string();
   if (access_.keys_store.is_used()) SIGNALBOX_TRY_VOID(find_store());
   Result<void> done = read();
   if (done || store_ == nullptr || done.error().code == Code::kInvalid) return done;
   const std::lock_guard lock(history_.mutex);
-  if (lacks_keys_ && history_.has_started) return done;
+  if (lacks_keys_ && history_.has_started && !is_joined_) return done;
   began_without_ = lacks_keys_;
   return {};
 }

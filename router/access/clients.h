@@ -72,8 +72,8 @@ struct KeyHistory {
 class Clients {
  public:
   /// Reads the keys file or store and, on a thread of its own, follows its changes. A changed file
-  /// that is wrong is reported and changes nothing. A store that cannot be read is an error, unless
-  /// its keys are known or this is the first configuration, which then has none of its keys yet.
+  /// that is wrong is reported and changes nothing. A store that cannot be read is an error only if
+  /// its keys are not known, an earlier configuration was made, and none that lives has this store.
   /// Errors: those of read_keys(), of shared_keys::SharedKeys, of KeyRing::create() and of
   /// tokens::Verifier::create(); kInvalid for a key with the name of a token.
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,
@@ -138,7 +138,8 @@ class Clients {
   const std::filesystem::path file_;
   /// Owned by the configurations with these settings; null: there is none.
   std::shared_ptr<shared_keys::SharedKeys> store_;
-  std::string place_;  // the file's path or the store's name
+  bool is_joined_ = false;  // another configuration that lives has the store, too
+  std::string place_;       // the file's path or the store's name
   std::vector<config::Network> proxies_;
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{false};           // that identity headers do not count

@@ -102,6 +102,10 @@ KeyChange adding(const config::ClientKey& key) {
                   key.name);
     if (std::ranges::any_of(keys, named(key.name)))
       return fail(Code::kInvalid, "there is a key \"{}\" already; choose another name", key.name);
+    const auto same = std::ranges::find(keys, key.hash, &config::ClientKey::hash);
+    if (same != keys.end())
+      return fail(Code::kInvalid, "the keys \"{}\" and \"{}\" have the same hash", same->name,
+                  key.name);
     keys.push_back(key);
     return {};
   };

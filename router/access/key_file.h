@@ -28,7 +28,8 @@ Result<void> change_keys(const std::filesystem::path& file, const KeyChange& cha
 /// reports go by names.
 Result<void> check_key_name(std::string_view name, const std::vector<config::TokenIssuer>& issuers);
 
-/// Changes that add or remove one key. Errors: kInvalid for a name that is taken; kNotFound.
+/// Changes that add or remove one key. Errors: kInvalid for a name that is taken or cannot be used,
+/// and for the hash of another key; kNotFound.
 KeyChange adding(const config::ClientKey& key);
 KeyChange removing(std::string_view name);
 

@@ -78,14 +78,18 @@ Result<KeySetPointer> SharedKeys::take(Found found, const KeySetPointer& before)
     SIGNALBOX_CHECK(found.stamp == before->stamp);  // without a set, before is none either
     return before;
   }
-  if (before->stamp.version > 0 &&
-      (found.stamp.epoch != before->stamp.epoch || found.stamp.version == before->stamp.version)) {
+  const bool is_foreign =
+      before->stamp.version > 0 &&
+      (found.stamp.epoch != before->stamp.epoch || found.stamp.version == before->stamp.version);
+  auto set = set_of(std::move(found.stamp), *std::move(found.text));
+  if (!set) return fail_in(server_->name(), std::move(set).error());
+  if (is_foreign) {
     log::warn("access",
-              "{}: {} has another set of keys, which was not made from the one before; the keys of "
-              "that one have ended",
+              "{}: {} has another set of keys, which was not made from the one before; the keys "
+              "that this router knew before have ended",
               kKeysSection, server_->name());
   }
-  return set_of(std::move(found.stamp), *std::move(found.text));
+  return set;
 }
 
 // Precondition: exchange_ is held.

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -13,7 +14,7 @@ import { Daemon } from "./daemon.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
-
+const hash = (secret) => `sha256:${createHash("sha256").update(secret).digest("hex")}`;
 let upstream;
 let daemon;
 
@@ -50,6 +51,8 @@ entrypoints:
 global:
   access:
     keys_file: secrets/keys.json
+    keys:
+      - {name: own, hash: "${hash("sb-own")}"}
   services:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -229,6 +232,22 @@ test("the management API adds, lists and revokes keys", async () => {
   assert.equal((await api("DELETE", "/api%20key")).status, 200);
   assert.ok(await refused(key));
   assert.equal((await api("DELETE", "/api%20key")).status, 404);
+});
+
+test("the keys of a file are imported only if no other key has their hash", async () => {
+  const file = join(daemon.folder, "import.json");
+  const write = (...imported) => writeFile(file, JSON.stringify({ keys: imported }));
+  const key = await make("original");
+  const text = await readFile(join(daemon.folder, "secrets", "keys.json"), "utf8");
+  for (const [secret, other] of [[key, "original"], ["sb-own", "own"]]) {
+    await write({ name: "sound", hash: hash("sb-sound") }, { name: "copy", hash: hash(secret) });
+    assert.throws(() => keys("import", file), new RegExp(`the keys .*${other}.* and .*copy.* have the same hash`));
+    assert.equal(await readFile(join(daemon.folder, "secrets", "keys.json"), "utf8"), text, "all or none");
+  }
+  await write({ name: "sound", hash: hash("sb-sound") });
+  keys("import", file);
+  await until(async () => (await listed("sb-sound")).status === 200);
+  assert.equal((await listed("sb-own")).status, 200);
 });
 
 test("a wrong file changes nothing, and a file that is gone admits nobody", async () => {

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -112,6 +113,9 @@ test("keys of a file are imported", { skip: kSkip }, async () => {
   keys("import", join(folder, "old.json"));
   for (const daemon of daemons) await accepted(daemon, key);
   assert.throws(() => keys("import", join(folder, "old.json")), /already/);
+  const copy = join(folder, "copy.json");
+  await writeFile(copy, (await readFile(join(folder, "old.json"), "utf8")).replace('"old"', '"copy"'));
+  assert.throws(() => keys("import", copy), /same hash/);
 });
 
 test("changes at once from both routers are not lost", { skip: kSkip }, async () => {
@@ -144,6 +148,10 @@ test("while Redis is away, known keys pass and no key is changed; an empty Redis
   try {
     await assert.rejects(ask(late, key), (error) => error.status === 503 && error.code === "keys_unavailable");
     assert.equal((await fetch(`${late.url}/v1/models`)).status, 401, "without a key, nobody passes");
+    const hash = createHash("sha256").update("sb-own").digest("hex");
+    const text = await readFile(late.file, "utf8");
+    await writeFile(late.file, text.replace("  access:", `  access:\n    keys: [{name: own, hash: "sha256:${hash}"}]`));
+    await accepted(late, "sb-own"); // a reload with the same store is made although the store is away
     await redis.start(); // without its data
     for (const daemon of [...daemons, late]) {
       await works(daemon, 1);

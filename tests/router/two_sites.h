@@ -14,6 +14,15 @@ namespace signalbox::test {
 
 inline constexpr std::chrono::seconds kWithin{30};  // for events, which come much earlier
 
+/// Waits for something that happens by itself.
+inline void wait_for(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + kWithin;
+  while (!holds()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 /// `Site` is made of a RedisProcess, and stands for one router.
 template <typename Site>
 class TwoSites : public testing::Test {
@@ -27,13 +36,6 @@ class TwoSites : public testing::Test {
     client_ = std::make_unique<stores::Redis>(server);
     a_ = std::make_unique<Site>(redis_);
     b_ = std::make_unique<Site>(redis_);
-  }
-  static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + kWithin;
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
   }
   void ask(const stores::Redis::Command& command) {
     const auto done = client_->run(command, kWithin);

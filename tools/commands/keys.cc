@@ -61,11 +61,16 @@ Texts texts_of(const cxxopts::ParseResult& parsed, const char* option) {
   return parsed.count(option) == 0 ? Texts() : parsed[option].as<Texts>();
 }
 
-Result<void> check_name(const config::Config& config, const config::ClientKey& key) {
+/// Errors: kInvalid for a key that a router with this configuration cannot have.
+Result<void> check_key(const config::Config& config, const config::ClientKey& key) {
   SIGNALBOX_TRY_VOID(access::check_key_name(key.name, config.access.tokens));
   for (const config::ClientKey& other : config.access.keys) {
     if (other.name == key.name)
       return fail(Code::kInvalid, "the configuration has a key \"{}\"; choose another name",
+                  key.name);
+    if (other.hash == key.hash)
+      return fail(Code::kInvalid,
+                  "the keys \"{}\" of the configuration and \"{}\" have the same hash", other.name,
                   key.name);
   }
   return {};
@@ -84,7 +89,7 @@ Result<void> check_names(const config::Config& config, const config::ClientKey& 
     if (!is_known)
       return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
   }
-  SIGNALBOX_TRY_VOID(check_name(config, key));
+  SIGNALBOX_TRY_VOID(check_key(config, key));
   // Reads the key as the router will read it.
   SIGNALBOX_TRY(const auto keys, config::parse_keys(config::keys_text({key}), "the key"));
   return {};
@@ -152,7 +157,7 @@ int import(const std::string& file, const cxxopts::ParseResult& parsed) {
   const auto added = access::read_keys(file);
   if (!added) return report(added.error());
   for (const config::ClientKey& key : *added) {
-    if (const auto done = check_name(place->config, key); !done) return report(done.error());
+    if (const auto done = check_key(place->config, key); !done) return report(done.error());
   }
   const auto done = place->change([&](std::vector<config::ClientKey>& keys) -> Result<void> {
     for (const config::ClientKey& key : *added) SIGNALBOX_TRY_VOID(access::adding(key)(keys));

@@ -93,6 +93,10 @@ TEST(KeyFile, keeps_what_it_is_given) {
   ASSERT_TRUE(change_keys(file, adding(key)));
   ASSERT_TRUE(change_keys(file, adding(key_of("bob", "other"))));
   EXPECT_EQ(change_keys(file, adding(key)).error().code, Code::kInvalid);
+  const auto copy = change_keys(file, adding(key_of("copy", "other")));
+  ASSERT_FALSE(copy);
+  EXPECT_EQ(copy.error().code, Code::kInvalid);
+  EXPECT_EQ(copy.error().message, R"(the keys "bob" and "copy" have the same hash)");
   for (const char* name : {".", ".."})
     EXPECT_EQ(change_keys(file, adding(key_of(name, name))).error().code, Code::kInvalid);
   auto read = read_keys(file);

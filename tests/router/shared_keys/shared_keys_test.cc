@@ -17,6 +17,7 @@ namespace {
 using Keys = std::vector<config::ClientKey>;
 using std::chrono::milliseconds;
 using test::kWithin;
+using test::wait_for;
 
 constexpr milliseconds kGrace{200};
 
@@ -283,6 +284,31 @@ TEST_F(SharedKeysTest, a_set_that_no_router_wrote_changes_nothing) {
   EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
   ask({"DEL", "signalbox:keys:set"});
   EXPECT_EQ(a_->names(), "ann") << "who removes it gets the keys again";
+}
+
+TEST_F(SharedKeysTest, the_log_names_another_set_once_and_only_if_its_keys_count) {
+  a_->change(adding("ann"));
+  const auto put = [&](const std::string& text) {
+    ask({"HSET", "signalbox:keys:set", "epoch", "other", "digest", sha256_hex(text), "text", text});
+  };
+  const auto warnings = [&] {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 3; ++i) a_->names();
+    const std::string log = testing::internal::GetCapturedStderr();
+    size_t out = 0;
+    for (size_t at = 0;
+         (at = log.find("the keys that this router knew before", at)) != std::string::npos; ++at)
+      ++out;
+    return out;
+  };
+  put("nonsense");
+  EXPECT_EQ(warnings(), 0u);
+  EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
+  EXPECT_EQ(a_->keys.read().error().message.find("global.access.keys_store: redis localhost:"), 0u)
+      << a_->keys.read().error().message;
+  put(config::keys_text({}));
+  EXPECT_EQ(warnings(), 1u);
+  EXPECT_EQ(a_->names(), "");
 }
 
 TEST_F(SharedKeysTest, a_full_server_refuses_and_keeps_the_keys) {

@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 using test::kWithin;
+using test::wait_for;
 
 std::string key_of(char letter) {
   return std::string(64, letter);

@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 using test::kWithin;
+using test::wait_for;
 
 std::string id_of(int number) {
   return fmt::format("replay-{:016x}", number);

@@ -25,6 +25,7 @@ using std::chrono::seconds;
 // All times are real ones, because routers give them to Redis.
 const int64_t kNow = std::time(nullptr);
 using test::kWithin;
+using test::wait_for;
 
 StoredResponse response_of(std::string text, std::string owner = "ann") {
   return {std::move(owner), std::move(text), "input", "messages", kNow};

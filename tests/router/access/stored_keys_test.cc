@@ -5,14 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "base/file.h"
-#include "tests/router/redis_process.h"
 #include "tests/router/temporary_directory.h"
+#include "tests/router/two_sites.h"
 
 namespace signalbox::access {
 namespace {
+
+using test::wait_for;
 
 config::ClientKey named_key(std::string name, std::string_view secret) {
   config::ClientKey out;
@@ -56,13 +56,6 @@ class StoredClients : public testing::Test {
     request.headers.add("x-api-key", secret);
     const auto denial = clients.identify(request, false);
     return denial ? fmt::format("{} {}", denial->status, denial->reason) : request.key->name;
-  }
-  static void wait_for(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!holds()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
   }
   size_t entries(std::string_view part) const {
     const std::string text = read_file(folder_.path() / "audit.jsonl", 1 << 20).value();
@@ -113,6 +106,24 @@ TEST_F(StoredClients, a_new_configuration_has_the_keys_of_a_store_that_is_away) 
   EXPECT_NE(other.error().message.find("global.access.keys_store: redis localhost"),
             std::string::npos)
       << other.error().message;
+}
+
+TEST_F(StoredClients, a_new_configuration_of_a_router_without_the_keys_may_lack_them_too) {
+  Site site(config_);
+  auto old = site.configure(config_).value();
+  config_.access.keys.push_back(named_key("own", "o"));
+  auto next = site.configure(config_);
+  ASSERT_TRUE(next) << next.error().message;
+  old.reset();
+  EXPECT_EQ(sender(**next, "o"), "own");
+  EXPECT_EQ(sender(**next, "a"), "503 keys_unavailable");
+  config::Config other = config_;
+  other.access.keys_store.redis.db = 1;
+  EXPECT_FALSE(site.configure(other)) << "it is another store";
+  redis_.start();
+  wait_for([&] { return sender(**next, "a") == "401 unknown_key"; });
+  ASSERT_TRUE((*next)->change(adding(named_key("ann", "a"))));
+  EXPECT_EQ(sender(**next, "a"), "ann");
 }
 
 TEST_F(StoredClients, keys_end_when_the_store_is_away_for_too_long) {
