@@ -88,8 +88,9 @@ bool is_folded(std::string_view header) {
          header.find("\n\t") != std::string_view::npos;
 }
 
-/// Returns whether a text is a host with an optional port (RFC 9110 section 7.2). A host must not
-/// be empty in an http URI.
+/// Returns whether a text has the form of a host with an optional port (RFC 9110 section 7.2). It
+/// checks the characters alone: not the digits behind a %, nor whether brackets hold an address. A
+/// host must not be empty in an http URI.
 bool is_host(std::string_view text) {
   const bool is_address = text.starts_with('[');
   const size_t end = std::min(text.find(is_address ? ']' : ':'), text.size());

@@ -75,11 +75,7 @@ void GuardedStream::push(std::string_view bytes, std::string& out) {
     const size_t end = event_end(bytes);
     const std::string_view piece = bytes.substr(0, end);
     bytes.remove_prefix(piece.size());
-    if (skipping_) {
-      (holds() ? held_ : out) += piece;
-    } else {
-      event_ += piece;
-    }
+    (skipping_ ? out : event_) += piece;
     if (end == std::string_view::npos) break;
     if (skipping_) {
       skipping_ = false;
@@ -90,19 +86,22 @@ void GuardedStream::push(std::string_view bytes, std::string& out) {
       pass_event(whole, out);
     }
   }
-  if (ended_ || event_.size() <= kEventBytesMax) return;
+  if (ended_ || event_.size() <= event_bytes_max_) return;
   leave_unread();
   if (withholds_unread()) {
     event_.clear();
     return warn_unchecked(out);
   }
   skipping_ = true;
-  (holds() ? held_ : out) += std::exchange(event_, {});
+  out += std::exchange(event_, {});
 }
 
 void GuardedStream::finish(std::string& out) {
   if (ended_) return;
-  skipping_ = false;
+  finished_ = true;
+  insert(std::exchange(after_long_event_, {}), out);
+  ended_ = outcome_.ended;
+  if (ended_) return;
   // Some clients read the last event without its blank line.
   const std::string rest = std::exchange(event_, {});
   read_event(rest, out);
@@ -110,8 +109,6 @@ void GuardedStream::finish(std::string& out) {
   for (auto& [index, choice] : choices_) queue_windows(choice, true);
   // The rest must come last, so it waits for the warnings.
   held_ += rest;
-  finished_ = true;
-  insert(std::exchange(after_long_event_, {}), out);
   release_end(out);
 }
 
@@ -225,18 +222,19 @@ void GuardedStream::queue_windows(Choice& choice, bool all) {
 }
 
 bool GuardedStream::pauses() const {
-  return !ended_ && std::any_of(choices_.begin(), choices_.end(),
-                                [](const auto& each) { return each.second.text.pauses(); });
+  return !outcome_.ended && std::any_of(choices_.begin(), choices_.end(),
+                                        [](const auto& each) { return each.second.text.pauses(); });
 }
 
 void GuardedStream::pause() {
+  if (outcome_.ended) return;
   for (auto& [index, choice] : choices_) {
     if (choice.text.pauses()) queue_windows(choice, true);
   }
 }
 
 std::vector<ReplyWindow> GuardedStream::take_work() {
-  if (checking_ || waiting_.empty() || ended_) return {};
+  if (checking_ || waiting_.empty() || outcome_.ended) return {};
   checking_ = true;
   waiting_bytes_ = 0;
   return std::exchange(waiting_, {});
@@ -249,7 +247,7 @@ void GuardedStream::done(const ReplyVerdict& verdict, std::string& out) {
   grounding_unchecked_ = grounding_unchecked_ || verdict.grounding_failed;
   jailbreak_unchecked_ = jailbreak_unchecked_ || verdict.jailbreak_failed;
   for (const ReplyFinding& finding : verdict.findings) {
-    if (ended_) return;
+    if (outcome_.ended) return;
     add_finding(finding, out);
   }
   release_end(out);
@@ -310,8 +308,16 @@ void GuardedStream::send_warnings(Choice& choice, std::string& out) {
   for (const std::string& event : std::exchange(choice.warnings, {})) insert(event, out);
 }
 
-void GuardedStream::insert(std::string_view event, std::string& out) {
-  (skipping_ ? after_long_event_ : out) += event;
+// Writes events between two others.
+void GuardedStream::insert(std::string_view events, std::string& out) {
+  if (events.empty()) return;
+  if (skipping_ && !finished_) {
+    after_long_event_ += events;
+    return;
+  }
+  // Upstream ended within the long event.
+  if (std::exchange(skipping_, false)) out += "\n\n";
+  out += events;
 }
 
 // The first choice that has not ended; else the first one.
@@ -368,11 +374,11 @@ void GuardedStream::write_last_warnings(std::string& out) {
 
 // Releases the held end once everything is checked.
 void GuardedStream::release_end(std::string& out) {
-  if (is_busy() || ended_) return;
+  if (is_busy() || outcome_.ended) return;
   if (!holds() && !finished_) return;
   write_last_warnings(out);
-  if (ended_) return;
-  out += std::exchange(held_, {});
+  if (outcome_.ended) return;
+  insert(std::exchange(held_, {}), out);
   for (const int64_t index : std::exchange(held_ends_, {})) {
     if (Choice* choice = choice_of(index)) choice->over = true;
   }

@@ -28,7 +28,9 @@ class GuardedStream {
   /// Further choices of a reply are unchecked.
   static constexpr size_t kChoicesMax = 128;
 
-  explicit GuardedStream(const ReplyRules& rules) : rules_(rules) {}
+  /// Tests set a smaller `event_bytes_max`.
+  explicit GuardedStream(const ReplyRules& rules, size_t event_bytes_max = kEventBytesMax)
+      : rules_(rules), event_bytes_max_(event_bytes_max) {}
 
   /// Takes bytes from upstream and appends to `out` the bytes for the client, as do all methods
   /// with `out`.
@@ -94,7 +96,7 @@ class GuardedStream {
   void add_finding(const ReplyFinding& finding, std::string& out);
   void warn(Choice& choice, std::string event, std::string& out);
   void send_warnings(Choice& choice, std::string& out);
-  void insert(std::string_view event, std::string& out);
+  void insert(std::string_view events, std::string& out);
   int64_t open_choice() const;
   void warn_unchecked(std::string& out);
   void end(const ReplyMark& why, std::string& out);
@@ -102,6 +104,7 @@ class GuardedStream {
   void release_end(std::string& out);
 
   const ReplyRules rules_;
+  const size_t event_bytes_max_;
   std::string event_;          // bytes of the incomplete event
   bool line_empty_ = true;     // the incomplete line is empty so far
   bool after_return_ = false;  // the last byte was a carriage return

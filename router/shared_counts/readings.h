@@ -2,13 +2,14 @@
 // The replies of the scripts, and the names of totals in Redis. The bytes come from a server that
 // other programs may write to, so everything is checked.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "router/limits/bucket_level.h"
-#include "router/spending/ledger.h"
+#include "router/spending/totals.h"
 #include "router/stores/redis.h"
 
 namespace signalbox::shared_counts {

@@ -176,21 +176,24 @@ void SharedCounts::log_change(const Result<bool>& exchanged) {
   if (!exchanged) stats_.routers = 1;
 }
 
+// Names this router, and what it must have in common with the others.
+Words SharedCounts::greeting() const {
+  Words out = call_of(routers_script(), options_.prefix);
+  const std::lock_guard lock(mutex_);
+  out.insert(out.end(),
+             {exchange_.router(), exchange_.ledger(), digest_, std::to_string(started_)});
+  return out;
+}
+
 Result<bool> SharedCounts::exchange() {
   if (has_new_totals_.exchange(false)) exchange_.read_all_totals();
   const Clock::time_point asked_at = Clock::now();
   const bool greets = asked_at >= greet_at_;
   const Report report = exchange_.begin(limiter_, ledger_, redis_.connections(), asked_at);
-  Words greeting = call_of(routers_script(), options_.prefix);
-  {
-    const std::lock_guard lock(mutex_);
-    greeting.insert(greeting.end(),
-                    {exchange_.router(), exchange_.ledger(), digest_, std::to_string(started_)});
-  }
-
   std::vector<stores::Redis::Command> commands{views_of(report.buckets)};
   if (ledger_ != nullptr) commands.push_back(views_of(report.totals));
-  if (greets) commands.push_back(views_of(greeting));
+  const Words words = greets ? greeting() : Words();  // the command is a view of them
+  if (greets) commands.push_back(views_of(words));
   const auto replies = redis_.run_all(commands, options_.limit);
   if (!replies) {
     exchange_.fail(ledger_, report);

@@ -62,6 +62,7 @@ class SharedCounts {
   uint64_t unreported() const;
   /// Returns whether there is more to read or to report at once.
   Result<bool> exchange();
+  Words greeting() const;
   Result<void> apply_routers(const stores::RedisValue& reply);
   void leave_same_ledger(const std::vector<Peer>& peers);
   /// Exchanges until there is nothing more, or the time is over.

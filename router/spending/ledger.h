@@ -36,7 +36,7 @@ class Ledger {
   /// Adds a shadow, which no budget counts.
   void add(const ShadowAccount& account, const ShadowSpent& spent);
 
-  // These are those of Totals.
+  // These lock the totals and call the method of the same name, which totals.h describes.
   double cost_of(config::Spending::By by, std::string_view name, std::string_view currency,
                  config::Spending::Per per, Day today) const;
   std::vector<std::pair<std::string, double>> costs(config::Spending::By by,

@@ -1,10 +1,10 @@
 // Starts the real daemon on free ports and stops it, for tests that use real sockets.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { get } from "node:https";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -33,6 +33,22 @@ export async function freePorts(count) {
   const ports = servers.map((server) => server.address().port);
   await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
   return ports;
+}
+
+/// Returns whether a program listens on a port.
+export async function isOpen(port) {
+  const socket = connect(port, "127.0.0.1");
+  const open = await new Promise((done) => socket.on("connect", () => done(true)).on("error", () => done(false)));
+  socket.destroy();
+  return open;
+}
+
+/// The environment for the servers of the system, which may not be in the PATH of a user.
+export const kSystemEnv = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+
+/// Returns the names of those programs that are not installed, or "".
+export function missingOf(programs) {
+  return programs.filter((program) => spawnSync(program, ["-v"], { env: kSystemEnv }).error !== undefined).join(", ");
 }
 
 /// Returns the status of a GET, or null without a response. Uses HTTPS if there is an authority (PEM).

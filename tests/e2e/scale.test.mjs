@@ -3,10 +3,9 @@
 // router had begun to answer may fail.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -14,13 +13,11 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import OpenAI from "openai";
 
-import { Daemon, freePorts } from "./daemon.mjs";
+import { Daemon, freePorts, isOpen, kSystemEnv, missingOf } from "./daemon.mjs";
 import { deployed, kDeploy } from "./deployed.mjs";
 import { until } from "./until.mjs";
 
-const kPath = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
-const isThere = (program) => spawnSync(program, ["-v"], { env: kPath }).error === undefined;
-const missing = ["haproxy", "redis-server"].filter((program) => !isThere(program)).join(", ");
+const missing = missingOf(["haproxy", "redis-server"]);
 const kSkip = missing !== "" && `${missing} not installed`;
 
 const kWorkers = 8; // concurrent requests
@@ -72,13 +69,7 @@ class Worker {
 let log = ""; // of the balancer
 
 async function listens(port) {
-  const connects = async () => {
-    const socket = connect(port, "127.0.0.1");
-    const open = await new Promise((done) => socket.on("connect", () => done(true)).on("error", () => done(false)));
-    socket.destroy();
-    return open;
-  };
-  await until(connects, () => `something listens on ${port}; the balancer's log:\n${log}`);
+  await until(() => isOpen(port), () => `something listens on ${port}; the balancer's log:\n${log}`);
 }
 
 let folder, small, large, redis, redisPort, balancer, haproxy, balancerPort, client;
@@ -130,7 +121,7 @@ before(async () => {
   await Promise.all([startRouter(), startRouter(), startRouter()]);
   haproxy = join(folder, "haproxy.cfg");
   await configure();
-  balancer = spawn("haproxy", ["-W", "-db", "-f", haproxy], { env: kPath, stdio: ["ignore", "pipe", "pipe"] });
+  balancer = spawn("haproxy", ["-W", "-db", "-f", haproxy], { env: kSystemEnv, stdio: ["ignore", "pipe", "pipe"] });
   for (const stream of [balancer.stdout, balancer.stderr]) stream.setEncoding("utf8").on("data", (text) => (log += text));
   await listens(balancerPort);
   client = new OpenAI({ apiKey: "unused", baseURL: `http://127.0.0.1:${balancerPort}/v1`, maxRetries: 0 });

@@ -24,7 +24,7 @@ const add = (name, bytes) => cases.push({ name: shown(name), bytes });
 function addLengths() {
   const n = kBytes;
   const values = [`${n}`, `${n}, ${n}`, `${n},${n}`, `+${n}`, `-${n}`, ` ${n}`, `${n} `, `\t${n}`, `${n}\t`, `0${n}`, `0000000000000000000000${n}`, `0x${hex(n)}`,
-    `${n};`, `${n},`, `,${n}`, `${n}.0`, `${n}e0`, `${n}\v`, `\v${n}`, `${n}\f`, `${n}\0`, `"${n}"`, `6 2`, `${n}a`, "", " ", `${2n ** 64n + BigInt(n)}`,
+    `${n};`, `${n},`, `,${n}`, `${n}.0`, `${n}e0`, `${n}\v`, `\v${n}`, `${n}\f`, `${n}\0`, `"${n}"`, `${n}`.split("").join(" "), `${n}a`, "", " ", `${2n ** 64n + BigInt(n)}`,
     `${2n ** 32n + BigInt(n)}`, `${2n ** 63n}`, "99999999999999999999", `\xa0${n}`, `${n}\r\n `, `\r\n ${n}`];
   for (const value of values) add(`length "${value}"`, (id) => post(id, { head: `Content-Length:${value.startsWith("\t") || value === "" ? "" : " "}${value}\r\n` }));
   const all = n + inner("c00000").length;
@@ -33,7 +33,7 @@ function addLengths() {
     add(`lengths ${a === n ? "right" : a === all ? "long" : shown(`${a}`)} and ${b === n ? "right" : b === all ? "long" : shown(`${b}`)}`, (id) =>
       post(id, { head: `Content-Length: ${a}\r\nContent-Length: ${b}\r\n`, body: chat(id) + ([a, b].includes(all) ? inner(id) : "") }));
   const spellings = ["content-length", "CONTENT-LENGTH", "Content-Length ", "Content-Length\t", "Content_Length", " Content-Length", "\tContent-Length", "Content-Length\0", "\vContent-Length",
-    "Content-Length\r", "Content-Length\v", "Content\x2dLength", "Content-Length\xa0", "X: y\nContent-Length", "X: y\rContent-Length", "X: y\r\rContent-Length", "Content-\r\n Length", "\"Content-Length\"", "Content-Length:"];
+    "Content-Length\r", "Content-Length\v", "Content-Length\xa0", "X: y\nContent-Length", "X: y\rContent-Length", "X: y\r\rContent-Length", "Content-\r\n Length", "\"Content-Length\"", "Content-Length:"];
   for (const name of spellings) {
     add(`the only length is called "${name}"`, (id) => post(id, { head: `${name}: ${n}\r\n` }));
     add(`a second, long length is called "${name}"`, (id) => post(id, { head: `Content-Length: ${n}\r\n${name}: ${all}\r\n`, body: chat(id) + inner(id) }));
@@ -44,8 +44,8 @@ function addCodings() {
   const values = ["chunked", "Chunked", "CHUNKED", "  chunked", "chunked ", "\tchunked", "chunked\t", "chunked,", ",chunked", "chunked, chunked", "identity", "identity, chunked",
     "chunked, identity", "gzip, chunked", "chunked, gzip", "xchunked", "chunkedx", "chunked;q=1", "chunked; x", "\"chunked\"", "'chunked'", "chunk", "\vchunked", "\fchunked", "chunked\0",
     "chunked\v", "\0chunked", "", "x\r\n chunked", "\r\n chunked", "\xa0chunked", "chunked\xa0", "chunked\r", "cow", "\x7fchunked", "chu\r\n nked"];
-  const frames = { alone: [(te) => te, 0], "after a length": [(te, cl) => cl + te, 1], "before a length": [(te, cl) => te + cl, 1] };
-  for (const [where, [join]] of Object.entries(frames))
+  const frames = { alone: (te) => te, "after a length": (te, cl) => cl + te, "before a length": (te, cl) => te + cl };
+  for (const [where, join] of Object.entries(frames))
     for (const value of values)
       add(`coding "${value}" ${where}`, (id) => {
         const body = chunked(id) + inner(id);
@@ -72,10 +72,11 @@ function addCodings() {
 
 function addChunks() {
   const n = hex(kBytes);
-  const sizes = [n, n.toUpperCase(), `0${n}`, `00000000000000000000${n}`, `${n} `, ` ${n}`, `\t${n}`, `${n}\t`, `+${n}`, `-${n}`, `0x${n}`, `${n};x`, `${n};x=y`, `${n} ;x`, `${n}; x="y"`, `${n};x="a\r\nb"`,
+  const sizes = [n, `0${n}`, `00000000000000000000${n}`, `${n} `, ` ${n}`, `\t${n}`, `${n}\t`, `+${n}`, `-${n}`, `0x${n}`, `${n};x`, `${n};x=y`, `${n} ;x`, `${n}; x="y"`, `${n};x="a\r\nb"`,
     `${n};x="${"a".repeat(300)}"`, `${n};`, `${n};\n`, `${n};x\ny`, `${n};x\ry`, `${n};x\0y`, `${n}\0`, `${n},`, `${n}g`, `${n} x`, `1${"0".repeat(16 - n.length)}${n}`, `1${"0".repeat(8 - n.length)}${n}`, "", "g", `${n}\v`, `${n};\x80`];
   for (const size of sizes) add(`chunk size "${size}"`, (id) => post(id, { head: kChunked, body: chunked(id, size) }));
-  for (const end of ["\n", "\r", "\n\r", "\r\r\n", "\n\n", " \r\n"]) add(`chunk size ended by "${end}"`, (id) => post(id, { head: kChunked, body: chunked(id, n, "\r\n0\r\n\r\n", end) }));
+  add("a chunk size in capitals", (id) => post(id, { head: kChunked, body: `4A\r\n${chat(id)}${" ".repeat(0x4a - kBytes)}\r\n0\r\n\r\n` }));
+  for (const end of ["\n", "\r", "\n\r", "\r\r\n", "\n\n"]) add(`chunk size ended by "${end}"`, (id) => post(id, { head: kChunked, body: chunked(id, n, "\r\n0\r\n\r\n", end) }));
   const ends = ["\n0\r\n\r\n", "0\r\n\r\n", "XX0\r\n\r\n", "\r\n0\n\n", "\r\n0\r\n\n", "\r\n0\n\r\n", "\r\n00\r\n\r\n", "\r\n0000000000000000000000\r\n\r\n", "\r\n0;x\r\n\r\n", "\r\n0 \r\n\r\n", "\r\n-0\r\n\r\n", "\r\n+0\r\n\r\n", "\r\n0x0\r\n\r\n", "\r\n\r\n0\r\n\r\n",
     "\r0\r\n\r\n", "\r\n0\r\r\n\r\n", "\r\n0\r\n\r\r\n", " \r\n0\r\n\r\n", "\r\n0;x\n\r\n\r\n"];
   for (const end of ends) add(`last chunk "${end}"`, (id) => post(id, { head: kChunked, body: chunked(id, n, end) }));
@@ -99,7 +100,7 @@ function addLines() {
 
 function addRequestLines() {
   const lines = [`POST ${kPath} HTTP/1.0`, `POST ${kPath} HTTP/1.2`, `POST ${kPath} HTTP/1.10`, `POST ${kPath} HTTP/01.1`, `POST ${kPath} HTTP/2.0`, `POST ${kPath} HTTP/0.9`, `POST ${kPath} http/1.1`, `POST ${kPath} HTTP/1.1 `, `POST ${kPath} HTTP/1,1`, `POST ${kPath} HTTP/1`, `POST ${kPath}`,
-    `POST  ${kPath} HTTP/1.1`, `POST ${kPath}  HTTP/1.1`, `POST\t${kPath} HTTP/1.1`, `POST ${kPath}\tHTTP/1.1`, `POST ${kPath} HTTP/1.1\t`, ` POST ${kPath} HTTP/1.1`, `post ${kPath} HTTP/1.1`, `P()ST ${kPath} HTTP/1.1`, `PO\0ST ${kPath} HTTP/1.1`, `P-ST ${kPath} HTTP/1.1`, `POST ${kPath} x HTTP/1.1`,
+    `POST  ${kPath} HTTP/1.1`, `POST ${kPath}  HTTP/1.1`, `POST\t${kPath} HTTP/1.1`, `POST ${kPath}\tHTTP/1.1`, `POST ${kPath} HTTP/1.1\t`, `post ${kPath} HTTP/1.1`, `P()ST ${kPath} HTTP/1.1`, `PO\0ST ${kPath} HTTP/1.1`, `P-ST ${kPath} HTTP/1.1`, `POST ${kPath} x HTTP/1.1`,
     `POST ${kPath}\r HTTP/1.1`, `POST ${kPath}\v HTTP/1.1`, `POST http://a${kPath} HTTP/1.1`, `POST HTTP://a${kPath} HTTP/1.1`, `POST https://a${kPath} HTTP/1.1`, `POST http://b${kPath} HTTP/1.1`, `POST http://u@a${kPath} HTTP/1.1`, "POST http://a HTTP/1.1", "POST http://a?x HTTP/1.1", `POST ftp://a${kPath} HTTP/1.1`, `POST http:${kPath} HTTP/1.1`, `POST http:///${kPath} HTTP/1.1`,
     `POST /${kPath} HTTP/1.1`, "POST * HTTP/1.1", "POST a:80 HTTP/1.1", `POST v1 HTTP/1.1`, `POST ${kPath}#x HTTP/1.1`, `POST ${kPath}?x=%00 HTTP/1.1`, `POST ${kPath}?x=%0d%0aA:b HTTP/1.1`, `POST ${kPath}?x=\x80 HTTP/1.1`, `POST ${kPath}?x=\0 HTTP/1.1`, `POST ${kPath}?x=\x7f HTTP/1.1`, `POST ${kPath}?x="<> HTTP/1.1`, `POST /x/..${kPath} HTTP/1.1`, `POST \\${kPath} HTTP/1.1`, `POST ${kPath}% HTTP/1.1`,
     `CONNECT a:80 HTTP/1.1`, "OPTIONS * HTTP/1.1", `GET ${kPath} HTTP/1.1`, `HEAD ${kPath} HTTP/1.1`, `TRACE ${kPath} HTTP/1.1`, `DELETE ${kPath} HTTP/1.1`, `PUT ${kPath} HTTP/1.1`, `PRI * HTTP/2.0`];

@@ -11,10 +11,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { Daemon, freePorts } from "../../e2e/daemon.mjs";
+import { Daemon, freePorts, missingOf } from "../../e2e/daemon.mjs";
 import { cases as generated, chat, kModel, marker, mutations, post } from "./cases.mjs";
-import { idsIn, missing, Recorder, startHaproxy, startNginx } from "./servers.mjs";
+import { idsIn, Recorder, startHaproxy, startNginx } from "./servers.mjs";
 
+const missing = missingOf(["nginx", "haproxy"]);
 const kSkip = missing !== "" && `${missing} not installed`;
 const kMutations = 60;
 const kConcurrent = 50;
@@ -163,12 +164,20 @@ async function differencesOf(each) {
   return { found, faults };
 }
 
+test("differential: each generated case differs from the others, and each listed difference has a case", () => {
+  const bytes = generated.map((each) => each.bytes("c00000"));
+  assert.deepEqual(generated.filter((_, i) => bytes.indexOf(bytes[i]) !== i).map(({ name }) => name), []);
+  const names = new Set(cases.map(({ name }) => name));
+  assert.deepEqual(lines("differences.jsonl").filter((each) => !names.has(each.case)), []);
+});
+
 /// Random cases have no list: for them it is enough that nothing is smuggled or read as something else.
 test("differential: Signalbox, nginx and HAProxy read the same requests", { skip: kSkip }, async (t) => {
   const all = await inParallel(cases, differencesOf);
   await t.test("no request is smuggled", () => assert.deepEqual(all.flatMap(({ faults }) => faults), []));
   await t.test("the model's server gets well-formed requests", () => assert.deepEqual(model.faults, []));
   const found = all.flatMap((each) => each.found);
+  // DIFFERENCES names a file, which gets all differences of this run: what each server read in each case.
   if (process.env.DIFFERENCES) writeFileSync(process.env.DIFFERENCES, found.map((each) => `${JSON.stringify(each)}\n`).join(""));
   await t.test("no bytes are two requests to one and another request to the other", () =>
     assert.deepEqual(found.filter(({ how }) => how === "otherwise"), []));

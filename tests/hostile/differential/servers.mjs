@@ -1,16 +1,15 @@
 // The servers of the differential: a model's server that records what it gets, nginx, and HAProxy.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-const kPath = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` };
+import { isOpen, kSystemEnv } from "../../e2e/daemon.mjs";
+
 const kStartMsMax = 10_000;
-const isThere = (program) => spawnSync(program, ["-v"], { env: kPath }).error === undefined;
-export const missing = ["nginx", "haproxy"].filter((program) => !isThere(program)).join(", ");
 
 /// The ids in a text, in order: c00017, i00017, m00017, v00017.
 export const idsIn = (text) => text.match(/[cimv]\d{5}/g) ?? [];
@@ -113,13 +112,13 @@ class Proxy {
   static async start(command, ports) {
     const proxy = new Proxy();
     proxy.log = "";
-    proxy.process = spawn(command[0], command.slice(1), { env: kPath, stdio: ["ignore", "pipe", "pipe"] });
+    proxy.process = spawn(command[0], command.slice(1), { env: kSystemEnv, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [proxy.process.stdout, proxy.process.stderr]) stream.setEncoding("utf8").on("data", (text) => (proxy.log += text));
     proxy.exited = new Promise((done) => proxy.process.on("close", done));
     let over = false;
     proxy.exited.then(() => (over = true));
     const end = Date.now() + kStartMsMax;
-    while (!over && Date.now() < end && !(await Promise.all(ports.map(listens))).every(Boolean)) await pause(10);
+    while (!over && Date.now() < end && !(await Promise.all(ports.map(isOpen))).every(Boolean)) await pause(10);
     assert.ok(!over && Date.now() < end, `${command[0]} does not listen; its log:\n${proxy.log}`);
     return proxy;
   }
@@ -128,13 +127,6 @@ class Proxy {
     this.process.kill("SIGTERM");
     await this.exited;
   }
-}
-
-async function listens(port) {
-  const socket = connect(port, "127.0.0.1");
-  const open = await new Promise((done) => socket.on("connect", () => done(true)).on("error", () => done(false)));
-  socket.destroy();
-  return open;
 }
 
 const behindAll = (all) => [...new Set(all.map(([, to]) => to))];

@@ -23,8 +23,9 @@ ReplyCheck check_of(const ReplyRules& rules) {
 }
 
 // `mood` selects the checks and their timing.
-std::string streamed(std::string_view bytes, size_t piece, const ReplyRules& rules, uint8_t mood) {
-  GuardedStream stream(rules);
+std::string streamed(std::string_view bytes, size_t piece, const ReplyRules& rules, uint8_t mood,
+                     size_t event_bytes_max) {
+  GuardedStream stream(rules, event_bytes_max);
   ReplyCheck check = check_of(rules);
   std::string out;
   const auto work = [&] {
@@ -60,11 +61,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ReplyRules rules;
   rules.grounding = rules.details = true;
   rules.on_hallucination = ReplyAction::kNone;
-  SIGNALBOX_CHECK(sorted(streamed(bytes, piece, rules, mood)) == sorted(bytes));
+  SIGNALBOX_CHECK(sorted(streamed(bytes, piece, rules, mood, GuardedStream::kEventBytesMax)) ==
+                  sorted(bytes));
   constexpr ReplyAction kActions[] = {ReplyAction::kAnnotate, ReplyAction::kWarn,
                                       ReplyAction::kEnd};
   rules.on_hallucination = kActions[(mood >> 4) % 3];
-  const std::string acted = streamed(bytes, piece, rules, mood);
+  const size_t event_bytes_max = data[0] < 128 ? GuardedStream::kEventBytesMax : 200;
+  const std::string acted = streamed(bytes, piece, rules, mood, event_bytes_max);
   SIGNALBOX_CHECK(rules.on_hallucination == ReplyAction::kEnd || acted.size() >= bytes.size());
   if (const auto reply = WholeReply::read(std::string(bytes))) {
     const ReplyVerdict verdict = check_of(rules).check(reply->windows(), {});

@@ -214,6 +214,76 @@ TEST(GuardedStream, passes_an_event_that_is_too_long_and_says_so_behind_it) {
   EXPECT_EQ(stream.outcome().grounding, ReplyState::kUnchecked);
 }
 
+/// A stream that ends at an attack or marks it, while a long event passes. The first of its three
+/// parts is already longer than the limit.
+struct LongEvent {
+  LongEvent(ReplyAction on_jailbreak, std::string_view before)
+      : stream([on_jailbreak] {
+          ReplyRules out;
+          out.jailbreak = true;
+          out.on_jailbreak = on_jailbreak;
+          return out;
+        }()) {
+    std::string passed;
+    stream.push(chunk(0, "One. Two"), passed);
+    EXPECT_EQ(stream.take_work().size(), 1U);
+    stream.push(before, passed);
+    push(0, kFirst);
+  }
+  void push(size_t from, size_t to) {
+    stream.push(std::string_view(whole).substr(from, to - from), sent);
+  }
+  void find(int attacks) {
+    ReplyVerdict verdict;
+    for (int i = 0; i < attacks; ++i) verdict.findings.push_back({0, {}, 0.9});
+    stream.done(verdict, sent);
+  }
+
+  static constexpr size_t kFirst = GuardedStream::kEventBytesMax + 10, kSecond = kFirst + 10;
+  const std::string whole = chunk(0, std::string(GuardedStream::kEventBytesMax + 100, 'a'));
+  GuardedStream stream;
+  std::string sent;  // from the long event on
+};
+
+constexpr std::string_view kEndAtAttack =
+    R"(<content_filter>{"warnings":["response_jailbreak"],"score":0.9,"ended":true}<done>)";
+
+TEST(GuardedStream, ends_once_behind_an_event_that_is_too_long) {
+  LongEvent of(ReplyAction::kEnd, chunk(0, "Three."));
+  of.find(2);
+  EXPECT_FALSE(of.stream.pauses());
+  of.stream.pause();
+  EXPECT_FALSE(of.stream.is_busy()) << "text waits that is not needed any more";
+  of.push(LongEvent::kFirst, LongEvent::kSecond);
+  EXPECT_EQ(of.sent, of.whole.substr(0, LongEvent::kSecond));
+  of.push(LongEvent::kSecond, of.whole.size());
+  EXPECT_EQ(words_of(of.sent.substr(of.whole.size())), kEndAtAttack);
+  EXPECT_TRUE(of.stream.ended());
+}
+
+TEST(GuardedStream, ends_once_if_upstream_ends_within_an_event_that_is_too_long) {
+  LongEvent of(ReplyAction::kEnd, "");
+  of.find(1);
+  of.stream.finish(of.sent);
+  const std::string end = of.sent.substr(LongEvent::kFirst);
+  EXPECT_TRUE(end.starts_with("\n\n")) << "the end would be a part of the long event";
+  EXPECT_EQ(words_of(end.substr(std::min<size_t>(2, end.size()))), kEndAtAttack);
+  EXPECT_TRUE(of.stream.ended());
+  EXPECT_FALSE(of.stream.is_busy());
+}
+
+TEST(GuardedStream, marks_an_end_that_waits_while_a_long_event_passes) {
+  LongEvent of(ReplyAction::kAnnotate, last_chunk(0));
+  of.find(1);
+  EXPECT_EQ(of.stream.take_work().size(), 1U);
+  of.find(0);
+  of.push(LongEvent::kFirst, of.whole.size());
+  EXPECT_TRUE(of.sent.starts_with(of.whole));
+  EXPECT_EQ(words_of(of.sent.substr(of.whole.size())),
+            R"({"warnings":["response_jailbreak"],"score":0.9})"
+            R"({"warnings":[],"unchecked":["response_jailbreak"]}<stop>)");
+}
+
 // The reply ends as soon as a limit leaves text unread: nothing that was not read is sent.
 TEST(GuardedStream, ends_before_what_it_cannot_read_if_attacks_must_not_pass) {
   ReplyRules rules;

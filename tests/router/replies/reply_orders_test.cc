@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,6 +32,15 @@ std::string stop_of(int choice, std::string_view text = "") {
 }
 const std::string kDone = "data: [DONE]\n\n";
 
+// Instead of GuardedStream::kEventBytesMax, because each state has a copy of what was sent.
+constexpr size_t kEventBytesMax = 256;
+/// Part 0 to 2 of an event that is too long. Part 0 already is.
+std::string long_part(int choice, int part) {
+  const std::string whole = text_of(choice, " Or bad" + std::string(kEventBytesMax, 'x'));
+  const std::array<size_t, 4> ends{0, kEventBytesMax + 4, kEventBytesMax + 8, whole.size()};
+  return whole.substr(ends[part], ends[part + 1] - ends[part]);
+}
+
 /// The reply that upstream sends, piece by piece. An attack has the word "bad", a false claim
 /// "wrong".
 struct Script {
@@ -48,9 +58,18 @@ struct Read {
   std::string fault;
 };
 
+bool is_attack_unchecked(const json::Value& guard) {
+  const auto unchecked = guard.find("unchecked");
+  if (!unchecked) return false;
+  for (const json::Value warning : unchecked->items()) {
+    if (warning.text() == kResponseJailbreak) return true;
+  }
+  return false;
+}
+
 void read_chunk(const json::Value& chunk, Read& into) {
   const auto guard = chunk.find("vsr_guard");
-  if (guard && guard->find("unchecked")) into.is_marked_unchecked = true;
+  if (guard && is_attack_unchecked(*guard)) into.is_marked_unchecked = true;
   for (const json::Value choice : chunk.find("choices")->items()) {
     const int64_t index = choice.find("index")->integer().value_or(-1);
     if (into.stops.contains(index) || into.cuts.contains(index))
@@ -64,14 +83,17 @@ void read_chunk(const json::Value& chunk, Read& into) {
   }
 }
 
-Read read_all(std::string_view stream) {
+/// `unfinished`: the event that upstream has begun and not ended. It need not be JSON.
+Read read_all(std::string_view stream, std::string_view unfinished = "") {
   Read out;
   while (!stream.empty()) {
     const size_t end = stream.find("\n\n");
     if (end == std::string_view::npos) break;  // upstream was cut within an event
     if (out.dones > 0) out.fault = "something follows [DONE]";
-    const std::string_view data = stream.substr(6, end - 6);
+    const std::string_view event = stream.substr(0, end);
     stream.remove_prefix(end + 2);
+    if (event == unfinished) continue;
+    const std::string_view data = event.substr(6);
     if (data == "[DONE]") {
       ++out.dones;
       continue;
@@ -89,7 +111,7 @@ Read read_all(std::string_view stream) {
 class Driver {
  public:
   Driver(const ReplyRules& rules, const Script& script)
-      : rules_(rules), script_(&script), stream_(rules) {}
+      : rules_(rules), script_(&script), stream_(rules, kEventBytesMax) {}
 
   std::vector<Event<Driver>> events() const {
     std::vector<Event<Driver>> out;
@@ -107,7 +129,7 @@ class Driver {
       if (next_ < script_->pieces.size()) add("a piece arrives", &Driver::arrive);
       add("upstream ends", &Driver::finish);
       out.push_back({"upstream breaks", [](Driver& of) { of.break_off(); }});
-      if (stream_.pauses()) add("upstream pauses", &Driver::pause);
+      if (pause_set_) add("upstream pauses", &Driver::pause);
     }
     if (running_) {
       add("the check finishes", &Driver::judge);
@@ -122,8 +144,8 @@ class Driver {
   // The hidden state of the stream shows in what it would do next.
   std::string key() const {
     std::string out =
-        fmt::format("{} {} {} {} {} {} {} {} {} {}|{}|", next_, upstream_over_, broken_, left_,
-                    running_.has_value(), is_late(), stream_.is_busy(), stream_.holds(),
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {}|{}|", next_, upstream_over_, broken_, left_,
+                    running_.has_value(), is_late(), pause_set_, stream_.is_busy(), stream_.holds(),
                     stream_.pauses(), stream_.ended(), sent_);
     if (running_) {
       for (const ReplyWindow& window : *running_)
@@ -147,7 +169,9 @@ class Driver {
   }
 
   std::string fault() const {
-    const Read read = read_all(sent_);
+    const std::string said = said_bytes();
+    const size_t end = said.rfind("\n\n");
+    const Read read = read_all(sent_, said.substr(end == std::string::npos ? 0 : end + 2));
     if (!read.fault.empty()) return read.fault;
     if (stream_.is_busy() && !is_over() && (!running_ || is_late()))
       return "text waits, and no check runs";
@@ -172,6 +196,11 @@ class Driver {
   bool is_over() const {
     return left_ || broken_ || stream_.ended() || (upstream_over_ && !stream_.is_busy());
   }
+  std::string said_bytes() const {
+    std::string out;
+    for (size_t i = 0; i < next_; ++i) out += script_->pieces[i];
+    return out;
+  }
   bool is_late() const { return number_ != running_number_; }
   std::string judged_of(int64_t choice) const {
     const auto found = judged_.find(choice);
@@ -182,10 +211,12 @@ class Driver {
     if (left_) return "";
     if (!outcome.ended && (stream_.is_busy() || (stream_.holds() && !broken_)))
       return "something is still held";
+    // Nothing can follow a part of an event.
+    const bool is_cut = broken_ && !sent_.empty() && !sent_.ends_with("\n\n");
     bool is_all_judged = true;
     for (const auto& [choice, text] : said_) {
       is_all_judged = is_all_judged && judged_of(choice) == text;
-      if (outcome.ended && read.stops.contains(choice) + read.cuts.contains(choice) != 1)
+      if (outcome.ended && !is_cut && read.stops.contains(choice) + read.cuts.contains(choice) != 1)
         return "a choice that the router ends has not exactly one end";
       if (!outcome.ended && (!read.texts.contains(choice) || read.texts.at(choice) != text))
         return "text of upstream is lost";
@@ -197,10 +228,9 @@ class Driver {
       return "an unjudged reply has no mark";
     if (rules_.grounding && outcome.grounding == ReplyState::kClean && !is_all_judged)
       return "an unjudged reply counts as checked";
+    if (is_cut) return "";
     if (outcome.ended) return read.dones == 1 ? "" : "a reply that the router ends has no [DONE]";
-    std::string said;
-    for (size_t i = 0; i < next_; ++i) said += script_->pieces[i];
-    const Read whole = read_all(said);
+    const Read whole = read_all(said_bytes());
     if (whole.dones != read.dones || whole.stops != read.stops) return "an end of upstream is lost";
     return "";
   }
@@ -208,14 +238,14 @@ class Driver {
   // These follow gateway/guarded_reply.
   void arrive() {
     const std::string& piece = script_->pieces[next_++];
-    std::string said;
-    for (size_t i = 0; i < next_; ++i) said += script_->pieces[i];
-    said_ = read_all(said).texts;
+    said_ = read_all(said_bytes()).texts;
     stream_.push(piece, sent_);
     start_check();
+    pause_set_ = stream_.pauses();
   }
   void finish() {
     upstream_over_ = true;
+    pause_set_ = false;
     stream_.finish(sent_);
     start_check();
   }
@@ -224,6 +254,7 @@ class Driver {
     broken_ = true;
   }
   void pause() {
+    pause_set_ = false;
     stream_.pause();
     start_check();
   }
@@ -281,6 +312,7 @@ class Driver {
   GuardedStream stream_;
   size_t next_ = 0;
   bool upstream_over_ = false, broken_ = false, left_ = false;
+  bool pause_set_ = false;  // the timer, which the end of a check does not cancel
   bool pool_is_full_ = false;
   uint64_t number_ = 0, running_number_ = 0;
   std::optional<std::vector<ReplyWindow>> running_;  // the text of the check that runs
@@ -305,6 +337,12 @@ const std::vector<Script>& scripts() {
         text_of(0, " is wrong. Ok").substr(50), stop_of(0) + "data: {\"choices\":[]}\n\n" + kDone}},
       {"everything at once",
        {text_of(0, "Bad is bad. Wrong is wrong. ") + stop_of(0, "End") + kDone}},
+      {"a long event",
+       {text_of(0, "This is bad. So.") + text_of(1, "That is bad and wrong. Bye"), long_part(0, 0),
+        long_part(0, 1), long_part(0, 2), stop_of(0) + stop_of(1) + kDone}},
+      {"a long event behind an end",
+       {text_of(0, "One is wrong. Bad is bad"), text_of(1, "Fine"), stop_of(0), long_part(1, 0),
+        long_part(1, 1), long_part(1, 2) + text_of(1, " on."), stop_of(1) + kDone}},
       {"no regular end", {text_of(0, "One. Two"), text_of(0, " is bad. Three."), stop_of(0)}},
   };
   return kOut;
@@ -323,28 +361,28 @@ TEST(ReplyOrders, nothing_unjudged_ends_regularly_if_attacks_must_not_pass) {
   ReplyRules rules;
   rules.jailbreak = rules.fails_closed = true;
   rules.on_jailbreak = ReplyAction::kEnd;
-  EXPECT_GT(explore("block", rules), 400U);
+  EXPECT_GT(explore("block", rules), 1500U);
 }
 
 TEST(ReplyOrders, an_attack_ends_the_reply_and_an_unjudged_end_is_marked) {
   ReplyRules rules;
   rules.jailbreak = true;
   rules.on_jailbreak = ReplyAction::kEnd;
-  EXPECT_GT(explore("block what is found", rules), 400U);
+  EXPECT_GT(explore("block what is found", rules), 3000U);
 }
 
 TEST(ReplyOrders, marks_and_warnings_change_no_text) {
   ReplyRules rules;
   rules.jailbreak = rules.grounding = rules.details = true;
   rules.on_hallucination = ReplyAction::kWarn;
-  EXPECT_GT(explore("mark and warn", rules), 400U);
+  EXPECT_GT(explore("mark and warn", rules), 6400U);
 }
 
 TEST(ReplyOrders, a_false_claim_ends_the_reply_once) {
   ReplyRules rules;
   rules.grounding = true;
   rules.on_hallucination = ReplyAction::kEnd;
-  EXPECT_GT(explore("end at false claims", rules), 400U);
+  EXPECT_GT(explore("end at false claims", rules), 3700U);
 }
 
 }  // namespace

@@ -36,13 +36,13 @@ class DayTotals : public spending::Totals {
   void set_others(std::span<const spending::SharedTotal> totals, bool adopts) {
     Totals::set_others(totals, adopts, kToday);
   }
-  double cost() const {
-    return cost_of(Spending::By::kKey, "a", "USD", Spending::Per::kDay, kToday);
+  double cost(std::string_view key = "a") const {
+    return cost_of(Spending::By::kKey, key, "USD", Spending::Per::kDay, kToday);
   }
-  void spend(double cost) {
+  void spend(double cost, std::string_view key = "a") {
     spending::Account account;
     account.day = kToday;
-    account.key = "a";
+    account.key = key;
     account.currency = "USD";
     count(account, cost);
   }
@@ -51,7 +51,7 @@ class DayTotals : public spending::Totals {
     DayTotals all = *this, file = *this;
     std::string out = fmt::format("{} {}", cost(), unreported());
     file.disown_file();
-    for (Totals* totals : {static_cast<Totals*>(&all), static_cast<Totals*>(&file)}) {
+    for (DayTotals* totals : {&all, &file}) {
       totals->report_all();
       out += fmt::format(" {}:", totals->unreported());
       for (const auto& each : totals->take_changes(9)) out += fmt::format(" {}", each.own);
@@ -204,7 +204,10 @@ class System {
     for (size_t i = 0; i < routers_.size(); ++i) add_events(i, out);
     for (size_t i = 0; i < late_.size(); ++i)
       out.push_back({"a late message arrives", [i](System& of) { of.arrive_late(i); }});
-    if (faults_.resets > 0) out.push_back({"Redis loses its data", [](System& of) { of.reset(); }});
+    if (faults_.resets > 0) {
+      out.push_back({"Redis loses its data", [](System& of) { of.reset(); }});
+      out.push_back({"Redis is emptied", [](System& of) { of.empty(); }});
+    }
     return out;
   }
 
@@ -247,7 +250,7 @@ class System {
     if (router.sent && router.has_arrived) add("gets its reply", &System::finish);
     if (!router.is_open && !router.sent) add("listens without Redis", &System::open);
     if (router.sent && faults_.losses > 0) {
-      add("gets no reply", &System::lose);
+      add("gets no reply", &System::drop);
       if (!router.has_arrived) add("gets no reply yet", &System::delay);
       if (router.has_arrived) add("sends once more over a new connection", &System::send_again);
     }
@@ -295,11 +298,17 @@ class System {
     router.others_then =
         counts_money_ ? server_.spent_by_others(router.exchange.ledger()) : server_.requests_used();
   }
-  void finish(Router& router) {
-    const auto more = router.exchange.finish(router.buckets, totals_of(router), *router.sent,
-                                             router.replies, router.connections, kNow);
+  Result<bool> take_replies(Router& router) const {
+    auto out = router.exchange.finish(router.buckets, totals_of(router), *router.sent,
+                                      router.replies, router.connections, kNow);
     router.sent.reset();
     router.replies.clear();
+    return out;
+  }
+  void finish(Router& router) {
+    const double before = used_of(router);
+    const Result<bool> more = take_replies(router);
+    if (used_of(router) < before) fault_ = router.name + " forgets what it knew";
     if (!more) {
       fault_ = "a reply cannot be read: " + more.error().message;
     } else if (!*more) {
@@ -317,10 +326,7 @@ class System {
     for (int i = 0; i < 8; ++i) {
       send(router);
       arrive(router);
-      const auto more = router.exchange.finish(router.buckets, totals_of(router), *router.sent,
-                                               router.replies, router.connections, kNow);
-      router.sent.reset();
-      router.replies.clear();
+      const Result<bool> more = take_replies(router);
       if (!more) return false;
       if (!*more) return true;
     }
@@ -334,7 +340,6 @@ class System {
     router.connects = true;
     --faults_.losses;
   }
-  void lose(Router& router) { drop(router); }
   void delay(Router& router) {
     late_.push_back(*router.sent);
     drop(router);
@@ -352,13 +357,15 @@ class System {
   }
 
   void reset() {
+    empty();
+    for (Router& router : routers_) router.connects = true;
+  }
+  /// The connections last.
+  void empty() {
     --faults_.resets;
     is_whole_ = false;
     server_.lose_everything();
-    for (Router& router : routers_) {
-      router.connects = true;
-      router.certain -= std::exchange(router.fragile, 0);
-    }
+    for (Router& router : routers_) router.certain -= std::exchange(router.fragile, 0);
   }
 
   void die(Router& router) { restart(router, 0); }
@@ -434,16 +441,40 @@ size_t explore(std::string_view name, int requests, Faults faults) {
 }
 
 TEST(Orders, count_everything_once_when_nothing_fails) {
-  explore("no faults", 3, {});
+  EXPECT_GT(explore("no faults", 3, {}), 3'800U);
 }
 TEST(Orders, count_everything_once_when_a_message_or_reply_is_lost) {
-  explore("a lost message", 2, {.losses = 1});
+  EXPECT_GT(explore("a lost message", 2, {.losses = 1}), 27'000U);
 }
 TEST(Orders, keep_what_a_file_or_redis_has_when_a_router_is_killed) {
-  explore("a death", 3, {.deaths = 1});
+  EXPECT_GT(explore("a death", 3, {.deaths = 1}), 111'000U);
 }
 TEST(Orders, keep_what_a_router_knows_when_redis_loses_its_data) {
-  explore("a reset", 2, {.resets = 1});
+  EXPECT_GT(explore("a reset", 2, {.resets = 1}), 54'600U);
+}
+
+// Redis returns so many entries at once that one total needs a second exchange.
+TEST(Orders, add_all_that_redis_knows_to_the_file_of_a_router) {
+  ScriptServer server;
+  const auto exchange_all = [&server](Exchange& exchange, DayTotals& totals) {
+    UserBuckets buckets;
+    for (int i = 0; i < 8; ++i) {
+      const Report report = exchange.begin(buckets, &totals, 1, kNow);
+      const auto more =
+          exchange.finish(buckets, &totals, report,
+                          {server.run(report.buckets), server.run(report.totals)}, 1, kNow);
+      if (more && !*more) return true;
+    }
+    return false;
+  };
+  const auto name = [](size_t i) { return fmt::format("key {}", i); };
+  DayTotals killed, restarted;
+  for (DayTotals* totals : {&killed, &restarted}) totals->share(budget_of(kLimit));
+  for (size_t i = 0; i <= kEntriesMax; ++i) killed.spend(1, name(i));
+  Exchange first("p:", "A1", "ledger-A"), second("p:", "A2", "ledger-A");
+  ASSERT_TRUE(exchange_all(first, killed));
+  ASSERT_TRUE(exchange_all(second, restarted));
+  for (size_t i = 0; i <= kEntriesMax; ++i) EXPECT_EQ(restarted.cost(name(i)), 1) << i;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -84,7 +85,7 @@ class ScriptServer {
   }
   static double number(const std::string& of) { return std::strtod(of.c_str(), nullptr); }
 
-  /// The epoch, the new cursor, and an entry for each change since the old cursor.
+  /// The epoch, the new cursor, and entries for the first changes since the old cursor.
   template <class Read>
   stores::RedisValue changes(const Scores& scores, const std::string& since, const Read& read) {
     stores::RedisValue out = list();
@@ -92,6 +93,7 @@ class ScriptServer {
     for (const auto& [name, score] : scores) {
       if (score > number(since)) by_score.emplace(score, name);
     }
+    while (by_score.size() > kEntriesMax) by_score.erase(std::prev(by_score.end()));
     out.items = {text(std::to_string(epoch_)),
                  text(by_score.empty() ? since : std::to_string(by_score.rbegin()->first))};
     for (const auto& [score, name] : by_score) {
