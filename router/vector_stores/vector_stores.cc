@@ -41,9 +41,6 @@ tl::unexpected<Error> no_store(std::string_view id) {
 tl::unexpected<Error> expired(std::string_view id) {
   return fail(Code::kNotFound, "the vector store {} has expired", json::quote_briefly(id));
 }
-bool is_expired(const Store& store, int64_t now) {
-  return store.is_emptied || (store.expires_days > 0 && expiry_of(store) <= now);
-}
 tl::unexpected<Error> no_entry(std::string_view store, std::string_view file) {
   return fail(Code::kNotFound, "the vector store {} has no file {}", json::quote_briefly(store),
               json::quote_briefly(file));
@@ -71,8 +68,7 @@ struct VectorStores::Impl {
   }
 
   /// The store, which is in use from now on. Under the lock of the registry.
-  Result<void> use(const Store* store, std::string_view id) {
-    const int64_t now = seconds_now();
+  Result<void> use(const Store* store, std::string_view id, int64_t now = seconds_now()) {
     if (store == nullptr) return no_store(id);
     if (is_expired(*store, now)) return expired(id);
     shared.registry.touch(*store, now);
@@ -453,14 +449,17 @@ Result<void> VectorStores::detach(std::string_view owner, std::string_view store
 
 Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Search& search,
                                                 const engine::Patience& patience) const {
+  const int64_t now = seconds_now();
+  std::string id;
   {
     const std::lock_guard lock(impl_->shared.mutex);
     const Registry& registry = impl_->shared.registry;
-    const Store* const store = owner == kOperator ? registry.named_store(search.store)
+    const Store* const store = owner == kOperator ? registry.named_store(search.store, now)
                                                   : registry.store(owner, search.store);
-    SIGNALBOX_TRY_VOID(impl_->use(store, search.store));
+    SIGNALBOX_TRY_VOID(impl_->use(store, search.store, now));
+    id = store->id;
   }
-  return impl_->indexer->search(owner, search, patience);
+  return impl_->indexer->search(id, search, patience);
 }
 
 void VectorStores::expire(int64_t now) {
