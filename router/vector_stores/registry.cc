@@ -194,12 +194,6 @@ std::vector<Store> Registry::take_touched() {
   return out;
 }
 
-std::vector<Store> Registry::all_stores() const {
-  std::vector<Store> out;
-  for (const auto& [id, store] : stores_) out.push_back(store);
-  return out;
-}
-
 void Registry::remove_file(std::string_view id) {
   const auto found = files_.find(id);
   const std::string owner = found->second.owner;

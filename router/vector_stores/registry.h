@@ -64,7 +64,7 @@ class Registry {
   /// The store is in use. If it expires, take_touched() returns it once.
   void touch(const Store& store, int64_t now);
   std::vector<Store> take_touched();
-  std::vector<Store> all_stores() const;
+  const std::map<std::string, Store, std::less<>>& all_stores() const { return stores_; }
   void remove_file(std::string_view id);
   void remove_store(std::string_view id);
   void remove_entry(uint64_t number);
