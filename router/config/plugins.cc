@@ -94,10 +94,12 @@ constexpr Section kShadowCapture{kShadowCaptureKeys};
 
 // --- documents ---
 
-/// Returns the reason why the router cannot search a backend; "" if it can.
-std::string unbuilt_part(std::string_view kind, const RagBackend& backend) {
-  if (kind == "openai" && backend.workflow_mode == "tool_based" && !backend.file_ids.empty())
-    return "rag with file_ids and workflow_mode tool_based";
+/// The part of one backend that is not built; "" if there is none. is_part: of hybrid.
+std::string unbuilt_part(std::string_view kind, const RagBackend& backend, bool is_part) {
+  if (kind == "openai" && backend.workflow_mode == "tool_based") {
+    if (is_part) return "rag with workflow_mode tool_based as a part of hybrid";
+    if (!backend.file_ids.empty()) return "rag with file_ids and workflow_mode tool_based";
+  }
   if (kind != "mcp") return "";
   if (backend.endpoint.empty()) return "rag with the backend mcp, without the key endpoint,";
   for (const std::string_view place : {"${matched_domains}", "${matched_keywords}"}) {
@@ -317,9 +319,7 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
 std::string unbuilt_part(const RagPlugin& plugin) {
   std::string out;
   all_backends(plugin, [&](std::string_view kind, const RagBackend& backend) {
-    out = unbuilt_part(kind, backend);
-    if (plugin.backend == "hybrid" && kind == "openai" && backend.workflow_mode == "tool_based")
-      out = "rag with workflow_mode tool_based as a part of hybrid";
+    out = unbuilt_part(kind, backend, plugin.backend == "hybrid");
     return out.empty();
   });
   return out;
@@ -379,10 +379,6 @@ bool is_built(const RagPlugin& plugin) {
 
 bool searches(const RagPlugin& plugin, std::string_view kind) {
   return !all_backends(plugin, [&](std::string_view each, const auto&) { return each != kind; });
-}
-
-bool searches_own_stores(const RagPlugin& plugin) {
-  return searches(plugin, "vectorstore");
 }
 
 bool compares_vectors(const RagPlugin& plugin) {

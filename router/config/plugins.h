@@ -303,8 +303,6 @@ struct RagPlugin {
 
 /// True if the router can search the plugin's backend.
 bool is_built(const RagPlugin& plugin);
-/// True if a backend of the plugin is the router's own vector stores.
-bool searches_own_stores(const RagPlugin& plugin);
 /// True if a backend of the plugin compares embeddings.
 bool compares_vectors(const RagPlugin& plugin);
 

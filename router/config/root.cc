@@ -190,7 +190,7 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   const auto refuse = [&](Routing& routing) {
     for (Decision& decision : routing.decisions) {
       const auto& rag = decision.rag;
-      if (!rag || !rag->enabled || !is_built(*rag) || !searches_own_stores(*rag)) continue;
+      if (!rag || !rag->enabled || !is_built(*rag) || !searches(*rag, "vectorstore")) continue;
       decision.missing_plugins.emplace_back(
           "rag with the backend vectorstore (global.stores.vector_store is not enabled)");
       reader.does_without(decision.line,

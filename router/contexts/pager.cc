@@ -1,10 +1,10 @@
-// The threads sleep on a condition that nobody signals, because only a stop may wake them.
+// The threads sleep between their calls until a stop wakes them.
 
 #include "router/contexts/pager.h"
 
-#include <condition_variable>
 #include <ctime>
-#include <mutex>
+
+#include "base/sleep.h"
 
 namespace signalbox::contexts {
 namespace {
@@ -18,14 +18,6 @@ constexpr milliseconds kRetryPause{500};
 
 int64_t now() {
   return static_cast<int64_t>(std::time(nullptr));
-}
-
-/// Returns false if a stop was requested.
-bool sleep(const std::stop_token& stop, milliseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any sleeping;
-  std::unique_lock lock(mutex);
-  return !sleeping.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
 }
 
 }  // namespace

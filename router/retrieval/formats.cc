@@ -3,7 +3,6 @@
 #include "router/retrieval/formats.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <unordered_set>
 
@@ -62,14 +61,12 @@ std::string fill_in(const Search& search, std::string_view text) {
   const std::string threshold = fmt::format("{:.3f}", search.similarity_min.value_or(0));
   const std::string count = fmt::format("{}", search.top_k);
   const std::string query = escaped(text);
-  const std::array<std::pair<std::string_view, std::string_view>, 6> places{{
-      {"${user_content}", query},
-      {"{{.Query}}", query},
-      {"${top_k}", count},
-      {"{{.TopK}}", count},
-      {"${threshold}", threshold},
-      {"{{.Threshold}}", threshold},
-  }};
+  const std::string decision = escaped(search.decision);
+  std::vector<std::pair<std::string_view, std::string_view>> places{
+      {"${user_content}", query}, {"{{.Query}}", query},       {"${top_k}", count},
+      {"{{.TopK}}", count},       {"${threshold}", threshold}, {"{{.Threshold}}", threshold},
+  };
+  if (!decision.empty()) places.emplace_back("${decision_name}", decision);
   // In one pass, so that a text that looks like a place stays as it is.
   std::string out;
   std::string_view rest = search.request_template;

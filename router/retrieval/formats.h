@@ -33,6 +33,7 @@ struct Search {
   uint32_t top_k = 5;
   std::optional<double> similarity_min;  // nullopt: every document that the server returns
   std::string request_template;          // kCustom
+  std::string decision;                  // its name, for an MCP server's tool; "": no place for it
   std::string filter;                    // kOpenAi, kQdrant: JSON; kMilvus: an expression
   std::vector<std::string> file_ids;     // kOpenAi; empty: all files
   std::string database, collection;      // kMilvus
@@ -43,8 +44,8 @@ struct Search {
 bool needs_vector(Format format);
 
 /// Returns the body of a request. In a template, `${user_content}` and `{{.Query}}` stand for the
-/// text as the inside of a JSON string; `${top_k}`, `{{.TopK}}`, `${threshold}` and
-/// `{{.Threshold}}` for numbers.
+/// text as the inside of a JSON string, and `${decision_name}` for `decision`, if there is one;
+/// `${top_k}`, `{{.TopK}}`, `${threshold}` and `{{.Threshold}}` for numbers.
 std::string write_search(const Search& search, const Query& query);
 
 /// Reads the texts of a reply, the most similar one first, without repetitions and empty texts, at

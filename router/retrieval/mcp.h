@@ -24,8 +24,8 @@ std::string write_initialized();
 std::string write_call(int64_t id, std::string_view tool, std::string_view arguments);
 
 /// Returns the response to the request `id`: the body itself, or one of the events of a body of the
-/// type text/event-stream, which may contain the server's own messages, too. Errors: kUpstream, for
-/// a body without it; kTooLarge. It contains nothing of the body.
+/// type text/event-stream, which may contain the server's own messages, too. Errors, which contain
+/// nothing of the body: kUpstream, for a body without the response; kTooLarge.
 Result<json::Document> read_response(std::string_view content_type, std::string body, int64_t id);
 
 /// Returns the version that the server chose. Errors: kUpstream, for an error of the server or a

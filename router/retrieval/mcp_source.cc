@@ -1,12 +1,12 @@
 // One session with the server serves all searches. It begins with the first search, and anew when
-// the server has forgotten it. Two first searches at once begin two; the later one is kept.
+// the server has forgotten it. Searches that run at once before there is a session begin one each,
+// and the last of these is kept.
 
 #include "router/retrieval/mcp_source.h"
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <optional>
 
 #include "base/ascii.h"
 #include "router/retrieval/mcp.h"
@@ -30,7 +30,7 @@ struct Within {
 class Session {
  public:
   Session(const Server& server, const std::map<std::string, std::string>& headers)
-      : target_(server.target), posters_(with(server.to, headers), server.limit, key_of(server)) {}
+      : target_(server.target), posters_(with(server.to, headers), server.limit, server.key) {}
 
   Result<upstream::PostReply> post(const std::string& body, const Within& within) {
     const auto limit = std::chrono::ceil<milliseconds>(within.until - Clock::now());
@@ -48,29 +48,21 @@ class Session {
     to.extra_headers.insert(headers.begin(), headers.end());
     return to;
   }
-  static std::optional<std::string> key_of(const Server& server) {
-    return server.key.empty() ? std::nullopt : std::optional(server.key);
-  }
 
   const std::string target_;
   upstream::PosterPool posters_;
 };
 
-/// The name of a session as the protocol has it, so that it fits into a header.
+/// True if the protocol allows this name of a session, which then fits into a header.
 bool is_session(std::string_view name) {
   return name.size() <= kSessionBytesMax &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }
 
 /// True if the server may have forgotten the session: the protocol requires 404, but some servers
-/// return 400. They have not called the tool.
+/// return 400. A server that returns either status has not called the tool.
 bool is_forgotten(int status) {
   return status == 404 || status == 400;
-}
-
-Result<void> check(const upstream::PostReply& reply) {
-  if (reply.status / 100 == 2) return {};
-  return fail(Code::kUpstream, "it returned status {}", reply.status);
 }
 
 Result<json::Document> response_of(upstream::PostReply reply, int64_t id) {
@@ -110,7 +102,7 @@ class McpSource final : public Source {
     const int64_t id = next_++;
     SIGNALBOX_TRY(upstream::PostReply reply,
                   Session(server_, headers).post(mcp::write_initialize(id), within));
-    SIGNALBOX_TRY_VOID(check(reply));
+    SIGNALBOX_TRY_VOID(check_status(reply.status));
     const std::string_view name = reply.headers.find("Mcp-Session-Id").value_or("");
     if (!is_session(name))
       return fail(Code::kUpstream,
@@ -122,14 +114,14 @@ class McpSource final : public Source {
     headers.emplace("MCP-Protocol-Version", std::move(version));
     auto out = std::make_shared<Session>(server_, headers);
     SIGNALBOX_TRY(const upstream::PostReply taken, out->post(mcp::write_initialized(), within));
-    SIGNALBOX_TRY_VOID(check(taken));
+    SIGNALBOX_TRY_VOID(check_status(taken.status));
     const std::lock_guard lock(mutex_);
     session_ = out;
     return out;
   }
 
   Result<Texts> texts_of(upstream::PostReply reply, int64_t id) const {
-    SIGNALBOX_TRY_VOID(check(reply));
+    SIGNALBOX_TRY_VOID(check_status(reply.status));
     SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
     return mcp::read_call(response, search_.top_k);
   }

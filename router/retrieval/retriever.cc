@@ -39,8 +39,7 @@ class HttpSource final : public Source {
   HttpSource(Server server, Search search)
       : search_(std::move(search)),
         target_(std::move(server.target)),
-        posters_(std::move(server.to), server.limit,
-                 server.key.empty() ? std::nullopt : std::optional(std::move(server.key))) {}
+        posters_(std::move(server.to), server.limit, std::move(server.key)) {}
 
   bool needs_vector() const override { return retrieval::needs_vector(search_.format); }
 
@@ -49,8 +48,7 @@ class HttpSource final : public Source {
     SIGNALBOX_TRY(upstream::PostReply reply,
                   posters_.ask(target_, "application/json", write_search(search_, query), limit,
                                kReplyBytesMax, stop));
-    if (reply.status / 100 != 2)
-      return fail(Code::kUpstream, "it returned status {}", reply.status);
+    SIGNALBOX_TRY_VOID(check_status(reply.status));
     return read_documents(search_, std::move(reply.body));
   }
 
@@ -103,8 +101,12 @@ Format format_of(std::string_view name) {
   return Format::kCustom;
 }
 
+std::optional<std::string> key_of(const std::string& configured) {
+  return configured.empty() ? std::nullopt : std::optional(configured);
+}
+
 void add_headers(const RagBackend& backend, Server& out) {
-  out.key = backend.api_key;
+  out.key = key_of(backend.api_key);
   if (!backend.auth_header.empty() && !ascii::iequals(backend.auth_header, out.to.auth_header)) {
     out.to.auth_header = backend.auth_header;
     out.to.auth_prefix.clear();
@@ -130,7 +132,7 @@ Result<Server> open_openai(const RagBackend& backend, const RagPlugin& plugin, S
   if (!base.ends_with("/v1")) base += "/v1";
   SIGNALBOX_TRY(Server out, server_at("vector store", base));
   out.target += fmt::format("/vector_stores/{}/search", backend.vector_store_id);
-  out.key = backend.api_key;
+  out.key = key_of(backend.api_key);
   search.format = Format::kOpenAi;
   search.filter = backend.filter;
   search.file_ids = backend.file_ids;
@@ -186,7 +188,7 @@ Result<Server> open_qdrant(const config::Config& config, const RagBackend& backe
   out.to.tls = at.use_tls;
   out.to.auth_header = "api-key";
   out.to.auth_prefix.clear();
-  out.key = at.api_key;
+  out.key = key_of(at.api_key);
   out.target = fmt::format("/collections/{}/points/query", backend.collection);
   search.format = Format::kQdrant;
   search.content_field = backend.content_field.empty() ? "content" : backend.content_field;
@@ -206,10 +208,11 @@ std::string arguments_of(const RagBackend& backend) {
   return out;
 }
 
-Result<Server> open_mcp(const RagBackend& backend, Search& search) {
+Result<Server> open_mcp(const RagBackend& backend, std::string_view decision, Search& search) {
   SIGNALBOX_TRY(Server out,
                 server_at(fmt::format("MCP server {}", backend.server_name), backend.endpoint));
   search.request_template = arguments_of(backend);
+  search.decision = decision;
   const auto arguments = json::Document::parse(write_search(search, {"a text"}));
   if (!arguments || !arguments->root().is_object())
     return fail(Code::kInvalid, "tool_arguments: expected an object once its places are filled in");
@@ -222,6 +225,7 @@ Result<Server> open_mcp(const RagBackend& backend, Search& search) {
 struct Opening {
   const config::Config& config;
   const RagPlugin& plugin;
+  std::string_view decision;
   const vector_stores::VectorStores* stores;
 };
 
@@ -230,7 +234,7 @@ Result<Server> open_server(const Opening& opening, std::string_view kind, const 
   if (kind == "milvus") return open_milvus(opening.config, backend, search);
   if (kind == "qdrant") return open_qdrant(opening.config, backend, search);
   if (kind == "openai") return open_openai(backend, opening.plugin, search);
-  if (kind == "mcp") return open_mcp(backend, search);
+  if (kind == "mcp") return open_mcp(backend, opening.decision, search);
   return open_external(backend, search);
 }
 
@@ -262,8 +266,9 @@ Result<std::unique_ptr<const Retriever>> open_backend(const Opening& opening, st
 
 Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
                                                         const RagPlugin& plugin,
+                                                        std::string_view decision,
                                                         const vector_stores::VectorStores* stores) {
-  const Opening opening{config, plugin, stores};
+  const Opening opening{config, plugin, decision, stores};
   const RagBackend& backend = plugin.backend_config;
   if (plugin.backend != "hybrid") return open_backend(opening, plugin.backend, backend);
   const auto part = [&](std::string_view kind, const std::vector<RagBackend>& keys) {

@@ -39,10 +39,12 @@ class Retriever {
 };
 
 /// Returns the retriever of a plugin that config::supports() accepts. It connects at the first
-/// call. Error: kInvalid, for a backend_config that is incomplete.
-/// `stores` are the router's own, which the backend `vectorstore` searches; null: there are none.
+/// call. `decision` is the name of the plugin's decision. Error: kInvalid, for a backend_config
+/// that is incomplete. `stores` are the router's own, which the backend `vectorstore` searches;
+/// null: there are none.
 Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& config,
                                                         const config::RagPlugin& plugin,
+                                                        std::string_view decision,
                                                         const vector_stores::VectorStores* stores);
 
 }  // namespace signalbox::retrieval

@@ -145,6 +145,11 @@ class ServerRetriever final : public Retriever {
 
 }  // namespace
 
+Result<void> check_status(int status) {
+  if (status / 100 == 2) return {};
+  return fail(Code::kUpstream, "it returned status {}", status);
+}
+
 std::unique_ptr<const Retriever> make_server_retriever(std::unique_ptr<const Source> source,
                                                        Bounds bounds) {
   return std::make_unique<const ServerRetriever>(std::move(source), std::move(bounds));

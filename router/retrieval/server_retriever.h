@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -18,9 +19,12 @@ using Texts = std::vector<std::string>;  // of documents
 struct Server {
   config::BackendRef to;
   std::string target;
-  std::string key;                         // "": none
+  std::optional<std::string> key;
   std::chrono::milliseconds limit{5'000};  // of a search
 };
+
+/// Returns kUpstream for the status of a reply that is not 2xx.
+Result<void> check_status(int status);
 
 /// Searches one server. Thread-safe.
 class Source {
@@ -39,8 +43,8 @@ struct Bounds {
   std::string name;    // of the server, for messages
   std::string server;  // its address; searches of one server share their turns
   uint32_t at_once = 1;
-  std::chrono::milliseconds limit{5'000};  // of a search
-  std::chrono::seconds lifetime{0};        // of kept results; 0: none are kept
+  std::chrono::milliseconds limit{};  // of a search
+  std::chrono::seconds lifetime{0};   // of kept results; 0: none are kept
 };
 
 /// See Retriever::find().

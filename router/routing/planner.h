@@ -140,6 +140,8 @@ class Planner {
                 ModelResults& results) const;
   static Result<void> check_context(const PlanInputs& inputs, Plan& plan);
   static bool retrieves(const PlanTarget& target);
+  /// True if the model searches, and the router does not.
+  static bool offers_file_search(const PlanTarget& target);
   /// The user's text as the model gets it; nullopt if it cannot be masked.
   static std::optional<std::string_view> searched_text(const signals::Inputs& inputs,
                                                        ModelResults& results);

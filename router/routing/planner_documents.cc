@@ -1,7 +1,6 @@
 // The plugin rag in both steps of the planner. The first step finds the documents, because that
 // takes a call of a server; the second adds them.
 
-#include "base/json_writer.h"
 #include "router/models/shaped_embedder.h"
 #include "router/plugins/rag/file_search.h"
 #include "router/plugins/rag/rag.h"
@@ -24,23 +23,6 @@ bool has_rag(const PlanTarget& target) {
          decision->rag->enabled && decision->missing_plugins.empty();
 }
 
-/// The plugin with the decision's name in the arguments of its tools.
-config::RagPlugin named(const config::Decision& decision) {
-  constexpr std::string_view kPlace = "${decision_name}";
-  const std::string quoted = json::quote(decision.name);
-  const std::string_view name = std::string_view(quoted).substr(1, quoted.size() - 2);
-  const auto fill_in = [&](config::RagBackend& backend) {
-    std::string& out = backend.tool_arguments;
-    for (size_t at = 0; (at = out.find(kPlace, at)) != std::string::npos; at += name.size())
-      out.replace(at, kPlace.size(), name);
-  };
-  config::RagPlugin out = *decision.rag;
-  fill_in(out.backend_config);
-  for (config::RagBackend& each : out.backend_config.primary_config) fill_in(each);
-  for (config::RagBackend& each : out.backend_config.fallback_config) fill_in(each);
-  return out;
-}
-
 // No other API has the tool, and a request that lost it would be answered without documents.
 Result<void> check_file_search(const PlanInputs& inputs, const Plan& plan) {
   const auto& native = inputs.signal_inputs.request().native;
@@ -58,7 +40,8 @@ Result<void> Planner::add_retrievers(bool has_embedder) {
     if (!retrieves({.decision = &decision})) continue;
     const std::string where =
         fmt::format("{}:{}: decision \"{}\": rag", config_.source, decision.line, decision.name);
-    auto opened = retrieval::open_retriever(config_, named(decision), stores_.documents);
+    auto opened =
+        retrieval::open_retriever(config_, *decision.rag, decision.name, stores_.documents);
     if (!opened && opened.error().code != Code::kNotFound)
       return fail_in(where, std::move(opened).error());
     if (!opened) {
@@ -76,6 +59,10 @@ Result<void> Planner::add_retrievers(bool has_embedder) {
 
 bool Planner::retrieves(const PlanTarget& target) {
   return has_rag(target) && !plugins::offers_file_search(*target.decision->rag);
+}
+
+bool Planner::offers_file_search(const PlanTarget& target) {
+  return has_rag(target) && plugins::offers_file_search(*target.decision->rag);
 }
 
 std::optional<std::string_view> Planner::searched_text(const signals::Inputs& inputs,
@@ -132,8 +119,8 @@ plugins::RagOutcome Planner::documents_outcome(const PlanTarget& target,
 }
 
 Result<void> Planner::check_documents(const PlanInputs& inputs, Plan& plan) {
-  if (!has_rag(inputs.target)) return {};
-  if (!retrieves(inputs.target)) return check_file_search(inputs, plan);
+  if (offers_file_search(inputs.target)) return check_file_search(inputs, plan);
+  if (!retrieves(inputs.target)) return {};
   using plugins::RagOutcome;
   plan.documents = inputs.results.documents;
   plan.documents.outcome = documents_outcome(inputs.target, inputs.results);

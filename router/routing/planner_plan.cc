@@ -255,9 +255,8 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
   add_edits(inputs.results.native_context, edits);
   body.finish(edits);
   std::string out = splice::apply(native.document.source(), std::move(edits));
-  const bool searches = decision != nullptr && decision->rag && decision->rag->enabled &&
-                        plugins::offers_file_search(*decision->rag);
-  return searches ? plugins::offer_file_search(std::move(out), *decision->rag) : out;
+  if (!offers_file_search(inputs.target)) return out;
+  return plugins::offer_file_search(std::move(out), *decision->rag);
 }
 
 std::string Planner::edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,

@@ -131,20 +131,22 @@ Result<ApiReply> list_stores(const StoreCall& call) {
   return ApiReply{page(wanted, ids, [&](json::Writer& out, size_t i) { write(out, views[i]); })};
 }
 
-/// The files of the store, or of one of its batches.
-Result<ApiReply> list_entries(const StoreCall& call, std::string_view store,
-                              std::string_view batch = {}) {
-  const std::string_view query = call.request.query();
-  SIGNALBOX_TRY(const PageQuery wanted, read_page_query(query, kListed, kListedMax));
-  const std::string status = admin::query_value(query, "filter");
-  SIGNALBOX_TRY(std::vector<Entry> entries, call.stores.entries(call.owner, store));
+/// The page of the entries that the query of the request selects.
+ApiReply page_of_entries(const StoreCall& call, const PageQuery& wanted,
+                         std::vector<Entry> entries) {
+  const std::string status = admin::query_value(call.request.query(), "filter");
   std::erase_if(entries, [&](const Entry& each) {
-    return (!status.empty() && name_of(each.status) != status) ||
-           (!batch.empty() && each.batch != batch);
+    return !status.empty() && name_of(each.status) != status;
   });
   std::vector<std::string> ids;
   for (const Entry& each : entries) ids.push_back(each.file);
   return ApiReply{page(wanted, ids, [&](json::Writer& out, size_t i) { write(out, entries[i]); })};
+}
+
+Result<ApiReply> list_entries(const StoreCall& call, std::string_view store) {
+  SIGNALBOX_TRY(const PageQuery wanted, read_page_query(call.request.query(), kListed, kListedMax));
+  SIGNALBOX_TRY(std::vector<Entry> entries, call.stores.entries(call.owner, store));
+  return page_of_entries(call, wanted, std::move(entries));
 }
 
 Result<BatchView> find_batch(const StoreCall& call, std::string_view store, std::string_view id) {
@@ -158,9 +160,10 @@ Result<BatchView> find_batch(const StoreCall& call, std::string_view store, std:
 
 Result<ApiReply> show_batch(const StoreCall& call, const StorePath& path) {
   if (path.file.empty() || (!path.below.empty() && path.below != kPartFiles)) return no_path(call);
-  SIGNALBOX_TRY(const BatchView batch, find_batch(call, path.store, path.file));
-  if (!path.below.empty()) return list_entries(call, path.store, path.file);
-  return ApiReply{written(batch)};
+  SIGNALBOX_TRY(BatchView batch, find_batch(call, path.store, path.file));
+  if (path.below.empty()) return ApiReply{written(batch)};
+  SIGNALBOX_TRY(const PageQuery wanted, read_page_query(call.request.query(), kListed, kListedMax));
+  return page_of_entries(call, wanted, std::move(batch.entries));
 }
 
 Result<ApiReply> change_batch(const StoreCall& call, const StorePath& path) {

@@ -359,15 +359,14 @@ std::vector<Found> found_of(Registry& registry, std::span<const vector_index::Hi
 }  // namespace
 
 // The entries, their chunks and the index are of one round, also if another begins meanwhile.
-Result<std::vector<Found>> Indexer::search(std::string_view owner, const Search& search,
+Result<std::vector<Found>> Indexer::search(std::string_view id, const Search& search,
                                            const engine::Patience& patience) const {
   Round round;
   std::vector<Searched> entries;
   {
     const std::lock_guard lock(shared_.mutex);
     const Registry& registry = shared_.registry;
-    const Store* const store = owner == kOperator ? registry.named_store(search.store)
-                                                  : registry.store(owner, search.store);
+    const Store* const store = registry.any_store(id);
     if (store == nullptr)
       return fail(Code::kNotFound, "there is no vector store {}",
                   json::quote_briefly(search.store));

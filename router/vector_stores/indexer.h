@@ -39,7 +39,8 @@ class Indexer {
   /// Removes what an entry had in the index, once it is not in the registry any more.
   void remove(uint64_t number, size_t chunks);
 
-  Result<std::vector<Found>> search(std::string_view owner, const Search& search,
+  /// Searches the store of that id, whoever owns it.
+  Result<std::vector<Found>> search(std::string_view id, const Search& search,
                                     const engine::Patience& patience) const;
 
  private:

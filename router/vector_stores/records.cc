@@ -169,6 +169,10 @@ int64_t expiry_of(const Store& store) {
   return store.expires_days == 0 ? 0 : store.last_active + store.expires_days * kDay;
 }
 
+bool is_expired(const Store& store, int64_t now) {
+  return store.is_emptied || (store.expires_days > 0 && expiry_of(store) <= now);
+}
+
 void write_attributes(json::Writer& out, const Attributes& attributes) {
   out.begin_object();
   for (const auto& attribute : attributes) {

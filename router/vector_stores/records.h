@@ -49,6 +49,8 @@ struct Store {
 };
 /// The second in which the store expires; 0: never.
 int64_t expiry_of(const Store& store);
+/// Its files may still be in it, until a sweep takes them out.
+bool is_expired(const Store& store, int64_t now);
 
 enum class Status : uint8_t { kInProgress, kCompleted, kFailed };
 /// "in_progress", "completed", "failed".

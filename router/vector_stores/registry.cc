@@ -39,13 +39,13 @@ const Store* Registry::any_store(std::string_view id) const {
   return found == stores_.end() ? nullptr : &found->second;
 }
 
-const Store* Registry::named_store(std::string_view name) const {
+const Store* Registry::named_store(std::string_view name, int64_t now) const {
   const Store* found = store(kOperator, name);
   if (found != nullptr) return found;
   for (const Store* each : stores(kOperator)) {
     if (each->name != name) continue;
-    if (!each->is_emptied) return each;
-    found = each;
+    if (!is_expired(*each, now)) return each;
+    if (found == nullptr) found = each;
   }
   return found;
 }
@@ -191,12 +191,6 @@ void Registry::touch(const Store& store, int64_t now) {
 std::vector<Store> Registry::take_touched() {
   std::vector<Store> out;
   for (const std::string& id : std::exchange(touched_, {})) out.push_back(stores_.at(id));
-  return out;
-}
-
-std::vector<Store> Registry::all_stores() const {
-  std::vector<Store> out;
-  for (const auto& [id, store] : stores_) out.push_back(store);
   return out;
 }
 

@@ -36,8 +36,9 @@ class Registry {
   const File* file(std::string_view owner, std::string_view id) const;
   const Store* store(std::string_view owner, std::string_view id) const;
   const Store* any_store(std::string_view id) const;
-  /// The operators' store of that id, or else the oldest of that name.
-  const Store* named_store(std::string_view name) const;
+  /// The operators' store of that id, or else the oldest of that name that has not expired, or else
+  /// the oldest of that name.
+  const Store* named_store(std::string_view name, int64_t now) const;
   RegisteredEntry* entry(std::string_view store, std::string_view file);
   RegisteredEntry* entry(uint64_t number);
   std::vector<const File*> files(std::string_view owner) const;
@@ -63,7 +64,7 @@ class Registry {
   /// The store is in use. If it expires, take_touched() returns it once.
   void touch(const Store& store, int64_t now);
   std::vector<Store> take_touched();
-  std::vector<Store> all_stores() const;
+  const std::map<std::string, Store, std::less<>>& all_stores() const { return stores_; }
   void remove_file(std::string_view id);
   void remove_store(std::string_view id);
   void remove_entry(uint64_t number);

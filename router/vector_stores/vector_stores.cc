@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <random>
 #include <span>
 #include <stop_token>
 #include <thread>
 
 #include "base/log.h"
+#include "base/sleep.h"
 #include "router/vector_stores/disk_records.h"
 #include "router/vector_stores/indexer.h"
 #include "router/vector_stores/registry.h"
@@ -41,9 +41,6 @@ tl::unexpected<Error> no_store(std::string_view id) {
 tl::unexpected<Error> expired(std::string_view id) {
   return fail(Code::kNotFound, "the vector store {} has expired", json::quote_briefly(id));
 }
-bool is_expired(const Store& store, int64_t now) {
-  return store.is_emptied || (store.expires_days > 0 && expiry_of(store) <= now);
-}
 tl::unexpected<Error> no_entry(std::string_view store, std::string_view file) {
   return fail(Code::kNotFound, "the vector store {} has no file {}", json::quote_briefly(store),
               json::quote_briefly(file));
@@ -71,8 +68,7 @@ struct VectorStores::Impl {
   }
 
   /// The store, which is in use from now on. Under the lock of the registry.
-  Result<void> use(const Store* store, std::string_view id) {
-    const int64_t now = seconds_now();
+  Result<void> use(const Store* store, std::string_view id, int64_t now = seconds_now()) {
     if (store == nullptr) return no_store(id);
     if (is_expired(*store, now)) return expired(id);
     shared.registry.touch(*store, now);
@@ -97,9 +93,13 @@ struct VectorStores::Impl {
     shared.registry.change(store);
     return {};
   }
-  std::vector<Store> all_stores() {
+  std::vector<Store> stores_to_empty(int64_t now) const {
     const std::lock_guard lock(shared.mutex);
-    return shared.registry.all_stores();
+    std::vector<Store> out;
+    for (const auto& [id, store] : shared.registry.all_stores()) {
+      if (!store.is_emptied && is_expired(store, now)) out.push_back(store);
+    }
+    return out;
   }
   /// Writes when the stores that expire were used last. Under `changing`.
   void write_uses() {
@@ -116,7 +116,20 @@ struct VectorStores::Impl {
       shared.registry.touch(each, each.last_active);
     }
   }
-  void sweep(const std::stop_token& stop, VectorStores& stores);
+  /// See VectorStores::expire().
+  void expire(int64_t now) {
+    const std::lock_guard lock(shared.changing);
+    for (const Store& each : stores_to_empty(now)) {
+      if (auto done = empty(each); !done) log::warn("vector_stores", "{}", done.error().message);
+    }
+    write_uses();
+  }
+  void sweep(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      expire(seconds_now());
+      sleep(stop, kSweepPause);
+    }
+  }
 
   /// Removes an entry from the disk, the registry and the index. Under `changing`.
   Result<void> remove_entry(const Entry& entry) {
@@ -220,18 +233,8 @@ struct VectorStores::Impl {
   SharedRegistry shared;
   const DiskRecords disk;
   std::unique_ptr<Indexer> indexer;
-  std::mutex pausing;
-  std::condition_variable_any pause;
   std::jthread sweeper;
 };
-
-void VectorStores::Impl::sweep(const std::stop_token& stop, VectorStores& stores) {
-  while (!stop.stop_requested()) {
-    stores.expire(seconds_now());
-    std::unique_lock lock(pausing);
-    pause.wait_for(lock, stop, kSweepPause, [] { return false; });
-  }
-}
 
 VectorStores::VectorStores(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 VectorStores::~VectorStores() {
@@ -250,11 +253,9 @@ Result<std::unique_ptr<VectorStores>> VectorStores::open(const std::filesystem::
   for (const std::string& report : impl->disk.recover(impl->shared.registry))
     reports.push_back(fmt::format("{}: {}", folder.string(), report));
   impl->indexer = std::make_unique<Indexer>(impl->shared, impl->disk, workers);
-  auto out = std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
-  VectorStores* const stores = out.get();
-  out->impl_->sweeper =
-      std::jthread([stores](const std::stop_token& stop) { stores->impl_->sweep(stop, *stores); });
-  return out;
+  Impl* const started = impl.get();
+  started->sweeper = std::jthread([started](const std::stop_token& stop) { started->sweep(stop); });
+  return std::unique_ptr<VectorStores>(new VectorStores(std::move(impl)));
 }
 
 void VectorStores::set_limits(Limits limits) {
@@ -379,9 +380,8 @@ Result<StoreView> VectorStores::change_store(std::string_view owner, std::string
   if (expires_days) found.store.expires_days = *expires_days;
   if (name) found.store.name = *std::move(name);
   if (metadata) found.store.metadata = *std::move(metadata);
-  SIGNALBOX_TRY_VOID(impl_->disk.write(found.store));
+  SIGNALBOX_TRY_VOID(impl_->change(found.store));
   const std::lock_guard lock(impl_->shared.mutex);
-  impl_->shared.registry.change(found.store);
   return impl_->view(found.store);
 }
 
@@ -453,24 +453,21 @@ Result<void> VectorStores::detach(std::string_view owner, std::string_view store
 
 Result<std::vector<Found>> VectorStores::search(std::string_view owner, const Search& search,
                                                 const engine::Patience& patience) const {
+  const int64_t now = seconds_now();
+  std::string id;
   {
     const std::lock_guard lock(impl_->shared.mutex);
     const Registry& registry = impl_->shared.registry;
-    const Store* const store = owner == kOperator ? registry.named_store(search.store)
+    const Store* const store = owner == kOperator ? registry.named_store(search.store, now)
                                                   : registry.store(owner, search.store);
-    SIGNALBOX_TRY_VOID(impl_->use(store, search.store));
+    SIGNALBOX_TRY_VOID(impl_->use(store, search.store, now));
+    id = store->id;
   }
-  return impl_->indexer->search(owner, search, patience);
+  return impl_->indexer->search(id, search, patience);
 }
 
 void VectorStores::expire(int64_t now) {
-  const std::lock_guard changing(impl_->shared.changing);
-  for (const Store& each : impl_->all_stores()) {
-    if (each.is_emptied || !is_expired(each, now)) continue;
-    if (auto done = impl_->empty(each); !done)
-      log::warn("vector_stores", "{}", done.error().message);
-  }
-  impl_->write_uses();
+  impl_->expire(now);
 }
 
 Result<VectorStores::Removed> VectorStores::remove_all(std::string_view owner) {

@@ -91,7 +91,7 @@ global:
   services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
-async function withDaemon(configuration, run) {
+async function withOrderlyDaemon(configuration, run) {
   const daemon = await Daemon.start(configuration);
   try {
     await run(daemon);
@@ -113,7 +113,7 @@ describe("documents of a Qdrant server", () => {
   const server = (keys) => `response_cache: {qdrant: {host: 127.0.0.1, api_key: secret-of-the-library${keys}}}`;
 
   test("the model gets them", () =>
-    withDaemon(file(rag, server(`, port: ${library.port}`)), async (daemon) => {
+    withOrderlyDaemon(file(rag, server(`, port: ${library.port}`)), async (daemon) => {
       library.answer = () => ({ body: { result: { points: [{ id: 1, version: 3, score: 0.8, payload: { body: "31 metres" } }] }, status: "ok", time: 0 } });
       const { status, rag } = await send(daemon, "How high?");
       assert.equal(status, 200);
@@ -128,7 +128,7 @@ describe("documents of a Qdrant server", () => {
     }));
 
   test("a search that fails is a search that failed", () =>
-    withDaemon(file(rag, server(`, port: ${library.port}`)), async (daemon) => {
+    withOrderlyDaemon(file(rag, server(`, port: ${library.port}`)), async (daemon) => {
       library.answer = () => ({ status: 403, body: { status: { error: "hunter2" } } });
       const { status, body } = await send(daemon, "How high?");
       assert.equal(status, 502);
@@ -149,7 +149,7 @@ describe("documents of a tool", () => {
       try {
         const called = [];
         server.answer = (...call) => (called.push(call), texts("The mast is 31 metres high.", "It is old.", "A third one."));
-        await withDaemon(file(rag(server.port)), async (daemon) => {
+        await withOrderlyDaemon(file(rag(server.port)), async (daemon) => {
           const { status, rag, body } = await send(daemon, 'How "high"?');
           assert.equal(status, 200, body);
           assert.equal(rag, "added");
@@ -173,7 +173,7 @@ describe("documents of a tool", () => {
       const server = await McpServer.start({ unknown });
       try {
         server.answer = () => texts("31 metres");
-        await withDaemon(file(rag(server.port)), async (daemon) => {
+        await withOrderlyDaemon(file(rag(server.port)), async (daemon) => {
           assert.equal((await send(daemon, "How high?")).rag, "added");
           assert.equal((await send(daemon, "How old?")).rag, "added");
           assert.equal(server.begun, 1);
@@ -191,7 +191,7 @@ describe("documents of a tool", () => {
     const server = await McpServer.start();
     try {
       server.answer = () => ({ ...texts("hunter2"), isError: true });
-      await withDaemon(file(rag(server.port)), async (daemon) => {
+      await withOrderlyDaemon(file(rag(server.port)), async (daemon) => {
         assert.equal((await send(daemon, "How high?")).status, 502);
         await until(() => /MCP server library 127\.0\.0\.1:\d+: the tool reported an error/.test(daemon.log));
         server.answer = () => {
@@ -210,7 +210,7 @@ describe("documents of a tool", () => {
     const server = await McpServer.start();
     try {
       server.answer = () => texts();
-      await withDaemon(file(rag(server.port)), async (daemon) => assert.equal((await send(daemon, "How high?")).status, 404));
+      await withOrderlyDaemon(file(rag(server.port)), async (daemon) => assert.equal((await send(daemon, "How high?")).status, 404));
     } finally {
       await server.stop();
     }
@@ -225,7 +225,7 @@ describe("documents of a tool", () => {
   };
   for (const [name, [answer, message]] of Object.entries(failures)) {
     test(`${name} (a double) is a search that failed`, () =>
-      withDaemon(file(rag(library.port, "", ", timeout_seconds: 1")), async (daemon) => {
+      withOrderlyDaemon(file(rag(library.port, "", ", timeout_seconds: 1")), async (daemon) => {
         library.answer = answer;
         assert.equal((await send(daemon, "How high?")).status, 502);
         await until(() => /MCP server library/.test(daemon.log));
@@ -235,7 +235,7 @@ describe("documents of a tool", () => {
   }
 
   test("without an address, requests are refused", () =>
-    withDaemon(file("{backend: mcp, backend_config: {server_name: library, tool_name: search}}"), async (daemon) => {
+    withOrderlyDaemon(file("{backend: mcp, backend_config: {server_name: library, tool_name: search}}"), async (daemon) => {
       await until(() => /rag with the backend mcp, without the key endpoint, is not supported/.test(daemon.log));
       assert.equal((await send(daemon, "How high?")).status, 501);
     }));
@@ -246,7 +246,7 @@ describe("documents that the model searches by itself", () => {
   const response = { id: "r", object: "response", status: "completed", model: "m", output: [], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
 
   test("a request of the responses API gets the tool", () =>
-    withDaemon(file(rag), async (daemon) => {
+    withOrderlyDaemon(file(rag), async (daemon) => {
       model.answer = () => ({ body: response });
       const asked = { model: "auto", input: "How high?", store: false, tools: [{ type: "function", name: "f", parameters: {} }] };
       const answer = await fetch(`${daemon.url}/v1/responses`, { method: "POST", body: JSON.stringify(asked) });
@@ -258,7 +258,7 @@ describe("documents that the model searches by itself", () => {
     }));
 
   test("any other request is refused", () =>
-    withDaemon(file(rag), async (daemon) => {
+    withOrderlyDaemon(file(rag), async (daemon) => {
       const { status, body } = await send(daemon, "How high?");
       assert.equal(status, 501);
       assert.match(body, /answers only requests of the responses API/);

@@ -1,5 +1,5 @@
-// Stores: the messages about one that is not shared, and about variables of a server that nothing
-// searches.
+// Tests the messages about a store that is not shared, and about unset variables of a server that
+// nothing searches.
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 //   documents.jsonl: {"name", "format", "top_k"?, "similarity"?, "file_ids"?, "body": the reply,
 //                     "documents": [TEXT, ...] or "error": part of the message}
-//   searches.jsonl:  {"name", "format", "top_k"?, "similarity"?, "template"?, "filter"?, "text",
-//                     "body": the request}
+//   searches.jsonl:  {"name", "format", "top_k"?, "similarity"?, "template"?, "decision"?,
+//                     "filter"?, "text", "body": the request}
 //
 // The vector of every text is [0.5, -0.5].
 
@@ -37,6 +37,7 @@ Search search_of(const json::Value& row) {
   if (const auto count = row.find("top_k")) out.top_k = static_cast<uint32_t>(*count->integer());
   if (const auto least = row.find("similarity")) out.similarity_min = *least->number();
   if (const auto text = row.find("template")) out.request_template = text->text();
+  if (const auto text = row.find("decision")) out.decision = text->text();
   if (const auto text = row.find("filter")) out.filter = text->text();
   if (const auto ids = row.find("file_ids")) {
     for (const json::Value id : ids->items()) out.file_ids.emplace_back(id.text());

@@ -1,5 +1,4 @@
-// The parts of the vector stores without HTTP: texts, chunks, filters, records, and the store over
-// a folder with an embedder of tests.
+// Tests the vector stores without HTTP: the store over a folder with an embedder of tests.
 
 #include "router/vector_stores/vector_stores.h"
 
@@ -13,7 +12,6 @@
 #include "base/file.h"
 #include "router/vector_stores/disk_records.h"
 #include "router/vector_stores/document_text.h"
-#include "router/vector_stores/filter.h"
 #include "router/vector_stores/folder.h"
 #include "router/vector_stores/records.h"
 #include "tests/router/temporary_directory.h"
@@ -105,118 +103,6 @@ class Stores : public testing::Test {
   std::shared_ptr<LetterEmbedder> embedder_;
   std::unique_ptr<VectorStores> stores_;
 };
-
-TEST(DocumentText, of_html_is_what_a_browser_shows) {
-  EXPECT_EQ(html_text("<h1>A  title</h1><p>One <b>bold</b>\n word.</p><!-- no --><p>Two</p>"),
-            "A title\nOne bold word.\nTwo\n");
-  EXPECT_EQ(html_text("a<script>if (a < b) x('</p>')</script>b"), "a\nb");
-  EXPECT_EQ(html_text("1 &lt; 2 &amp;&amp; &#65;&#x42; &unknown; & 3 < 4"),
-            "1 < 2 && AB &unknown; & 3 < 4");
-  EXPECT_EQ(html_text("<p"), "");
-  EXPECT_EQ(html_text("<script>never closed"), "");
-  EXPECT_EQ(html_text("a<!-- never closed"), "a");
-}
-
-TEST(DocumentText, is_utf8_or_refused) {
-  EXPECT_EQ(*document_text("a.txt", "\xEF\xBB\xBFtext"), "text");
-  for (const std::string_view bytes : {std::string_view("a\0b", 3), std::string_view("\xC3("),
-                                       std::string_view(" \n\t"), std::string_view()})
-    EXPECT_EQ(document_text("a.txt", bytes).error().code, Code::kInvalid);
-  EXPECT_EQ(document_text("a.html", "<p></p>").error().code, Code::kInvalid);
-}
-
-TEST(Chunks, cover_the_text_and_overlap) {
-  std::string text;
-  for (int i = 0; i < 200; ++i) text += fmt::format("Sentence number {} is here. ", i);
-  const auto chunks = cut(text, 200, 60);
-  size_t covered = 0;
-  for (const std::string_view chunk : chunks) {
-    EXPECT_LE(chunk.size(), 200U);
-    const auto begin = static_cast<size_t>(chunk.data() - text.data());
-    EXPECT_LE(begin, covered + 1);
-    EXPECT_TRUE(begin == 0 || text[begin - 1] == ' ');
-    covered = begin + chunk.size();
-    EXPECT_EQ(chunk.back(), '.');
-  }
-  EXPECT_EQ(covered + 1, text.size());
-}
-
-TEST(Chunks, never_split_a_character) {
-  std::string text;
-  for (int i = 0; i < 300; ++i) text += "\xE6\xBC\xA2";
-  std::string joined;
-  for (const std::string_view chunk : cut(text, 64, 0)) {
-    EXPECT_EQ(chunk.size() % 3, 0U);
-    joined += chunk;
-  }
-  EXPECT_EQ(joined, text);
-  for (const std::string_view chunk : cut(text, 64, 32)) EXPECT_EQ(chunk.size() % 3, 0U);
-  EXPECT_TRUE(cut("", 64, 0).empty());
-  EXPECT_TRUE(cut("  \n ", 64, 0).empty());
-}
-
-TEST(Filters, are_bounded) {
-  std::string deep = R"({"type": "eq", "key": "a", "value": 1})";
-  for (int i = 0; i < 20; ++i) deep = fmt::format(R"({{"type": "and", "filters": [{}]}})", deep);
-  const auto document = json::Document::parse(deep);
-  EXPECT_NE(read_filter(document->root()).error().message.find("nested more than 8"),
-            std::string::npos);
-  std::string many = R"({"type": "eq", "key": "a", "value": 1})";
-  for (int i = 0; i < 100; ++i) many += R"(,{"type": "eq", "key": "a", "value": 1})";
-  const auto wide =
-      json::Document::parse(fmt::format(R"({{"type": "or", "filters": [{}]}})", many));
-  EXPECT_NE(read_filter(wide->root()).error().message.find("more than 100"), std::string::npos);
-}
-
-TEST(Records, are_read_as_they_were_written) {
-  const Embedded embedded{"m", 2, {"one", "tw\no"}, {1, 2, 3, 4}};
-  const auto again = read_embedded(write_record(embedded));
-  ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(again->chunks, embedded.chunks);
-  EXPECT_EQ(again->vectors, embedded.vectors);
-  Entry entry{"vf_1", "vs_1", "file-1", {200, 50}, {{"a", 1.5}, {"b", true}, {"c", "x"}}};
-  entry.error = "why";
-  const auto read = read_entry_record(write_record(entry));
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->attributes, entry.attributes);
-  EXPECT_EQ(read->chunking, entry.chunking);
-  EXPECT_EQ(read->status, Status::kFailed);
-}
-
-TEST(Records, of_stores_keep_when_they_expire) {
-  Store store{"vs_1", "ann", "s", {{"a", "b"}}};
-  store.created = store.last_active = 100;
-  EXPECT_EQ(expiry_of(store), 0);
-  store.expires_days = 2;
-  store.last_active = 500;
-  store.is_emptied = true;
-  const auto read = read_store_record(write_record(store));
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(expiry_of(*read), 500 + 2 * 24 * 60 * 60);
-  EXPECT_TRUE(read->is_emptied);
-  EXPECT_EQ(read->metadata, store.metadata);
-  // A record of a release without expiry.
-  const auto older = read_store_record(
-      R"({"id":"vs_1","created":7,"number":1,"owner":"ann","name":"s","metadata":{}})");
-  ASSERT_TRUE(older) << older.error().message;
-  EXPECT_EQ(expiry_of(*older), 0);
-  EXPECT_EQ(older->last_active, 7);
-  EXPECT_FALSE(read_store_record(
-      R"({"id":"vs_1","created":7,"number":1,"owner":"ann","name":"s","metadata":{},)"
-      R"("expires_days":366,"last_active":7,"is_emptied":false})"));
-}
-
-TEST(Records, of_damaged_files_are_refused) {
-  const std::string whole = write_record(Embedded{"m", 2, {"one", "two"}, {1, 2, 3, 4}});
-  for (size_t i = 0; i < whole.size(); ++i) {
-    EXPECT_FALSE(read_embedded(whole.substr(0, i)));
-    std::string changed = whole;
-    changed[i] = static_cast<char>(changed[i] ^ 1);
-    const auto read = read_embedded(changed);
-    if (!read) continue;
-    EXPECT_NE(read->model, "m") << i;  // the name of the model alone has no checksum
-  }
-}
 
 TEST_F(Stores, keep_vectors_of_two_models_apart) {
   open();
@@ -519,6 +405,28 @@ TEST_F(Stores, prefer_a_store_of_the_same_name_that_has_not_expired) {
   const std::string second = add_store(kOperator, "library");
   attach(kOperator, second, add_file(kOperator, "bbbb"));
   stores_->expire(expiry_of(first->store));
+  EXPECT_EQ(search(kOperator, "library", "bbbb").size(), 1u);
+  ASSERT_TRUE(stores_->remove_store(kOperator, second));
+  EXPECT_EQ(stores_->search(kOperator, {.store = "library", .queries = {"x"}}, {}).error().message,
+            "the vector store \"library\" has expired");
+}
+
+TEST_F(Stores, search_past_an_expired_store_of_the_same_name_that_is_not_emptied) {
+  open();
+  const auto first = stores_->create_store(kOperator, "library", {}, 1);
+  ASSERT_TRUE(first);
+  const std::string second = add_store(kOperator, "library");
+  attach(kOperator, second, add_file(kOperator, "bbbb"));
+  stores_.reset();
+  Store aged = first->store;
+  aged.last_active = 1;
+  {
+    const DiskRecords disk(*open_folder(folder_.path()));
+    ASSERT_TRUE(disk.write(aged));
+  }
+  // No sweep empties it, because its record cannot be written.
+  std::filesystem::create_directory(folder_.path() / (aged.id + ".store.partial"));
+  open();
   EXPECT_EQ(search(kOperator, "library", "bbbb").size(), 1u);
   ASSERT_TRUE(stores_->remove_store(kOperator, second));
   EXPECT_EQ(stores_->search(kOperator, {.store = "library", .queries = {"x"}}, {}).error().message,
