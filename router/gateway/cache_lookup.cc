@@ -172,10 +172,14 @@ CacheControls read_controls(const config::RequestControls& allowed, std::string_
   return out;
 }
 
+std::unique_ptr<upstream::UpstreamReply> stored_reply(std::string body) {
+  return std::make_unique<StoredReply>(false, std::move(body));
+}
+
 std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,
                                                           const request::ChatRequest& request,
                                                           bool with_usage) {
-  if (!request.stream) return std::make_unique<StoredReply>(false, std::move(completion));
+  if (!request.stream) return stored_reply(std::move(completion));
   const auto document = json::Document::parse(std::move(completion));
   if (!document) return nullptr;
   return std::make_unique<StoredReply>(

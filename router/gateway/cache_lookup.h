@@ -29,6 +29,9 @@ struct CacheControls {
 /// Ignores directives that are unknown or that the plugin does not allow.
 CacheControls read_controls(const config::RequestControls& allowed, std::string_view header);
 
+/// A reply with status 200 that is already here, a whole body of JSON.
+std::unique_ptr<upstream::UpstreamReply> stored_reply(std::string body);
+
 /// A reply with status 200 that is already here: a chat completion, whole or as a stream as the
 /// client requests. Null if it is not JSON. `with_usage`: a stream has the usage in any case.
 std::unique_ptr<upstream::UpstreamReply> completion_reply(std::string completion,

@@ -11,7 +11,9 @@
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
+#include "router/gateway/read_request.h"
 #include "router/gateway/relay.h"
+#include "router/gateway/reply_filters.h"
 #include "router/gateway/translated_reply.h"
 #include "router/http/deadline.h"
 #include "router/looper/call_body.h"
@@ -53,6 +55,7 @@ std::span<const config::ModelCard> cards_of(const config::Decision& decision,
 
 std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan,
                                                       const config::Config& config) {
+  if (plan.painter != nullptr) return looper::text_and_image(plan.voices);
   looper::Conversation conversation;
   if (const auto body = json::Document::parse(plan.body))
     conversation = looper::read_conversation(body->root());
@@ -67,14 +70,16 @@ std::optional<observe::Tokens> tokens_of(const looper::Reply& reply) {
 }
 
 /// The client pays for all calls.
-std::string with_whole_usage(std::span<const looper::Turn> turns, const std::string& body) {
+std::string with_whole_usage(std::span<const looper::Turn> turns, std::string body) {
   uint64_t prompt = 0, completion = 0;
+  size_t replies = 0;
   for (const looper::Turn& turn : turns) {
     if (turn.reply() == nullptr) continue;
+    ++replies;
     prompt += turn.reply()->prompt_tokens;
     completion += turn.reply()->completion_tokens;
   }
-  return looper::with_usage(body, prompt, completion);
+  return replies < 2 ? std::move(body) : looper::with_usage(body, prompt, completion);
 }
 
 /// A reply without a usage must not escape the budget of tokens.
@@ -223,16 +228,19 @@ Result<void> Loop::prepare(Flight& flight) {
   const looper::Call& call = run_->turns()[flight.turn].call;
   routing::RuntimeConditions conditions;
   conditions.voice = call.model;
+  conditions.draws = call.purpose == looper::Purpose::kDraw;
   SIGNALBOX_TRY(flight.plan, evaluation_.plan(conditions));
   if (flight.plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kInvalid, "{}", flight.plan.message);
   const config::Model& model = *flight.plan.model;
   if (admit_to_model(scope_, model.name, requester_))
     return fail(Code::kOverloaded, "a rate limit is reached");
-  const std::string_view limit =
-      plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
-  SIGNALBOX_TRY(flight.plan.body,
-                looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
+  if (flight.plan.image == nullptr) {
+    const std::string_view limit =
+        plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
+    SIGNALBOX_TRY(flight.plan.body,
+                  looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
+  }
   flight.plan.header_mutation = &header_mutation_;
   SIGNALBOX_TRY(flight.server, make_server_request(scope_, request_, flight.plan));
   flight.scope.emplace(
@@ -264,8 +272,13 @@ http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOu
   if (!outcome.answer) co_return tl::unexpected<Error>(std::move(outcome.answer).error());
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
   flight.status = reply->head().status;
-  if (flight.status != kOk)
+  const bool draws = flight.plan.image != nullptr;
+  if (draws ? flight.status < 200 || flight.status > 299 : flight.status != kOk)
     co_return fail(Code::kUpstream, "its server answered {}", flight.status);
+  if (draws) {
+    Result<looper::Reply> image = co_await receive_image(flight, std::move(reply));
+    co_return image;
+  }
   if (streams(flight) && is_event_stream(reply->head().headers)) {
     flight.stream = std::move(reply);
     co_return fail(Code::kInternal, "it streams");
@@ -283,14 +296,32 @@ http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOu
   co_return looper::read_reply(*std::move(body), drops_logprobs_);
 }
 
+// The image is no text, however it is written.
+http::Task<Result<looper::Reply>> Loop::receive_image(
+    Flight& flight, std::unique_ptr<upstream::UpstreamReply> reply) {
+  Result<std::string> completion = co_await read_image(*flight.scope, request_.chat, flight.plan,
+                                                       flight.server, std::move(reply));
+  if (!completion) co_return tl::unexpected<Error>(std::move(completion).error());
+  const size_t bytes = completion->size();
+  Result<looper::Reply> out = fail(Code::kInternal, "the image was not read");
+  std::function<void()> read = [&] { out = looper::read_reply(*std::move(completion), false); };
+  const Result<void> ran = co_await run_by_size(*flight.scope, bytes, std::move(read));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  if (out) out->text.clear();
+  co_return out;
+}
+
 void Loop::land(Flight& flight, Result<looper::Reply> reply) {
   const std::string_view error = reply ? std::string_view() : code_name(reply.error().code);
   std::optional<observe::Tokens> tokens;
   if (reply) tokens = tokens_of(*reply);
+  const bool is_estimated = reply && !tokens;
+  if (is_estimated) estimate_tokens(flight.plan.body.size(), *reply);
+  // Image servers rarely count, and the image has its price.
+  if (is_estimated && plan_.painter != nullptr) tokens = tokens_of(*reply);
   const double cost = scope_.record.call_ended(flight.number, flight.status, error, tokens);
   if (reply) {
     reply->cost = cost;
-    if (!tokens) estimate_tokens(flight.plan.body.size(), *reply);
     if (!tokens) scope_.record.estimated(reply->prompt_tokens + reply->completion_tokens);
   }
   run_->take(flight.turn, std::move(reply));
@@ -310,7 +341,8 @@ Result<LoopAnswer> Loop::answer() {
     SIGNALBOX_CHECK(same != flights_.end());
     flight = same->get();
     out.body = found->body.empty() ? run_->turns()[found->turn].outcome->body : found->body;
-    if (run_->calls() > 1) out.body = with_whole_usage(run_->turns(), out.body);
+    if (run_->calls() > 1) out.body = with_whole_usage(run_->turns(), std::move(out.body));
+    if (plan_.painter != nullptr) add_image(flight->turn, out);
   }
   const bool is_live = flight->stream != nullptr;
   out.model = flight->plan.model;
@@ -320,6 +352,14 @@ Result<LoopAnswer> Loop::answer() {
   out.stream = std::move(flight->stream);
   scope_.record.looped(*out.model, flight->number, is_live, run_->used_up());
   return out;
+}
+
+void Loop::add_image(size_t turn, LoopAnswer& out) const {
+  out.is_image = flights_[turn]->plan.image != nullptr;
+  for (const looper::Turn& other : run_->turns()) {
+    if (other.call.purpose == looper::Purpose::kDraw && !out.is_image && other.reply() != nullptr)
+      out.image = &other.reply()->body;
+  }
 }
 
 void Loop::add_headers(const config::Model* model, http::Headers& fields) const {
@@ -341,7 +381,8 @@ void Loop::add_headers(const config::Model* model, http::Headers& fields) const 
   }
   if (model != nullptr)
     fields = with_value(fields, "x-vsr-selected-model", routing::header_value({model->name}));
-  fields.add("x-vsr-looper-algorithm", plan_.algorithm);
+  fields.add("x-vsr-looper-algorithm",
+             plan_.painter != nullptr ? "image_gen" : std::string_view(plan_.algorithm));
   if (!used.empty()) fields.add("x-vsr-looper-models-used", routing::header_value(used));
   if (!failed.empty()) fields.add("x-vsr-looper-models-failed", routing::header_value(failed));
   fields.add("x-vsr-looper-iterations", std::to_string(run_->calls()));

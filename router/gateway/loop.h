@@ -19,6 +19,9 @@ namespace signalbox::gateway {
 struct LoopAnswer {
   const config::Model* model = nullptr;  // whose answer it is
   std::string body;                      // the chat completion; unused if `stream` is set
+  bool is_image = false;                 // `body` is the image, because the text failed
+  /// The chat completion with the image beside the text; null: none. Lives as long as the Loop.
+  const std::string* image = nullptr;
   /// The reply of the last call, which goes to the client as it comes. The others below belong to
   /// that call and live as long as the Loop.
   std::unique_ptr<upstream::UpstreamReply> stream;
@@ -55,6 +58,8 @@ class Loop {
   Result<void> prepare(Flight& flight);
   http::Task<> fly(std::shared_ptr<Flight> flight);
   http::Task<Result<looper::Reply>> receive(Flight& flight, upstream::CallOutcome outcome);
+  http::Task<Result<looper::Reply>> receive_image(Flight& flight,
+                                                  std::unique_ptr<upstream::UpstreamReply> reply);
   void land(Flight& flight, Result<looper::Reply> reply);
   bool streams(const Flight& flight) const;
   void cancel(size_t turn);
@@ -64,6 +69,7 @@ class Loop {
   http::Task<> land_all();
   Flight* streaming() const;
   Result<LoopAnswer> answer();
+  void add_image(size_t turn, LoopAnswer& out) const;
   std::chrono::milliseconds elapsed() const;
 
   const RequestScope& scope_;

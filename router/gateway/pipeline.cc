@@ -268,9 +268,9 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   http::Headers headers = decision_headers(scope, plan);
   Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
   if (server && (!server->is_chat || !context_.backends.makes_several())) {
-    server =
-        fail(Code::kUnsupported, "decision \"{}\" calls several models, which {} does not support",
-             plan.decision, server->is_chat ? "Envoy" : "this API");
+    server = fail(Code::kUnsupported, "decision \"{}\" calls {}, which {} does not support",
+                  plan.decision, plan.painter != nullptr ? "an image server" : "several models",
+                  server->is_chat ? "Envoy" : "this API");
   }
   if (!server) {
     co_await send_error(scope, server.error(), headers);
@@ -282,7 +282,7 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return;
-  forget(scope);
+  if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
   const http::Headers decided = headers;
   Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
@@ -302,8 +302,13 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
     co_return;
   }
   scope.record.passes(answer->body);
-  ReplyOrError whole = completion_reply(std::move(answer->body), journey.request.chat);
-  const std::vector<ReplyFilter> filters = composed_reply_filters(inputs);
+  const AnswerParts parts{answer->is_image, answer->image};
+  ReplyOrError whole = plan.painter != nullptr
+                           ? stored_reply(std::move(answer->body))
+                           : completion_reply(std::move(answer->body), journey.request.chat);
+  const std::vector<ReplyFilter> filters = plan.painter != nullptr
+                                               ? paired_reply_filters(inputs, parts)
+                                               : composed_reply_filters(inputs);
   co_await relay_filtered(inputs, filters, std::move(whole));
   co_await keep_turn(scope, plan, inputs.turn);
 }

@@ -36,43 +36,62 @@ http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer rep
   co_return guarded;
 }
 
+/// Makes the reply of a chat completion that is ours. An image may have megabytes.
+http::Task<ReplyOrError> as_reply(const ReplyFilterInputs& inputs, Result<std::string> completion) {
+  if (!completion) co_return tl::unexpected<Error>(std::move(completion).error());
+  const size_t bytes = completion->size();
+  ReplyOrError out = nullptr;
+  std::function<void()> make = [&] {
+    out = completion_reply(*std::move(completion), inputs.request.chat, inputs.plan.takes_usage);
+  };
+  const Result<void> ran = co_await run_by_size(inputs.scope, bytes, std::move(make));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  co_return out;
+}
+
 http::Task<ReplyOrError> draw(const ReplyFilterInputs& inputs, ReplyPointer reply) {
   const int status = reply->head().status;
   if (status >= 400) co_return reply;
   if (status >= 300)
     co_return fail(Code::kUpstream, "the image server answered with the status {}", status);
-  Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
-  if (!body) co_return tl::unexpected<Error>(std::move(body).error());
-  reply.reset();  // only one may wait for the interrupt at a time, and the pool does, too
-  const request::ChatRequest& request = inputs.request.chat;
-  const std::string id = fmt::format("chatcmpl-{}", inputs.scope.record.id());
-  const plugins::ImageAnswer answer{.id = id,
-                                    .created = static_cast<int64_t>(std::time(nullptr)),
-                                    .model = inputs.plan.model->name,
-                                    .as_text = request.stream || inputs.server.to_client};
-  const size_t bytes = body->size();
-  ReplyOrError out = nullptr;
-  std::function<void()> read = [&] {
-    Result<std::string> completion =
-        plugins::read_image_reply(*inputs.server.image, *std::move(body), answer);
-    out = completion ? ReplyOrError(completion_reply(*std::move(completion), request,
-                                                     inputs.plan.takes_usage))
-                     : tl::unexpected<Error>(std::move(completion).error());
-  };
-  const Result<void> ran = co_await run_by_size(inputs.scope, bytes, std::move(read));
-  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  Result<std::string> completion = co_await read_image(
+      inputs.scope, inputs.request.chat, inputs.plan, inputs.server, std::move(reply));
+  ReplyOrError out = co_await as_reply(inputs, std::move(completion));
   co_return out;
 }
 
-void add_client_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
+/// A reply that was withheld passes as it is.
+http::Task<ReplyOrError> finish_pair(const ReplyFilterInputs& inputs, const AnswerParts& parts,
+                                     ReplyPointer reply) {
+  if (reply->head().status != 200) co_return reply;
+  Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
+  if (!body) co_return tl::unexpected<Error>(std::move(body).error());
+  reply.reset();  // only one may wait for the interrupt at a time, and the pool does, too
+  if (!parts.is_image) {
+    const std::string_view image = parts.image == nullptr ? "" : std::string_view(*parts.image);
+    const bool as_text = shows_image_as_text(inputs.request.chat, inputs.server);
+    const size_t bytes = body->size() + image.size();
+    std::function<void()> join = [&] {
+      body = plugins::join_text_and_image(*std::move(body), image, as_text);
+    };
+    const Result<void> ran = co_await run_by_size(inputs.scope, bytes, std::move(join));
+    if (!ran) co_return tl::unexpected<Error>(ran.error());
+  }
+  ReplyOrError out = co_await as_reply(inputs, std::move(body));
+  co_return out;
+}
+
+void add_translation(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
+  if (!in.server.to_client) return;
+  filters.push_back([in](ReplyPointer reply) {
+    return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream,
+                                 &in.scope);
+  });
+}
+
+void add_check(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filters) {
   if (in.watched)
     filters.push_back([in](ReplyPointer reply) { return check(in, std::move(reply)); });
-  if (in.server.to_client) {
-    filters.push_back([in](ReplyPointer reply) {
-      return TranslatedReply::wrap(std::move(reply), *in.request.replies, in.request.chat.stream,
-                                   &in.scope);
-    });
-  }
 }
 
 ReplyPointer copied(ReplyPointer reply, const std::shared_ptr<upstream::ReplyCopy>& copy) {
@@ -95,10 +114,36 @@ void add_our_filters(const ReplyFilterInputs& in, std::vector<ReplyFilter>& filt
       return at_once(UnmaskedReply::wrap(std::move(reply), in.plan.masks));
     });
   }
-  add_client_filters(in, filters);
+  add_check(in, filters);
 }
 
 }  // namespace
+
+bool shows_image_as_text(const request::ChatRequest& request, const ServerRequest& server) {
+  return request.stream || server.to_client;
+}
+
+http::Task<Result<std::string>> read_image(const RequestScope& scope,
+                                           const request::ChatRequest& request,
+                                           const routing::Plan& plan, const ServerRequest& server,
+                                           std::unique_ptr<upstream::UpstreamReply> reply) {
+  Result<std::string> body = co_await upstream::read_whole(*reply, TranslatedReply::kBodyBytesMax);
+  if (!body) co_return body;
+  reply.reset();  // only one may wait for the interrupt at a time, and the pool does, too
+  const std::string id = fmt::format("chatcmpl-{}", scope.record.id());
+  const plugins::ImageAnswer answer{.id = id,
+                                    .created = static_cast<int64_t>(std::time(nullptr)),
+                                    .model = plan.model->name,
+                                    .as_text = shows_image_as_text(request, server)};
+  const size_t bytes = body->size();
+  Result<std::string> out = fail(Code::kInternal, "the image was not read");
+  std::function<void()> read = [&] {
+    out = plugins::read_image_reply(*server.image, *std::move(body), answer);
+  };
+  const Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  if (!ran) co_return tl::unexpected<Error>(ran.error());
+  co_return out;
+}
 
 std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
                                               std::chrono::steady_clock::time_point started) {
@@ -120,6 +165,7 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
         [in](ReplyPointer reply) { return at_once(in.shadows->copy(std::move(reply))); });
   }
   add_our_filters(in, filters);
+  add_translation(in, filters);
   if (in.plan.takes_usage) {
     filters.push_back(
         [](ReplyPointer reply) { return at_once(UsageTakenReply::wrap(std::move(reply))); });
@@ -130,12 +176,24 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& in,
 std::vector<ReplyFilter> composed_reply_filters(const ReplyFilterInputs& in) {
   std::vector<ReplyFilter> filters;
   add_our_filters(in, filters);
+  add_translation(in, filters);
+  return filters;
+}
+
+std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& in,
+                                              const AnswerParts& parts) {
+  std::vector<ReplyFilter> filters;
+  if (!parts.is_image) add_our_filters(in, filters);
+  filters.push_back(
+      [in, parts](ReplyPointer reply) { return finish_pair(in, parts, std::move(reply)); });
+  add_translation(in, filters);
   return filters;
 }
 
 std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& in) {
   std::vector<ReplyFilter> filters;
-  add_client_filters(in, filters);
+  add_check(in, filters);
+  add_translation(in, filters);
   return filters;
 }
 

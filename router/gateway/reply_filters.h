@@ -48,8 +48,30 @@ std::vector<ReplyFilter> server_reply_filters(const ReplyFilterInputs& inputs,
 /// but the first two.
 std::vector<ReplyFilter> composed_reply_filters(const ReplyFilterInputs& inputs);
 
+/// The parts of an answer that is a text with an image.
+struct AnswerParts {
+  bool is_image = false;               // the reply is the image, because the text failed
+  const std::string* image = nullptr;  // outlives the filters; null: the image failed
+};
+
+/// For the reply with the text of such an answer, whole: the same, and the image is added after the
+/// check. An image alone is only translated.
+std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& inputs,
+                                              const AnswerParts& parts);
+
 /// For a cached reply: check it, translate it to the client's API.
 std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& inputs);
+
+/// True if the client has no place for parts of an answer and gets the image as Markdown.
+bool shows_image_as_text(const request::ChatRequest& request, const ServerRequest& server);
+
+/// Reads the good reply of an image server as a chat completion. Errors: those of
+/// UpstreamReply::next() and of plugins::read_image_reply(), and kUpstream for one that is too
+/// long. A large image is read on the pool.
+http::Task<Result<std::string>> read_image(const RequestScope& scope,
+                                           const request::ChatRequest& request,
+                                           const routing::Plan& plan, const ServerRequest& server,
+                                           std::unique_ptr<upstream::UpstreamReply> reply);
 
 /// Passes a reply through the filters in turn; the first error ends it.
 http::Task<ReplyOrError> apply(const std::vector<ReplyFilter>& filters, ReplyOrError reply);

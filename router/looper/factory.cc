@@ -38,6 +38,8 @@ std::string_view name_of(Purpose purpose) {
       return "plan";
     case Purpose::kChoose:
       return "choose";
+    case Purpose::kDraw:
+      return "draw";
   }
   return "";
 }

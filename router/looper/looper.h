@@ -20,8 +20,8 @@
 namespace signalbox::looper {
 
 /// The purpose of a call, which traces and metrics name.
-enum class Purpose : uint8_t { kAnswer, kVerify, kAnalyse, kSynthesise, kPlan, kChoose };
-/// "answer", "verify", "analyse", "synthesise", "plan", "choose".
+enum class Purpose : uint8_t { kAnswer, kVerify, kAnalyse, kSynthesise, kPlan, kChoose, kDraw };
+/// "answer", "verify", "analyse", "synthesise", "plan", "choose", "draw".
 std::string_view name_of(Purpose purpose);
 
 /// A call that an algorithm wants. The gateway makes it with the request as the decision's plugins
@@ -94,6 +94,11 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
                                                 std::vector<Voice> voices,
                                                 Conversation conversation,
                                                 std::span<const config::ModelCard> cards = {});
+
+/// For a decision whose answer is a text with an image: the first voice answers with a text, and an
+/// image server draws for the second one at the same time. The answer is the turn of the text, or
+/// that of the image if there is no text. Precondition: there are two voices.
+std::unique_ptr<const Algorithm> text_and_image(std::span<const Voice> voices);
 
 /// Describes for people what the algorithm does: "small, then large, until the confidence is 0.7".
 std::string describe(const config::Decision& decision, std::span<const Voice> voices);

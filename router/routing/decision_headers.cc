@@ -120,6 +120,8 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   add("x-vsr-selected-category", plan.category);
   if (plan.image != nullptr && plan.path == Plan::Path::kUpstream)
     add("x-vsr-selected-modality", "DIFFUSION");
+  if (plan.painter != nullptr && plan.path == Plan::Path::kUpstream)
+    add("x-vsr-selected-modality", "BOTH");
   if (plan.reasoning) add("x-vsr-selected-reasoning", *plan.reasoning ? "on" : "off");
   if (plan.path == Plan::Path::kUpstream)
     add("x-vsr-injected-system-prompt", plan.injected_system_prompt ? "true" : "false");
@@ -227,6 +229,11 @@ std::string model_words(const Plan& plan) {
   if (plan.image != nullptr) {
     const config::BackendRef& server = plan.image->server.backend_refs.front();
     out += fmt::format("; the image server {} answers", server.name);
+  }
+  if (plan.painter != nullptr) {
+    const config::BackendRef& server = plan.loop->image_gen->server.backend_refs.front();
+    out += fmt::format("; the image server {} draws for {} meanwhile", server.name,
+                       plan.painter->name);
   }
   return out + context_words(plan.context) + document_words(plan.documents) +
          memory_words(plan.memories);

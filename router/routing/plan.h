@@ -30,6 +30,7 @@ struct RuntimeConditions {
   std::span<const std::string> allowed = {};      // models that the client may use; empty: all
   std::string_view voice = {};  // the model of one call of a looper; "": the whole request
   const learning::Situation* learning = nullptr;  // null: nothing is learnt
+  bool draws = false;                             // with a voice: an image server answers that call
 };
 
 /// "true" switches memories off for a request.
@@ -98,6 +99,9 @@ struct Plan {
   const plugins::MemoryRules* memory_rules = nullptr;  // null: the decision has no memories
   // An image server gets `body` and answers for `model`; nullptr: the model answers.
   const config::ImageGenPlugin* image = nullptr;
+  // `model` answers with a text, and an image server draws for this one meanwhile. They are the two
+  // voices, and `loop` is set. nullptr: the answer has no second part.
+  const config::Model* painter = nullptr;
   bool bypassed = false;         // the client named a concrete model: nothing was evaluated
   std::vector<Matched> matched;  // in the order of the configuration's keys, projections last
   std::string body;              // the client's bytes with the edits spliced in

@@ -175,7 +175,8 @@ class Planner {
                                Plan& plan);
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
-  Result<void> begin_image(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
+  static Candidates begin_image(const PlanInputs& inputs, Candidates& candidates, Plan& plan);
+  Result<void> add_painter(const PlanInputs& inputs, Candidates painters, Plan& plan) const;
   Result<void> request_image(const PlanInputs& inputs, Plan& plan) const;
   void begin_loop(const config::Decision& decision, const Candidates& left, Plan& plan) const;
   const learning::Answerer* tool_caller(const PlanInputs& inputs) const;
@@ -186,6 +187,8 @@ class Planner {
                         const selection::Choice& choice, Plan& plan) const;
   void set_reasoning_of(const config::ModelRef& ref, const config::DifficultyCase* difficulty,
                         const PlanInputs& inputs, Plan& plan) const;
+  const config::DifficultyCase* apply_decision(const config::ModelRef& ref,
+                                               const PlanInputs& inputs, Plan& plan) const;
   void set_reply_checks(const PlanInputs& inputs, Plan& plan) const;
   std::string edit_native(const request::NativeRequest& native, const PlanInputs& inputs,
                           const config::DifficultyCase* difficulty,

@@ -1,4 +1,4 @@
-// A plan whose answer is an image.
+// A plan whose answer is an image, or a text with an image.
 
 #include <algorithm>
 
@@ -20,25 +20,70 @@ bool draws(const selection::Candidate& candidate) {
   return candidate.card != nullptr && ascii::iequals(candidate.card->modality, "diffusion");
 }
 
+/// The candidates for images, or those for texts; all of them if there are none of the kind.
+std::vector<selection::Candidate> suited(const std::vector<selection::Candidate>& candidates,
+                                         bool for_images) {
+  std::vector<selection::Candidate> out;
+  for (const selection::Candidate& each : candidates) {
+    if (draws(each) == for_images) out.push_back(each);
+  }
+  return out.empty() ? candidates : out;
+}
+
+/// A model without a card may be a candidate for both parts.
+void add_left_out(std::vector<Plan::LeftOut>& from, std::vector<Plan::LeftOut>& to) {
+  for (Plan::LeftOut& each : from) {
+    const auto is_same = [&each](const Plan::LeftOut& other) { return other.model == each.model; };
+    if (std::none_of(to.begin(), to.end(), is_same)) to.push_back(std::move(each));
+  }
+}
+
 }  // namespace
 
-// Sets plan.image. Of the candidates it leaves those for images, or for texts, if there are any.
-Result<void> Planner::begin_image(const PlanInputs& inputs, Candidates& candidates,
-                                  Plan& plan) const {
+// Sets plan.image, or returns the models of which one draws beside the text. Of the candidates it
+// leaves those for images, or for texts, if there are any.
+Planner::Candidates Planner::begin_image(const PlanInputs& inputs, Candidates& candidates,
+                                         Plan& plan) {
   const config::Decision* decision = inputs.target.decision;
   if (decision == nullptr || !decision->image_gen || !decision->image_gen->enabled) return {};
-  const bool wants_text = has_modality(inputs, "AR");
-  if (!wants_text && has_modality(inputs, "BOTH")) {
-    return fail(Code::kUnsupported,
-                "decision \"{}\": a text and an image in one answer are not supported",
-                decision->name);
+  const RuntimeConditions& conditions = inputs.conditions;
+  if (!conditions.voice.empty()) {
+    if (conditions.draws) plan.image = &*decision->image_gen;
+    return {};
   }
-  const auto is_unsuited = [wants_text](const selection::Candidate& each) {
-    return draws(each) == wants_text;
-  };
-  if (!std::all_of(candidates.begin(), candidates.end(), is_unsuited))
-    std::erase_if(candidates, is_unsuited);
+  const bool wants_both = !has_modality(inputs, "AR") && has_modality(inputs, "BOTH");
+  const bool wants_text = wants_both || has_modality(inputs, "AR");
+  Candidates painters;
+  if (wants_both) painters = suited(candidates, true);
+  candidates = suited(candidates, !wants_text);
   if (!wants_text) plan.image = &*decision->image_gen;
+  return painters;
+}
+
+// What may not go to the models for images goes to no image server, and then there is no answer,
+// as for an image alone.
+Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters, Plan& plan) const {
+  Plan choice;
+  remove_forbidden(inputs.conditions.allowed, painters, choice);
+  if (!painters.empty()) remove_restricted(inputs.results, painters, choice);
+  add_left_out(choice.left_out, plan.left_out);
+  if (painters.empty()) {
+    plan.path = choice.path;
+    plan.guarded = std::move(choice.guarded);
+    plan.message = std::move(choice.message);
+    return {};
+  }
+  SIGNALBOX_TRY(const selection::Candidate painter, choose(inputs, painters, choice));
+  plan.painter = painter.model;
+  // An algorithm that calls several models has no place beside the image: the first one answers.
+  if (plan.loop != nullptr) plan.selection_method = plan.selection_reason = "";
+  plan.loop = inputs.target.decision;
+  plan.voices.clear();
+  for (const config::Model* model : {plan.model, plan.painter}) {
+    looper::Voice voice;
+    voice.model = model->name;
+    plan.voices.push_back(std::move(voice));
+  }
   return {};
 }
 

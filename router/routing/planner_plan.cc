@@ -337,8 +337,24 @@ Result<void> Planner::begin(const PlanInputs& inputs, Plan& plan) const {
   return {};
 }
 
-Result<Plan> Planner::plan(const PlanInputs& inputs) const {
+// Returns the case of the decision's difficulty; null if there is none.
+const config::DifficultyCase* Planner::apply_decision(const config::ModelRef& ref,
+                                                      const PlanInputs& inputs, Plan& plan) const {
   const config::Decision* decision = inputs.target.decision;
+  if (decision == nullptr) return nullptr;
+  const config::DifficultyCase* difficulty = difficulty_.find(*decision, inputs.values);
+  set_reasoning_of(ref, difficulty, inputs, plan);
+  plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
+  if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
+  // The cache has no place for images.
+  if (plan.painter == nullptr && config::keeps_answers(config_.response_cache, *decision))
+    plan.response_cache = &*decision->response_cache;
+  const auto& shadow = decision->shadow_dispatch;
+  if (shadow && shadow->is_on() && plan.loop == nullptr) plan.shadow = &*shadow;
+  return difficulty;
+}
+
+Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   Plan plan;
   plan.bypassed = inputs.target.bypassed;
   if (plan.bypassed && inputs.target.named == nullptr)
@@ -361,7 +377,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   if (left.empty()) return fail(Code::kNotFound, "there is no model \"{}\"", one);
   add_tool_caller(inputs, left);
   // Before models are removed: what may not go to the models for images goes to no image server.
-  SIGNALBOX_TRY_VOID(begin_image(inputs, left, plan));
+  Candidates painters = begin_image(inputs, left, plan);
   bool is_fallback = false;
   if (const auto failed = inputs.conditions.failed; !failed.empty()) {
     is_fallback = remove_failed(failed, left);
@@ -377,7 +393,6 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     SIGNALBOX_TRY_VOID(remove_unable(inputs, left, plan));
   if (is_fallback) left.erase(left.begin() + 1, left.end());
   SIGNALBOX_TRY(const selection::Candidate choice, choose(inputs, left, plan));
-  const config::ModelRef& ref = *choice.ref;
   plan.model = choice.model;
   plan.asked_for = asked_for(choice);
   if (plan.image != nullptr) {
@@ -385,17 +400,11 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     plan.takes_usage = takes_usage(config_, inputs.signal_inputs.request(), plan);
     return plan;
   }
-  const config::DifficultyCase* difficulty = nullptr;
-  if (decision != nullptr) {
-    difficulty = difficulty_.find(*decision, inputs.values);
-    set_reasoning_of(ref, difficulty, inputs, plan);
-    plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
-    if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
-    if (config::keeps_answers(config_.response_cache, *decision))
-      plan.response_cache = &*decision->response_cache;
-    const auto& shadow = decision->shadow_dispatch;
-    if (shadow && shadow->is_on() && plan.loop == nullptr) plan.shadow = &*shadow;
+  if (!painters.empty()) {
+    SIGNALBOX_TRY_VOID(add_painter(inputs, std::move(painters), plan));
+    if (plan.path == Plan::Path::kBlocked) return plan;
   }
+  const config::DifficultyCase* difficulty = apply_decision(*choice.ref, inputs, plan);
   const request::ChatRequest& request = inputs.signal_inputs.request();
   const plugins::ToolSelector* selector = tool_selector_of(inputs.target, request);
   std::optional<plugins::ToolChoice> tool_choice;

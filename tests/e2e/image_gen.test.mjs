@@ -170,11 +170,15 @@ describe("images as answers", () => {
     assert.equal(data.usage.total_tokens, 10);
   });
 
-  test("requests for a text get one, and requests for both are refused", async () => {
+  test("requests for a text get one, and requests for both get both", async () => {
     const { data } = await ask("Write about ships");
     assert.equal(data.choices[0].message.content, "A text.");
-    await assert.rejects(ask("draw a ship and explain it"), (error) => error.status === 501 && /"both": a text and an image/.test(error.message));
     assert.equal(images.asked, undefined);
+    const both = await ask("draw a ship and explain it");
+    assert.deepEqual(both.data.choices[0].message.content, [
+      { type: "text", text: "A text." },
+      { type: "image_url", image_url: { url: kUrl } },
+    ]);
   });
 
   test("without a signal for the modality the decision alone counts, and OpenAI's model is the default", async () => {

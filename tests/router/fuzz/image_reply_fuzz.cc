@@ -1,4 +1,5 @@
-// Feeds arbitrary bytes as the reply of an image server. A completion must be JSON with the image.
+// Feeds arbitrary bytes as the reply of an image server, and as the text beside an image. A
+// completion must be JSON with the image.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +24,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       SIGNALBOX_CHECK(document.has_value());
       const auto choices = document->root().find("choices");
       SIGNALBOX_CHECK(choices && choices->is_array());
+      const auto both = plugins::join_text_and_image(
+          R"({"choices": [{"message": {"content": "text"}}]})", *completion, as_text);
+      SIGNALBOX_CHECK(both && json::Document::parse(*both));
     }
+  }
+  for (const bool as_text : {false, true}) {
+    const auto alone = plugins::join_text_and_image(body, "", as_text);
+    SIGNALBOX_CHECK(!alone || json::Document::parse(*alone));
   }
   return 0;
 }

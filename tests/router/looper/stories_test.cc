@@ -6,6 +6,8 @@
 //    "story": [event, ...], "answer": {"model", "text" or "body"?}, "error": part of it?,
 //    "used_up": ...?, "invalid": part of the message if the decision is refused?}
 //
+// With "draws": true the first model answers with a text, and an image server for the second one.
+//
 // An event is one of
 //   {"calls": ["MODEL PURPOSE", ...]}         these calls begin now, and no others
 //   {"prompt": turn, "is" | "has" | "lacks": text}   the prompt of a call
@@ -137,8 +139,11 @@ class Story {
         fmt::format(R"({{"messages": {}}})",
                     raw(row, "messages", R"([{"role": "user", "content": "the question"}])"));
     const auto document = json::Document::parse(request);
-    run_.emplace(make_algorithm(decision, voices_of(config, row),
-                                read_conversation(document->root()), config.routing.model_cards),
+    const std::vector<Voice> voices = voices_of(config, row);
+    run_.emplace(row.find("draws")
+                     ? text_and_image(voices)
+                     : make_algorithm(decision, voices, read_conversation(document->root()),
+                                      config.routing.model_cards),
                  bounds_of(decision.algorithm, config.looper));
     advance();
   }
