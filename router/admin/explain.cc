@@ -20,7 +20,8 @@ using serving::ServingState;
 struct ExplainRequest {
   std::string body;  // of a chat completion request
   std::string recipe;
-  bool all = false;  // also evaluate signals that are not needed
+  bool all = false;              // also evaluate signals that are not needed
+  std::optional<uint32_t> seed;  // of what learning tries at random; nullopt: nothing
 };
 
 OrFailure<ExplainRequest> read_explain(const http::Request& request,
@@ -29,6 +30,14 @@ OrFailure<ExplainRequest> read_explain(const http::Request& request,
   const Value root = document.root();
   ExplainRequest explain_request;
   SIGNALBOX_OR_FAIL(explain_request.all, flag_member(root, "all"));
+  if (const auto seed = root.find("seed")) {
+    constexpr uint32_t kSeedMax = std::numeric_limits<uint32_t>::max();
+    const Result<int64_t> value = seed->integer();
+    if (!value || *value < 0 || *value > kSeedMax)
+      return invalid(fmt::format("seed: expected an integer from 0 to {}, found {}", kSeedMax,
+                                 json::quote_briefly(seed->raw())));
+    explain_request.seed = static_cast<uint32_t>(*value);
+  }
   if (root.find("recipe")) {
     SIGNALBOX_OR_FAIL(const std::string_view recipe, text_member(root, "recipe"));
     explain_request.recipe = recipe;
@@ -177,8 +186,8 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
     return tl::unexpected<access::Failure>(access::failure_of(ran.error()));
   if (!ran) evaluation.give_up(ran.error());
   const auto situation = find_situation(request, state, chat, memory);
-  const Result<routing::Plan> plan =
-      evaluation.plan({.learning = situation ? &*situation : nullptr});
+  const Result<routing::Plan> plan = evaluation.plan(
+      {.learning = situation ? &*situation : nullptr, .seed = explain_request.seed});
   const double ms = watch.ms();
   auto explained = json::Document::parse(evaluation.explain_json());
   if (!explained) return tl::unexpected<access::Failure>(access::failure_of(explained.error()));

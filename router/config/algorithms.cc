@@ -454,9 +454,11 @@ constexpr Key kLearningAdaptationKeys[] = {
         .not_built("the decision's own models are the candidates")
         .unless("decision"),
     word(FIELD(LearningAdaptation, strategy), "routing_sampling linucb linear_thompson",
-         "How to choose.")
+         "How to choose: `routing_sampling` tries models at random, by what is known of them. "
+         "Default: by their share of good outcomes alone.")
         .not_built(
-            "models are compared by their share of good outcomes, and none is tried at random"),
+            "models are compared by their share of good outcomes, and none is tried at random")
+        .unless("routing_sampling"),
 };
 constexpr Section kLearningAdaptation{kLearningAdaptationKeys};
 

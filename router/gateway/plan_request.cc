@@ -42,7 +42,8 @@ routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
           scope.cheapest,
           scope.key() == nullptr ? std::span<const std::string>() : scope.key()->models,
           {},
-          scope.learning ? &*scope.learning : nullptr};
+          scope.learning ? &*scope.learning : nullptr,
+          std::uniform_int_distribution<uint32_t>()(random)};
 }
 
 Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& request,

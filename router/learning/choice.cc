@@ -1,5 +1,7 @@
 // A model's value is the algorithm's score plus the adjustment by outcomes. Adaptation proposes the
 // model of the greatest value; protection compares its value with that of the conversation's model.
+// With samples, each value is drawn from what is known of the model (Thompson sampling): models
+// with few verdicts are tried, and bad ones ever less.
 
 #include "router/learning/choice.h"
 
@@ -33,6 +35,13 @@ std::vector<double> values_of(const Report& report, bool with_outcomes) {
   return out;
 }
 
+std::vector<double> sampled_values_of(const Report& report) {
+  std::vector<double> out;
+  for (const Report::Value& value : report.values)
+    out.push_back(value.score + *value.sample - kNeutral);
+  return out;
+}
+
 /// The index of the greatest value; `base` among equals.
 size_t best_of(const std::vector<double>& values, size_t base) {
   size_t best = base;
@@ -50,8 +59,10 @@ size_t adapt(const Rules& rules, size_t base, Report& report) {
   }
   const bool knows = std::any_of(report.values.begin(), report.values.end(),
                                  [](const auto& value) { return value.tally.sum() > 0; });
-  const size_t best = knows ? best_of(values_of(report, true), base) : base;
-  const std::string_view reason = !knows         ? "no_outcomes"
+  const size_t known = knows ? best_of(values_of(report, true), base) : base;
+  const size_t best = report.seed ? best_of(sampled_values_of(report), base) : known;
+  const std::string_view reason = best != known  ? "explored"
+                                  : !knows       ? "no_outcomes"
                                   : best == base ? "base_best"
                                                  : "outcomes_win";
   report.adaptation = {best == base ? "keep_base" : "propose_switch", reason};
@@ -68,17 +79,37 @@ std::optional<size_t> current_of(std::span<const Option> options, const Situatio
   return std::nullopt;
 }
 
+/// Why no model of the conversation is protected; nullopt: one is.
+std::optional<Report::Step> unprotected(std::span<const Option> options, std::string_view decision,
+                                        const Situation& situation, const Rules& rules) {
+  using Step = Report::Step;
+  if (situation.key.empty()) return Step{kBypassed, "missing_identity"};
+  if (!situation.past) return Step{kAllow, "new_conversation"};
+  if (rules.idle_max.count() > 0 && situation.idle() > rules.idle_max) return Step{kAllow, "idle"};
+  if (!current_of(options, situation)) return Step{kAllow, "not_a_candidate"};
+  if (!rules.keeps && situation.past->last.decision != decision)
+    return Step{kAllow, "decision_changed"};
+  return std::nullopt;
+}
+
+/// Draws the samples, if the request may be an experiment.
+void draw_samples(std::span<const Option> options, std::string_view decision,
+                  const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
+                  Report& report) {
+  if (!seed || !rules.samples || !rules.proposes() || situation.in_tool_loop) return;
+  if (rules.holds() && !unprotected(options, decision, situation, rules)) return;
+  report.seed = seed;
+  std::mt19937_64 random(*seed);
+  for (Report::Value& value : report.values) value.sample = value.tally.sample(random);
+}
+
 /// Applies protection to the proposal. Precondition: protection is on, or the decision keeps
 /// its model.
 Report::Step protect(std::span<const Option> options, size_t proposal, std::string_view decision,
                      const Situation& situation, const Rules& rules, Report& report) {
-  if (situation.key.empty()) return {kBypassed, "missing_identity"};
-  if (!situation.past) return {kAllow, "new_conversation"};
-  if (rules.idle_max.count() > 0 && situation.idle() > rules.idle_max) return {kAllow, "idle"};
+  if (const auto free = unprotected(options, decision, situation, rules)) return *free;
   const std::optional<size_t> current = current_of(options, situation);
-  if (!current) return {kAllow, "not_a_candidate"};
   if (rules.keeps) return {kHold, "keep_current_model"};
-  if (situation.past->last.decision != decision) return {kAllow, "decision_changed"};
   if (*current == proposal) return {kHold, "already_best"};
   const std::vector<double> values = values_of(report, rules.proposes());
   report.gain = values[proposal] - values[*current];
@@ -98,13 +129,15 @@ double switch_cost(const Situation& situation) {
 }
 
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
-              const Situation& situation, const Rules& rules, Report& report) {
+              const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
+              Report& report) {
   report = begin_report(situation, rules);
   for (const Option& option : options) {
     const Tally tally = situation.outcomes->of(std::string(decision), std::string(option.model));
     report.values.push_back({std::string(option.model), option.score.value_or(kNeutral),
                              tally.score() - kNeutral, tally});
   }
+  draw_samples(options, decision, situation, rules, seed, report);
   report.base = options[base].model;
   const size_t proposal = adapt(rules, base, report);
   report.proposal = options[proposal].model;
@@ -141,9 +174,11 @@ std::string Report::words() const {
     }
     return out;
   }
-  std::string out = "outcomes:";
-  for (const Value& value : values)
-    out += fmt::format(" {} {:.3f}{:+.3f}", value.model, value.score, value.adjustment);
+  std::string out = explores() ? "tried by samples of outcomes:" : "outcomes:";
+  for (const Value& value : values) {
+    const double adjustment = explores() ? *value.sample - kNeutral : value.adjustment;
+    out += fmt::format(" {} {:.3f}{:+.3f}", value.model, value.score, adjustment);
+  }
   return out;
 }
 
@@ -165,10 +200,12 @@ void write(const Report& report, json::Writer& out) {
   }
   if (!report.base.empty()) out.member("base", report.base).member("proposal", report.proposal);
   if (report.gain) out.member("gain", *report.gain).member("needed", report.needed);
+  if (report.seed) out.member("seed", int64_t{*report.seed}).member("explored", report.explores());
   out.key("scores").begin_array();
   for (const Report::Value& value : report.values) {
     out.begin_object().member("model", value.model).member("score", value.score);
     out.member("adjustment", value.adjustment);
+    if (value.sample) out.member("sample", *value.sample);
     for (size_t i = 0; i < kVerdicts.size(); ++i) {
       if (value.tally.counts[i] > 0)
         out.member(kVerdicts[i], static_cast<int64_t>(value.tally.counts[i]));

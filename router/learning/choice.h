@@ -33,6 +33,7 @@ struct Report {
     double score;       // the algorithm's
     double adjustment;  // by outcomes: the tally's score less kNeutral
     Tally tally;
+    std::optional<double> sample = {};  // of the tally, in place of its score; nullopt: none
   };
   Step adaptation, protection;
   std::string_view scope;  // "conversation" or "session"
@@ -43,7 +44,10 @@ struct Report {
   std::optional<double> gain;  // of the proposal over the conversation's model
   double needed = 0;           // the gain that a change of the model needs
   std::vector<Value> values;
+  std::optional<uint32_t> seed;  // of the samples; nullopt: there are none
 
+  /// True if samples have chosen another model than the scores would have.
+  bool explores() const { return adaptation.reason == "explored"; }
   /// True if the conversation's model answers.
   bool holds() const { return protection.action == "hold_current"; }
   /// Why the model answers, if it is not the algorithm's choice, for people.
@@ -51,9 +55,11 @@ struct Report {
 };
 
 /// Returns the index of the model that answers. `base` is the algorithm's choice. `decision` is
-/// the result of scope_of().
+/// the result of scope_of(). `seed` is that of the samples, if the rules want some; nullopt: there
+/// are none. A conversation that keeps its model and a loop of tools get none, either.
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
-              const Situation& situation, const Rules& rules, Report& report);
+              const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
+              Report& report);
 
 /// The cost of changing the model: a constant, a part for the text that the next server must read
 /// anew, and a part for each earlier change.

@@ -7,9 +7,21 @@
 namespace signalbox::learning {
 namespace {
 
-constexpr double kPriorGood = 2, kPrior = 4;
+constexpr double kPriorGood = 2, kPriorBad = 2;
 /// The loss of a model whose verdicts all were that it is more than was needed.
 constexpr double kOverprovisionedMost = 0.03;
+
+double count_of(const Tally& tally, Verdict verdict) {
+  return static_cast<double>(tally.counts[static_cast<size_t>(verdict)]);
+}
+
+double good_of(const Tally& tally) {
+  return count_of(tally, Verdict::kGoodFit) + kPriorGood;
+}
+
+double bad_of(const Tally& tally) {
+  return count_of(tally, Verdict::kUnderpowered) + count_of(tally, Verdict::kFailed) + kPriorBad;
+}
 
 }  // namespace
 
@@ -32,15 +44,22 @@ uint32_t Tally::sum() const {
   return out;
 }
 
-double Tally::score() const {
-  const auto count = [this](Verdict verdict) {
-    return static_cast<double>(counts[static_cast<size_t>(verdict)]);
-  };
-  const double good = count(Verdict::kGoodFit), over = count(Verdict::kOverprovisioned);
-  const double bad = count(Verdict::kUnderpowered) + count(Verdict::kFailed);
-  const double share = (good + kPriorGood) / (good + bad + kPrior);
-  const double excess = over / (good + bad + over + 1);
+double Tally::value_of(double share) const {
+  const double over = count_of(*this, Verdict::kOverprovisioned);
+  const double excess = over / (sum() + 1);
   return std::clamp(share - kOverprovisionedMost * excess, 0.0, 1.0);
+}
+
+double Tally::score() const {
+  return value_of(good_of(*this) / (good_of(*this) + bad_of(*this)));
+}
+
+// Two gamma variables make one of a Beta distribution. Both are greater than 0, because neither
+// shape is below the prior's.
+double Tally::sample(std::mt19937_64& random) const {
+  const double good = std::gamma_distribution<double>(good_of(*this))(random);
+  const double bad = std::gamma_distribution<double>(bad_of(*this))(random);
+  return value_of(good / (good + bad));
 }
 
 Tally Outcomes::of(const std::string& decision, const std::string& model) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +38,12 @@ struct Tally {
   /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. Of equal
   /// models, the one that was reported to be more than was needed has the lower score.
   double score() const;
+  /// A value that the score may have by what is known: a sample of the distribution of which the
+  /// score is the mean. The fewer verdicts, the wider it is.
+  double sample(std::mt19937_64& random) const;
+
+ private:
+  double value_of(double share) const;
 };
 
 /// The level by which several routers share verdicts. Thread-safe, and does not block.

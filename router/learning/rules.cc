@@ -23,6 +23,7 @@ Rules rules_of(const config::Learning& learning, const config::Decision* decisio
   const config::Learning::Tuning& tuning = learning.protection.tuning;
   Rules out;
   out.adapts = learning.enabled && learning.adaptation.enabled;
+  out.samples = learning.adaptation.strategy == "routing_sampling";
   out.protects = learning.enabled && learning.protection.enabled;
   out.by_session = learning.protection.scope == "session";
   out.switch_margin = tuning.switch_margin;

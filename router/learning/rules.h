@@ -17,6 +17,7 @@ enum class Mode : uint8_t {
 
 struct Rules {
   bool adapts = false;    // adaptation is switched on
+  bool samples = false;   // adaptation tries models at random, by what is known of them
   bool protects = false;  // protection is switched on
   Mode adaptation = Mode::kApply;
   Mode protection = Mode::kApply;

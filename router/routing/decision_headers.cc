@@ -74,6 +74,7 @@ void add_learning(const learning::Report& report, std::vector<Header>& headers) 
   headers.push_back({"x-vsr-learning-methods", std::move(methods)});
   headers.push_back({"x-vsr-learning-actions", std::move(actions)});
   headers.push_back({"x-vsr-learning-reasons", std::move(reasons)});
+  if (report.seed) headers.push_back({"x-vsr-learning-seed", fmt::format("{}", *report.seed)});
   if (!report.protection.action.empty())
     headers.push_back({"x-vsr-learning-scopes", fmt::format("protection={}", report.scope)});
 }

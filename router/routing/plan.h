@@ -30,7 +30,8 @@ struct RuntimeConditions {
   std::span<const std::string> allowed = {};      // models that the client may use; empty: all
   std::string_view voice = {};  // the model of one call of a looper; "": the whole request
   const learning::Situation* learning = nullptr;  // null: nothing is learnt
-  bool draws = false;                             // with a voice: an image server answers that call
+  std::optional<uint32_t> seed = {};  // of what learning tries at random; nullopt: nothing
+  bool draws = false;                 // with a voice: an image server answers that call
 };
 
 /// "true" switches memories off for a request.

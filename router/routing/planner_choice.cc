@@ -99,7 +99,7 @@ size_t Planner::apply_learning(const PlanInputs& inputs, const Candidates& left,
   const size_t chosen = learning::choose(
       options, choice.candidate, learning::scope_of(inputs.recipe, decision.name),
       *inputs.conditions.learning, learning::rules_of(config_.router.learning, &decision),
-      plan.learning.emplace());
+      inputs.conditions.seed, plan.learning.emplace());
   if (chosen == choice.candidate) return chosen;
   plan.selection_method = plan.learning->holds() ? "protection" : "adaptation";
   plan.selection_reason = plan.learning->words();

@@ -380,6 +380,51 @@ test("outcomes about something else than the model are only recorded", async () 
   assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged"), undefined);
 });
 
+test("samples try models, are explained by their seed, and favour the better one", async () => {
+  const at = await Daemon.start(configuration("learning: {enabled: true, adaptation: {strategy: routing_sampling}}"));
+  const one = async (headers = {}) => {
+    const reply = await ask("judged", headers, at);
+    return { ...reply, seed: reply.headers.get("x-vsr-learning-seed"), reasons: reply.headers.get("x-vsr-learning-reasons") };
+  };
+  const models = new Set();
+  const replies = [];
+  while (models.size < 2) {
+    replies.push(await one());
+    models.add(replies.at(-1).model);
+  }
+  const tried = replies.find(({ model }) => model === "large");
+  assert.match(tried.reasons, /^adaptation=explored,/);
+  const answer = await post(`${at.managementUrl}/api/v1/explain`, { text: "judged", seed: Number(tried.seed) });
+  const { plan } = await answer.json();
+  assert.deepEqual([plan.model, plan.learning.explored, plan.learning.seed], ["large", true, Number(tried.seed)]);
+  assert.equal(plan.learning.scores.every(({ sample }) => sample > 0 && sample < 1), true);
+  const greedy = await explain("judged", {}, at);
+  assert.deepEqual([greedy.model, greedy.learning.seed], ["small", undefined]);
+  const wrong = await post(`${at.managementUrl}/api/v1/explain`, { text: "judged", seed: -1 });
+  assert.equal(wrong.status, 400);
+  assert.match(await wrong.text(), /seed: expected an integer from 0 to 4294967295, found/);
+  await until(async () => /signalbox_learning_total\{method="adaptation",action="propose_switch",reason="explored"\} [1-9]/.test(await (await fetch(`${at.managementUrl}/metrics`)).text()));
+
+  // The conversation keeps the model that was tried or not, without further samples.
+  const headers = { "x-conversation-id": "samples" };
+  const { model } = await one(headers);
+  for (let i = 0; i < 5; ++i) {
+    const next = await one(headers);
+    assert.deepEqual([next.model, next.seed], [model, null]);
+  }
+
+  const replay_id = tried.headers.get("x-vsr-replay-id");
+  await until(async () => (await fetch(`${at.managementUrl}/v1/router_replay/${replay_id}`)).status === 200);
+  for (let i = 0; i < 60; ++i) {
+    const done = await post(`${at.managementUrl}/v1/router/outcomes`, { replay_id, target: "model", verdict: "failed" }, { "idempotency-key": `s-${i}` });
+    assert.equal(done.status, 200);
+  }
+  let large = 0;
+  for (let i = 0; i < 20; ++i) large += (await one()).model === "large" ? 1 : 0;
+  assert.ok(large <= 3, `${large} of 20 requests went to a model that failed 60 times`);
+  await at.stop();
+});
+
 test("the log warns of outcomes that no record could lead to", async () => {
   const silent = await Daemon.start((...ports) => configuration(kLearning)(...ports).replace("router_replay: {enabled: true}", "router_replay: {enabled: false}"));
   await until(() => silent.log.includes("global.router.learning.adaptation: outcomes refer to records of requests, and there are none"));

@@ -237,6 +237,18 @@ describe("if one part fails, the other one is the answer", () => {
     await images.closed;
   });
 
+  test("the text, if the time of the request is over", async () => {
+    const hasty = await Daemon.start((...ports) => configuration(...ports).replace("timeout: 60s", "timeout: 1s"));
+    images.answer = () => new Promise(() => {});
+    const client = new OpenAI({ baseURL: `${hasty.url}/v1`, apiKey: "k", maxRetries: 0 });
+    const { data, response } = await client.chat.completions
+      .create({ model: "auto", messages: [{ role: "user", content: "Draw a plain ship and explain it" }] })
+      .withResponse();
+    assert.deepEqual(data.choices[0].message.content, [kText]);
+    assert.equal(response.headers.get("x-vsr-looper-used-up"), "time");
+    await hasty.stop();
+  });
+
   test("the image, if no text comes", async () => {
     const { data, content, headers } = await ask("wordless");
     assert.deepEqual(content, [kImage]);

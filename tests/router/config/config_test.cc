@@ -406,6 +406,25 @@ global:
       "runs its models on the processor (docs/upstream.md)\n");
 }
 
+TEST(Config, a_strategy_that_is_not_built_gives_a_notice) {
+  const auto notices = [](std::string_view strategy) {
+    return notices_of(fmt::format(R"(version: v0.3
+@providers
+global:
+  router: {{learning: {{enabled: true, adaptation: {{strategy: {}}}}}}}
+)",
+                                  strategy));
+  };
+  EXPECT_EQ(notices("routing_sampling"), "");
+  for (const char* other : {"linucb", "linear_thompson"}) {
+    const std::string found = notices(other);
+    EXPECT_NE(found.find("f.yaml:4: global.router.learning.adaptation.strategy: "),
+              std::string::npos)
+        << found;
+    EXPECT_NE(found.find("none is tried at random"), std::string::npos) << found;
+  }
+}
+
 // A guard that is configured and never called would admit everything.
 TEST(Config, a_guard_on_a_server_needs_one_server) {
   const auto notices = [](std::string_view module, std::string_view servers) {

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <iostream>
 #include <map>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -282,7 +285,7 @@ class ChoiceTest : public testing::Test {
   std::string chosen(std::string_view decision = "r/d") {
     const Option options[] = {{"small", "small", small_}, {"large", "large", large_}};
     const size_t base = large_.value_or(0) > small_.value_or(0) ? 1 : 0;
-    const size_t index = choose(options, base, decision, situation_, rules_, report_);
+    const size_t index = choose(options, base, decision, situation_, rules_, seed_, report_);
     return fmt::format("{} {}", options[index].model, report_.protection.reason);
   }
 
@@ -290,6 +293,7 @@ class ChoiceTest : public testing::Test {
   Situation situation_;
   Rules rules_;
   std::optional<double> small_, large_;
+  std::optional<uint32_t> seed_;
   Report report_;
 };
 
@@ -368,6 +372,172 @@ TEST_F(ChoiceTest, outcomes_move_the_proposal_and_add_to_the_gain) {
   EXPECT_EQ(chosen(), "small already_best");
 }
 
+/// The mean and the variance of many samples.
+std::pair<double, double> moments_of(const Tally& tally) {
+  constexpr int kSamples = 20'000;
+  std::mt19937_64 random(1);
+  double sum = 0, squares = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    const double sample = tally.sample(random);
+    EXPECT_GE(sample, 0);
+    EXPECT_LE(sample, 1);
+    sum += sample;
+    squares += sample * sample;
+  }
+  const double mean = sum / kSamples;
+  return {mean, squares / kSamples - mean * mean};
+}
+
+TEST(Tally, samples_have_the_moments_of_the_beta_distribution) {
+  for (const auto& [good, bad] : {std::pair{0, 0}, {5, 0}, {0, 5}, {30, 10}, {3, 60}}) {
+    Tally tally;
+    for (int i = 0; i < good; ++i) tally.add(Verdict::kGoodFit);
+    for (int i = 0; i < bad; ++i) tally.add(i % 2 == 0 ? Verdict::kFailed : Verdict::kUnderpowered);
+    const double a = good + 2, b = bad + 2;
+    const auto [mean, variance] = moments_of(tally);
+    // Five times the deviation of the mean of so many samples.
+    EXPECT_NEAR(mean, a / (a + b), 5 * std::sqrt(variance / 20'000)) << good << " " << bad;
+    EXPECT_NEAR(mean, tally.score(), 5 * std::sqrt(variance / 20'000));
+    const double expected = a * b / ((a + b) * (a + b) * (a + b + 1));
+    EXPECT_NEAR(variance, expected, 0.05 * expected) << good << " " << bad;
+  }
+}
+
+TEST(Tally, samples_pay_for_what_was_more_than_needed) {
+  Tally tally;
+  for (int i = 0; i < 40; ++i) tally.add(Verdict::kOverprovisioned);
+  EXPECT_NEAR(moments_of(tally).first, tally.score(), 0.01);
+  EXPECT_LT(tally.score(), kNeutral - 0.02);
+}
+
+/// The number of seeds of a hundred with which "large" answers.
+class SampleTest : public ChoiceTest {
+ protected:
+  SampleTest() {
+    rules_.samples = true;
+    small_ = large_ = 0.5;
+  }
+  int large_of_100() {
+    int out = 0;
+    for (uint32_t seed = 0; seed < 100; ++seed) {
+      seed_ = seed;
+      if (chosen().starts_with("large")) ++out;
+      explored_ += report_.explores() ? 1 : 0;
+    }
+    return out;
+  }
+  int explored_ = 0;
+};
+
+TEST_F(SampleTest, an_unknown_model_is_tried_about_as_often_as_another_one) {
+  const int first = large_of_100();
+  EXPECT_GT(first, 30);
+  EXPECT_LT(first, 70);
+  EXPECT_EQ(explored_, first) << "without samples the algorithm's choice would answer";
+  EXPECT_EQ(large_of_100(), first) << "equal seeds choose equally";
+}
+
+TEST_F(SampleTest, a_model_that_failed_often_is_hardly_ever_tried) {
+  for (int i = 0; i < 40; ++i) outcomes_.add("r/d", "large", Verdict::kFailed);
+  for (int i = 0; i < 40; ++i) outcomes_.add("r/d", "small", Verdict::kGoodFit);
+  EXPECT_EQ(large_of_100(), 0);
+  EXPECT_EQ(explored_, 0);
+}
+
+TEST_F(SampleTest, the_algorithms_score_still_counts) {
+  small_ = 1, large_ = 0;
+  EXPECT_LT(large_of_100(), 3);
+}
+
+TEST_F(SampleTest, the_report_names_the_seed_and_the_samples) {
+  for (seed_ = 0; !report_.explores(); ++*seed_) chosen();
+  EXPECT_EQ(report_.adaptation.action, "propose_switch");
+  EXPECT_EQ(report_.proposal, "large");
+  EXPECT_TRUE(report_.words().starts_with("tried by samples of outcomes: small 0.500"))
+      << report_.words();
+  json::Writer out;
+  out.begin_object();
+  write(report_, out);
+  const std::string text = out.end_object().take();
+  EXPECT_NE(text.find("\"explored\":true"), std::string::npos) << text;
+  EXPECT_NE(text.find(fmt::format("\"seed\":{}", *report_.seed)), std::string::npos) << text;
+  EXPECT_NE(text.find("\"sample\":"), std::string::npos) << text;
+}
+
+TEST_F(SampleTest, a_conversation_that_keeps_its_model_is_no_experiment) {
+  answered_by("small");
+  EXPECT_EQ(large_of_100(), 0);
+  EXPECT_FALSE(report_.seed);
+  rules_.protects = false;
+  rules_.keeps = true;
+  EXPECT_EQ(large_of_100(), 0);
+  EXPECT_FALSE(report_.seed);
+  rules_.keeps = false;
+  EXPECT_GT(large_of_100(), 0) << "nothing protects it";
+  rules_.protects = true;
+  situation_.now = at(90 + 301);
+  EXPECT_GT(large_of_100(), 0) << "it was idle";
+}
+
+TEST_F(SampleTest, results_of_tools_are_no_experiment) {
+  situation_.in_tool_loop = true;
+  rules_.protects = false;
+  EXPECT_EQ(large_of_100(), 0);
+  EXPECT_FALSE(report_.seed);
+}
+
+TEST_F(SampleTest, nothing_is_tried_without_a_seed_or_if_adaptation_must_not_choose) {
+  rules_.adaptation = Mode::kObserve;
+  EXPECT_EQ(large_of_100(), 0);
+  rules_.adaptation = Mode::kBypass;
+  EXPECT_EQ(large_of_100(), 0);
+  rules_.adaptation = Mode::kApply;
+  rules_.adapts = false;
+  EXPECT_EQ(large_of_100(), 0);
+  rules_.adapts = true;
+  rules_.samples = false;
+  EXPECT_EQ(large_of_100(), 0);
+  rules_.samples = true;
+  seed_ = std::nullopt;
+  EXPECT_EQ(chosen(), "small new_conversation");
+}
+
+/// The regret of a decision whose model "small" is good in 50 % and "large" in 80 % of requests:
+/// the good answers that were missed in 500 requests, each reported, as a mean of 40 runs.
+double regret_of(bool samples) {
+  constexpr double kSmall = 0.5, kLarge = 0.8;
+  constexpr int kRuns = 40, kRequests = 500;
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> uniform;
+  double regret = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    Outcomes outcomes;
+    Situation situation;
+    situation.outcomes = &outcomes;
+    Rules rules;
+    rules.adapts = true;
+    rules.samples = samples;
+    const Option options[] = {{"small", "small", std::nullopt}, {"large", "large", std::nullopt}};
+    for (int i = 0; i < kRequests; ++i) {
+      Report report;
+      const auto seed = static_cast<uint32_t>(random());
+      const size_t chosen = choose(options, 0, "r/d", situation, rules, seed, report);
+      const bool is_good = uniform(random) < (chosen == 1 ? kLarge : kSmall);
+      outcomes.add("r/d", std::string(options[chosen].model),
+                   is_good ? Verdict::kGoodFit : Verdict::kUnderpowered);
+      regret += chosen == 1 ? 0 : kLarge - kSmall;
+    }
+  }
+  return regret / kRuns;
+}
+
+TEST(Samples, have_less_regret_than_the_greedy_choice) {
+  const double greedy = regret_of(false), sampled = regret_of(true);
+  std::cout << "regret of 500 requests: greedy " << greedy << ", sampled " << sampled << "\n";
+  EXPECT_LT(sampled, greedy / 2);
+  EXPECT_LT(sampled, 15) << "always the worse model: 150";
+}
+
 TEST_F(ChoiceTest, the_caller_of_tools_is_kept_if_protection_applies) {
   answered_by("gone");
   EXPECT_EQ(tool_caller(situation_, rules_), nullptr);
@@ -395,6 +565,11 @@ TEST(Rules, a_decision_may_only_weaken_the_mode) {
   EXPECT_DOUBLE_EQ(rules_of(learning, &decision).switch_margin, 0.3);
   learning.enabled = false;
   EXPECT_FALSE(rules_of(learning, nullptr).holds());
+  EXPECT_FALSE(rules_of(learning, nullptr).samples);
+  learning.adaptation.strategy = "routing_sampling";
+  EXPECT_TRUE(rules_of(learning, nullptr).samples);
+  learning.adaptation.strategy = "linucb";
+  EXPECT_FALSE(rules_of(learning, nullptr).samples);
 }
 
 }  // namespace
