@@ -241,7 +241,8 @@ Result<void> Loop::prepare(Flight& flight) {
     SIGNALBOX_TRY(flight.plan.body,
                   looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
   }
-  flight.plan.header_mutation = &header_mutation_;
+  // The headers for every call may name what an image server must not know.
+  if (flight.plan.image == nullptr) flight.plan.header_mutation = &header_mutation_;
   SIGNALBOX_TRY(flight.server, make_server_request(scope_, request_, flight.plan));
   flight.scope.emplace(
       RequestScope{scope_.context, scope_.api,
@@ -355,10 +356,13 @@ Result<LoopAnswer> Loop::answer() {
 }
 
 void Loop::add_image(size_t turn, LoopAnswer& out) const {
-  out.is_image = flights_[turn]->plan.image != nullptr;
+  const auto draws = [](const looper::Turn& each) {
+    return each.call.purpose == looper::Purpose::kDraw;
+  };
+  out.is_image = draws(run_->turns()[turn]);
+  if (out.is_image) return;
   for (const looper::Turn& other : run_->turns()) {
-    if (other.call.purpose == looper::Purpose::kDraw && !out.is_image && other.reply() != nullptr)
-      out.image = &other.reply()->body;
+    if (draws(other) && other.reply() != nullptr) out.image = &other.reply()->body;
   }
 }
 

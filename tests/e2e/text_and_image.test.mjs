@@ -60,6 +60,7 @@ routing:
   ].join("")}
 global:
   spending: {}
+  integrations: {looper: {headers: {x-loop: own}}}
   model_catalog:
     modules:
       modality_detector: {enabled: true, method: keyword, keywords: [draw], both_keywords: [and explain], prompt_prefixes: [Draw]}
@@ -116,6 +117,7 @@ describe("a text with an image", () => {
     assert.deepEqual(data.usage, { prompt_tokens: 19, completion_tokens: 1003, total_tokens: 1022 });
     assert.deepEqual(images.asked, { model: "gpt-image-1", prompt: "a plain ship and explain it", n: 1, size: "1024x1024" });
     assert.deepEqual(model.asked, { model: "writer", messages: [{ role: "user", content: "Draw a plain ship and explain it" }], temperature: 0.5 });
+    assert.deepEqual([model.headers["x-loop"], images.headers["x-loop"]], ["own", undefined]);
     assert.equal(headers.get("x-vsr-selected-modality"), "BOTH");
     assert.equal(headers.get("x-vsr-selected-model"), "writer");
     assert.equal(headers.get("x-vsr-response-path"), "looper");
