@@ -360,7 +360,7 @@ TEST(Guard, checks_a_whole_reply_before_it_goes_out) {
   const Reply withheld = ask("end-it");
   EXPECT_EQ(withheld.status, 403);
   EXPECT_EQ(withheld.headers.at("x-vsr-response-path"), "blocked");
-  EXPECT_EQ(withheld.body.find("600"), std::string::npos) << withheld.body;
+  EXPECT_EQ(withheld.body.find("600 m"), std::string::npos) << withheld.body;
   text = "It is 503 m long.";
   const Reply clean = ask("How long?");
   EXPECT_EQ(clean.body, whole(text));
