@@ -385,8 +385,7 @@ void Loop::add_headers(const config::Model* model, http::Headers& fields) const 
   }
   if (model != nullptr)
     fields = with_value(fields, "x-vsr-selected-model", routing::header_value({model->name}));
-  fields.add("x-vsr-looper-algorithm",
-             plan_.painter != nullptr ? "image_gen" : std::string_view(plan_.algorithm));
+  fields.add("x-vsr-looper-algorithm", plan_.algorithm_that_ran());
   if (!used.empty()) fields.add("x-vsr-looper-models-used", routing::header_value(used));
   if (!failed.empty()) fields.add("x-vsr-looper-models-failed", routing::header_value(failed));
   fields.add("x-vsr-looper-iterations", std::to_string(run_->calls()));

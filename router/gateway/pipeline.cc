@@ -282,7 +282,8 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return;
-  if (plan.painter == nullptr) forget(scope);
+  const bool has_image = plan.painter != nullptr;
+  if (!has_image) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
   const http::Headers decided = headers;
   Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
@@ -302,14 +303,29 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
     co_return;
   }
   scope.record.passes(answer->body);
+  // The time of the request may be over, and then nothing of it waits. The answer came in time: it
+  // is still checked and translated, for as long as the connection waits.
+  http::Interrupt never;
+  const http::Exchange& exchange = scope.exchange;
+  const RequestScope late{
+      scope.context, scope.api, {exchange.request, exchange.reply, never}, scope.record};
+  const ReplyFilterInputs composed{exchange.interrupt.raised() ? late : scope,
+                                   journey.request,
+                                   plan,
+                                   *server,
+                                   watched,
+                                   cache,
+                                   headers,
+                                   nullptr,
+                                   inputs.turn};
   const AnswerParts parts{answer->is_image, answer->image};
-  ReplyOrError whole = plan.painter != nullptr
-                           ? stored_reply(std::move(answer->body))
-                           : completion_reply(std::move(answer->body), journey.request.chat);
-  const std::vector<ReplyFilter> filters = plan.painter != nullptr
-                                               ? paired_reply_filters(inputs, parts)
-                                               : composed_reply_filters(inputs);
-  co_await relay_filtered(inputs, filters, std::move(whole));
+  if (has_image && !parts.is_image) remember(scope, plan);
+  ReplyOrError whole = has_image ? stored_reply(std::move(answer->body))
+                                 : completion_reply(std::move(answer->body), journey.request.chat);
+  const std::vector<ReplyFilter> filters =
+      has_image ? paired_reply_filters(composed, parts) : composed_reply_filters(composed);
+  co_await relay_filtered(composed, filters, std::move(whole));
+  if (has_image) end_turn(scope);
   co_await keep_turn(scope, plan, inputs.turn);
 }
 

@@ -25,7 +25,8 @@ learning::Situation find_situation(const RequestScope& scope, const ParsedReques
 }  // namespace
 
 void remember(const RequestScope& scope, const routing::Plan& plan) {
-  if (!scope.learning || plan.bypassed || plan.loop != nullptr || plan.image != nullptr) return;
+  const bool is_of_several = plan.loop != nullptr && plan.painter == nullptr;
+  if (!scope.learning || plan.bypassed || is_of_several || plan.image != nullptr) return;
   learning::remember(
       *scope.context.learning, *scope.learning,
       {plan.model->name, plan.asked_for, learning::scope_of(plan.recipe, plan.decision)});

@@ -154,7 +154,7 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   if (model_ != nullptr) account_.model = model_->name;
   account_.decision = plan.decision;
   account_.category = plan.category;
-  account_.algorithm = plan.algorithm;
+  account_.algorithm = plan.algorithm_that_ran();
   account_.selection_method = plan.selection_method;
   account_.learning.clear();  // of an earlier plan
   if (plan.learning) {

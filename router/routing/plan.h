@@ -114,6 +114,11 @@ struct Plan {
   bool asks_facts = false;  // a signal requires the facts of the reply to be checked
   // Placeholders in `body` and their originals, to restore in the reply
   std::vector<pii::Mask> masks;
+
+  /// The plugin's name in place of an algorithm that has no part beside an image.
+  std::string_view algorithm_that_ran() const {
+    return painter != nullptr ? std::string_view("image_gen") : algorithm;
+  }
 };
 
 }  // namespace signalbox::routing

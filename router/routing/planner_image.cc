@@ -73,7 +73,13 @@ Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters,
     plan.message = std::move(choice.message);
     return {};
   }
-  SIGNALBOX_TRY(const selection::Candidate painter, choose(inputs, painters, choice));
+  // The report of learning has one place, for the choice of the text's model.
+  RuntimeConditions conditions = inputs.conditions;
+  conditions.seed.reset();
+  const PlanInputs without_samples{inputs.target,  inputs.confidence,    inputs.values,
+                                   inputs.matched, inputs.signal_inputs, inputs.results,
+                                   conditions,     inputs.recipe};
+  SIGNALBOX_TRY(const selection::Candidate painter, choose(without_samples, painters, choice));
   plan.painter = painter.model;
   // An algorithm that calls several models has no place beside the image: the first one answers.
   if (plan.loop != nullptr) plan.selection_method = plan.selection_reason = "";

@@ -27,7 +27,7 @@ const decision = (name, { models = ["painter", "writer"], more = "", port = imag
       plugins:
         - {type: image_gen, configuration: {backend: openai, timeout_seconds: ${seconds}, backend_config: {base_url: "http://127.0.0.1:${port}/v1", api_key: k}}}${more}`;
 
-const kWords = ["plain", "solo", "masks", "strict", "imageless", "wordless", "nothing", "slow", "claude", "panel"];
+const kWords = ["plain", "solo", "masks", "strict", "imageless", "wordless", "nothing", "slow", "claude", "talk", "panel"];
 const price = (prompt, completion) => `pricing: {prompt_per_1m: ${prompt}, completion_per_1m: ${completion}}`;
 
 const configuration = (port, managementPort) => `
@@ -56,9 +56,11 @@ routing:
     decision("nothing", { models: ["gone", "painter"], port: 9 }),
     decision("slow", { seconds: 1 }),
     decision("claude", { models: ["claude", "painter"] }),
+    decision("talk", { models: ["writer", "alone", "painter"] }),
     decision("panel", { models: ["writer", "alone", "painter"], more: "\n      algorithm: {type: ratings, ratings: {}}" }),
   ].join("")}
 global:
+  router: {learning: {enabled: true, adaptation: {strategy: routing_sampling}}}
   spending: {}
   integrations: {looper: {headers: {x-loop: own}}}
   model_catalog:
@@ -96,6 +98,11 @@ const ask = async (word, more = {}) => {
   return { data, content: data.choices[0].message.content, headers: response.headers };
 };
 
+// A guard checks the reply by the context.
+const bridge = [
+  { role: "system", content: kContext },
+  { role: "user", content: "How long is the bridge? Draw it and explain it, strict" },
+];
 const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
 
 describe("a text with an image", () => {
@@ -171,6 +178,21 @@ describe("a text with an image", () => {
     assert.equal(data.choices.length, 1);
   });
 
+  test("comes from the model that answered its conversation, although samples would try another", async () => {
+    const one = async (id) => {
+      const request = { model: "auto", messages: [{ role: "user", content: "Draw a talk ship and explain it" }] };
+      const { response } = await openai.chat.completions.create(request, { headers: { "x-vsr-debug": "true", "x-conversation-id": id } }).withResponse();
+      return [response.headers.get("x-vsr-selected-model"), response.headers.get("x-vsr-learning-seed")];
+    };
+    const tried = new Set();
+    for (let i = 0; tried.size < 2; ++i) {
+      const [name, seed] = await one(`talk ${i}`);
+      assert.notEqual(seed, null);
+      tried.add(name);
+      assert.deepEqual(await one(`talk ${i}`), [name, null]);
+    }
+  });
+
   test("follows a conversation with calls of tools, whose results only the text model gets", async () => {
     const messages = [
       { role: "user", content: "Draw a plain ship and explain it" },
@@ -202,10 +224,7 @@ describe("a text with an image", () => {
 
   test("is withheld if a guard withholds the text, also from a stream", async () => {
     model.answer = () => completion({ role: "assistant", content: "The bridge is 640 m long." });
-    const messages = [
-      { role: "system", content: kContext },
-      { role: "user", content: "How long is the bridge? Draw it and explain it, strict" },
-    ];
+    const messages = bridge;
     for (const stream of [false, true]) {
       await assert.rejects(openai.chat.completions.create({ model: "auto", messages, stream }), (error) => error.status === 403 && error.code === "response_blocked");
     }
@@ -248,6 +267,19 @@ describe("if one part fails, the other one is the answer", () => {
       .withResponse();
     assert.deepEqual(data.choices[0].message.content, [kText]);
     assert.equal(response.headers.get("x-vsr-looper-used-up"), "time");
+
+    // A long text is joined and translated on a pool, and a guard computes, after the time is over.
+    const long = "word ".repeat(20_000);
+    model.answer = () => completion({ role: "assistant", content: long });
+    const messages = [{ role: "user", content: "Draw a plain ship and explain it" }];
+    const [whole, message] = await Promise.all([
+      client.chat.completions.create({ model: "auto", messages }),
+      new Anthropic({ baseURL: hasty.url, apiKey: "k", maxRetries: 0 }).messages.create({ model: "auto", max_tokens: 9, messages }),
+    ]);
+    assert.deepEqual(whole.choices[0].message.content, [{ type: "text", text: long }]);
+    assert.deepEqual(message.content, [{ type: "text", text: long }]);
+    model.answer = () => completion({ role: "assistant", content: "The bridge is 640 m long." });
+    await assert.rejects(client.chat.completions.create({ model: "auto", messages: bridge }), (error) => error.status === 403 && error.code === "response_blocked");
     await hasty.stop();
   });
 
@@ -319,6 +351,7 @@ describe("both parts count", () => {
       return /signalbox_looper_calls_total\{model="painter",purpose="draw",outcome="ok"\} [1-9]/.test(all) && all;
     });
     assert.match(text, /signalbox_looper_calls_total\{model="writer",purpose="answer",outcome="ok"\} [1-9]/);
+    assert.match(text, /signalbox_looper_requests_total\{decision="panel",algorithm="image_gen",used_up="none"\} 1\n/);
     assert.ok((await json("/api/v1/spending?by=model")).lines.length > 0);
   });
 });

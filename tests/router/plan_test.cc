@@ -131,18 +131,20 @@ RuntimeConditions runtime_conditions(const json::Value& row) {
   return out;
 }
 
-/// "caller" has called the tools whose results the request brings.
+/// "caller" has called the tools whose results the request brings. With a "seed" the request begins
+/// a conversation.
 std::optional<learning::Situation> situation_of(const json::Value& row,
                                                 const learning::Memory& memory) {
   const auto caller = row.find("caller");
-  if (!caller) return std::nullopt;
+  if (!caller && !row.find("seed")) return std::nullopt;
   const auto text = [&](std::string_view key) { return std::string(caller->find(key)->text()); };
   learning::Situation out;
   out.key = "k";
+  out.outcomes = &memory.outcomes;
+  if (!caller) return out;
   out.past =
       learning::Conversation{{text("model"), text("asked_for"), text("decision")}, 1, 0, out.now};
   out.in_tool_loop = true;
-  out.outcomes = &memory.outcomes;
   return out;
 }
 
@@ -176,6 +178,8 @@ void run_plan(const json::Value& row) {
   learning::Memory memory;
   const std::optional<learning::Situation> situation = situation_of(row, memory);
   if (situation) circumstances.learning = &*situation;
+  if (const auto seed = row.find("seed"))
+    circumstances.seed = static_cast<uint32_t>(*seed->integer());
   const auto plan = evaluation.plan(circumstances);
   if (const auto error = row.find("error")) {
     ASSERT_FALSE(plan);
