@@ -303,8 +303,8 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
     co_return;
   }
   scope.record.passes(answer->body);
-  // The time of the request may be over, and then nothing of it waits. The answer came in time: it
-  // is still checked and translated, for as long as the connection waits.
+  // Once the time of the request is over, its interrupt breaks each wait. The answer came in time,
+  // so it is checked and translated without that interrupt, until the connection closes.
   http::Interrupt never;
   const http::Exchange& exchange = scope.exchange;
   const RequestScope late{

@@ -2,6 +2,7 @@
 // server; "gone" stands for one that does not listen.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
 
 import Anthropic from "@anthropic-ai/sdk";
@@ -234,8 +235,8 @@ describe("a text with an image", () => {
   });
 });
 
-describe("if one part fails, the other one is the answer", () => {
-  test("the text, if no image comes", async () => {
+describe("an answer with a failed part", () => {
+  test("is the text, if no image comes", async () => {
     const { content, headers } = await ask("imageless");
     assert.deepEqual(content, [kText]);
     assert.equal(headers.get("x-vsr-looper-models-used"), "writer");
@@ -250,7 +251,7 @@ describe("if one part fails, the other one is the answer", () => {
     assert.equal(text, kText.text);
   });
 
-  test("the text, if the image is slow", async () => {
+  test("is the text, if the image is slow", async () => {
     images.answer = () => new Promise(() => {});
     const { content, headers } = await ask("slow");
     assert.deepEqual(content, [kText]);
@@ -258,7 +259,7 @@ describe("if one part fails, the other one is the answer", () => {
     await images.closed;
   });
 
-  test("the text, if the time of the request is over", async () => {
+  test("is the text, if the time of the request is over", async () => {
     const hasty = await Daemon.start((...ports) => configuration(...ports).replace("timeout: 60s", "timeout: 1s"));
     images.answer = () => new Promise(() => {});
     const client = new OpenAI({ baseURL: `${hasty.url}/v1`, apiKey: "k", maxRetries: 0 });
@@ -280,10 +281,12 @@ describe("if one part fails, the other one is the answer", () => {
     assert.deepEqual(message.content, [{ type: "text", text: long }]);
     model.answer = () => completion({ role: "assistant", content: "The bridge is 640 m long." });
     await assert.rejects(client.chat.completions.create({ model: "auto", messages: bridge }), (error) => error.status === 403 && error.code === "response_blocked");
+    model.answer = images.answer;
+    await assert.rejects(client.chat.completions.create({ model: "auto", messages }), (error) => error.status === 504 && /neither the text nor the image came/.test(error.message));
     await hasty.stop();
   });
 
-  test("the image, if no text comes", async () => {
+  test("is the image, if no text comes", async () => {
     const { data, content, headers } = await ask("wordless");
     assert.deepEqual(content, [kImage]);
     assert.equal(data.model, "painter");
@@ -295,18 +298,42 @@ describe("if one part fails, the other one is the answer", () => {
     assert.deepEqual(message.content, [{ type: "text", text: `![image](${kUrl})` }]);
   });
 
-  test("the image, if the text is blank", async () => {
+  test("is the image, if the text is blank", async () => {
     model.answer = () => completion({ role: "assistant", content: null });
     assert.deepEqual((await ask("plain")).content, [kImage]);
   });
 
-  test("an error, if both fail", async () => {
+  test("is an error, if both fail", async () => {
     await assert.rejects(ask("nothing"), (error) => error.status === 502 && /neither the text nor the image came/.test(error.message));
     images.answer = model.answer = () => ({ status: 503, body: {} });
     await assert.rejects(ask("plain"), (error) => error.status === 502 && /the text: its server answered 503; the image: its server answered 503/.test(error.message));
   });
 
-  test("if the client goes away, both calls end", async () => {
+  test("is the text, if the limit of the image's model is reached, and an error, if both limits are", async () => {
+    const rule = (name, requests) => `{name: ${name}, match: {model: ${name}}, requests_per_unit: ${requests}, unit: hour}`;
+    const limits = `services:\n    ratelimit: {providers: [{type: local-limiter, rules: [${rule("painter", 1)}, ${rule("writer", 2)}]}]}`;
+    const limited = await Daemon.start((...ports) => configuration(...ports).replace("services:", limits));
+    const client = new OpenAI({ baseURL: `${limited.url}/v1`, apiKey: "k", maxRetries: 0 });
+    const one = async () => (await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "Draw a plain ship and explain it" }] })).choices[0].message.content;
+    assert.deepEqual(await one(), [kText, kImage]);
+    assert.deepEqual(await one(), [kText]);
+    await assert.rejects(one(), (error) => error.status === 429 && /the text: a rate limit is reached; the image: a rate limit is reached/.test(error.message));
+    await limited.stop();
+  });
+
+  test("is an error, if the client's key may use only one of both models", async () => {
+    const key = "sb-key-of-a-client";
+    const hash = createHash("sha256").update(key).digest("hex");
+    const keyed = await Daemon.start((...ports) =>
+      configuration(...ports).replace("  spending: {}", `  spending: {}\n  access: {keys: [{name: narrow, hash: "sha256:${hash}", models: [writer]}]}`));
+    const client = new OpenAI({ baseURL: `${keyed.url}/v1`, apiKey: key, maxRetries: 0 });
+    const asked = client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "Draw a plain ship and explain it" }] });
+    await assert.rejects(asked, (error) => error.status === 403 && error.code === "model_not_allowed");
+    assert.deepEqual([model.asked, images.asked], [undefined, undefined]);
+    await keyed.stop();
+  });
+
+  test("ends both calls if the client goes away", async () => {
     const aborter = new AbortController();
     let closed;
     images.answer = () => ((closed = images.closed), new Promise(() => {}));
@@ -317,10 +344,10 @@ describe("if one part fails, the other one is the answer", () => {
   });
 });
 
-describe("both parts count", () => {
+describe("the accounts of a text with an image", () => {
   const json = async (path) => (await fetch(`${daemon.managementUrl}${path}`)).json();
 
-  test("for tokens, money and the record of the request", async () => {
+  test("have the tokens and the money of both in the record of the request", async () => {
     const id = (await ask("plain")).headers.get("x-vsr-replay-id");
     const record = await until(async () => {
       const answer = await fetch(`${daemon.managementUrl}/v1/router_replay/${id}`);
@@ -332,7 +359,7 @@ describe("both parts count", () => {
     assert.ok(Math.abs(record.cost - cost) < 1e-9, JSON.stringify(record));
   });
 
-  test("also for a server of images that reports no tokens", async () => {
+  test("have an estimate if the image server reports no tokens", async () => {
     images.answer = () => ({ body: { data: [{ url: kUrl }] } });
     const id = (await ask("plain")).headers.get("x-vsr-replay-id");
     const record = await until(async () => {
@@ -345,7 +372,7 @@ describe("both parts count", () => {
     assert.ok(Math.abs(record.cost - cost) < 1e-9, JSON.stringify(record));
   });
 
-  test("for the metrics of each model", async () => {
+  test("have the metrics of each model", async () => {
     const text = await until(async () => {
       const all = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
       return /signalbox_looper_calls_total\{model="painter",purpose="draw",outcome="ok"\} [1-9]/.test(all) && all;

@@ -419,7 +419,7 @@ global:
   EXPECT_EQ(notices("routing_sampling"), "");
   for (const char* other : {"linucb", "linear_thompson"}) {
     EXPECT_TRUE(notices(other).starts_with(
-        "f.yaml:4: global.router.learning.adaptation.strategy: models are compared by their share"))
+        "f.yaml:4: global.router.learning.adaptation.strategy: has no effect: models are compared"))
         << notices(other);
   }
 }
