@@ -28,14 +28,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfig = "config.json";
+constexpr const char* kGlinerConfig = "gliner_config.json";  // may hold the encoder's config.json
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kVocabulary = "vocab.txt";
 constexpr const char* kModules = "modules.json";
-// Files that are copied if they exist. Only config.json is required.
-constexpr const char* kCompanions[] = {kTokenizer,  kTokenizerConfig, "special_tokens_map.json",
-                                       kVocabulary, kModules,         "sentence_bert_config.json"};
+// Files that are copied if they exist. Only config.json is required, or gliner_config.json.
+constexpr const char* kCompanions[] = {kTokenizer,   kTokenizerConfig, "special_tokens_map.json",
+                                       kVocabulary,  kModules,         "sentence_bert_config.json",
+                                       kGlinerConfig};
 // Four-bit weights grow to 32 bits. The limit is needed because tensors that share bytes are each
 // written in full, so a small file could otherwise request any amount of output.
 constexpr uint64_t kGrowthMax = 16;
@@ -109,7 +111,8 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     SIGNALBOX_TRY(files[kConfig], read_text(options.config));
   } else if (!files.contains(kConfig)) {
     SIGNALBOX_TRY(const bool found, read_companion(kConfig, places, files));
-    if (!found) {
+    SIGNALBOX_TRY(const bool is_gliner, read_companion(kGlinerConfig, places, files));
+    if (!found && !is_gliner) {
       return fail(Code::kNotFound, "{}: found no config.json next to it; name one with --config",
                   file.string());
     }

@@ -1,4 +1,5 @@
 // Labels may carry a tag for the position in a span (B-PERSON); the type is the part after the tag.
+// Labels of several words become a type in the form of those of the rules (PHONE_NUMBER).
 
 #include "router/signals/pii_finder.h"
 
@@ -18,7 +19,9 @@ namespace {
 std::string type_of(std::string_view label) {
   const bool tagged = label.size() > 2 && label[1] == '-' &&
                       std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
-  return ascii::upper_case(label.substr(tagged ? 2 : 0));
+  std::string type = ascii::upper_case(label.substr(tagged ? 2 : 0));
+  std::ranges::replace(type, ' ', '_');
+  return type;
 }
 
 // Returns an entity for each encoded run that holds personal data, in text order. It covers the
@@ -91,7 +94,7 @@ Result<std::vector<pii::PiiEntity>> PiiFinder::to_pii_entities(
   const auto from = static_cast<size_t>(window.data() - text.data());
   std::vector<pii::PiiEntity> out;
   for (const engine::Entity& entity : spans) {
-    const auto type = type_index_.find(ascii::upper_case(entity.type));
+    const auto type = type_index_.find(type_of(entity.type));
     if (type == type_index_.end()) {
       return fail(Code::kCorrupt, "the model returned the label \"{}\", which it does not declare",
                   entity.type);

@@ -152,10 +152,11 @@ const kFamilies = {
 
 export const kFamilyNames = Object.keys(kFamilies);
 
-// Norms multiply by about 1; other values are around 0, large enough that texts differ.
+// Norms multiply by about 1. Other values are around 0: large enough that texts differ, and less in GLiNER's head, whose many
+// layers would saturate every probability.
 function values(name, count, next) {
-  const isNorm = /norm\.weight$/i.test(name);
-  return Float32Array.from({ length: count }, () => isNorm ? 1 + 0.2 * next() : 1.6 * next());
+  const isNorm = /norm\.weight$/i.test(name), size = /^span_rep_layer|^prompt_rep_layer/.test(name) ? 0.8 : 1.6;
+  return Float32Array.from({ length: count }, () => isNorm ? 1 + 0.2 * next() : size * next());
 }
 
 function tensors(shapes) {
@@ -178,4 +179,26 @@ export function classifierFiles(family, kind) {
   const architecture = `${begin}For${kind === "guard" ? "Sequence" : "Token"}Classification`;
   const settings = { architectures: [architecture], ...config, vocab_size: sizeOf(tokenizer), id2label: labels, label2id: Object.fromEntries(Object.entries(labels).map(([id, label]) => [label, Number(id)])) };
   return { "config.json": JSON.stringify(settings), "tokenizer.json": JSON.stringify(tokenizer), "model.safetensors": safetensors(tensors(shapes.all)) };
+}
+
+// A GLiNER over DeBERTa-v3: its encoder reads labels in front of a text, and its head scores spans of words for each.
+export function glinerFiles(settings = {}) {
+  const { encoder, config } = kFamilies["deberta-v3"];
+  const tokenizer = structuredClone(kUnigram), marks = ["<<ENT>>", "<<SEP>>"], first = sizeOf(kUnigram);
+  tokenizer.added_tokens.push(...addedTokens(marks).map((mark) => ({ ...mark, id: mark.id + first })));
+  const encoded = new Shapes(), shapes = new Shapes(), head = 8;
+  encoder(encoded, first + marks.length);
+  for (const [name, shape] of Object.entries(encoded.all)) shapes.add(name.replace(/^deberta\./, "token_rep_layer.bert_layer.model."), ...shape);
+  shapes.linear("token_rep_layer.projection", kHidden, head);
+  for (const end of ["_l0", "_l0_reverse"]) {
+    shapes.add(`rnn.lstm.weight_ih${end}`, 2 * head, head);
+    shapes.add(`rnn.lstm.weight_hh${end}`, 2 * head, head / 2);
+    for (const name of ["bias_ih", "bias_hh"]) shapes.add(`rnn.lstm.${name}${end}`, 2 * head);
+  }
+  const projection = (name, inputs) => { shapes.linear(`${name}.0`, inputs, 4 * head); shapes.linear(`${name}.3`, 4 * head, head); };
+  projection("prompt_rep_layer", head);
+  for (const name of ["project_start", "project_end"]) projection(`span_rep_layer.span_rep_layer.${name}`, head);
+  projection("span_rep_layer.span_rep_layer.out_project", 2 * head);
+  const gliner = { model_name: "tiny/deberta", span_mode: "markerV0", subtoken_pooling: "first", words_splitter_type: "whitespace", max_width: 3, max_len: 384, hidden_size: head, num_rnn_layers: 1, class_token_index: first, vocab_size: first + marks.length, encoder_config: { ...config, vocab_size: first }, labels_encoder: null, ...settings };
+  return { "gliner_config.json": JSON.stringify(gliner), "tokenizer.json": JSON.stringify(tokenizer), tensors: tensors(shapes.all) };
 }
