@@ -116,7 +116,7 @@ TEST_F(SharedKeysTest, a_change_of_one_router_is_known_to_the_other) {
   EXPECT_EQ(*a_->keys.read(), before) << "what has not changed is not read again";
 }
 
-TEST_F(SharedKeysTest, of_changes_at_once_none_is_lost) {
+TEST_F(SharedKeysTest, simultaneous_changes_are_not_lost) {
   constexpr int kEach = 10;
   const auto change = [&](Site& site, std::string_view prefix) {
     for (int i = 0; i < kEach; ++i) site.change(adding(fmt::format("{}{}", prefix, i)));
@@ -147,7 +147,7 @@ TEST_F(SharedKeysTest, while_the_server_is_away_known_keys_stay_and_no_key_is_ch
   EXPECT_TRUE(b_->keys.stats().works);
 }
 
-TEST_F(SharedKeysTest, keys_that_are_too_old_are_not_known) {
+TEST_F(SharedKeysTest, keys_that_are_too_old_are_refused) {
   a_->change(adding("ann"));
   Site brief(redis_, milliseconds(1));
   EXPECT_EQ(brief.names(), "ann");
@@ -169,7 +169,7 @@ TEST_F(SharedKeysTest, an_empty_server_gets_the_latest_keys_that_a_router_knows)
   EXPECT_EQ(a_->names(), "bob cid");
 }
 
-TEST_F(SharedKeysTest, of_routers_that_restore_at_once_the_latest_keys_win) {
+TEST_F(SharedKeysTest, the_latest_keys_win_if_routers_restore_at_once) {
   for (int i = 0; i < 20; ++i) {
     const std::string latest = fmt::format("k{}", i);
     a_->change([&](Keys& keys) -> Result<void> {
@@ -186,7 +186,7 @@ TEST_F(SharedKeysTest, of_routers_that_restore_at_once_the_latest_keys_win) {
   }
 }
 
-TEST_F(SharedKeysTest, what_was_just_restored_is_not_changed_before_others_have_seen_it) {
+TEST_F(SharedKeysTest, restored_keys_are_not_changed_before_others_have_seen_them) {
   a_->change(adding("ann"));
   EXPECT_EQ(b_->names(), "ann");
   a_->change(adding("bob"));  // b does not know
@@ -245,7 +245,7 @@ TEST_F(SharedKeysTest, a_server_that_was_started_again_with_its_keys_is_changed_
   EXPECT_EQ(b_->names(), "ann bob cid");
 }
 
-TEST_F(SharedKeysTest, a_new_set_waits_for_routers_that_know_one) {
+TEST_F(SharedKeysTest, a_new_set_of_keys_waits_for_routers_that_know_an_older_one) {
   a_->change(adding("ann"));
   lose_server();
   redis_.start();
@@ -256,7 +256,7 @@ TEST_F(SharedKeysTest, a_new_set_waits_for_routers_that_know_one) {
   EXPECT_EQ(a_->names(), "ann bob");
 }
 
-TEST_F(SharedKeysTest, a_set_that_no_router_wrote_changes_nothing) {
+TEST_F(SharedKeysTest, a_damaged_set_of_keys_changes_nothing) {
   a_->change(adding("ann"));
   const auto expect_refused = [&](std::string_view field, std::string_view value) {
     const auto before = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
