@@ -176,8 +176,9 @@ struct OpenOptions {
   /// The labels that a GLiNER model marks, in words ("phone number"), at most kLabelsMax; empty:
   /// those of its directory. Any other model has its own.
   std::vector<std::string> labels = {};
-  /// A GLiNER model marks spans whose probability is above this.
-  float least_score = 0.5f;
+  /// A GLiNER model marks spans whose probability is above this; none: that of its directory, or
+  /// 0.5.
+  std::optional<float> least_score = {};
 };
 
 /// A model directory (config.json, model.safetensors, tokenizer.json) loaded for inference: one

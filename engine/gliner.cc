@@ -39,7 +39,7 @@ float dot(int32_t n, const float* a, const float* b) {
 class GlinerHead::Reader {
  public:
   Reader(const weights::SafeTensors& file, const kernels::Table& kernels)
-      : reader_(file, kernels, "") {}
+      : file_(file), reader_(file, kernels, "") {}
 
   Result<GlinerHead> read(const GlinerConfig& config, int32_t width,
                           const kernels::Table& kernels) {
@@ -57,6 +57,11 @@ class GlinerHead::Reader {
     out.span_ = mlp("span_rep_layer.span_rep_layer.out_project", 2 * hidden, hidden);
     out.label_ = mlp("prompt_rep_layer", hidden, hidden);
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
+    if (rows_of(file_, fmt::format("rnn.lstm.weight_ih_l{}", config.lstm_layers)) > 0) {
+      return fail(Code::kCorrupt,
+                  "gliner_config.json: num_rnn_layers: {}, but there are tensors of more layers",
+                  config.lstm_layers);
+    }
     out.arena_ = reader_.take_arena();
     return out;
   }
@@ -67,6 +72,7 @@ class GlinerHead::Reader {
             reader_.linear(name + ".3", 4 * out, out, true)};
   }
 
+  const weights::SafeTensors& file_;
   TensorReader reader_;
 };
 

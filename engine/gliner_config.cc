@@ -118,6 +118,8 @@ Result<GlinerConfig> read_gliner_config(const weights::HfObject& file) {
   SIGNALBOX_TRY(out.label_mark, read_mark(file, "ent_token", "<<ENT>>"));
   SIGNALBOX_TRY(out.text_mark, read_mark(file, "sep_token", "<<SEP>>"));
   SIGNALBOX_TRY(out.labels, file.strings("signalbox_labels"));
+  SIGNALBOX_TRY(const double least, file.number("signalbox_threshold", 0, 0.999, 0.5));
+  out.least_score = static_cast<float>(least);
   SIGNALBOX_TRY(out.reads_mark, file.boolean("embed_ent_token", true));
   if (out.hidden % 2 == 0) return out;
   return fail(Code::kCorrupt,

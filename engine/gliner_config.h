@@ -29,6 +29,7 @@ struct GlinerConfig {
   std::string text_mark = {};   // the token between the labels and the text
   std::vector<std::string> labels =
       {};                  // `signalbox_labels`, our key: marked unless others are named
+  float least_score = 0;   // `signalbox_threshold`, our key: spans above it are marked
   bool reads_mark = true;  // a label's vector is that of its mark; otherwise of the token after it
 };
 

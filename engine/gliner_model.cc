@@ -39,7 +39,7 @@ class GlinerModel final : public TextModel, public HasMemory {
       : parts_(std::move(parts)),
         shape_(parts_.trunk->shape()),
         threads_(options.threads),
-        least_score_(options.least_score) {
+        least_score_(options.least_score.value_or(parts_.config.least_score)) {
     info_.name = (parts_.directory / "").parent_path().filename().string();
     info_.kind = HeadKind::kTokens;
     info_.scores = Scores::kSigmoid;
@@ -223,9 +223,10 @@ Result<void> check_options(const std::filesystem::path& directory, const OpenOpt
     return fail(Code::kInvalid, "{}: a GLiNER model takes neither heads nor adapters",
                 directory.string());
   }
-  if (options.least_score >= 0 && options.least_score < 1) return {};
+  const float least = options.least_score.value_or(0);
+  if (least >= 0 && least < 1) return {};
   return fail(Code::kInvalid, "the least score of a span is {}, expected 0 or more and below 1",
-              options.least_score);
+              least);
 }
 
 }  // namespace

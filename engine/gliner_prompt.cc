@@ -40,7 +40,9 @@ Result<void> check_labels(std::span<const std::string> labels) {
 }  // namespace
 
 // A tokenizer may lack the marks, because the published code adds them when it opens a model: the
-// mark of labels, then that of the text.
+// mark of labels, then that of the text. A configuration that does not name the id of the first is
+// older than that key: three tokens were added then, the marks last. A tokenizer that was made from
+// sentencepiece's model lacks [MASK] before them.
 Result<void> GlinerPrompt::read_marks(const GlinerConfig& config, int32_t vocabulary) {
   const auto id_of = [&](const std::string& mark) {
     const std::vector<int32_t> ids = ids_of(*tokenizer_, mark);
@@ -48,9 +50,14 @@ Result<void> GlinerPrompt::read_marks(const GlinerConfig& config, int32_t vocabu
   };
   label_mark_ = id_of(config.label_mark);
   text_mark_ = id_of(config.text_mark);
-  if (config.label_id >= tokenizer_->vocabulary_size()) {
-    label_mark_ = config.label_id;
-    text_mark_ = config.label_id + 1;
+  const int32_t known = tokenizer_->vocabulary_size();
+  const int32_t added = vocabulary - known;
+  const bool adds_three =
+      config.label_id == -1 && label_mark_ == -1 && text_mark_ == -1 && (added == 3 || added == 4);
+  const int32_t first_mark = adds_three ? vocabulary - 2 : config.label_id;
+  if (first_mark >= known) {
+    label_mark_ = first_mark;
+    text_mark_ = first_mark + 1;
   }
   if (config.label_id != -1 && config.label_id != label_mark_) {
     return fail(Code::kCorrupt,

@@ -558,12 +558,12 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   SIGNALBOX_TRY(const ModelPath place, find_model(path));
   SIGNALBOX_TRY(const OpenOptions options, with_path(place, asked));
   const std::filesystem::path& directory = place.trunk;
-  if (is_gliner(directory)) return open_gliner(directory, options);
-  if (!options.labels.empty()) {
-    return fail(Code::kInvalid, "{}: only a GLiNER model takes labels", directory.string());
-  }
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
+  }
+  if (is_gliner(directory)) return open_gliner(directory, options);
+  if (!options.labels.empty() || options.least_score) {
+    return fail(Code::kInvalid, "{}: only a GLiNER model takes labels", directory.string());
   }
   if (!options.adapter.empty() && !options.adapters.empty()) {
     return fail(

@@ -192,6 +192,20 @@ TEST(Gliner, a_tokenizer_with_the_marks_gives_the_same_ids) {
   }
 }
 
+TEST(Gliner, an_older_configuration_does_not_name_the_marks) {
+  const GlinerNetwork network;
+  const auto plain = TextModel::open(network.directory(), {.labels = kLabels});
+  ASSERT_TRUE(plain) << plain.error().message;
+  const GlinerNetwork older(R"({"class_token_index":-1,"vocab_size":-1})");
+  for (const int32_t known : {55, 54, 53}) {  // the last ids of the tokenizer are letters
+    write_letter_tokenizer(older.directory() / "tokenizer.json", known);
+    const auto model = TextModel::open(older.directory(), {.labels = kLabels});
+    ASSERT_EQ(model.has_value(), known != 53) << known;
+    if (!model) continue;
+    EXPECT_EQ((*model)->encode("ab c").value(), (*plain)->encode("ab c").value()) << known;
+  }
+}
+
 TEST(Gliner, a_packed_directory_answers_alike) {
   const GlinerNetwork network;
   for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kI8}) {
@@ -279,6 +293,20 @@ TEST(Gliner, the_directory_may_name_the_labels) {
   EXPECT_EQ((*other)->heads()[0].labels, std::vector<std::string>{"c"});
 }
 
+TEST(Gliner, the_directory_may_name_the_threshold) {
+  const auto count = [](const char* settings, std::optional<float> least) {
+    const GlinerNetwork network(settings);
+    const auto model =
+        TextModel::open(network.directory(), {.labels = kLabels, .least_score = least});
+    const Input input{.text = "ab cd, e fg hi"};
+    return (*model)->answer({&input, 1})->front().entities.size();
+  };
+  const char* strict = R"({"signalbox_threshold":0.99})";
+  EXPECT_EQ(count("{}", {}), count("{}", 0.5f));
+  EXPECT_EQ(count(strict, {}), count("{}", 0.99f));
+  EXPECT_LT(count(strict, {}), count(strict, 0.01f));
+}
+
 TEST(Gliner, labels_that_cannot_be_used_are_named) {
   const GlinerNetwork network;
   const auto refused = [&](std::vector<std::string> labels, std::string_view message) {
@@ -329,6 +357,7 @@ TEST(Gliner, a_directory_that_does_not_fit_is_refused_with_the_place) {
       {R"({"max_width":0})", "max_width"},
       {R"({"max_width":65})", "max_width"},
       {R"({"ent_token":""})", "ent_token: 0 bytes"},
+      {R"({"signalbox_threshold":1})", "signalbox_threshold"},
       {R"({"class_token_index":57})", "with ids below 58, found 57 and 58"},
       {R"({"class_token_index":3})", "class_token_index: 3, but tokenizer.json has"},
       {R"({"class_token_index":-1})", "expected the tokens"},
@@ -371,6 +400,12 @@ TEST(Gliner, tensors_that_do_not_fit_are_named) {
       EXPECT_NE(model.error().message.find(name), std::string::npos) << model.error().message;
     }
   }
+  const GlinerNetwork deep(R"({"num_rnn_layers":2})");
+  network.write(deep.tensors());
+  const auto shallow = TextModel::open(network.directory(), {.labels = kLabels});
+  ASSERT_FALSE(shallow);
+  EXPECT_NE(shallow.error().message.find("num_rnn_layers: 1"), std::string::npos)
+      << shallow.error().message;
   Checkpoint infinite = network.tensors();
   infinite.at("prompt_rep_layer.3.bias").values[0] = INFINITY;
   network.write(infinite);
