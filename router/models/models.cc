@@ -432,6 +432,7 @@ MissingModels MissingModels::of(config::MissingModels choice, bool serves) {
 Result<Models> open_models(const config::Config& config, const MissingModels& missing,
                            const OpenModel& open) {
   Models models;
+  models.refuses_useless = missing.refuse;
   // The heads of an adapter share one model.
   std::map<std::filesystem::path, std::shared_ptr<const engine::TextModel>> opened;
   const auto open_once =
