@@ -28,8 +28,10 @@ std::string as_utf8(std::string_view text) {
 }
 
 const tokenizer::Regex& pattern() {
+  // Python, unlike Unicode, counts the separators 1C to 1F as white space.
   static const auto compiled =
-      tokenizer::Regex::compile(R"([\p{L}\p{N}_]+(?:[-_][\p{L}\p{N}_]+)*|\S)");
+      tokenizer::Regex::compile(R"([\p{L}\p{N}_]+(?:[-_][\p{L}\p{N}_]+)*|[^\s)"
+                                "\x1C-\x1F]");
   SIGNALBOX_CHECK(compiled);
   return *compiled;
 }

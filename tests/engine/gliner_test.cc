@@ -447,7 +447,7 @@ TEST(SplitWords, as_the_published_pattern) {
   EXPECT_EQ(words("<<ENT>>"), (Words{"<", "<", "ENT", ">", ">"}));
   EXPECT_EQ(words("a\xFF\xC3 b"), (Words{"a", "\xFF", "\xC3", "b"}));
   EXPECT_EQ(words(""), Words{});
-  EXPECT_EQ(words(" \t\u2003"), Words{});
+  EXPECT_EQ(words(" \t\u2003\x1C\x1F"), Words{});
 }
 
 }  // namespace
