@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/gliner_config.h"
 #include "engine/tensor_reader.h"
 
 namespace signalbox::engine {
@@ -116,8 +117,8 @@ Result<DebertaWeights> load_deberta_weights(const weights::SafeTensors& file,
                                             const DebertaConfig& config,
                                             const DistanceRows& distances,
                                             const TrunkOptions& options) {
-  TensorReader reader =
-      read_weights(file, options, prefix_of(file, {"deberta.", ""}, kDebertaTokens));
+  TensorReader reader = read_weights(
+      file, options, prefix_of(file, {"deberta.", kGlinerEncoder, ""}, kDebertaTokens));
   DebertaWeights out;
   out.embeddings = read_embeddings(reader, config);
   Buffer<float> vectors;

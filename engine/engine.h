@@ -150,6 +150,7 @@ enum class Precision : uint8_t {
 };
 
 inline constexpr int32_t kThreadsMax = 256;
+inline constexpr int32_t kLabelsMax = 100;
 
 struct OpenOptions {
   /// For matrices that are not already packed in the file.
@@ -171,6 +172,13 @@ struct OpenOptions {
   /// its own head. An adapter that changes anything else in the trunk is an error. Cannot be
   /// combined with `adapter`.
   std::vector<std::filesystem::path> adapters = {};
+
+  /// The labels that a GLiNER model marks, in words ("phone number"), at most kLabelsMax; empty:
+  /// those of its directory. Any other model has its own.
+  std::vector<std::string> labels = {};
+  /// A GLiNER model marks spans whose probability is above this; none: that of its directory, or
+  /// 0.5.
+  std::optional<float> least_score = {};
 };
 
 /// A model directory (config.json, model.safetensors, tokenizer.json) loaded for inference: one

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/batch.h"
+#include "engine/gliner_config.h"
 #include "engine/parallel.h"
 #include "engine/precision.h"
 #include "engine/scratch.h"
@@ -115,8 +116,8 @@ class Mixer {
 Result<PackedModel> pack_model(const std::filesystem::path& directory, const PackOptions& options) {
   const Precision precision = options.precision;
   SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
-  SIGNALBOX_TRY(const auto config, weights::HfConfig::open(directory / "config.json"));
   SIGNALBOX_TRY(const auto file, weights::SafeTensors::open_directory(directory));
+  SIGNALBOX_TRY(const auto config, open_encoder_config(directory, file));
   PackedModel out;
   std::set<int32_t> wide;
   if (precision == Precision::kI8) {

@@ -11,9 +11,12 @@
 #include "engine/adapter.h"
 #include "engine/engine.h"
 #include "engine/entities.h"
+#include "engine/gliner_config.h"
+#include "engine/gliner_model.h"
 #include "engine/heads.h"
 #include "engine/model_memory.h"
 #include "engine/model_path.h"
+#include "engine/model_tokenizer.h"
 #include "engine/pooling_config.h"
 #include "engine/precision.h"
 #include "engine/projection.h"
@@ -525,18 +528,6 @@ Result<void> read_further_head(const std::filesystem::path& directory, Parts& pa
               config.root().where("architectures"));
 }
 
-Result<void> read_tokenizer(Parts& parts) {
-  const auto path = parts.directory / "tokenizer.json";
-  if (!std::filesystem::exists(path)) return {};
-  SIGNALBOX_TRY(parts.tokenizer, tokenizer::Tokenizer::open(path));
-  const int32_t vocabulary = parts.trunk->shape().vocabulary;
-  if (parts.tokenizer->vocabulary_size() > vocabulary) {
-    return fail(Code::kCorrupt, "{}: the tokenizer has {} ids, config.json's vocab_size is {}",
-                parts.directory.string(), parts.tokenizer->vocabulary_size(), vocabulary);
-  }
-  return {};
-}
-
 // Reads the steps from hidden states to an embedding. The last token of a causal network is the
 // only one that has seen the whole text.
 Result<void> read_embedding(Parts& parts) {
@@ -570,6 +561,10 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   if (options.threads < 1 || options.threads > kThreadsMax) {
     return fail(Code::kInvalid, "{} threads, expected 1 to {}", options.threads, kThreadsMax);
   }
+  if (is_gliner(directory)) return open_gliner(directory, options);
+  if (!options.labels.empty() || options.least_score) {
+    return fail(Code::kInvalid, "{}: only a GLiNER model takes labels", directory.string());
+  }
   if (!options.adapter.empty() && !options.adapters.empty()) {
     return fail(
         Code::kInvalid,
@@ -583,7 +578,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   SIGNALBOX_TRY(parts.file, weights::SafeTensors::open_directory(directory));
   std::vector<LinearSpec> linears;
   SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
-  SIGNALBOX_TRY_VOID(read_tokenizer(parts));
+  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape().vocabulary));
   SIGNALBOX_TRY_VOID(read_embedding(parts));
   const auto& base = options.adapter.empty() ? directory : options.adapter;
   for (const auto& head : options.heads) {

@@ -28,14 +28,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfig = "config.json";
+constexpr const char* kGlinerConfig = "gliner_config.json";  // may hold the encoder's config.json
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kVocabulary = "vocab.txt";
 constexpr const char* kModules = "modules.json";
-// Files that are copied if they exist. Only config.json is required.
-constexpr const char* kCompanions[] = {kTokenizer,  kTokenizerConfig, "special_tokens_map.json",
-                                       kVocabulary, kModules,         "sentence_bert_config.json"};
+// Names of labels. Those of an adapter replace those of its model.
+constexpr const char* kLabelFiles[] = {"category_mapping.json", "pii_type_mapping.json",
+                                       "jailbreak_type_mapping.json"};
+// Files that are copied if they exist. Only config.json is required, or gliner_config.json.
+constexpr const char* kCompanions[] = {kTokenizer,   kTokenizerConfig, "special_tokens_map.json",
+                                       kVocabulary,  kModules,         "sentence_bert_config.json",
+                                       kGlinerConfig};
 // Four-bit weights grow to 32 bits. The limit is needed because tensors that share bytes are each
 // written in full, so a small file could otherwise request any amount of output.
 constexpr uint64_t kGrowthMax = 16;
@@ -109,7 +114,8 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     SIGNALBOX_TRY(files[kConfig], read_text(options.config));
   } else if (!files.contains(kConfig)) {
     SIGNALBOX_TRY(const bool found, read_companion(kConfig, places, files));
-    if (!found) {
+    SIGNALBOX_TRY(const bool is_gliner, read_companion(kGlinerConfig, places, files));
+    if (!found && !is_gliner) {
       return fail(Code::kNotFound, "{}: found no config.json next to it; name one with --config",
                   file.string());
     }
@@ -122,6 +128,7 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
       return fail_in(file.string(), std::move(done).error());
     }
   }
+  for (const char* name : kLabelFiles) SIGNALBOX_TRY_VOID(read_companion(name, places, files));
   if (!files.contains(kTokenizer) && files.contains(kVocabulary)) {
     if (auto done = make_tokenizer(files); !done) {
       return fail_in(file.string(), std::move(done).error());
@@ -209,10 +216,14 @@ Result<void> write_merged(const fs::path& out, ForeignModel& model,
   SIGNALBOX_TRY(const kernels::Table* kernels, kernels::active_table());
   SIGNALBOX_TRY(const weights::TensorList merged,
                 weights::merge_lora(model.tensors, adapter, *kernels));
-  for (const char* name :
-       {kConfig, "category_mapping.json", "pii_type_mapping.json", "jailbreak_type_mapping.json"}) {
-    SIGNALBOX_TRY_VOID(read_companion(name, {options.adapter}, model.files));
-  }
+  SIGNALBOX_TRY(bool has_names, read_companion(kConfig, {options.adapter}, model.files));
+  std::map<std::string, std::string> names;
+  for (const char* name : kLabelFiles)
+    SIGNALBOX_TRY_VOID(read_companion(name, {options.adapter}, names));
+  has_names = has_names || !names.empty();
+  for (const char* name : kLabelFiles)
+    if (has_names) model.files.erase(name);
+  model.files.merge(names);
   options.print(fmt::format("merged {} layers of {}; it replaces {} tensors",
                             adapter.layers().size(), options.adapter.string(),
                             adapter.replacements().size()));

@@ -35,6 +35,36 @@ std::string with_option_name(std::string message, int argc, char** argv) {
   return message;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+// Reads the options for GLiNER models, which only some commands have.
+Result<void> read_labels(const cxxopts::ParseResult& parsed, engine::OpenOptions& options) {
+  if (parsed.count("labels") == 0) return {};
+  std::string_view left = parsed["labels"].as<std::string>();
+  for (bool more = true; more;) {
+    const size_t comma = left.find(',');
+    const std::string_view label = trimmed(left.substr(0, comma));
+    if (label.empty()) {
+      return fail(Code::kInvalid,
+                  "--labels: expected labels with commas between them, found \"{}\"",
+                  parsed["labels"].as<std::string>());
+    }
+    options.labels.emplace_back(label);
+    more = comma != std::string_view::npos;
+    if (more) left.remove_prefix(comma + 1);
+  }
+  if (parsed.count("threshold") == 0) return {};
+  const double least = parsed["threshold"].as<Number>().value;
+  if (least < 0 || least >= 1) {
+    return fail(Code::kInvalid, "--threshold: expected 0 or more and less than 1, found {}", least);
+  }
+  options.least_score = static_cast<float>(least);
+  return {};
+}
+
 }  // namespace
 
 std::istream& operator>>(std::istream& in, Number& out) {
@@ -137,6 +167,7 @@ Result<ModelChoice> model_choice(const cxxopts::ParseResult& parsed) {
     options.adapter = parsed["adapter"].as<std::string>();
     if (options.adapter.empty()) return fail(Code::kInvalid, "--adapter: expected a directory");
   }
+  SIGNALBOX_TRY_VOID(read_labels(parsed, options));
   return out;
 }
 

@@ -285,6 +285,19 @@ engine::Precision precision_of(config::ModelDtype dtype) {
   return engine::Precision::kF32;
 }
 
+// Opens a model that signals can use. One without labels would fail on every request.
+Result<std::shared_ptr<const engine::TextModel>> open_labelled(const std::string& directory,
+                                                               const engine::OpenOptions& options) {
+  SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model,
+                engine::TextModel::open(directory, options));
+  const auto lacks = [](const engine::HeadInfo& head) { return head.labels.empty(); };
+  if (std::ranges::none_of(model->heads(), lacks)) return model;
+  return fail(Code::kInvalid,
+              "{}/gliner_config.json: signalbox_labels: missing; expected the labels to mark, such "
+              "as [\"person\", \"phone number\"]",
+              directory);
+}
+
 }  // namespace
 
 std::vector<std::string> find_condition_labels(const config::Routing& routing,
@@ -401,12 +414,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
 
 OpenModel open_directly(const config::HttpLimits& limits) {
   const engine::OpenOptions options{.precision = precision_of(limits.model_dtype)};
-  return
-      [options](const std::string& directory) -> Result<std::shared_ptr<const engine::TextModel>> {
-        SIGNALBOX_TRY(std::shared_ptr<const engine::TextModel> model,
-                      engine::TextModel::open(directory, options));
-        return model;
-      };
+  return [options](const std::string& directory) { return open_labelled(directory, options); };
 }
 
 MissingModels MissingModels::of(config::MissingModels choice, bool serves) {
@@ -424,6 +432,7 @@ MissingModels MissingModels::of(config::MissingModels choice, bool serves) {
 Result<Models> open_models(const config::Config& config, const MissingModels& missing,
                            const OpenModel& open) {
   Models models;
+  models.refuses_useless = missing.refuse;
   // The heads of an adapter share one model.
   std::map<std::filesystem::path, std::shared_ptr<const engine::TextModel>> opened;
   const auto open_once =

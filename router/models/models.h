@@ -21,6 +21,8 @@ struct Models {
   std::map<std::string, std::shared_ptr<const engine::TextModel>, std::less<>> classifiers = {};
   /// The directories of ours that stand in for missing ones, by the missing one.
   std::map<std::string, std::string, std::less<>> stand_ins = {};
+  /// It is an error if decisions depend on a guard whose labels name no attack.
+  bool refuses_useless = true;
   /// One line for each stand-in, for the operator.
   std::vector<std::string> notices = {};
   /// Opens a model that no signal needs, for other users. Empty: no such model can be opened.

@@ -2,7 +2,8 @@
 // order.
 
 #include "router/signals/factory.h"
-#include "engine/model_path.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "engine/model_path.h"
 #include "router/models/judges.h"
 #include "router/models/remote_guard.h"
 #include "router/models/stand_ins.h"
@@ -346,12 +348,39 @@ class Factory {
                 what, (std::filesystem::path(directory) / "config.json").string());
   }
 
-  Result<void> jailbreak() {
-    if (routing_.jailbreak.empty()) return {};
+  // Such a guard would refuse nothing, as a missing one, and its operator would not notice.
+  Result<void> need_attack_label(const std::string& directory, const ModelChoice& choice) const {
     const config::ClassifierModel& guard = config_.modules.prompt_guard;
+    if (!models_.refuses_useless || choice.model == nullptr ||
+        !find_jailbreak_labels(guard, choice.labels).empty())
+      return {};
+    const auto needs = models::classifier_needs(config_, routing_);
+    const auto need = std::ranges::find_if(needs, [&](const models::ModelNeed& each) {
+      return each.is_required && each.directory == directory &&
+             each.what.ends_with("jailbreak signals");
+    });
+    if (need == needs.end()) return {};
+    constexpr size_t kShown = 8;
+    const auto shown = std::span(choice.labels).first(std::min(kShown, choice.labels.size()));
+    return fail(
+        Code::kInvalid,
+        "{}: global.model_catalog.modules.prompt_guard.positive_labels: the classifier in {} has "
+        "{}, but decisions depend on {}; its labels are {}{}; name those of an attack here, or "
+        "serve without them with --missing-models ignore",
+        config_.source, models_.answering(directory),
+        guard.positive_labels.empty()
+            ? std::string("no label that is known as an attack")
+            : fmt::format("none of the labels {}", fmt::join(guard.positive_labels, ", ")),
+        need->what, fmt::join(shown, ", "), choice.labels.size() > kShown ? ", ..." : "");
+  }
+
+  Result<void> jailbreak() {
+    const config::ClassifierModel& guard = config_.modules.prompt_guard;
+    const std::string directory = models::classifier_directory(config_, "jailbreak");
     SIGNALBOX_TRY(ModelChoice choice,
-                  choose_classifier(models::classifier_directory(config_, "jailbreak"),
-                                    engine::HeadKind::kSequence, guard.mapping_path));
+                  choose_classifier(directory, engine::HeadKind::kSequence, guard.mapping_path));
+    SIGNALBOX_TRY_VOID(need_attack_label(directory, choice));
+    if (routing_.jailbreak.empty()) return {};
     SIGNALBOX_TRY_VOID(need_languages(choice));
     return add(routing_.jailbreak, [&] {
       return jailbreak_signals(routing_.jailbreak, guard, std::move(choice),

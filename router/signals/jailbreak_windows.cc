@@ -52,8 +52,7 @@ std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
     for (const std::string& label : guard.positive_labels) positive.push_back(name_of(label));
     std::vector<size_t> out;
     for (size_t i = 0; i < labels.size(); ++i) {
-      const std::string label = ascii::snake_case(labels[i]);
-      if (std::ranges::find(positive, label) != positive.end()) out.push_back(i);
+      if (std::ranges::find(positive, name_of(labels[i])) != positive.end()) out.push_back(i);
     }
     return out;
   };

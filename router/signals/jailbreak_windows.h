@@ -19,7 +19,8 @@ namespace signalbox::signals {
 inline constexpr double kJailbreakThreshold = 0.7;
 
 /// Returns the indices of the labels that the guard's `positive_labels` name ("jailbreak" if that
-/// is empty). Ignores case; "_", "-" and a space are equal separators.
+/// is empty). Ignores case; "_", "-" and a space are equal separators. If no label has such a name,
+/// other names of a jailbreak count ("INJECTION", "malicious").
 std::vector<size_t> find_jailbreak_labels(const config::ClassifierModel& guard,
                                           std::span<const std::string> labels);
 

@@ -1,4 +1,6 @@
 // Labels may carry a tag for the position in a span (B-PERSON); the type is the part after the tag.
+// Labels in words, which are not tagged, become a type in the form of those of the rules
+// (PHONE_NUMBER).
 
 #include "router/signals/pii_finder.h"
 
@@ -15,10 +17,13 @@
 namespace signalbox::signals {
 namespace {
 
-std::string type_of(std::string_view label) {
-  const bool tagged = label.size() > 2 && label[1] == '-' &&
+// A head that gives each label its own probability marks labels in words, such as "E-mail".
+std::string type_of(std::string_view label, engine::Scores scores) {
+  const bool tagged = scores != engine::Scores::kSigmoid && label.size() > 2 && label[1] == '-' &&
                       std::string_view("BIESLU").find(label[0]) != std::string_view::npos;
-  return ascii::upper_case(label.substr(tagged ? 2 : 0));
+  std::string type = ascii::upper_case(label.substr(tagged ? 2 : 0));
+  std::ranges::replace(type, ' ', '_');
+  return type;
 }
 
 // Returns an entity for each encoded run that holds personal data, in text order. It covers the
@@ -77,11 +82,12 @@ std::vector<pii::PiiEntity> split_numbers(std::string_view first, std::string_vi
 PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)) {
   for (const std::string_view type : pii::pii_rule_types()) types_.emplace_back(type);
   if (!has_model()) return;
-  const auto& model_labels = classifier_.model->heads()[classifier_.head].labels;
+  const engine::HeadInfo& head = classifier_.model->heads()[classifier_.head];
   for (size_t i = 0; i < classifier_.labels.size(); ++i) {
-    const std::string type = type_of(classifier_.labels[i]);
+    const std::string type = type_of(classifier_.labels[i], head.scores);
     const auto known = std::find(types_.begin(), types_.end(), type);
-    type_index_.emplace(type_of(model_labels[i]), static_cast<size_t>(known - types_.begin()));
+    type_index_.emplace(type_of(head.labels[i], head.scores),
+                        static_cast<size_t>(known - types_.begin()));
     if (known == types_.end()) types_.push_back(type);
   }
 }
@@ -89,9 +95,10 @@ PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)
 Result<std::vector<pii::PiiEntity>> PiiFinder::to_pii_entities(
     std::string_view text, std::string_view window, std::vector<engine::Entity> spans) const {
   const auto from = static_cast<size_t>(window.data() - text.data());
+  const engine::Scores scores = classifier_.model->heads()[classifier_.head].scores;
   std::vector<pii::PiiEntity> out;
   for (const engine::Entity& entity : spans) {
-    const auto type = type_index_.find(ascii::upper_case(entity.type));
+    const auto type = type_index_.find(type_of(entity.type, scores));
     if (type == type_index_.end()) {
       return fail(Code::kCorrupt, "the model returned the label \"{}\", which it does not declare",
                   entity.type);

@@ -334,6 +334,17 @@ TEST_F(ConvertModel, makes_a_tokenizer_from_a_vocabulary) {
             "BERT requires\n");
 }
 
+TEST_F(ConvertModel, the_names_of_labels_are_kept) {
+  write(folder_ / "m/pytorch_model.bin", torch_of(network_.tensors()));
+  copy("config.json", "m");
+  for (const char* name :
+       {"category_mapping.json", "pii_type_mapping.json", "jailbreak_type_mapping.json"}) {
+    write(folder_ / "m" / name, name);
+    ASSERT_EQ(run("m new"), 0) << err_;
+    EXPECT_EQ(read(folder_ / "new" / name), name);
+  }
+}
+
 TEST_F(ConvertModel, uses_the_config_that_is_named) {
   write(folder_ / "m.onnx", onnx_of(network_.tensors()));
   write(folder_ / "c", kConfig);

@@ -1,6 +1,7 @@
 // `signalbox tag`: reads texts and writes the spans that a token head marks; for personal data,
 // joined with what rules find.
 
+#include <cstdio>
 #include <cxxopts.hpp>
 #include <filesystem>
 
@@ -89,13 +90,22 @@ int tag_command(int argc, char** argv) {
       "in windows, as the\nrouter does. With --rules, each entity has a \"source\" (rule, model or "
       "both).");
   add_model_options(options);
-  options.add_options()(
-      "rules",
+  auto add = options.add_options();
+  add("labels",
+      "types that a GLiNER model marks, in words, separated by commas: \"person,phone number\"",
+      cxxopts::value<std::string>(), "LABELS");
+  add("threshold", "least probability of a span of a GLiNER model (default 0.5)",
+      cxxopts::value<Number>(), "P");
+  add("rules",
       "join the result with personal data and secrets found by rules (default for "
       "a model called pii; --rules=false turns it off)",
       cxxopts::value<bool>());
   return with_model(
       options, argc, argv, [](const cxxopts::ParseResult& parsed, const engine::TextModel& model) {
+        if (parsed.count("threshold") > 0 && parsed.count("labels") == 0) {
+          std::fputs("signalbox tag: --threshold takes --labels\n", stderr);
+          return kExitUsage;
+        }
         const auto head = chosen_head(parsed, model, engine::HeadKind::kTokens);
         const bool rules = parsed.count("rules") > 0
                                ? parsed["rules"].as<bool>()

@@ -51,13 +51,17 @@ Result<void> check_architecture(const fs::path& folder) {
   const fs::path probe = folder / ".probe";
   std::error_code error;
   fs::create_directories(probe, error);
-  fs::copy_file(folder / kConfigFile, probe / kConfigFile, fs::copy_options::overwrite_existing,
-                error);
+  for (const char* name : {kConfigFile, kGlinerFile}) {
+    std::error_code missing;  // a model has one of them at least
+    fs::copy_file(folder / name, probe / name, fs::copy_options::overwrite_existing, missing);
+  }
   // Without tensors, the engine gets as far as it can by the configuration alone.
   SIGNALBOX_TRY_VOID(weights::write_safetensors(probe / kWeightsFile, {}));
   const auto opened = engine::TextModel::open(probe);
   fs::remove_all(probe, error);
-  if (opened || opened.error().code != Code::kUnsupported) return {};
+  const bool is_refused = !opened && (opened.error().code == Code::kUnsupported ||
+                                      opened.error().code == Code::kNotFound);
+  if (!is_refused) return {};
   return fail_without(probe, "the engine does not support this model", opened.error());
 }
 

@@ -195,14 +195,15 @@ Result<void> pull_base(const Pull& pull) {
   return pull_repository(base, options);
 }
 
-// The receipt comes first and config.json last: a directory with config.json is complete, and files
+// The receipt comes first and the configuration last: a directory with one is complete, and files
 // that are still missing after an interruption are recorded.
 Result<void> install_files(const Pull& pull) {
   SIGNALBOX_TRY_VOID(write_receipt(pull.target, pull.receipt));
   std::vector<std::string> paths;
   for (const RepositoryFile& file : pull.receipt.files) paths.push_back(file.path);
-  std::stable_partition(paths.begin(), paths.end(),
-                        [](const std::string& path) { return path != kConfigFile; });
+  std::stable_partition(paths.begin(), paths.end(), [](const std::string& path) {
+    return path != kConfigFile && path != kGlinerFile;
+  });
   std::error_code error;
   for (const std::string& path : paths) {
     const fs::path to = pull.target / path;
@@ -225,7 +226,9 @@ Result<void> read_installed(Pull& pull) {
   std::error_code ignored;
   SIGNALBOX_TRY(pull.before, read_receipt(pull.target));
   const auto is_there = [&](const char* file) { return fs::exists(pull.target / file, ignored); };
-  if (!pull.before && !is_there(kConfigFile) && !is_there("adapter_config.json")) return {};
+  if (!pull.before && !is_there(kConfigFile) && !is_there(kGlinerFile) &&
+      !is_there("adapter_config.json"))
+    return {};
   if (!pull.before) {
     return fail(
         Code::kInvalid,

@@ -16,6 +16,7 @@ constexpr const char* kAdapterConfig = "adapter_config.json";
 constexpr const char* kVocabulary = "vocab.txt";
 
 constexpr const char* kSettings[] = {kConfigFile,
+                                     kGlinerFile,
                                      kAdapterConfig,
                                      kTokenizerFile,
                                      "tokenizer_config.json",
@@ -94,7 +95,8 @@ Result<Selection> select_files(const Repository& repository) {
                 "the repository has no weights that can be read (expected one of {}); it has {}",
                 fmt::join(paths, ", "), names_of(repository));
   }
-  if (!is_adapter && repository.find(kConfigFile) == nullptr) {
+  if (!is_adapter && repository.find(kConfigFile) == nullptr &&
+      repository.find(kGlinerFile) == nullptr) {
     return fail(Code::kUnsupported, "the repository has no config.json; it has {}",
                 names_of(repository));
   }

@@ -12,6 +12,7 @@ namespace signalbox::tools {
 
 // Files of every model directory.
 inline constexpr const char* kConfigFile = "config.json";
+inline constexpr const char* kGlinerFile = "gliner_config.json";  // of GLiNER, instead or as well
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
 inline constexpr const char* kWeightsFile = "model.safetensors";
 

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/base64.h"
+#include "tests/router/fake_classifier.h"
 
 namespace signalbox::signals {
 namespace {
@@ -26,6 +27,15 @@ TEST(PiiFinder, finds_encoded_data_between_plain_data_in_text_order) {
   EXPECT_EQ(found[1].begin, 8U);
   EXPECT_EQ(found[1].type, "EMAIL_ADDRESS");
   EXPECT_EQ(text.substr(found[2].begin, found[2].end - found[2].begin), "c@d.com");
+}
+
+TEST(PiiFinder, only_labels_in_words_keep_their_beginning) {
+  const auto last_type = [](const char* label, engine::Scores scores) {
+    const test::FakeClassifier model({label}, engine::HeadKind::kTokens, false, scores);
+    return PiiFinder({.model = &model, .labels = {label}}).types().back();
+  };
+  EXPECT_EQ(last_type("B-NICKNAME", engine::Scores::kSoftmax), "NICKNAME");
+  EXPECT_EQ(last_type("E-mail of work", engine::Scores::kSigmoid), "E-MAIL_OF_WORK");
 }
 
 // Four times as many findings must take about four times as long; a quadratic algorithm would take

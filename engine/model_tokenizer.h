@@ -1,0 +1,17 @@
+#pragma once
+// The tokenizer of a model directory.
+
+#include <filesystem>
+#include <memory>
+
+#include "base/error.h"
+#include "tokenizer/tokenizer.h"
+
+namespace signalbox::engine {
+
+/// Opens the directory's tokenizer.json; returns null if there is none. kCorrupt if it has more ids
+/// than the network's vocabulary, and the errors of Tokenizer::open().
+Result<std::unique_ptr<const tokenizer::Tokenizer>> open_tokenizer(
+    const std::filesystem::path& directory, int32_t vocabulary);
+
+}  // namespace signalbox::engine
