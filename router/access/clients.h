@@ -115,6 +115,8 @@ class Clients {
   Result<void> begin();
   Result<void> read();
   Result<void> read_store();
+  /// Null: the keys are not known.
+  Result<void> use(const shared_keys::KeySetPointer& set);
   Result<void> set_keys(std::vector<config::ClientKey> stored, std::string hash, uint64_t version);
   /// Those of the store's keys that do not contradict the configuration.
   std::vector<config::ClientKey> usable(const std::vector<config::ClientKey>& stored) const;

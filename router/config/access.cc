@@ -194,8 +194,8 @@ constexpr Key kKeysStoreKeys[] = {
     object(FIELD(KeysStore, valkey), kValkey, "The server, for `valkey`."),
     object(FIELD(KeysStore, postgres), kPostgres, "The server, for `postgres`, which is refused."),
     duration(FIELD(KeysStore, keys_age_max), 1s, 720h,
-             "How long the keys that were read last are used while the store cannot be read; "
-             "requests then get 503. Default: `24h`."),
+             "How long the keys that were read last go on working while the store cannot be read. "
+             "After that, keys of the store get 503. Default: `24h`."),
 };
 
 void check_keys_store(Reader& reader, const yaml::Node& node, KeysStore& store) {

@@ -196,7 +196,7 @@ Result<KeySetPointer> SharedKeys::change(const Change& change) {
               server_->name());
 }
 
-Result<std::shared_ptr<SharedKeys>> open(const config::KeysStore& store) {
+Result<std::unique_ptr<SharedKeys>> open(const config::KeysStore& store) {
   const bool is_redis = store.backend == "redis";
   auto server = is_redis ? stores::redis_server(store.redis) : stores::valkey_server(store.valkey);
   if (!server) return fail_in(kKeysSection, std::move(server).error());
@@ -207,8 +207,7 @@ Result<std::shared_ptr<SharedKeys>> open(const config::KeysStore& store) {
   Limits limits;
   limits.keys_age_max = store.keys_age_max;
   options.grace = limits.grace;
-  // Owned by the configurations that use the store.
-  return std::make_shared<SharedKeys>(make_redis_keys(std::move(options)), limits);
+  return std::make_unique<SharedKeys>(make_redis_keys(std::move(options)), limits);
 }
 
 }  // namespace signalbox::shared_keys

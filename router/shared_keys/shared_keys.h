@@ -83,6 +83,6 @@ class SharedKeys {
 
 /// As configured. Precondition: store.is_used(). Errors: those of redis_server(), with the key in
 /// the file.
-Result<std::shared_ptr<SharedKeys>> open(const config::KeysStore& store);
+Result<std::unique_ptr<SharedKeys>> open(const config::KeysStore& store);
 
 }  // namespace signalbox::shared_keys
