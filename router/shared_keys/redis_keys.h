@@ -24,7 +24,4 @@ struct RedisOptions {
 
 std::unique_ptr<KeyServer> make_redis_keys(RedisOptions options);
 
-/// Reads a reply to the script that reads the set. Errors: kCorrupt.
-Result<Found> read_set(stores::RedisValue reply, const Stamp& known);
-
 }  // namespace signalbox::shared_keys

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/sha256.h"
+#include "router/shared_keys/postgres_keys.h"
 #include "router/shared_keys/redis_keys.h"
 #include "router/stores/redis_config.h"
 
@@ -40,6 +41,25 @@ Result<KeySetPointer> set_of(Stamp stamp, std::string text) {
 bool has_lost(const Stamp& found, const Stamp& known) {
   return known.version > 0 &&
          (found.version == 0 || (found.epoch == known.epoch && found.version < known.version));
+}
+
+Result<std::unique_ptr<KeyServer>> postgres_of(const config::Postgres& postgres,
+                                               milliseconds grace) {
+  PostgresOptions options{.grace = grace};
+  SIGNALBOX_TRY(options.server, stores::postgres_server(postgres));
+  if (!postgres.table_name.empty()) options.table = postgres.table_name;
+  return make_postgres_keys(options);
+}
+
+Result<std::unique_ptr<KeyServer>> redis_of(const config::KeysStore& store, milliseconds grace) {
+  const bool is_redis = store.backend == "redis";
+  RedisOptions options{.grace = grace};
+  SIGNALBOX_TRY(options.server,
+                is_redis ? stores::redis_server(store.redis) : stores::valkey_server(store.valkey));
+  const std::string& prefix = is_redis ? store.redis.key_prefix : store.valkey.collection_prefix;
+  if (!prefix.empty()) options.prefix = prefix;
+  stores::set_seconds(is_redis ? store.redis.read_timeout : store.valkey.timeout, options.limit);
+  return make_redis_keys(std::move(options));
 }
 
 }  // namespace
@@ -197,17 +217,12 @@ Result<KeySetPointer> SharedKeys::change(const Change& change) {
 }
 
 Result<std::unique_ptr<SharedKeys>> open(const config::KeysStore& store) {
-  const bool is_redis = store.backend == "redis";
-  auto server = is_redis ? stores::redis_server(store.redis) : stores::valkey_server(store.valkey);
-  if (!server) return fail_in(kKeysSection, std::move(server).error());
-  RedisOptions options{.server = *std::move(server)};
-  const std::string& prefix = is_redis ? store.redis.key_prefix : store.valkey.collection_prefix;
-  if (!prefix.empty()) options.prefix = prefix;
-  stores::set_seconds(is_redis ? store.redis.read_timeout : store.valkey.timeout, options.limit);
   Limits limits;
   limits.keys_age_max = store.keys_age_max;
-  options.grace = limits.grace;
-  return std::make_unique<SharedKeys>(make_redis_keys(std::move(options)), limits);
+  auto server = store.backend == "postgres" ? postgres_of(store.postgres, limits.grace)
+                                            : redis_of(store, limits.grace);
+  if (!server) return fail_in(kKeysSection, std::move(server).error());
+  return std::make_unique<SharedKeys>(*std::move(server), limits);
 }
 
 }  // namespace signalbox::shared_keys

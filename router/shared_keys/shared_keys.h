@@ -81,8 +81,8 @@ class SharedKeys {
   std::string logged_;  // the trouble that was logged last
 };
 
-/// As configured. Precondition: store.is_used(). Errors: those of redis_server(), with the key in
-/// the file.
+/// As configured. Precondition: store.is_used(). Errors: those of redis_server(), postgres_server()
+/// and make_postgres(), with the key in the file.
 Result<std::unique_ptr<SharedKeys>> open(const config::KeysStore& store);
 
 }  // namespace signalbox::shared_keys
