@@ -209,6 +209,7 @@ Result<void> Clients::use(const shared_keys::KeySetPointer& set) {
     SIGNALBOX_TRY_VOID(set_keys({}, "", 0));
   }
   seen_ = set;
+  awaits_keys_ = set == nullptr && !store_->has_read();
   return {};
 }
 

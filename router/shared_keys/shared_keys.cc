@@ -73,6 +73,11 @@ KeySetPointer SharedKeys::known() const {
   return is_old ? nullptr : known_;
 }
 
+bool SharedKeys::has_read() const {
+  const std::lock_guard lock(mutex_);
+  return known_ != nullptr;
+}
+
 SharedKeys::Stats SharedKeys::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;

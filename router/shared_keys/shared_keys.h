@@ -53,6 +53,8 @@ class SharedKeys {
 
   /// The set that was read last; null if none was, or too long ago. Does not block.
   KeySetPointer known() const;
+  /// True if a set was read, however long ago. Does not block.
+  bool has_read() const;
   struct Stats {
     bool works = false;   // the last exchange succeeded
     std::string trouble;  // why not
