@@ -39,7 +39,7 @@ TEST(Base64, reads_the_alphabet_for_urls) {
     EXPECT_FALSE(decode_url(text)) << text;
 }
 
-TEST(Base64, refuses_what_is_not_the_one_text_of_its_bytes) {
+TEST(Base64, refuses_invalid_and_noncanonical_texts) {
   for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "=", "====", "Z===", "Zg==Zg==", "Zh==",
                            "Zm9=", "Zm 9", "Zm9v\n", "Zm-_", "Zg=a"}) {
     const auto bytes = decode(text);

@@ -57,7 +57,7 @@ TEST_F(File, a_pipe_is_written_to_and_stays_one) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "left overs";
 }
 
-TEST_F(File, says_what_it_cannot_read_or_write) {
+TEST_F(File, a_failed_read_or_write_returns_an_error) {
   EXPECT_EQ(read_file(at("none"), 10).error().code, Code::kNotFound);
   EXPECT_EQ(read_file(folder_, 10).error().code, Code::kIo);
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);

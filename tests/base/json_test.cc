@@ -43,7 +43,7 @@ TEST(Json, iterates_in_source_order_and_counts_duplicates) {
   EXPECT_EQ(items, (std::vector<std::string>{"1", "[2,3]", "4"}));
 }
 
-TEST(Json, converts_numbers_or_says_why_not) {
+TEST(Json, converts_numbers_or_returns_the_reason) {
   const auto document = Document::parse(R"([7, -3, 2.5, 99999999999999999999, "7", 1e999])");
   ASSERT_TRUE(document) << document.error().message;
   std::vector<Value> values;
@@ -58,7 +58,7 @@ TEST(Json, converts_numbers_or_says_why_not) {
   EXPECT_FALSE(values[5].number());
 }
 
-TEST(Json, refuses_what_is_not_json) {
+TEST(Json, refuses_invalid_json) {
   for (const char* text : {"",
                            "  ",
                            "{",
@@ -192,7 +192,7 @@ TEST(Json, survives_a_move_of_the_document) {
   EXPECT_EQ(moved.root().find("b")->raw(), "2");
 }
 
-TEST(JsonWriter, quotes_the_beginning_of_what_is_long) {
+TEST(JsonWriter, quotes_the_beginning_of_a_long_text) {
   EXPECT_EQ(quote_briefly("a\n\"b\""), R"("a\n\"b\"")");
   EXPECT_EQ(quote_briefly(std::string(64, 'x')), '"' + std::string(64, 'x') + '"');
   EXPECT_EQ(quote_briefly(std::string(1000, 'x')), '"' + std::string(64, 'x') + "...\"");
@@ -200,7 +200,7 @@ TEST(JsonWriter, quotes_the_beginning_of_what_is_long) {
   EXPECT_EQ(quote_briefly(std::string(100, '\xFF')).size(), 3 * 64 + 5U) << "each a U+FFFD";
 }
 
-TEST(JsonWriter, writes_what_the_reader_reads) {
+TEST(JsonWriter, writes_values_that_the_reader_reads_back) {
   const std::string text =
       "quote \" slash \\ line \n nul " + std::string(1, '\0') + " caf\xC3\xA9 bad \xFF";
   const std::string written = Writer()

@@ -60,7 +60,7 @@ TEST(LineWriter, WritesEveryLineInOrder) {
   EXPECT_EQ(pipe.read_all(), expected);
 }
 
-TEST(LineWriter, DropsAndSaysSoWhenNobodyReads) {
+TEST(LineWriter, DropsLinesAndReportsItWhenNobodyReads) {
   Pipe pipe;
   constexpr size_t kWaitingMax = size_t{64} << 10;
   constexpr int kLines = 100'000;  // far more than a pipe and kWaitingMax can hold

@@ -60,7 +60,7 @@ TEST(Protobuf, names_the_wire_type_that_was_expected) {
             "field 1: expected 32 bits, found 4294967296");
 }
 
-TEST(Protobuf, writes_what_it_reads) {
+TEST(Protobuf, written_messages_read_back) {
   Writer inner, out;
   inner.bytes(2, "testing");
   out.varint(1, 150)

@@ -47,7 +47,7 @@ TEST(Utf8, a_genuine_replacement_character_is_valid) {
   EXPECT_EQ(count("a\xEF\xBF\xBD\xC3\xA9"), 3u);
 }
 
-TEST(Utf8, points_of_places_in_order_are_those_from_the_begin) {
+TEST(Utf8, counts_code_points_up_to_places_in_ascending_order) {
   Points points("\xC3\xA9\xE2\x82\xACxy", 2);
   EXPECT_EQ(points.up_to(2), 0u);
   EXPECT_EQ(points.up_to(5), 1u);

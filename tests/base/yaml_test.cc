@@ -14,7 +14,7 @@ std::string message_of(std::string_view text, const Limits& limits = {}) {
   return node ? "accepted" : node.error().message;
 }
 
-TEST(Yaml, every_node_knows_its_place) {
+TEST(Yaml, every_node_has_its_line) {
   const auto root =
       parse("# comment\na: 1\nb:\n  - x\n  - {c: 'two', d: }\nempty:\nlast: ~\n", "f.yaml");
   ASSERT_TRUE(root) << root.error().message;
@@ -61,7 +61,7 @@ TEST(Yaml, aliases_become_copies) {
   EXPECT_EQ(root->find("text")->scalar, "key");
 }
 
-TEST(Yaml, merge_keys_add_what_is_not_written_out) {
+TEST(Yaml, merge_keys_add_only_keys_that_are_not_written_out) {
   const auto root = parse(
       "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\none:\n  <<: *a\n  y: 9\nmany: {<<: [*a, *b], w: "
       "0}\nplain: {\"<<\": 1}\n",
@@ -78,7 +78,7 @@ TEST(Yaml, merge_keys_add_what_is_not_written_out) {
   EXPECT_EQ(root->find("plain")->find("<<")->scalar, "1");
 }
 
-TEST(Yaml, says_what_is_wrong_and_where) {
+TEST(Yaml, errors_name_the_problem_and_the_line) {
   EXPECT_EQ(message_of("a: 1\nb: 2\na: 3\n"),
             "f.yaml:3: the key \"a\" is given twice, first on line 1");
   EXPECT_EQ(message_of("a: &x [1, *x]\n"), "f.yaml:1: the alias refers to a node it is part of");
@@ -94,7 +94,7 @@ TEST(Yaml, says_what_is_wrong_and_where) {
   EXPECT_EQ(message_of("a: [1, 2\n").substr(0, 16), "f.yaml:2: YAML: ");
 }
 
-TEST(Yaml, names_what_yaml_itself_says_in_riddles) {
+TEST(Yaml, replaces_cryptic_messages_of_the_yaml_library) {
   EXPECT_EQ(message_of("a:\n\tb: 1\n"), "f.yaml:2: a tab before the first word; expected spaces");
   EXPECT_EQ(message_of("a:\n  - b\n \t- c: 1\n"),
             "f.yaml:3: a tab before the first word; expected spaces");

@@ -29,7 +29,7 @@ TEST(YamlWriter, writes_blocks_and_plain_scalars) {
             "a: 1\nb:\n  - x\n  - c: d\n    e: []\nf: {}\ng: null\nh:\n  -\n    - 1\n    - 2\n");
 }
 
-TEST(YamlWriter, keeps_quotes_that_make_text_of_what_looks_like_something_else) {
+TEST(YamlWriter, quotes_texts_that_look_like_other_types) {
   EXPECT_EQ(rewritten("{a: '1', b: \"true\", c: 'no', d: '~', e: '', f: '0x1F', g: '1e3', h: 'x'}"),
             "a: \"1\"\nb: \"true\"\nc: \"no\"\nd: \"~\"\ne: \"\"\nf: \"0x1F\"\ng: \"1e3\"\nh: x\n");
 }

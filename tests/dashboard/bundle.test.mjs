@@ -15,7 +15,7 @@ test("the sources are well typed", () => {
   execFileSync("npx", ["tsc", "--noEmit"], { cwd: kRoom, stdio: ["ignore", "pipe", "pipe"] });
 });
 
-test("the bundle in the tree is what the sources make", () => {
+test("the bundle in the tree is the one that the sources build", () => {
   const made = mkdtempSync(join(tmpdir(), "signalbox-dashboard-"));
   try {
     execFileSync("npx", ["vite", "build", "--outDir", made, "--emptyOutDir"], { cwd: kRoom, stdio: ["ignore", "pipe", "pipe"] });
@@ -32,7 +32,7 @@ test("the bundle in the tree is what the sources make", () => {
   }
 });
 
-test("it is small", (t) => {
+test("the bundle stays under its limit of bytes", (t) => {
   const folder = join(kRoom, "dist");
   const bytes = readdirSync(folder).reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name)), { level: 9 }).length, 0);
   t.diagnostic(`${bytes} bytes compressed`);

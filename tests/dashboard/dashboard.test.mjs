@@ -148,7 +148,7 @@ test("the bytes that change are shown, and nothing else", async () => {
   });
 });
 
-test("personal data is highlighted, and a refusal says so", async () => {
+test("personal data is highlighted, and a refusal is shown", async () => {
   await visiting("try", {}, async (page) => {
     await page.getByLabel("Prompt").fill("\u{1F600} Mail ada@example.org");
     await page.getByRole("button", { name: "Explain" }).click();
@@ -162,7 +162,7 @@ test("personal data is highlighted, and a refusal says so", async () => {
   });
 });
 
-test("a whole conversation can be pasted, and what is wrong with it is said", async () => {
+test("a whole conversation can be pasted, and its errors are shown", async () => {
   await visiting("try", {}, async (page) => {
     await page.getByRole("button", { name: "Conversation (JSON)" }).click();
     const text = page.getByLabel("Chat completion request as JSON");
@@ -178,7 +178,7 @@ test("a whole conversation can be pasted, and what is wrong with it is said", as
   });
 });
 
-test("a reply streams in, and what nothing supports is marked in it", async () => {
+test("a reply streams in, and its unsupported parts are marked", async () => {
   await visiting("try", {}, async (page, visit) => {
     await page.getByRole("button", { name: "Conversation (JSON)" }).click();
     const messages = [
@@ -214,7 +214,7 @@ test("traffic is counted as it passes", async () => {
   });
 });
 
-test("recent decisions can be filtered, and show texts only where these are recorded and asked for", async () => {
+test("recent decisions can be filtered, and show recorded texts only on request", async () => {
   await ask(`Prove it, ${kSecret}`);
   await ask(`A bridge, ${kSecret}`);
   await visiting("decisions", {}, async (page, visit) => {
@@ -270,7 +270,7 @@ test("a configuration is validated as one types, compared, applied and rolled ba
   });
 });
 
-test("models are listed with what runs them", async () => {
+test("models are listed with their state, and the page names the kernels in use", async () => {
   await visiting("models", {}, async (page, visit) => {
     await page.getByText("not loaded").first().waitFor();
     assert.match(await page.locator(".tiles").innerText(), /Kernels\s+(base|avx|vnni|bf16)/);
@@ -311,7 +311,7 @@ test("a phone shows every page without scrolling sideways", async () => {
   });
 });
 
-test("it follows the system into the dark, or the choice of who looks", async () => {
+test("the colours follow the system or the choice of the viewer", async () => {
   await visiting("try", { colorScheme: "dark" }, async (page, visit) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     for (const name of kPages) {
@@ -325,7 +325,7 @@ test("it follows the system into the dark, or the choice of who looks", async ()
   });
 });
 
-test("with tokens, each role sees and does what it may", async () => {
+test("with tokens, each role sees and does only what it is permitted", async () => {
   const auth = `, auth: {mode: bearer, tokens: [{env: DASH_ADMIN, role: admin}, {env: DASH_OPERATOR, role: operator}, {env: DASH_VIEWER, role: viewer}]}`;
   Object.assign(process.env, { DASH_ADMIN: "a-token", DASH_OPERATOR: "o-token", DASH_VIEWER: "v-token" });
   const guarded = await Daemon.start(configuration(upstream.port, auth));
@@ -379,7 +379,7 @@ test("with tokens, each role sees and does what it may", async () => {
   }
 });
 
-test("a page of another site can neither frame it nor send through it", async () => {
+test("a page of another site can neither frame the dashboard nor send through it", async () => {
   const page = await fetch(`${daemon.managementUrl}/`);
   const policy = page.headers.get("content-security-policy");
   assert.match(policy, /default-src 'none'/);

@@ -221,7 +221,7 @@ test("priorities are named, and a decision without conditions has no confidence 
   });
 });
 
-test("what a cheaper model would save is said in a sentence", async () => {
+test("a sentence states the savings of a cheaper model", async () => {
   await visiting("shadows", async (page) => {
     const result = page.getByRole("list", { name: "Results" }).getByRole("listitem").filter({ hasText: "maths" });
     await result.filter({ hasText: /If small had answered .* of maths instead of large, .*\sUSD\sless/ }).waitFor();
@@ -229,7 +229,7 @@ test("what a cheaper model would save is said in a sentence", async () => {
   });
 });
 
-test("the audit log lists who changed what, and who was refused", async () => {
+test("the audit log lists changes and refusals with their users", async () => {
   await visiting("audit", async (page) => {
     await row(page, "Changes", "change through the API", "key kim", "201").waitFor();
     await row(page, "Changes", "no token required").first().waitFor();
@@ -313,7 +313,7 @@ test("recording is switched on by a button, which keeps the file's comments", as
   }, {}, empty.managementUrl);
 });
 
-test("a page without data says how to get it", async () => {
+test("a page without data explains how to get data", async () => {
   const expected = {
     overview: /No request in this window yet\. Send one/,
     shadows: /No shadow has answered yet[^]*shadow_dispatch/,

@@ -15,7 +15,7 @@ const { tokensOf, withRecording } = await import(`data:text/javascript,${encodeU
 
 const kinds = (line) => tokensOf(line).filter((each) => each.kind !== "plain").map((each) => `${each.kind} ${each.text}`);
 
-test("the tokens of a line have its text, in every configuration of the tree", () => {
+test("the tokens of a line join to its text, in every configuration of the tree", () => {
   const files = readdirSync(kFiles).filter((name) => name.endsWith(".yaml"));
   assert.ok(files.length > 0);
   for (const name of files) {

@@ -90,28 +90,28 @@ async function checkAll(manifests) {
 describe("kustomize", { skip: kustomizeMissing() }, () => {
   const overlay = (name) => build(join(kDeploy, "kubernetes/overlays", name));
 
-  test("builds a gateway", async () => {
+  test("kustomize builds a gateway", async () => {
     const { of, workload } = await checkAll(overlay("gateway"));
     assert.equal(workload.kind, "Deployment");
     for (const kind of ["Service", "NetworkPolicy", "PodDisruptionBudget", "HorizontalPodAutoscaler", "ServiceAccount"])
       assert.equal(of(kind).length, 1, kind);
   });
 
-  test("builds one router a node", async () => {
+  test("kustomize builds one router per node", async () => {
     const { of, workload } = await checkAll(overlay("per-node"));
     assert.equal(workload.kind, "DaemonSet");
     assert.equal(of("Service")[0].spec.internalTrafficPolicy, "Local");
     assert.equal(of("HorizontalPodAutoscaler").length + of("PodDisruptionBudget").length, 0);
   });
 
-  test("puts a sidecar before an application's containers", async () => {
+  test("kustomize puts a sidecar before an application's containers", async () => {
     const { pod } = await checkAll(overlay("sidecar"));
     const [sidecar] = pod.initContainers;
     assert.equal(sidecar.restartPolicy, "Always");
     assert.deepEqual(pod.containers.map((each) => each.name), ["app"]);
   });
 
-  test("adds models and access to custom resources", async (t) => {
+  test("kustomize adds models and access to custom resources", async (t) => {
     // kustomize requires relative paths, so the folder is beside copies of what it names.
     const copy = await mkdtemp(join(tmpdir(), "signalbox-deploy-"));
     t.after(() => rm(copy, { recursive: true }));
@@ -170,7 +170,7 @@ describe("the chart", () => {
     return out;
   }
 
-  test("renders what the gateway's manifests say", async (t) => {
+  test("the chart renders the same gateway as the manifests", async (t) => {
     const { of, pod } = await checkAll(await rendered());
     for (const kind of ["Service", "NetworkPolicy", "PodDisruptionBudget", "HorizontalPodAutoscaler", "ServiceAccount"])
       assert.equal(of(kind).length, 1, kind);
@@ -187,7 +187,7 @@ describe("the chart", () => {
     }
   });
 
-  test("renders every choice that there is", async () => {
+  test("the chart renders every option", async () => {
     const node = await checkAll(await rendered({ kind: "DaemonSet" }));
     assert.equal(node.workload.kind, "DaemonSet");
     assert.equal(node.of("Service")[0].spec.internalTrafficPolicy, "Local");
@@ -219,7 +219,7 @@ describe("the chart", () => {
     assert.equal((await rendered({ networkPolicy: { enabled: false } })).filter((each) => each.kind === "NetworkPolicy").length, 0);
   });
 
-  test("keeps a configuration with every kind of character as it is", async () => {
+  test("the chart keeps a configuration with every kind of character as it is", async () => {
     const config = `${parse(await readFile(join(folder, "values.yaml"), "utf8")).config}# "quotes" \\ {{ braces }} \t ümläut 漢 \u{1F600}\n`;
     const manifests = await rendered({ config });
     assert.equal(manifests.find((each) => each.kind === "ConfigMap").data["config.yaml"], config);
@@ -255,7 +255,7 @@ describe("custom resources", () => {
   };
 
   for (const [plural, name] of [["intelligentpools", "intelligentpool"], ["intelligentroutes", "intelligentroute"]]) {
-    test(`${name}: the definition is one, and the sample is of it`, async () => {
+    test(`${name}: the definition is valid, and the sample matches it`, async () => {
       const crd = await definition(plural);
       assert.deepEqual(await faults(crd), []);
       assert.equal(crd.metadata.name, `${crd.spec.names.plural}.${crd.spec.group}`);
@@ -267,7 +267,7 @@ describe("custom resources", () => {
     });
   }
 
-  test("what is wrong in a resource is refused", async () => {
+  test("a wrong value in a resource is refused", async () => {
     const pool = await validator("intelligentpools");
     const route = await validator("intelligentroutes");
     const wrong = async (validate, name, change) => {
@@ -284,7 +284,7 @@ describe("custom resources", () => {
     await wrong(route, "intelligentroute", (spec) => (spec.signals.keyword = []));
   });
 
-  test("the chart brings the same definitions", async () => {
+  test("the chart has the same definitions of custom resources", async () => {
     for (const plural of ["intelligentpools", "intelligentroutes"]) {
       const [ours, theirs] = [join(kDeploy, `helm/signalbox/crds/vllm.ai_${plural}.yaml`), join(folder, `crds/vllm.ai_${plural}.yaml`)];
       assert.equal(await readFile(ours, "utf8"), await readFile(theirs, "utf8"));

@@ -30,7 +30,7 @@ before(async () => {
 
 after(() => rm(folder, { recursive: true }));
 
-test("classifies like the program", { skip }, () => {
+test("the library classifies like the program", { skip }, () => {
   const done = example(kModel, kText);
   assert.equal(done.status, 0, done.stderr);
   const [dim, best] = done.stdout.split("\n");
@@ -41,7 +41,7 @@ test("classifies like the program", { skip }, () => {
   assert.equal(best, `${label} ${score.toFixed(5)}`);
 });
 
-test("reports a missing model", { skip }, () => {
+test("the library reports a missing model", { skip }, () => {
   const done = example("nowhere", kText);
   assert.equal(done.status, 1);
   assert.equal(done.stderr, "nowhere/config.json: No such file or directory\n");

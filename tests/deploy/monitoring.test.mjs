@@ -150,7 +150,7 @@ const kZero = new Set([
   "Exports of traces", "Requests that wait for a worker", "In flight", "Requests in flight", "Requests at a worker", "Requests at a model", "Their bytes",
 ]);
 
-test("the dashboard is what its source makes", async () => {
+test("the dashboard is the one that its source builds", async () => {
   const text = await readFile(new URL("../../deploy/grafana/signalbox.json", import.meta.url), "utf8");
   assert.deepEqual(JSON.parse(text), dashboard(), "run: node deploy/grafana/make.mjs");
 });
@@ -170,7 +170,7 @@ test("panels have ids of their own and lie beside each other", () => {
   }
 });
 
-test("every query of every panel finds what the traffic left", { skip }, async () => {
+test("every query of every panel finds data of the traffic", { skip }, async () => {
   const empty = [];
   let queries = 0;
   for (const [row, panels] of kRows) {
@@ -188,7 +188,7 @@ test("every query of every panel finds what the traffic left", { skip }, async (
   assert.ok(queries > 70);
 });
 
-test("the choices at the top and the annotation find something", { skip }, async () => {
+test("the choices at the top and the annotation find data", { skip }, async () => {
   const { templating, annotations } = dashboard();
   for (const { name, type, query } of templating.list) {
     if (type !== "query") continue;
@@ -199,7 +199,7 @@ test("the choices at the top and the annotation find something", { skip }, async
   assert.ok((await prometheus.series(substitute(annotations.list[0].expr), began)).length > 0);
 });
 
-test("the metric that autoscaling asks for is there", { skip }, async () => {
+test("the metric for autoscaling exists", { skip }, async () => {
   const { rules } = parse(await readFile(resolve("../../deploy/kubernetes/overlays/gateway/prometheus-adapter.yaml"), "utf8"));
   const [{ seriesQuery, metricsQuery }] = rules.custom;
   const [name] = seriesQuery.split("{");
@@ -232,7 +232,7 @@ test("promtool accepts the metrics, the rules and their tests", { skip: missing(
   assert.equal(said, 'llm_cache_entries_total non-counter metrics should not have "_total" suffix');
 });
 
-test("rules run where the daemon is scraped, and one that should pends", { skip }, async () => {
+test("the alerts run on scraped metrics, and those that should be are pending", { skip }, async () => {
   const { groups } = await prometheus.get("rules", {});
   const rules = groups.flatMap((group) => group.rules);
   assert.deepEqual(rules.filter((rule) => rule.health !== "ok").map((rule) => `${rule.name}: ${rule.lastError}`), []);
@@ -243,7 +243,7 @@ test("rules run where the daemon is scraped, and one that should pends", { skip 
     assert.equal(state[name], "inactive", name);
 });
 
-test("the report of costs says what the counters say, and what the default model would have cost", { skip }, async () => {
+test("the report of costs agrees with the counters, also on the cost of the default model", { skip }, async () => {
   const report = await (await fetch(`${daemon.managementUrl}/api/v1/costs`)).json();
   const total = async (query) => Number((await prometheus.now(`sum(${query})`))[0].value[1]);
   assert.equal(report.default_model, "large");

@@ -28,7 +28,7 @@ async function site(change) {
 const missing = spawnSync("mkdocs", ["--version"]).status !== 0 && "mkdocs is not installed";
 
 describe("the site", { skip: missing }, () => {
-  test("has every page, and finds its words", async () => {
+  test("the site has every page, and its search finds their words", async () => {
     const { status, stderr, built, found } = await site(() => {});
     assert.equal(status, 0, stderr);
     const pages = (await readdir(join(kRoot, "docs"), { recursive: true })).filter((name) => name.endsWith(".md"));
@@ -37,13 +37,13 @@ describe("the site", { skip: missing }, () => {
     assert.ok(found.some(({ location, text }) => location.startsWith("access/") && text.includes("signalbox keys new")));
   });
 
-  test("is refused with a broken link", async () => {
+  test("the site is refused with a broken link", async () => {
     const { status, stderr } = await site((folder) => appendFile(join(folder, "docs/api.md"), "\n[Lost](lost.md)\n"));
     assert.equal(status, 1);
     assert.match(stderr, /api\.md.*lost\.md/);
   });
 
-  test("is refused with a page that the index lacks", async () => {
+  test("the site is refused with a page that the index lacks", async () => {
     const { status, stderr } = await site((folder) => appendFile(join(folder, "docs/lost.md"), "# Lost\n"));
     assert.equal(status, 1);
     assert.equal(stderr, "tools/site: docs/README.md does not link to lost.md\n");

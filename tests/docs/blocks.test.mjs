@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { missing, read } from "./blocks.mjs";
 
-test("a fence knows its language, its line and what the comments above it tell", () => {
+test("a fence has its language, its line and the options from the comments above it", () => {
   const page = ["# A", "<!-- with a.yaml -->", "<!-- status 1 -->", "```sh", "false", "```", "", "```text", "x", "```"];
   assert.deepEqual(read(page.join("\n")), {
     blocks: [
@@ -16,7 +16,7 @@ test("a fence knows its language, its line and what the comments above it tell",
   });
 });
 
-test("a command that nobody runs, a comment without a fence and a fence without an end are problems", () => {
+test("a command that never runs, a comment without a fence and an open fence are problems", () => {
   const page = ["    curl localhost", "<!-- status 1 -->", "Words.", "```bash", "true", "```", "```sh", "true"];
   assert.deepEqual(read(page.join("\n")).problems, [
     "line 1: a command outside of a fence",
@@ -26,7 +26,7 @@ test("a command that nobody runs, a comment without a fence and a fence without 
   ]);
 });
 
-test("shown lines have to come, in their order, with anything for three dots", () => {
+test("shown lines must appear in their order, and three dots stand for anything", () => {
   const printed = "one\ntwo  (2.5 ms)\nthree\n";
   assert.equal(missing("one\n...\nthree", printed), null);
   assert.equal(missing("two (... ms)", printed), null);

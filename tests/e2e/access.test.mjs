@@ -68,7 +68,7 @@ const as = (headers) =>
   new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: headers });
 const ask = (client) => client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "Hello" }] });
 
-test("who names nobody is refused", async () => {
+test("a request without a user or group is refused", async () => {
   await assert.rejects(
     ask(as({})),
     (error) =>
@@ -76,12 +76,12 @@ test("who names nobody is refused", async () => {
   );
 });
 
-test("a role leads where its decision says", async () => {
+test("the decision of a role selects the model", async () => {
   const reply = await ask(as({ "x-authz-user-id": "olga", "x-authz-user-groups": "dev, ops" }));
   assert.equal(reply.model, "large");
 });
 
-test("who asks too often is told when to ask again, and nobody else is", async () => {
+test("a user over the limit gets the time to retry, and other users are not limited", async () => {
   const ann = as({ "x-authz-user-id": "ann" });
   for (let i = 0; i < 2; ++i) assert.equal((await ask(ann)).model, "small");
   await assert.rejects(
@@ -97,7 +97,7 @@ test("who asks too often is told when to ask again, and nobody else is", async (
   assert.equal((await ask(as({ "x-authz-user-id": "bob" }))).model, "small");
 });
 
-test("tokens that were read and written count, those of streams too", async () => {
+test("tokens of prompts and answers count, those of streams too", async () => {
   const olga = as({ "x-authz-user-id": "olga-streams", "x-authz-user-groups": "ops" });
   const stream = await olga.chat.completions.create({
     model: "auto",
@@ -109,7 +109,7 @@ test("tokens that were read and written count, those of streams too", async () =
   await assert.rejects(ask(olga), (error) => error.status === 429 && /tokens/.test(error.message));
 });
 
-test("tokens of streams count that say nothing of usage, or that are left", async () => {
+test("tokens of streams count, also without usage or if the client leaves", async () => {
   for (const [user, leaves] of [["silent", false], ["leaver", true]]) {
     const client = as({ "x-authz-user-id": user, "x-authz-user-groups": "ops" });
     const stream = await client.chat.completions.create({
@@ -123,14 +123,14 @@ test("tokens of streams count that say nothing of usage, or that are left", asyn
   }
 });
 
-test("the model that answers in another's place has its own limit", async () => {
+test("a fallback model has its own limit", async () => {
   const client = as({ "x-authz-user-id": "faye" });
   const say = () => client.chat.completions.create({ model: "dead", messages: [{ role: "user", content: "Hello" }] });
   assert.equal((await say()).model, "large");
   await assert.rejects(say(), (error) => error.status === 429 && /tokens/.test(error.message));
 });
 
-test("tokens are counted for who may ask, as often as they may", async () => {
+test("counting tokens needs a user and is limited, too", async () => {
   const count = (headers) =>
     new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: headers }).messages.countTokens({
       model: "claude",
@@ -141,7 +141,7 @@ test("tokens are counted for who may ask, as often as they may", async () => {
   await assert.rejects(count({ "x-authz-user-id": "greta" }), (error) => error instanceof Anthropic.RateLimitError);
 });
 
-test("another API says it in its own form", async () => {
+test("another API reports a rate limit in its own form", async () => {
   const headers = { "x-authz-user-id": "carl" };
   const client = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: headers });
   const say = () => client.messages.create({ model: "auto", max_tokens: 10, messages: [{ role: "user", content: "Hello" }] });
@@ -150,7 +150,7 @@ test("another API says it in its own form", async () => {
   await assert.rejects(say(), (error) => error instanceof Anthropic.RateLimitError);
 });
 
-test("a changed configuration goes on counting", async () => {
+test("a changed configuration keeps the counts", async () => {
   const dora = as({ "x-authz-user-id": "dora" });
   await ask(dora);
   const changed = await fetch(`${daemon.managementUrl}/config/router`, {

@@ -68,7 +68,7 @@ const kTool = {
   input_schema: { type: "object", properties: { city: { type: "string" } } },
 };
 
-test("a message is decided on and answered whole", async () => {
+test("a message is routed and answered whole", async () => {
   const { data, response } = await client.messages.create(asked("greetings, all")).withResponse();
   assert.equal(response.headers.get("x-vsr-selected-decision"), "greeting");
   assert.equal(response.headers.get("x-vsr-client-protocol"), "anthropic");
@@ -92,7 +92,7 @@ test("a message streams", async () => {
   assert.ok(message.usage.output_tokens > 0);
 });
 
-test("every parameter reaches the server in its words", async () => {
+test("every parameter reaches the server in the terms of its API", async () => {
   upstream.answer = () => completion({ content: "ok" });
   await client.messages.create(
     asked(
@@ -229,14 +229,14 @@ test("thinking, text and calls stream as blocks of their own", async () => {
   assert.equal(message.usage.output_tokens, 5);
 });
 
-test("personal data is masked in its texts, and comes back in the stream", async () => {
+test("personal data is masked in a message, and comes back in the stream", async () => {
   upstream.answer = () => streamed([{ content: "Mail [EMAIL_ADD" }, { content: "RESS_1]." }]);
   const message = await client.messages.stream(asked([{ type: "text", text: "I am ann@example.com" }])).finalMessage();
   assert.equal(upstream.asked.messages[0].content, "I am [EMAIL_ADDRESS_1]");
   assert.equal(message.content[0].text, "Mail ann@example.com.");
 });
 
-test("what is said where it is easily overlooked is decided on, too", async () => {
+test("text behind the results of tools is decided on, too", async () => {
   const results = [{ type: "tool_result", tool_use_id: "a", content: "nothing here" }];
   const { data, response } = await client.messages
     .create({ ...asked("x"), messages: [{ role: "user", content: [...results, { type: "text", text: "forbidden" }] }] })
@@ -255,7 +255,7 @@ test("a reply of a megabyte comes back whole, with its mask restored", async () 
   assert.equal(reply.content[0].text, text.replace("[EMAIL_ADDRESS_1]", "ada@example.com"));
 });
 
-test("errors are Anthropic's", async () => {
+test("errors have the form of Anthropic's API", async () => {
   const refused = (request, status, type, message) =>
     assert.rejects(client.messages.create(request), (error) => {
       assert.equal(error.status, status);
@@ -273,7 +273,7 @@ test("errors are Anthropic's", async () => {
   await refused(asked("x"), 502, "api_error", /not valid JSON/);
 });
 
-test("what a chat completion cannot hold is left out and named", async () => {
+test("members that a chat completion cannot hold are left out and named", async () => {
   upstream.answer = () => completion({ content: "Fine." });
   const more = { tools: [kTool, { type: "web_search_20250305", name: "web_search" }], context_management: { edits: [] } };
   const { response } = await client.messages.create(asked("x", more)).withResponse();
@@ -313,11 +313,11 @@ test("a stream that breaks ends in an error event", async () => {
   await broken({ events: [...streamed([{ content: "Hi" }], null).events, { error: { message: "out of memory" } }] }, /out of memory/);
 });
 
-test("the log holds none of it", () => {
+test("the log of the daemon for messages holds no texts and no keys", () => {
   assert.doesNotMatch(daemon.log, /ann@|Weather|key-1|forbidden/);
 });
 
-test("tokens are counted by the server that knows how, and by nobody else", async () => {
+test("tokens are counted only by a server that can count them", async () => {
   const question = { model: "claude", system: "Be kind.", messages: [{ role: "user", content: "mail ann@example.com" }], tools: [kTool] };
   upstream.answer = () => ({ body: { input_tokens: 403 } });
   const { data, response } = await client.messages.countTokens(question).withResponse();

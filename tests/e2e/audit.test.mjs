@@ -102,7 +102,7 @@ after(async () => {
   await rm(contexts, { recursive: true });
 });
 
-test("changes are noted with who, what, from where, before and after", async () => {
+test("each change has its user, kind and address, and the state before and after", async () => {
   await noted({ event: "started" });
   await newKey({ name: "ann" });
   const made = await noted({ event: "change", path: "/api/v1/keys" });
@@ -139,7 +139,7 @@ test("changes are noted with who, what, from where, before and after", async () 
   assert.match(await verify(), /entries are as they were written/);
 });
 
-test("refusals are noted with their reason and without texts", async () => {
+test("each refusal has its reason and no texts", async () => {
   const key = await newKey({ name: "bob", user: "robert", models: ["careful"], limits: [{ requests_per_unit: 3, unit: "hour" }] });
   assert.equal((await chat("sb-wrong", "Hello")).status, 401);
   await noted({ event: "refused", reason: "unknown_key", status: 401, from: "127.0.0.1" });
@@ -172,7 +172,7 @@ test("refusals are noted with their reason and without texts", async () => {
   for (const hidden of ["sb-in-the-query", token, "eyJ", secret, "Please", key, "sb-wrong", "admin-secret", "viewer-secret"]) assert.ok(!text.includes(hidden), hidden);
 });
 
-test("contexts that clients delete are noted", async () => {
+test("deletions of contexts by clients are in the log", async () => {
   const key = await newKey({ name: "carl" });
   const headers = { authorization: `Bearer ${key}` };
   const body = JSON.stringify({ messages: [{ role: "user", content: "A long context" }] });
@@ -252,7 +252,7 @@ test("changes while the router is stopped show in the digests of its start", asy
   await one.stop();
 });
 
-test("a log that cannot be written refuses changes if the configuration says so", async () => {
+test("a log that cannot be written refuses changes if the configuration requires it", async () => {
   for (const [mode, status] of [["refuse_changes", 503], ["report", 201]]) {
     const one = await Daemon.start(configuration(`, unwritable: ${mode}`));
     await newKey({ name: "first" }, one);

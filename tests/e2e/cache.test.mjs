@@ -56,7 +56,7 @@ async function streamed(text) {
   return { content, call, reason, hit: response.headers.get("x-vsr-cache-hit") };
 }
 
-test("what came whole is given whole and as a stream", async () => {
+test("an answer that came whole is returned whole and as a stream", async () => {
   const first = await client.chat.completions.create(asked("Good morning")).withResponse();
   assert.equal(first.response.headers.get("x-vsr-cache-hit"), null);
   const again = await client.chat.completions.create(asked("Good morning")).withResponse();
@@ -69,7 +69,7 @@ test("what came whole is given whole and as a stream", async () => {
   assert.deepEqual(JSON.parse(stream.call), { text: "Good morning" });
 });
 
-test("what streamed is given as a stream and whole, calls of tools included", async () => {
+test("an answer that streamed is returned as a stream and whole, calls of tools included", async () => {
   const first = await streamed("Streams \"again\" \u00e9");
   const again = await streamed("Streams \"again\" \u00e9");
   assert.equal(first.hit, null);
@@ -80,7 +80,7 @@ test("what streamed is given as a stream and whole, calls of tools included", as
   assert.equal(data.choices[0].message.tool_calls[0].function.arguments, first.call);
 });
 
-test("a false hit can be deleted, and a client can go round the cache", async () => {
+test("a false hit can be deleted, and a client can bypass the cache", async () => {
   await client.chat.completions.create(asked("Wrong"));
   const { response } = await client.chat.completions.create(asked("Wrong")).withResponse();
   const entry = response.headers.get("x-vsr-cache-entry");

@@ -86,7 +86,7 @@ test("a chat completion's earlier results are shortened, and nothing else", asyn
   assert.ok(!daemon.log.includes("voyage"), "the log must not have text of requests");
 });
 
-test("so are those of Anthropic's API, in the client's own form", async () => {
+test("a message's earlier results are shortened in the client's own form", async () => {
   upstream.answer = () => ({
     body: { id: "m", type: "message", role: "assistant", model: "claude", content: [{ type: "text", text: "A storm." }], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } },
   });
@@ -106,7 +106,7 @@ test("so are those of Anthropic's API, in the client's own form", async () => {
   assert.equal(answer.headers.get("x-vsr-context-compression"), "shortened");
 });
 
-test("and those of the Responses API, translated or not", async () => {
+test("earlier results of the Responses API are shortened, translated or not", async () => {
   upstream.answer = () => completion({ content: "A storm." });
   const input = (question) => [
     { role: "user", content: "Read the log." },
@@ -125,7 +125,7 @@ test("and those of the Responses API, translated or not", async () => {
   isExcerpt(upstream.asked.input.find((item) => item.type === "function_call_output").output);
 });
 
-test("a request that stays too long is refused if the file wants that", async () => {
+test("a request that stays too long is refused if the file requires it", async () => {
   upstream.asked = null;
   const answer = await ask("/v1/chat/completions", { messages: conversation("Be strictly brief.") });
   assert.equal(answer.status, 413);

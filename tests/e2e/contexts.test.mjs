@@ -48,7 +48,7 @@ const clients = (daemon) => ({
   anthropic: new Anthropic({ authToken: "key-1", apiKey: null, baseURL: daemon.url, maxRetries: 0 }),
 });
 
-test("a context survives a kill and begins the prompts of all who refer to it with the same bytes", async () => {
+test("a context survives a kill and begins every prompt that refers to it with the same bytes", async () => {
   let daemon = await Daemon.start(configuration);
   let { openai, anthropic } = clients(daemon);
   const stored = await openai.post("/contexts", { body: { messages, pinned: true } });

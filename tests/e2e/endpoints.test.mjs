@@ -227,7 +227,7 @@ test("a picture is edited by its server", async () => {
   assert.ok(server.last.body.includes(kSound));
 });
 
-test("sound comes as the server's bytes", async () => {
+test("the client gets the bytes of the server's sound", async () => {
   const [plain, passed] = await bothWays(async (client) => {
     const reply = await client.audio.speech.create({ model: client === direct ? "voice-large" : "voice", voice: "alloy", input: "Good morning" });
     return { type: reply.headers.get("content-type"), bytes: Buffer.from(await reply.arrayBuffer()) };
@@ -302,7 +302,7 @@ test("a server's error passes as it came", async () => {
   assert.ok(passed.body.equals(plain.body));
 });
 
-test("a model that nobody can ask for gets a reason", async () => {
+test("a model that cannot be requested is refused with the reason", async () => {
   const before = server.requests.length;
   const refused = async (body, status, message) => {
     const reply = await postJson("/v1/images/generations", body);
@@ -371,7 +371,7 @@ test("a form that another reader may read differently is refused", async () => {
   assert.equal((await postForm(`${model}--B--`, 'multipart/form-data; charset=utf-8; boundary="B"')).status, 200);
 });
 
-test("no path leads elsewhere at the server", async () => {
+test("no path reaches other resources of the server", async () => {
   const before = server.requests.length;
   for (const path of ["/v1/files/../models", "/v1/files/..", "/v1/files/a/b", "/v1/files/a%2fb", "/v1/files/a/content/b", "/v1/files//content", "/v1/batches/a/delete"])
     assert.equal((await send(daemon.url, "GET", path)).status, 404, path);
@@ -400,7 +400,7 @@ test("the body of a GET never reaches the server", async () => {
   }
 });
 
-test("guards read what something is made from, and only that", async () => {
+test("guards read the texts that a model reads, and only these", async () => {
   const before = server.requests.length;
   const image = await postJson("/v1/images/generations", { model: "painter", prompt: `draw ${kAccount}` });
   assert.equal(image.status, 403, image.body.toString());
@@ -415,7 +415,7 @@ test("guards read what something is made from, and only that", async () => {
   assert.equal((await postJson("/v1/embeddings", { model: "embedder", input: kAccount })).status, 200);
 });
 
-test("a model with a pii_policy gets only what was read", async () => {
+test("a model with a pii_policy gets only texts that were searched", async () => {
   const before = server.requests.length;
   // Without a model that finds names, nothing is known to hold none.
   const unknown = await postJson("/v1/embeddings", { model: "private", input: "Good morning" });
@@ -472,7 +472,7 @@ test("the router's own guards answer moderations in OpenAI's shape", async () =>
   ]);
 });
 
-test("what may have been done is not sent again", async () => {
+test("a request that the server may have carried out is not repeated", async () => {
   const counts = { "/v1/files": 0, "/v1/embeddings": 0 };
   const closing = createServer((request, response) => {
     if (request.method === "GET") return response.end("{}"); // and the connection stays
@@ -502,7 +502,7 @@ global: {services: {management_api: {bind_address: 127.0.0.1, port: ${management
   }
 });
 
-test("what the server reports is counted", async () => {
+test("the usage that the server reports is counted", async () => {
   const spent = async () => {
     const report = await (await fetch(`${keyed.managementUrl}/api/v1/spending?by=model`)).json();
     return Object.fromEntries(report.lines.map((row) => [row.model, row]));

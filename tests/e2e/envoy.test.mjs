@@ -106,7 +106,7 @@ async function textOf(stream) {
 }
 
 for (const [name, envoy] of [["held", () => buffered], ["streamed", () => streaming]]) {
-  test(`a completion, bodies ${name}`, async () => {
+  test(`a completion is routed and answered, bodies ${name}`, async () => {
     const { data, response } = await openai(envoy()).chat.completions.create(asked("say this")).withResponse();
     assert.equal(data.choices[0].message.content, "say this");
     assert.equal(JSON.parse(repeat.body).model, "repeat");
@@ -122,24 +122,24 @@ for (const [name, envoy] of [["held", () => buffered], ["streamed", () => stream
     assert.equal(reply.choices[0].message.tool_calls[0].function.arguments, JSON.stringify({ text: kMail }));
   });
 
-  test(`and in a stream, bodies ${name}`, async () => {
+  test(`masked data is whole for the client of a stream, too, bodies ${name}`, async () => {
     const stream = await openai(envoy()).chat.completions.create(asked(kMail, { stream: true }));
     assert.equal(await textOf(stream), kMail);
   });
 
-  test(`an answer of the router's own, bodies ${name}`, async () => {
+  test(`the router's own answer reaches the client, bodies ${name}`, async () => {
     const { data, response } = await openai(envoy()).chat.completions.create(asked("hello")).withResponse();
     assert.equal(data.choices[0].message.content, "hey");
     assert.equal(response.headers.get("x-vsr-selected-decision"), "greet");
     assert.equal(await textOf(await openai(envoy()).chat.completions.create(asked("hello", { stream: true }))), "hey");
   });
 
-  test(`errors are those of HTTP, bodies ${name}`, async () => {
+  test(`errors are the same as over HTTP, bodies ${name}`, async () => {
     await assert.rejects(openai(envoy()).chat.completions.create(asked("x", { model: "nobody" })), { status: 404, code: "model_not_found" });
     await assert.rejects(openai(envoy()).chat.completions.create({ model: "auto", messages: 7 }), { status: 400 });
   });
 
-  test(`a client chooses no server, and what it says of itself stays here, bodies ${name}`, async () => {
+  test(`a client cannot choose a server, and its identity stays here, bodies ${name}`, async () => {
     const modes = name === "streamed" ? { request: "STREAMED", response: "STREAMED" } : {};
     const clusters = { default: repeat.port, repeat: repeat.port, evil: scripted.port };
     const own = await Envoy.start({ processor, clusters, modes });
@@ -178,12 +178,12 @@ test("embeddings pass through Envoy to the server of their model", async () => {
   assert.equal(response.headers.get("x-vsr-selected-model"), "scripted");
 });
 
-test("what a decision adds to a header stands beside what the client says", async () => {
+test("a value that a decision adds to a header stands beside the client's", async () => {
   await openai(buffered).chat.completions.create(asked("heads"), { headers: { "x-beta": "one" } });
   assert.equal(repeat.headers["x-beta"], "one, two");
 });
 
-test("Anthropic's client, whole and as a stream", async () => {
+test("Anthropic's client gets messages whole and as a stream", async () => {
   const client = new Anthropic({ apiKey: "unused", baseURL: buffered.url, maxRetries: 0 });
   scripted.answer = () => ({
     body: { id: "c", object: "chat.completion", created: 1, model: "s", choices: [{ index: 0, message: { role: "assistant", content: "whole" }, finish_reason: "stop" }] },
@@ -196,7 +196,7 @@ test("Anthropic's client, whole and as a stream", async () => {
   assert.equal((await client.messages.stream(request).finalMessage()).content[0].text, "in parts");
 });
 
-test("an answer that was kept needs no server, whole or as a stream", async () => {
+test("a cached answer needs no server, whole or as a stream", async () => {
   const ask = (more) => openai(buffered).chat.completions.create(asked("keep this", more)).withResponse();
   const first = await ask();
   assert.equal(first.response.headers.get("x-vsr-cache-hit"), null);
@@ -209,13 +209,13 @@ test("an answer that was kept needs no server, whole or as a stream", async () =
   assert.equal(repeat.body, "nobody asked");
 });
 
-test("what no model is needed for is answered", async () => {
+test("requests that need no model are answered", async () => {
   const models = await openai(buffered).models.list();
   assert.ok(models.data.some((model) => model.id === "auto"));
   assert.equal((await fetch(`${buffered.url}/nowhere`)).status, 404);
 });
 
-test("numbers and log lines are those of HTTP", async () => {
+test("metrics and log lines are the same as over HTTP", async () => {
   const count = async () => {
     const shown = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
     const rows = shown.matchAll(/^llm_model_requests_total\{[^}]*model="repeat"[^}]*\} (\d+)/gm);
@@ -245,7 +245,7 @@ async function begun(said, raw = true) {
   return { stream, answer: await stream.ask(json(asked(said))) };
 }
 
-test("headers as text do as well as headers as bytes", async () => {
+test("headers are read as text and as bytes", async () => {
   const { stream, answer } = await begun("script", false);
   const set = answer.request_body.response.header_mutation.set_headers.map(({ header }) => header);
   assert.equal(set.find(({ key }) => key === "x-selected-model").value, "scripted");
@@ -303,14 +303,14 @@ test("a reply may be longer than a request", async () => {
   assert.equal((await stream.end()).code, OK);
 });
 
-test("a body that never ends is not waited for", async () => {
+test("an endless body is not waited for", async () => {
   const stream = processor.open();
   await stream.ask({ request_headers: head(kHead) });
   await stream.ask({ request_body: { body: Buffer.from("{") } });
   assert.equal((await stream.status).code, DEADLINE_EXCEEDED);
 });
 
-test("messages out of turn end the stream and say why", async () => {
+test("messages out of turn end the stream with the reason", async () => {
   const wrong = async (...messages) => {
     const stream = processor.open();
     messages.forEach((message) => stream.send(message));
@@ -327,7 +327,7 @@ test("messages out of turn end the stream and say why", async () => {
   assert.equal((await wrong({ request_headers: head(kHead), observability_mode: true })).code, FAILED_PRECONDITION);
 });
 
-test("who asks the same waits for no longer than Envoy does", async () => {
+test("an equal request waits for the first no longer than Envoy waits", async () => {
   const first = await begun("keep one of two");
   assert.ok(first.answer.request_body);
   const at = Date.now();
@@ -338,7 +338,7 @@ test("who asks the same waits for no longer than Envoy does", async () => {
   await Promise.all([first.stream.cancel(), second.stream.cancel()]);
 });
 
-test("who leaves is forgotten, wherever he was", async () => {
+test("a client that leaves at any step frees its stream", async () => {
   const streams = [];
   for (let i = 0; i < 10; ++i) {
     const { stream } = await begun("say this");
@@ -352,7 +352,7 @@ test("who leaves is forgotten, wherever he was", async () => {
   (await begun("say this")).stream.end();
 });
 
-test("a reply that has to be changed and of which nothing comes is no success", async () => {
+test("a reply that must be changed and never arrives is an error", async () => {
   const begin = async (id) => {
     const stream = processor.open();
     await stream.ask({ request_headers: head({ ...kHead, "x-request-id": id }) });
@@ -370,7 +370,7 @@ test("a reply that has to be changed and of which nothing comes is no success", 
     await until(() => new RegExp(`"request_id":"left-${i}".*"error":"cancellation"`).test(daemon.log), `the end of left-${i}`);
 });
 
-test("there is room for so many streams and no more", async () => {
+test("streams over the limit are refused", async () => {
   const streams = Array.from({ length: 60 }, () => processor.open());
   const answers = streams.map((stream) => stream.ask({ request_headers: head(kHead) }));
   const refused = (await Promise.all(answers)).filter((answer) => answer.over?.code === RESOURCE_EXHAUSTED);
@@ -384,7 +384,7 @@ test("there is room for so many streams and no more", async () => {
   }, "that there is room again");
 });
 
-test("what is compressed could grow, and is not read", async () => {
+test("compressed messages are not read", async () => {
   const gzip = grpc.compressionAlgorithms.gzip;
   const compressing = new Processor(port, { "grpc.default_compression_algorithm": gzip });
   const stream = compressing.open();
@@ -393,7 +393,7 @@ test("what is compressed could grow, and is not read", async () => {
   compressing.close();
 });
 
-test("other methods are not there", async () => {
+test("other methods are not implemented", async () => {
   const other = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
   const failure = await new Promise((done) =>
     other.makeUnaryRequest(`/${kService}/Other`, () => Buffer.alloc(0), (x) => x, {}, (error) => done(error)),
@@ -404,7 +404,7 @@ test("other methods are not there", async () => {
 
 const { Health } = grpc.loadPackageDefinition(loadSync(protoPath, { enums: String, defaults: true })).grpc.health.v1;
 
-test("health by gRPC, and a stream in flight outlives the end of the daemon", async () => {
+test("the health service works, and a stream in flight outlives the end of the daemon", async () => {
   const [own] = await freePorts(1);
   const ending = await Daemon.start(configuration(own));
   const there = new Processor(own);
@@ -476,7 +476,7 @@ test("the examples for other gateways name the same models, ports and services a
   assert.equal(faultsOf(patched([{ ...filter, typed: {} }], [{ ...cluster, tipe: 1 }])).length, 2);
 });
 
-test("the example configurations are what Envoy and the program read", async () => {
+test("Envoy and the program read the example configurations", async () => {
   const folder = new URL("../../deploy/envoy/", import.meta.url);
   const example = parse(await readFile(new URL("envoy.yaml", folder), "utf8"));
   assert.deepEqual(faultsOf(example), []);

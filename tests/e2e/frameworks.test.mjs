@@ -47,7 +47,7 @@ const kSchema = { type: "object", properties: { city: { type: "string" } }, requ
 const kCall = { id: "call-a", type: "function", function: { name: "weather", arguments: '{"city":"Rome"}' } };
 const isAnswering = (asked) => asked.messages.at(-1).role === "tool";
 
-test("ai calls a tool and goes on", async () => {
+test("the AI SDK calls a tool and goes on", async () => {
   const provider = createOpenAICompatible({ name: "router", baseURL: url, apiKey: "key-1" });
   upstream.answer = (asked) =>
     isAnswering(asked) ? completion({ content: "27 degrees." }) : completion({ content: null, tool_calls: [kCall] }, "tool_calls");
@@ -64,7 +64,7 @@ test("ai calls a tool and goes on", async () => {
   assert.match(upstream.asked.messages.at(-1).content, /Rome: 27/);
 });
 
-test("ai streams", async () => {
+test("the AI SDK streams", async () => {
   const provider = createOpenAICompatible({ name: "router", baseURL: url, apiKey: "key-1", includeUsage: true });
   upstream.answer = () => streamed([{ role: "assistant", content: "" }, { reasoning_content: "Hm." }, { content: "Let me " }, { content: "see." }]);
   const result = streamText({ model: provider("auto"), prompt: "Weather?", maxRetries: 0 });
@@ -171,7 +171,7 @@ test("a chat completion comes from a server of Anthropic's API", async () => {
   await assert.rejects(client.chat.completions.create(asked), { status: 529, message: "529 Overloaded" });
 });
 
-test("and streams from one", async () => {
+test("a chat completion streams from a server of Anthropic's API", async () => {
   const client = new OpenAI({ apiKey: "key-1", baseURL: url, maxRetries: 0 });
   const events = [
     { type: "message_start", message: { ...message([], null).body } },

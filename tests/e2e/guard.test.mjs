@@ -82,7 +82,7 @@ async function read(action) {
   return seen;
 }
 
-test("a made-up number is told while the stream goes on, and the text stays as it was", async (t) => {
+test("a made-up number is marked while the stream goes on, and the text stays as it was", async (t) => {
   const delays = [];
   for (let i = 0; i < 10; ++i) {
     const seen = await read("annotate");
@@ -101,7 +101,7 @@ test("a made-up number is told while the stream goes on, and the text stays as i
   t.diagnostic(`told after the end of the sentence, in ms, tokens ${kGapMs} ms apart: ${least} to ${most}, median ${median}`);
 });
 
-test("so it is where upstream falls silent behind the sentence", async (t) => {
+test("a made-up number is marked although upstream falls silent behind the sentence", async (t) => {
   upstream.silenceMs = 1_000;
   const seen = await read("annotate");
   upstream.silenceMs = 0;
@@ -135,13 +135,13 @@ test("an action of none leaves the stream alone and counts", async () => {
   assert.match(metrics, /signalbox_reply_guard_total\{check="hallucination",outcome="found"\} [1-9]/);
 });
 
-test("the client's helper for streams puts the same message together", async () => {
+test("the client's helper for streams joins the same message", async () => {
   const completion = await client.chat.completions.stream(asked("annotate", { stream: true })).finalChatCompletion();
   assert.equal(completion.choices[0].message.content, kText);
   assert.equal(completion.choices[0].finish_reason, "stop");
 });
 
-test("a whole reply says it in a header, in its text, or is withheld", async () => {
+test("a whole reply is marked in a header or in its text, or is withheld", async () => {
   const { data, response } = await client.chat.completions.create(asked("annotate")).withResponse();
   assert.equal(response.headers.get("x-vsr-response-warnings"), "hallucination");
   assert.equal(data.choices[0].message.content, kText);
@@ -167,7 +167,7 @@ test("the AI SDK reads the stream", async () => {
   assert.equal(await result.finishReason, "stop");
 });
 
-test("in Anthropic's form a warning is text, and an end is one", async () => {
+test("in Anthropic's form a warning is text, and an ended stream has a stop reason", async () => {
   const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
   const ask = (action) =>
     anthropic.messages
@@ -185,7 +185,7 @@ test("in Anthropic's form a warning is text, and an end is one", async () => {
   assert.ok(ended.stop_reason, JSON.stringify(ended));
 });
 
-test("the log says that something was found, and nothing of what was said", async () => {
+test("the log reports findings without texts", async () => {
   await until(() => daemon.log.includes('"hallucination":"found"'));
   assert.ok(!/lanes|bridge|640 m/.test(daemon.log));
 });

@@ -67,7 +67,7 @@ test("a repository becomes a model directory with only the files that are needed
   assert.equal(JSON.parse(embedded.out).embedding.length, 8, embedded.err);
 });
 
-test("--to names the folder, and a second pull asks nobody", async () => {
+test("--to names the folder, and a second pull sends no request", async () => {
   hub.add("owner/tiny", modelFiles());
   await pulled("hf:owner/tiny", {}, "--to", "else where");
   assert.ok(existsSync(join(folder, "else where/tiny/config.json")));
@@ -220,7 +220,7 @@ test("a token is not sent without TLS to another machine", async () => {
   await nothingInstalled();
 });
 
-test("a missing, a private and a gated repository say what to do", async () => {
+test("errors on a missing, a private and a gated repository name the remedy", async () => {
   hub.add("owner/gated", modelFiles(), { gated: "manual" });
   await refused(/hf:owner\/none: not found \(HTTP 401\): the name is misspelt, or the repository is private or gated and HF_TOKEN is not set/, "hf:owner/none");
   await refused(/hf:owner\/none: .* and the token in HF_TOKEN may not read it/, "hf:owner/none", { HF_TOKEN: "hf_other" });
@@ -236,7 +236,7 @@ test("a renamed repository is followed on the same host", async () => {
   assert.match((await pulled("hf:old/tiny")).err, /nothing to fetch/);
 });
 
-test("a busy hub is waited for, as long as it asks", async () => {
+test("a pull waits for a busy hub as long as the hub requests", async () => {
   hub.add("owner/tiny", modelFiles());
   hub.fault = { busy: 2, retryAfter: "1", broken: 1 };
   const start = Date.now();
@@ -282,7 +282,7 @@ test("a server without ranges sends the file anew", async () => {
   await same(["tiny", "model.safetensors"], modelFiles()["model.safetensors"]);
 });
 
-test("a server that always cuts is given up after some attempts", async () => {
+test("a pull fails after some attempts if the server always cuts the connection", async () => {
   hub.add("owner/tiny", modelFiles());
   hub.fault = { cut: Array(20).fill(0) };
   const { status, err } = await pull("hf:owner/tiny");
@@ -329,7 +329,7 @@ test("names that leave the folder are refused", async () => {
   }
 });
 
-test("answers that are no metadata are refused", async () => {
+test("answers that are not metadata are refused", async () => {
   hub.add("owner/tiny", modelFiles());
   const cases = [
     ["<html>", /the hub's answer/], ["[]", /expected an object/], ["{}", /\.sha: expected a commit/], ['{"sha": 7}', /\.sha: expected a string/],
@@ -347,7 +347,7 @@ test("answers that are no metadata are refused", async () => {
   await nothingInstalled();
 });
 
-test("names that are none are refused without a request", async () => {
+test("invalid names are refused without a request", async () => {
   for (const name of ["hf:", "hf:a/b/c", "hf:../x", "hf:a/..", "hf:-x/y", "hf:a b/c", "hf:a/b@", "hf:a/b@../c", "hf:a/b@-x", "hf:a/b?c"]) {
     const { status, err } = await pull(name);
     assert.equal(status, 2, err);

@@ -132,7 +132,7 @@ describe("images as answers", () => {
     assert.equal(large.data.choices[0].message.content[0].image_url.url, `data:image/png;base64,${"Q".repeat(5_000_000)}`);
   });
 
-  test("a stream and clients of other APIs get it as Markdown", async () => {
+  test("a stream and clients of other APIs get the image as Markdown", async () => {
     const markdown = `![image](${kUrl})`;
     let text = "", usage;
     const stream = await openai.chat.completions.create({
@@ -170,7 +170,7 @@ describe("images as answers", () => {
     assert.equal(data.usage.total_tokens, 10);
   });
 
-  test("requests for a text get one, and requests for both are refused", async () => {
+  test("requests for a text get a text, and requests for text and image are refused", async () => {
     const { data } = await ask("Write about ships");
     assert.equal(data.choices[0].message.content, "A text.");
     await assert.rejects(ask("draw a ship and explain it"), (error) => error.status === 501 && /"both": a text and an image/.test(error.message));
@@ -316,7 +316,7 @@ describe("images as answers", () => {
     assert.doesNotMatch(data.choices[0].message.content[0].image_url.url, /ada@/);
   });
 
-  test("the bytes of an image are no tokens", async () => {
+  test("the bytes of an image do not count as tokens", async () => {
     images.answer = () => ({ body: { data: [{ b64_json: "Q".repeat(4_000_000) }] } });
     await ask("estimate ship");
     const spent = async () => {

@@ -49,7 +49,7 @@ const kOdd = `{ "stream":true,"messages" :[{"role":"system","content":"You are \
   "text":"What is 2 + 2?\\/"}],"role":"user","name":""}], "model":"auto","seed":12345678901234567890123,"temperature":1.0e0,"logit_bias":{},
   "top_p":0.10, "user":null}\n`;
 
-test("Production Stack: a session's requests have the same engine, by the header that it was told", async () => {
+test("Production Stack: the configured header keeps a session on one engine", async () => {
   const stack = keep(await ProductionStack.start(["meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-70B-Instruct"], "session"));
   const daemon = await start("integrations/production_stack.yaml", { "vllm-router-service:80": stack.port });
   const client = new OpenAI({ apiKey: "key-1", baseURL: `${daemon.url}/v1`, maxRetries: 0 });
@@ -77,7 +77,7 @@ test("Production Stack: a session's requests have the same engine, by the header
   assert.ok(new Set(Object.values(engines)).size > 1, "one engine had all sessions: nothing was shown");
 });
 
-test("Production Stack: a conversation's prompt begins with the prompt before, and so has its engine", async () => {
+test("Production Stack: a conversation whose prompt grows stays on its engine", async () => {
   const stack = keep(await ProductionStack.start(["meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-70B-Instruct"], "prefix"));
   const daemon = await start("integrations/production_stack.yaml", { "vllm-router-service:80": stack.port });
   const system = { role: "system", content: "You know the theorems of the house. ".repeat(20) };
@@ -106,7 +106,7 @@ test("Production Stack: a conversation's prompt begins with the prompt before, a
   assert.equal(new Set(before.map(({ engine }) => engine)).size, 3);
 });
 
-test("Production Stack: odd bodies arrive byte for byte, its replies and errors come back so", async () => {
+test("Production Stack: odd bodies, replies and errors pass byte for byte", async () => {
   const stack = keep(await ProductionStack.start(["meta-llama/Llama-3.1-8B-Instruct"], "session"));
   const daemon = await start("integrations/production_stack.yaml", { "vllm-router-service:80": stack.port });
   const good = await post(daemon, kOdd, { "x-user-id": "ada" });

@@ -111,7 +111,7 @@ test("a judge that cannot change the outcome is not called", async () => {
   assert.equal(calls, 0);
 });
 
-test("an answer that is none of the labels is no answer", async () => {
+test("an answer that is not one of the labels is an error", async () => {
   for (const [text, answer] of [
     ["one", () => completion({ content: "I think it is RISKY." })],
     ["two", () => completion({ content: '{"label": "HARMLESS"}' })],
@@ -133,7 +133,7 @@ test("texts that get no valid answer do not switch the judge off for others", as
   assert.equal((await decide("Erase disk four.")).decision, "risky");
 });
 
-test("a confidence below the threshold selects nothing, and no other label", async () => {
+test("a confidence below the threshold selects no label", async () => {
   const matched = async (text, risk, taste) => {
     judgeSays(risk, taste);
     const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, { method: "POST", body: JSON.stringify({ text, all: true }) });

@@ -105,7 +105,7 @@ test("a header that is there twice is refused", async () => {
   assert.equal(JSON.parse(body).error.code, "duplicate_header");
 });
 
-test("nobody passes without a key, and no model is asked", async () => {
+test("a request without a key is refused, and no model gets it", async () => {
   upstream.asked = undefined;
   for (const [path, method] of [
     ["/v1/models", "GET"],
@@ -163,14 +163,14 @@ test("a revoked key is refused", async () => {
   await until(() => refused(key));
 });
 
-test("a key ends when it says", async () => {
+test("a key expires at its time", async () => {
   const end = Date.now() + 3000; // the key is noticed before
   const key = await make("old", "--expires", `${new Date(end).toISOString().slice(0, 19)}Z`);
   await until(async () => Date.now() > end);
   assert.match((await (await listed(key)).json()).error.message, /"old" has expired/);
 });
 
-test("a key has its groups, and nobody else's", async () => {
+test("a key has only its own groups", async () => {
   const key = await make("olga", "--group", "ops");
   assert.equal((await ask(client(key))).model, "large");
   const ann = await make("anna");
@@ -250,7 +250,7 @@ test("the keys of a file are imported only if no other key has their hash", asyn
   assert.equal((await listed("sb-own")).status, 200);
 });
 
-test("a wrong file changes nothing, and a file that is gone admits nobody", async () => {
+test("a wrong file changes nothing, and without a file no key is valid", async () => {
   const key = await make("last");
   const file = join(daemon.folder, "secrets", "keys.json");
   const text = await readFile(file, "utf8");

@@ -150,7 +150,7 @@ test("routes follow an API server under traffic, and no request fails", async ()
   await server.stop();
 });
 
-test("a burst of changes is taken up together", async () => {
+test("a burst of changes is applied together", async () => {
   await writeFile(join(account, "token"), "secret");
   const server = await ApiServer.start();
   server.put("intelligentpools", "p", pool);
@@ -187,7 +187,7 @@ test("TLS is checked against the service account's authority", async (closing) =
   await until(() => /intelligent\w+: .*certificate verify failed.*stays active/.test(other.log));
 });
 
-test("files of a folder do as well", async () => {
+test("resources may also be files of a folder", async () => {
   const files = join(folder, "resources");
   await mkdir(files);
   const write = async (name, kind, spec) => {

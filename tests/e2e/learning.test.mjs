@@ -280,7 +280,7 @@ test("a tool loop keeps its model in the APIs of messages and responses, too", a
   });
 });
 
-test("a decision that bypasses learning is followed within a tool loop", async () => {
+test("a decision that bypasses learning changes the model within a tool loop", async () => {
   const headers = { "x-conversation-id": "c-7" };
   await ask("firm, reading files", headers);
   const loop = [{ role: "user", content: "firm, reading files" }, { role: "assistant", content: null, tool_calls: [kCall] }];
@@ -380,7 +380,7 @@ test("outcomes about something else than the model are only recorded", async () 
   assert.equal((await outcomes()).models.find((line) => line.decision === "default/judged"), undefined);
 });
 
-test("the log warns of outcomes that no record could lead to", async () => {
+test("the log warns that no record can match outcomes", async () => {
   const silent = await Daemon.start((...ports) => configuration(kLearning)(...ports).replace("router_replay: {enabled: true}", "router_replay: {enabled: false}"));
   await until(() => silent.log.includes("global.router.learning.adaptation: outcomes refer to records of requests, and there are none"));
   assert.doesNotMatch(daemon.log, /outcomes refer to records/);

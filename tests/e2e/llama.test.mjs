@@ -78,7 +78,7 @@ test("llama-server's answer through the router is its answer", { skip: kSkip }, 
   assert.ok(here.timings.predicted_n > 0);
 });
 
-test("and its stream is its stream, usage and timings included", { skip: kSkip }, async () => {
+test("llama-server's stream passes unchanged, with usage and timings", { skip: kSkip }, async () => {
   const more = { stream_options: { include_usage: true }, timings_per_token: true, cache_prompt: false, return_progress: true };
   const there = await streamed(direct, "local", more);
   const here = await streamed(routed, "auto", more);
@@ -91,14 +91,14 @@ test("and its stream is its stream, usage and timings included", { skip: kSkip }
   assert.match(metrics, /llm_model_completion_tokens_total\{model="local"\} 48\n/); // both answers so far
 });
 
-test("its grammar is obeyed, its errors come back", { skip: kSkip }, async () => {
+test("llama-server obeys a grammar, and its errors come back", { skip: kSkip }, async () => {
   const spoken = await streamed(routed, "auto", { grammar: 'root ::= "yes" | "no"' });
   assert.match(spoken.text, /^(yes|no)$/);
   const long = { model: "auto", messages: [{ role: "user", content: "word ".repeat(2_000) }] };
   await assert.rejects(routed.chat.completions.create(long), (error) => error.status === 400 && /context size/.test(error.message));
 });
 
-test("Anthropic's client streams from it, a client that leaves stops it", { skip: kSkip }, async () => {
+test("Anthropic's client streams from llama-server, and a client that leaves stops it", { skip: kSkip }, async () => {
   const client = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0 });
   const message = await client.messages.stream({ model: "auto", max_tokens: 8, messages: kMessages }).finalMessage();
   assert.equal(message.usage.output_tokens, 8);

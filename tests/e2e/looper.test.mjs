@@ -168,7 +168,7 @@ test("a client that streams gets the small model's reply as a stream", async () 
   assert.ok(chunks >= 3);
 });
 
-test("and the last model's reply as it comes", async () => {
+test("a client that streams gets the last model's reply as it arrives", async () => {
   const calls = script({ small: () => whole("hm", -2), large: (request) => (request.stream ? streamed("quite certainly so") : whole("no stream")) });
   const { data, response } = await client.chat.completions.create(asked("cascade", { stream: true })).withResponse();
   assert.equal(response.headers.get("x-vsr-selected-model"), "large");
@@ -210,7 +210,7 @@ test("a client of Anthropic's API gets its own shape, whole and streamed", async
   assert.equal((await stream.finalMessage()).content[0].text, "for you");
 });
 
-test("a client of the responses API does, too", async () => {
+test("a client of the responses API gets its own shape, too", async () => {
   script({ small: () => whole("yes", -0.1) });
   const reply = await client.responses.create({ model: "auto", input: "cascade", store: false });
   assert.equal(reply.output_text, "yes");
@@ -220,14 +220,14 @@ test("a client of the responses API does, too", async () => {
   assert.equal(text, "yes");
 });
 
-test("completions cannot come from several models, and the error says so", async () => {
+test("plain completions cannot come from several models, which the error states", async () => {
   script({});
   const error = await client.completions.create({ model: "auto", prompt: "cascade" }).catch((e) => e);
   assert.equal(error.status, 501);
   assert.match(error.message, /calls several models/);
 });
 
-test("ratings give one choice a model, and a model that fails is one choice less", async () => {
+test("ratings return one choice per model, and none for a model that fails", async () => {
   script({ small: () => whole("a"), large: kDown, third: () => whole("c") });
   const { data, response } = await client.chat.completions.create(asked("compared")).withResponse();
   assert.deepEqual(data.choices.map(({ index, model, message }) => [index, model, message.content]), [[0, "small", "a"], [1, "third", "c"]]);
@@ -263,7 +263,7 @@ test("a panel answers, and a judge writes the answer from theirs", async () => {
   assert.equal(last.max_tokens, 50);
 });
 
-test("a name of its own stands for the decisions of an algorithm", async () => {
+test("a model name of its own stands for the decisions of an algorithm", async () => {
   script({ small: () => whole("first view"), third: () => whole("second view"), large: judge("the verdict") });
   const request = { ...asked("cascade and panel"), model: "vllm-sr/fusion" };
   const { data, response } = await client.chat.completions.create(request).withResponse();
@@ -314,7 +314,7 @@ test("a model plans steps, and they are carried out", async () => {
   assert.match(calls.at(-1).asked.messages.at(-1).content, /checked/);
 });
 
-test("a budget of calls ends with what is there", async () => {
+test("a run that has spent its budget of calls returns the replies so far", async () => {
   script({ small: () => whole("first view"), third: () => whole("second view") });
   const { data, response } = await client.chat.completions.create(asked("bounded")).withResponse();
   assert.equal(data.choices[0].message.content, "first view");
@@ -322,7 +322,7 @@ test("a budget of calls ends with what is there", async () => {
   assert.equal(looper(response, "iterations"), "2");
 });
 
-test("a budget of time gives up the call that hangs", { timeout: 60_000 }, async () => {
+test("a run that has spent its budget of time ends the call that hangs", { timeout: 60_000 }, async () => {
   script({ small: () => whole("first view") });
   const { data, response } = await client.chat.completions.create(asked("hurried")).withResponse();
   assert.equal(data.choices[0].message.content, "first view");

@@ -66,7 +66,7 @@ test("a completion goes out with placeholders and comes back with the originals"
   assert.equal(JSON.parse(message.tool_calls[0].function.arguments).text, kText);
 });
 
-test("so does a stream whose deltas split the placeholders, calls of tools too", async () => {
+test("a stream comes back with the originals although its deltas split the placeholders", async () => {
   const stream = client.chat.completions.stream(asked(kText, { stream: true }));
   const completion = await stream.finalChatCompletion();
   assert.equal(JSON.parse(upstream.body).messages[0].content, kSent);
@@ -75,7 +75,7 @@ test("so does a stream whose deltas split the placeholders, calls of tools too",
   assert.equal(JSON.parse(message.tool_calls[0].function.arguments).text, kText);
 });
 
-test("what goes out beside the messages has placeholders, and all other bytes stay", async () => {
+test("members beside the messages go out with placeholders, and all other bytes stay", async () => {
   const request = (mail, name, card) =>
     `{"model": "MODEL",  "big": 12345678901234567890123, "suffix":"${mail}", "documents" : [{"text": "\\u0041 ${mail}", "card": ${card}}],` +
     ` "prediction": {"type": "content", "content": "${mail}"}, "user": "ann@example.com", "messages": [{"role": "user", "content": ` +
@@ -89,20 +89,20 @@ test("what goes out beside the messages has placeholders, and all other bytes st
   assert.equal(upstream.body, sent.replace("\\u0041", "A"));
 });
 
-test("so has what stands behind a completion", async () => {
+test("the suffix of a completion goes out with placeholders, too", async () => {
   const data = await client.completions.create({ model: "auto", prompt: "Mail ann@example.com", suffix: " or bob@example.com" });
   const { prompt, suffix } = JSON.parse(upstream.body);
   assert.deepEqual({ prompt, suffix }, { prompt: "Mail [EMAIL_ADDRESS_1]", suffix: " or [EMAIL_ADDRESS_2]" });
   assert.equal(data.choices[0].text, "Mail ann@example.com or bob@example.com");
 });
 
-test("without a model that finds names a decision that masks all refuses", async () => {
+test("without a model that finds names, a decision that masks all types refuses", async () => {
   upstream.body = undefined;
   const refused = client.chat.completions.create(asked("everyone: ann@example.com"));
   await assert.rejects(refused, (error) => error.status === 403 && !error.message.includes("ann@"));
   assert.equal(upstream.body, undefined);
 });
 
-test("the log holds none of it", () => {
+test("the log of a daemon that masks holds no personal data", () => {
   assert.doesNotMatch(daemon.log, /ann@|4111|MIIEvQ/);
 });

@@ -112,7 +112,7 @@ async function metrics() {
 }
 
 describe("memories", () => {
-  test("come back in a later conversation, with the answer", withDaemon({}, async () => {
+  test("memories come back in a later conversation, with the answer", withDaemon({}, async () => {
     assert.deepEqual(await say("ann", kGreen), { outcome: "nothing", system: "" });
     await has("ann", 1);
     const { outcome, system } = await say("ann", kAsked);
@@ -128,7 +128,7 @@ describe("memories", () => {
     assert.match(await metrics(), /signalbox_memory_users 1\n/);
   }));
 
-  test("of one user never reach another", withDaemon({}, async () => {
+  test("memories of one user never reach another user", withDaemon({}, async () => {
     const sameConversation = { headers: { "x-conversation-id": "c1", "x-session-id": "s1" } };
     await say("ann", kGreen, sameConversation);
     await has("ann", 1);
@@ -142,7 +142,7 @@ describe("memories", () => {
     assert.equal((await own("ann")).total, 1);
   }));
 
-  test("need a user", withDaemon({}, async () => {
+  test("memories need a user", withDaemon({}, async () => {
     assert.deepEqual(await say(undefined, kGreen), { outcome: "no_user", system: "" });
     assert.equal((await memory("GET", "")).status, 403);
     await until(async () => /signalbox_memory_total\{outcome="no_user"\} 1\n/.test(await metrics()));
@@ -150,7 +150,7 @@ describe("memories", () => {
   }));
 
   const keys = `access: {keys: [{name: k-ann, hash: "${hashOf("key-a")}", user: ann, groups: [ops]}, {name: k-bob, hash: "${hashOf("key-b")}", user: bob, groups: [ops]}]}`;
-  test("belong to the user of a key, whatever the headers claim", withDaemon({ access: keys }, async () => {
+  test("memories belong to the user of a key, whatever the headers claim", withDaemon({ access: keys }, async () => {
     const as = (key, user) => ({ headers: { authorization: `Bearer ${key}`, ...(user && { "x-authz-user-id": user, "x-authz-user-groups": "ops" }) } });
     await say(undefined, kGreen, as("key-a"));
     await until(async () => (await memory("GET", "", as("key-a").headers)).body.total === 1);
@@ -163,7 +163,7 @@ describe("memories", () => {
     assert.equal((await say(undefined, kAsked, as("key-a", "bob"))).outcome, "added");
   }));
 
-  test("are listed and deleted by their user", withDaemon({}, async () => {
+  test("users list and delete their memories", withDaemon({}, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     await say("ann", kBoat);
@@ -182,7 +182,7 @@ describe("memories", () => {
   }));
 
   const roles = `, auth: {mode: bearer, tokens: [{env: MEMORY_TEST_OPERATOR, role: operator}, {env: MEMORY_TEST_VIEWER, role: viewer}]}`;
-  test("are in explanations for those only who may read them, and explaining does not use them", withDaemon({ management: roles }, async () => {
+  test("explanations show memories only with the right to read them, and do not use them", withDaemon({ management: roles }, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     const explain = async (token) => {
@@ -201,7 +201,7 @@ describe("memories", () => {
     await until(async () => (await own("ann")).memories.some(({ access_count }) => access_count === 1), "the use counts");
   }));
 
-  test("are listed and deleted by an operator, whose deletions are in the audit log", withDaemon({ services: "audit: {file: audit.log}, " }, async () => {
+  test("operators list and delete memories, and the audit log has the deletions", withDaemon({ services: "audit: {file: audit.log}, " }, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     const at = (method, path) => memory(method, path, {}, daemon.managementUrl);
@@ -225,7 +225,7 @@ describe("memories", () => {
     assert.equal((await entries()).includes("favourite"), false);
   }));
 
-  test("are not stored by a request that was under way when the user forgot everything", withDaemon({}, async () => {
+  test("a request that was under way when the user forgot everything stores no memory", withDaemon({}, async () => {
     await say("ann", kBoat);
     await has("ann", 1);
     let answer;
@@ -248,7 +248,7 @@ describe("memories", () => {
     assert.equal((await own("ann")).total, 0);
   }));
 
-  test("are not stored by a request whose signals were running when the user forgot everything", withDaemon(
+  test("a request whose signals were running when the user forgot everything stores no memory", withDaemon(
     {
       signals: '{embeddings: [{name: ships, threshold: 0.99, candidates: ["ships and boats"]}]}',
       others: "- {name: ships, priority: 9, rules: {type: embedding, name: ships}}",
@@ -275,7 +275,7 @@ describe("memories", () => {
     },
   ));
 
-  test("are switched off by the client, by the path and by the model", withDaemon({ store: "disabled_routes: [/v1/completions], disabled_models: [silent]" }, async () => {
+  test("client, path and model can switch memories off", withDaemon({ store: "disabled_routes: [/v1/completions], disabled_models: [silent]" }, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     const off = { headers: { "x-disable-router-memory": "true" } };
@@ -285,7 +285,7 @@ describe("memories", () => {
     assert.equal(response.headers.get("x-vsr-memory"), "off");
   }));
 
-  test("of streams are stored, too", withDaemon({}, async () => {
+  test("memories of streams are stored, too", withDaemon({}, async () => {
     await say("ann", kGreen, { stream: true });
     await has("ann", 1);
     assert.equal((await own("ann")).memories[0].content, `Q: ${kGreen}\nA: ${kAnswer}`);
@@ -293,7 +293,7 @@ describe("memories", () => {
   }));
 
   const plugin = "{type: memory, configuration: {auto_store: true, similarity_threshold: 0.4}}";
-  test("of several models' answers are stored once", withDaemon(
+  test("an answer of several models is stored once as a memory", withDaemon(
     {
       signals: "{keywords: [{name: panel, keywords: [panel]}]}",
       others: `- {name: panel, priority: 9, rules: {type: keyword, name: panel}, modelRefs: [{model: plain}, {model: second}], algorithm: {type: fusion, fusion: {model: plain}}, plugins: [${plugin}]}`,
@@ -308,7 +308,7 @@ describe("memories", () => {
     },
   ));
 
-  test("are not given to a model whose policy restricts personal data", withDaemon(
+  test("a model whose policy restricts personal data gets no memories", withDaemon(
     {
       key: "pii_policy: {allow_by_default: false, pii_types_allowed: [PERSON]}, ",
       get catalog() {
@@ -327,7 +327,7 @@ describe("memories", () => {
     },
   ));
 
-  test("serve the messages of Anthropic's clients and OpenAI's responses", withDaemon({}, async () => {
+  test("memories serve the messages of Anthropic's clients and OpenAI's responses", withDaemon({}, async () => {
     const anthropic = new Anthropic({ apiKey: "unused", baseURL: daemon.url, maxRetries: 0, defaultHeaders: { "x-authz-user-id": "ann" } });
     await anthropic.messages.create({ model: "auto", max_tokens: 50, messages: [{ role: "user", content: kGreen }] });
     await has("ann", 1);
@@ -342,7 +342,7 @@ describe("memories", () => {
     assert.match(model.asked.messages[0].content, /green[^]*Be brief\.$/);
   }));
 
-  test("of an equal text replace each other, and short turns, tool calls and cut replies leave none", withDaemon({}, async () => {
+  test("equal memories replace each other, and short turns, tool calls and cut replies leave none", withDaemon({}, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     await say("ann", kGreen);
@@ -360,7 +360,7 @@ describe("memories", () => {
     assert.deepEqual((await own("ann")).memories.map(({ content }) => content.split("\n")[0]), [`Q: ${kBoat}`, `Q: ${kGreen}`]);
   }));
 
-  test("stay within the limits", withDaemon({ store: "max_memories: 3, quality_scoring: {max_memories_per_user: 2}", memory: "retrieval_limit: 1" }, async () => {
+  test("memories stay within the limits", withDaemon({ store: "max_memories: 3, quality_scoring: {max_memories_per_user: 2}", memory: "retrieval_limit: 1" }, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     await say("ann", "My favourite colour is green and blue in winter.");
@@ -375,7 +375,7 @@ describe("memories", () => {
     assert.match(await metrics(), /signalbox_memories 3\n/);
   }));
 
-  test("of earlier conversations are found however long this one is", withDaemon({ memory: "retrieval_limit: 1" }, async () => {
+  test("memories of earlier conversations are found however long this one is", withDaemon({ memory: "retrieval_limit: 1" }, async () => {
     await say("ann", kGreen);
     const turns = [1, 2, 3, 4, 5, 6].map((i) => `${kAsked} ${i}`);
     for (const turn of turns) await say("ann", turn);
@@ -385,7 +385,7 @@ describe("memories", () => {
     assert.match(model.asked.messages[0].content, /green/);
   }));
 
-  test("that match a pattern are neither stored nor added", withDaemon({ memory: "reflection: {block_patterns: [password]}" }, async () => {
+  test("memories that match a pattern are neither stored nor added", withDaemon({ memory: "reflection: {block_patterns: [password]}" }, async () => {
     await say("ann", "My PassWord is swordfish, please remember it.");
     await say("ann", kBoat);
     await has("ann", 1);
@@ -393,7 +393,7 @@ describe("memories", () => {
   }));
 
   const masks = "{type: pii_mask, configuration: {types: [EMAIL_ADDRESS], on_error: rules}}";
-  test("hold no personal data that the decision masks", withDaemon(
+  test("memories hold no personal data that the decision masks", withDaemon(
     {
       plugins: `- ${masks}`,
       signals: "{keywords: [{name: open, keywords: [openly]}]}",
@@ -419,7 +419,7 @@ describe("memories", () => {
   ));
 
   for (const [action, refused] of [["block", true], ["header", false]])
-    test(`are not stored from a reply that a guard doubts, with the action ${action}`, withDaemon({ plugins: `- {type: hallucination, configuration: {hallucination_action: ${action}}}` }, async () => {
+    test(`a reply that a guard doubts leaves no memory, with the action ${action}`, withDaemon({ plugins: `- {type: hallucination, configuration: {hallucination_action: ${action}}}` }, async () => {
     model.answer = () => completion({ content: "The bridge is 640 m long." });
     const messages = [
       { role: "user", content: "How long is the bridge of the harbour?" },
@@ -434,7 +434,7 @@ describe("memories", () => {
     assert.match((await own("ann")).memories[0].content, /503/);
   }));
 
-  test("that cannot be searched never fail a request", withDaemon({}, async () => {
+  test("a failed search for memories never fails a request", withDaemon({}, async () => {
     await say("ann", kGreen);
     await has("ann", 1);
     embedder.answer = () => ({ status: 500, body: { error: { message: "broken" } } });
@@ -445,7 +445,7 @@ describe("memories", () => {
     assert.equal((await say("ann", kAsked)).outcome, "added");
   }));
 
-  test("outlive a reload and a decision without the plugin has none", withDaemon(
+  test("memories outlive a reload, and a decision without the plugin has none", withDaemon(
     { signals: "{keywords: [{name: plainly, keywords: [plainly]}]}", others: "- {name: plain, priority: 9, rules: {type: keyword, name: plainly}}" },
     async () => {
       await say("ann", kGreen);
@@ -458,7 +458,7 @@ describe("memories", () => {
   ));
 });
 
-test("a store that is not built refuses the decision", async () => {
+test("a store of memories that is not built refuses the decision", async () => {
   daemon = await Daemon.start(configuration({ store: "backend: milvus" }));
   try {
     await assert.rejects(say("ann", kGreen), { status: 501, message: /memory with the backend milvus/ });

@@ -264,7 +264,7 @@ test("a decision edits the client's form of a response and nothing else", async 
   assert.equal(reply.body, responseStream("Dear ann@example.com[EMAIL")(["Dear ", "ann@example.com", "[EMAIL"]));
 });
 
-test("with untranslatable: refuse, a server of another API gets nothing less", async () => {
+test("with untranslatable: refuse, a member without a translation is refused, except for hints", async () => {
   upstream.answer = () => ({ body: { choices: [{ message: { content: "Fine." } }] } });
   const asked = { model: "chats", max_tokens: 9, messages: [{ role: "user", content: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] }] };
   const hinted = await post("/v1/messages", asked);
@@ -274,7 +274,7 @@ test("with untranslatable: refuse, a server of another API gets nothing less", a
   assert.match(JSON.parse(refused.body).error.message, /^mcp_servers: .*global\.api\.untranslatable is refuse$/);
 });
 
-test("JSON is sent as JSON, and an account only with its own key", async () => {
+test("a JSON body is sent as application/json, and an account header goes with its own key", async () => {
   upstream.answer = () => ({ body: { choices: [{ message: { content: "Fine." } }] } });
   await post("/v1/chat/completions", { model: "chats", messages: [] }, { "content-type": "text/plain", "openai-organization": "org" });
   assert.equal(upstream.headers["content-type"], "application/json");

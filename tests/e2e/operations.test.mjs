@@ -93,7 +93,7 @@ test("a configuration is read, changed under If-Match and taken back", async () 
   assert.match(await readFile(daemon.file, "utf8"), /^# a remark/);
 });
 
-test("a wrong patch is told by line and key, and nothing changes", async () => {
+test("the error on a wrong patch names line and key, and nothing changes", async () => {
   const patch = await management("/config/router", {
     method: "PATCH",
     body: JSON.stringify({ routing: { strategy: "dice" } }),

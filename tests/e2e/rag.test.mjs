@@ -111,7 +111,7 @@ async function withDaemon(options, run) {
 }
 
 describe("documents for requests", () => {
-  test("the model gets them as the result of a tool", () =>
+  test("the model gets documents as the result of a tool", () =>
     withDaemon({}, async (daemon) => {
       const { status, headers } = await send(daemon, 'How high is the "mast"?');
       assert.equal(status, 200);
@@ -127,7 +127,7 @@ describe("documents for requests", () => {
       assert.equal(model.asked.messages.length, 3);
     }));
 
-  test("or in the system prompt", () =>
+  test("the model gets documents in the system prompt", () =>
     withDaemon(
       {
         rag: "injection_mode: system_prompt",
@@ -146,7 +146,7 @@ describe("documents for requests", () => {
       },
     ));
 
-  test("a stream gets them, too", () =>
+  test("a request for a stream gets documents, too", () =>
     withDaemon({}, async (daemon) => {
       const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta: { content: "31" } }] };
       model.answer = () => ({ events: [chunk, "data: [DONE]\n\n"] });
@@ -156,7 +156,7 @@ describe("documents for requests", () => {
       assert.equal(model.asked.messages.at(-1).role, "tool");
     }));
 
-  test("an Anthropic client gets them in front of either API", async () => {
+  test("a request of Anthropic's client gets documents for a server of either API", async () => {
     const ask = (daemon) =>
       fetch(`${daemon.url}/v1/messages`, {
         method: "POST",
@@ -180,7 +180,7 @@ describe("documents for requests", () => {
     });
   });
 
-  test("a completion gets them in front of its prompt", () =>
+  test("a completion gets documents in front of its prompt", () =>
     withDaemon({}, async (daemon) => {
       model.answer = () => ({ body: { id: "c", object: "text_completion", created: 1, model: "m", choices: [{ index: 0, text: "31", finish_reason: "stop" }] } });
       const complete = async (prompt) => {
@@ -194,19 +194,19 @@ describe("documents for requests", () => {
       assert.deepEqual(await complete(["How old?", "How high?"]), [`${documents}\n\nHow old?`, `${documents}\n\nHow high?`]);
     }));
 
-  test("the server is called at the path of the file, with its last slash", () =>
+  test("the server of documents is called at the path of the file, with its last slash", () =>
     withDaemon({ path: "/search/?index=a" }, async (daemon) => {
       await send(daemon, "How high?");
       assert.equal(library.path, "/search/?index=a");
     }));
 
-  test("the key has its prefix in the header Authorization, in any case of letters", () =>
+  test("the key for documents has its prefix in the header Authorization, in any case of letters", () =>
     withDaemon({ backend: "auth_header: authorization" }, async (daemon) => {
       await send(daemon, "How high?");
       assert.equal(library.headers.authorization, "Bearer secret-of-the-library");
     }));
 
-  test("the reply is checked against them", () =>
+  test("the reply is checked against the documents", () =>
     withDaemon({ plugins: "- {type: hallucination, configuration: {hallucination_action: header}}" }, async (daemon) => {
       const right = await send(daemon, "How high is the mast?");
       assert.equal(right.headers.get("x-vsr-response-warnings"), null);
@@ -215,7 +215,7 @@ describe("documents for requests", () => {
       assert.equal(wrong.headers.get("x-vsr-response-warnings"), "hallucination");
     }));
 
-  test("the search does not get masked data", () =>
+  test("the search for documents does not get masked data", () =>
     withDaemon(
       { plugins: "- {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}" },
       async (daemon) => {
@@ -225,7 +225,7 @@ describe("documents for requests", () => {
       },
     ));
 
-  test("nor a part of it that contains other masked data", () =>
+  test("the search for documents does not get masked data that contains other masked data", () =>
     withDaemon(
       { plugins: "- {type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}" },
       async (daemon) => {
@@ -263,7 +263,7 @@ describe("documents for requests", () => {
     }
   });
 
-  test("results are kept if the file requests it", () =>
+  test("found documents are kept if the file requests it", () =>
     withDaemon({ rag: "cache_results: true" }, async (daemon) => {
       await send(daemon, "How high?");
       const { headers } = await send(daemon, "How high?");
@@ -275,7 +275,7 @@ describe("documents for requests", () => {
 });
 
 describe("documents that are kept", () => {
-  test("fit in a bounded number of bytes", () =>
+  test("kept documents fit in a bounded number of bytes", () =>
     withDaemon({ rag: "cache_results: true", timeout: 30 }, async (daemon) => {
       libraryAnswers(({ question }) => ({ body: { text: question.repeat(1 << 20) } }));
       for (const name of ["first", "other", "third"]) await send(daemon, name); // 5 MiB each
@@ -304,7 +304,7 @@ describe("searches that fail", () => {
         assert.equal(model.asked.messages.length, 1);
       }));
 
-    test(`${name}: or it is refused`, () =>
+    test(`${name}: the request is refused if the file requires it`, () =>
       withDaemon({ rag: "on_failure: block" }, async (daemon) => {
         fail();
         const { status, body } = await send(daemon, "How high?");
@@ -316,7 +316,7 @@ describe("searches that fail", () => {
       }));
   }
 
-  test("metrics count them, also if the request is refused", () =>
+  test("metrics count failed searches, also if the request is refused", () =>
     withDaemon({ rag: "on_failure: block" }, async (daemon) => {
       finds();
       assert.equal((await send(daemon, "How high?")).status, 404);
@@ -386,7 +386,7 @@ describe("searches that fail", () => {
     }
   });
 
-  test("nothing was found: the request is refused as not found", () =>
+  test("a search without documents: the request is refused as not found", () =>
     withDaemon({ rag: "on_failure: block" }, async (daemon) => {
       finds();
       const { status, body } = await send(daemon, "How high?");
@@ -394,7 +394,7 @@ describe("searches that fail", () => {
       assert.match(body, /there is none for this request/);
     }));
 
-  test("nothing was found: the request goes on", () =>
+  test("a search without documents: the request goes on", () =>
     withDaemon({}, async (daemon) => {
       finds();
       const { status, headers } = await send(daemon, "How high?");
@@ -402,7 +402,7 @@ describe("searches that fail", () => {
       assert.equal(headers.get("x-vsr-rag"), "nothing");
     }));
 
-  test("another backend takes over", async () => {
+  test("another backend takes over from a failed search", async () => {
     const daemon = await Daemon.start(hybrid);
     try {
       const body = { data: [{ score: 0.9, content: [{ type: "text", text: "31 metres" }] }] };

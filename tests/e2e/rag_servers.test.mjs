@@ -112,7 +112,7 @@ describe("documents of a Qdrant server", () => {
   const rag = `{backend: qdrant, top_k: 2, similarity_threshold: 0.5, on_failure: block, backend_config: {collection: ships, content_field: body, filter: {must: [{key: kind, match: {value: ship}}]}}}`;
   const server = (keys) => `response_cache: {qdrant: {host: 127.0.0.1, api_key: secret-of-the-library${keys}}}`;
 
-  test("the model gets them", () =>
+  test("the model gets documents of a Qdrant server", () =>
     withOrderlyDaemon(file(rag, server(`, port: ${library.port}`)), async (daemon) => {
       library.answer = () => ({ body: { result: { points: [{ id: 1, version: 3, score: 0.8, payload: { body: "31 metres" } }] }, status: "ok", time: 0 } });
       const { status, rag } = await send(daemon, "How high?");
@@ -127,7 +127,7 @@ describe("documents of a Qdrant server", () => {
       assert.equal(model.asked.messages.at(-1).content, "31 metres");
     }));
 
-  test("a search that fails is a search that failed", () =>
+  test("an error of the Qdrant server is a failed search", () =>
     withOrderlyDaemon(file(rag, server(`, port: ${library.port}`)), async (daemon) => {
       library.answer = () => ({ status: 403, body: { status: { error: "hunter2" } } });
       const { status, body } = await send(daemon, "How high?");
@@ -144,7 +144,7 @@ describe("documents of a tool", () => {
   const texts = (...all) => ({ content: all.map((text) => ({ type: "text", text })) });
 
   for (const [name, options] of Object.entries({ "events": {}, "JSON": { json: true }, "a server without sessions": { stateless: true } })) {
-    test(`${name}: the model gets them`, async () => {
+    test(`${name}: the model gets documents of a tool`, async () => {
       const server = await McpServer.start(options);
       try {
         const called = [];
@@ -169,7 +169,7 @@ describe("documents of a tool", () => {
   }
 
   for (const unknown of [404, 400]) {
-    test(`one session serves all searches, and one that is forgotten with ${unknown} begins anew`, async () => {
+    test(`one session serves all searches, and a new one replaces one forgotten with ${unknown}`, async () => {
       const server = await McpServer.start({ unknown });
       try {
         server.answer = () => texts("31 metres");
@@ -187,7 +187,7 @@ describe("documents of a tool", () => {
     });
   }
 
-  test("an error of the tool is a search that failed", async () => {
+  test("an error of the tool is a failed search", async () => {
     const server = await McpServer.start();
     try {
       server.answer = () => ({ ...texts("hunter2"), isError: true });
@@ -206,7 +206,7 @@ describe("documents of a tool", () => {
     }
   });
 
-  test("no text is a search that found nothing", async () => {
+  test("a result of the tool without text is a search without documents", async () => {
     const server = await McpServer.start();
     try {
       server.answer = () => texts();
@@ -224,7 +224,7 @@ describe("documents of a tool", () => {
     "a reply that is too large": [() => ({ body: "a".repeat(9 << 20) }), /8388608|more than/],
   };
   for (const [name, [answer, message]] of Object.entries(failures)) {
-    test(`${name} (a double) is a search that failed`, () =>
+    test(`${name} (a double) is a failed search`, () =>
       withOrderlyDaemon(file(rag(library.port, "", ", timeout_seconds: 1")), async (daemon) => {
         library.answer = answer;
         assert.equal((await send(daemon, "How high?")).status, 502);
@@ -234,7 +234,7 @@ describe("documents of a tool", () => {
       }));
   }
 
-  test("without an address, requests are refused", () =>
+  test("without an address of the tool, requests are refused", () =>
     withOrderlyDaemon(file("{backend: mcp, backend_config: {server_name: library, tool_name: search}}"), async (daemon) => {
       await until(() => /rag with the backend mcp, without the key endpoint, is not supported/.test(daemon.log));
       assert.equal((await send(daemon, "How high?")).status, 501);

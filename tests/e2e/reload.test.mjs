@@ -113,7 +113,7 @@ describe("a ConfigMap", () => {
   });
   after(async () => daemon?.stop());
 
-  test("is followed through the links without a request that fails", async (t) => {
+  test("the links of a ConfigMap are followed without a request that fails", async (t) => {
     const traffic = new Traffic(daemon);
     for (let i = 1; i <= kSwaps; ++i) {
       await volume.swap(configuration(`swap-${i}`)(...ports));
@@ -125,7 +125,7 @@ describe("a ConfigMap", () => {
     assert.equal(await metric(daemon, "llm_config_active_version"), kSwaps + 1);
   });
 
-  test("that is wrong changes nothing, and log, status and metrics say so until it is right", async () => {
+  test("a wrong ConfigMap changes nothing, and log, status and metrics report it until it is right", async () => {
     const traffic = new Traffic(daemon);
     await volume.swap(configuration("wrong")(...ports).replace("model: scripted}]", "model: nobody}]"));
     await until(async () => (await metric(daemon, "signalbox_config_refused")) === 1, "it is refused");
@@ -142,7 +142,7 @@ describe("a ConfigMap", () => {
   });
 });
 
-test("changes through the management API, and taking them back, fail no request", async (t) => {
+test("changes through the management API, and undoing them, fail no request", async (t) => {
   const daemon = await Daemon.start(configuration("first"));
   const traffic = new Traffic(daemon);
   const versions = [];

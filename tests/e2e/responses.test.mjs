@@ -58,7 +58,7 @@ after(async () => {
 const kTool = { type: "function", name: "weather", description: "Says how it is", parameters: { type: "object" }, strict: false };
 const user = (text) => ({ role: "user", content: text });
 
-test("a response is made of a chat completion, and its parameters are the server's", async () => {
+test("a response is made from a chat completion, and its parameters reach the server", async () => {
   upstream.answer = () => completion({ content: "Fine.", reasoning_content: "Hm." });
   const response = await client.responses.create({
     model: "auto",
@@ -141,7 +141,7 @@ test("a response goes on from another, without its instructions", async () => {
   });
 });
 
-test("what is not to be stored is not, what is belongs to its owner, and the oldest goes", async () => {
+test("responses are stored on request, belong to their owner, and the oldest is removed", async () => {
   upstream.answer = () => completion({ content: "Yes." });
   const unkept = await client.responses.create({ model: "auto", input: "x", store: false });
   assert.equal(unkept.store, false);
@@ -238,14 +238,14 @@ test("a response streams, calls of tools too, and is stored like any other", asy
   assert.deepEqual(upstream.asked.messages, expected);
 });
 
-test("a response that was cut says so", async () => {
+test("a response that was cut is marked as incomplete", async () => {
   upstream.answer = () => completion({ content: "It is" }, "length");
   const response = await client.responses.create({ model: "auto", input: "x", max_output_tokens: 16 });
   assert.equal(response.status, "incomplete");
   assert.deepEqual(response.incomplete_details, { reason: "max_output_tokens" });
 });
 
-test("personal data is masked in its texts, and what is forbidden is refused", async () => {
+test("personal data is masked in the texts of a response, and forbidden texts are refused", async () => {
   upstream.answer = () => streamed([{ content: "Mail [EMAIL_ADD" }, { content: "RESS_1]." }]);
   const input = [{ role: "user", content: [{ type: "input_text", text: "I am ann@example.com" }] }];
   const response = await client.responses.stream({ model: "auto", input }).finalResponse();
@@ -255,7 +255,7 @@ test("personal data is masked in its texts, and what is forbidden is refused", a
   assert.equal(refused.output_text, "I will not.");
 });
 
-test("what cannot be said in a chat completion is refused by its path", async () => {
+test("members that a chat completion cannot express are refused by their path", async () => {
   const refused = (more, param) =>
     assert.rejects(client.responses.create({ model: "auto", input: "x", ...more }), (error) => {
       assert.equal(error.status, 400);
@@ -267,7 +267,7 @@ test("what cannot be said in a chat completion is refused by its path", async ()
   await refused({ input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] }, "input[0].content[0].file_id");
 });
 
-test("what has no place in a chat completion is left out and named", async () => {
+test("members without a place in a chat completion are left out and named", async () => {
   upstream.answer = () => completion({ content: "Fine." });
   const more = { tools: [kTool, { type: "web_search" }], truncation: "auto", top_logprobs: 2, include: ["file_search_call.results"] };
   const { response } = await client.responses.create({ model: "auto", input: "x", ...more, client_metadata: { a: "b" } }).withResponse();
@@ -301,7 +301,7 @@ test("a client's own tools become functions, and their calls come back as they w
   assert.deepEqual(upstream.asked.messages[1].tool_calls, calls);
 });
 
-test("a stream that breaks fails", async () => {
+test("a stream that breaks ends with a failed response", async () => {
   const broken = async (answer) => {
     upstream.answer = () => answer;
     const events = [];
@@ -318,7 +318,7 @@ test("a stream that breaks fails", async () => {
   }
 });
 
-test("a completion is routed by its prompt and goes through as it came", async () => {
+test("a completion is routed by its prompt and passes as it came", async () => {
   const body = { id: "cmpl-1", object: "text_completion", created: 1, model: "scripted", choices: [{ text: "!", index: 0, logprobs: null, finish_reason: "stop" }] };
   upstream.answer = () => ({ body });
   const { data, response } = await client.completions.create({ model: "auto", prompt: "Say this", max_tokens: 7, suffix: "." }).withResponse();
@@ -349,6 +349,6 @@ test("a completion streams, and gets personal data back", async () => {
   assert.equal(text, "Mail ann@example.com now [");
 });
 
-test("the log holds none of it", () => {
+test("the log of the daemon for responses holds no texts", () => {
   assert.doesNotMatch(daemon.log, /ann@|Weather|key-1|forbidden/);
 });

@@ -226,7 +226,7 @@ test("a session has the same worker, whichever router it comes by", { skip: kSki
   assert.equal(sessions[0].size + sessions[1].size, 6, "a session was at both workers");
 });
 
-test("what is killed fails only what it had begun to answer", { skip: kSkip }, async () => {
+test("a killed router fails only requests that were running in it", { skip: kSkip }, async () => {
   const running = traffic("kill");
   await running.more(10);
   // Requests that wait for their first byte, some of them calls that may be repeated and some that may not.
@@ -268,7 +268,7 @@ test("what is killed fails only what it had begun to answer", { skip: kSkip }, a
   });
 });
 
-test("one that is added serves, and none notices", { skip: kSkip }, async () => {
+test("a router that is added serves, and no request fails", { skip: kSkip }, async () => {
   const running = traffic("add");
   await startRouter();
   await configure();
@@ -281,7 +281,7 @@ test("one that is added serves, and none notices", { skip: kSkip }, async () => 
   assert.deepEqual(servers(requests), ["router-1", "router-3", "router-4"], log);
 });
 
-test("one that is told to stop ends what it has begun, and none notices", { skip: kSkip }, async () => {
+test("a router that gets the signal to stop finishes its requests, and none fails", { skip: kSkip }, async () => {
   const running = traffic("stop");
   await running.more(10);
   await routers[0].stop();

@@ -139,7 +139,7 @@ before(async () => {
 
 after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
 
-test("a budget ends for both routers with what is in flight", { skip: kSkip }, async () => {
+test("a budget that is spent by requests in flight ends for both routers", { skip: kSkip }, async () => {
   const key = await make("spender");
   for (let i = 0; i < 9; ++i) await ask(daemons[i % kRouters], key, 200); // 11.25 of 12.50 dollars
   await settle();
@@ -276,7 +276,7 @@ test("a router that starts without Redis serves and reports why", { skip: kSkip 
   }
 });
 
-test("routers with other budgets learn of each other", { skip: kSkip }, async () => {
+test("routers with different budgets log a warning", { skip: kSkip }, async () => {
   const other = await Daemon.start((port, managementPort) => configuration()(port, managementPort).replace("amount: 12.5", "amount: 13"));
   daemons.push(other);
   try {

@@ -192,7 +192,7 @@ test("copies are bounded, and searches find everything nevertheless", { skip: kS
   });
 });
 
-test("hostile bytes in Redis are no memories", { skip: kSkip }, async () => {
+test("hostile bytes in Redis are not read as memories", { skip: kSkip }, async () => {
   const [one] = daemons;
   await say(one, "hugo", kGreen);
   await say(one, "ines", kGreen);

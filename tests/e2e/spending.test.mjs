@@ -125,7 +125,7 @@ test("tokens and money by key, with cached and reasoning tokens apart, and what 
   assert.match(signalbox("report", "--config", daemon.file), /^ann +1 +1000 +400 +100 /m);
 });
 
-test("a stream is metered although its client did not ask, and looks as if nobody had", async () => {
+test("a stream is metered without a request for usage, and its client gets no usage", async () => {
   const key = await make("streams");
   const chunks = [];
   for await (const chunk of await ask(client(key), "Hello", { stream: true })) chunks.push(chunk);
@@ -135,7 +135,7 @@ test("a stream is metered although its client did not ask, and looks as if nobod
   near((await spentByKey("streams")).cost, kCost);
 });
 
-test("a client that asks for the usage gets it", async () => {
+test("a client that requests the usage gets it", async () => {
   const key = await make("curious");
   const chunks = [];
   for await (const chunk of await ask(client(key), "Hello", { stream: true, stream_options: { include_usage: true } })) chunks.push(chunk);
@@ -167,7 +167,7 @@ test("a stream that the client leaves is charged by its bytes", async () => {
   assert.ok(line.prompt_tokens > 0 && line.cost > 0, JSON.stringify(line));
 });
 
-test("a spent budget refuses, and says when it is renewed", async () => {
+test("a spent budget refuses with the time of its renewal", async () => {
   const poor = client(await make("poor"));
   await assert.rejects(async () => {
     // 0.00096 of 0.001 each. Two are enough, unless a new day begins between them.

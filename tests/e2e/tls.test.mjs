@@ -86,7 +86,7 @@ async function trusting(authorityFile, own) {
   return grpc.credentials.createSsl(await pem(authorityFile), ...keys);
 }
 
-test("the management API over HTTPS, and nothing in the clear", async () => {
+test("the management API answers over HTTPS, and refuses plain text", async () => {
   const [envoyPort] = await freePorts(1);
   const daemon = await start(envoyPort);
   try {
@@ -103,7 +103,7 @@ test("the management API over HTTPS, and nothing in the clear", async () => {
   }
 });
 
-test("Envoy's stream over TLS, and nothing in the clear", async () => {
+test("Envoy's stream runs over TLS, and plain text is refused", async () => {
   const [envoyPort] = await freePorts(1);
   const daemon = await start(envoyPort);
   try {
@@ -116,7 +116,7 @@ test("Envoy's stream over TLS, and nothing in the clear", async () => {
   }
 });
 
-test("with tls_client_ca_path only who shows a certificate of that authority is heard", async () => {
+test("with tls_client_ca_path only clients with a certificate of that authority connect", async () => {
   const [envoyPort] = await freePorts(1);
   const daemon = await start(envoyPort, `, tls_client_ca_path: ${path("ca.pem")}`);
   try {

@@ -140,7 +140,7 @@ test("claims are checked", async () => {
   assert.equal((await listed(issuer.token({ aud: ["elsewhere", kAudience] }))).status, 200, "one of several audiences");
 });
 
-test("a member that is there twice is refused", async () => {
+test("a token with a repeated member is refused", async () => {
   const key = issuer.keys[0];
   const claims = JSON.stringify(issuer.claims()).replace("{", `{"aud":"${kAudience}",`);
   const token = tokenOf({ alg: "RS256", kid: key.kid }, claims, key.privateKey);
@@ -310,7 +310,7 @@ test("while the issuer is away its keys hold, also through a reload", async () =
   await one.stop();
 });
 
-test("keys that grew too old while the issuer was away let nobody pass", async () => {
+test("keys that grew too old while the issuer was away are refused", async () => {
   const own = await Issuer.start();
   const one = await Daemon.start(configuration(login(", keys_age_max: 2s", own)));
   const token = own.token();

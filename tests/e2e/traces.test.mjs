@@ -215,7 +215,7 @@ test("no text of a request is in a span", async () => {
   assert.doesNotMatch(text, /Ada/);
 });
 
-test("a stream's spans last as long as it, and know its first token", async () => {
+test("a stream's spans last as long as the stream, and have the time of its first token", async () => {
   const told = await traceOf(`Prove ${kSecret}`, { stream: true, stream_options: { include_usage: true } });
   assertTree(told);
   const upstream = ours(told.spans, "upstream.request");
@@ -241,7 +241,7 @@ test("a request that another model answers is in one trace with it", async () =>
   assert.equal(named(told.spans, "llm_request").parent, ours(told.spans, "upstream.request").id);
 });
 
-test("what the client does not sample passes on unsampled, what nobody samples is not sent", async () => {
+test("a trace that the client does not sample passes on unsampled and is not sent", async () => {
   const other = await Daemon.start(configuration({ worker: worker.port, collector: collector.port, closed }, "{type: always_off}"));
   try {
     const id = "0af7651916cd43dd8448eb211c80319c";

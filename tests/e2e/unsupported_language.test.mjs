@@ -121,7 +121,7 @@ test("the guard still reads English beside text in another language, and the att
 });
 
 // docs/signals.md has the figures.
-test("70 of 72 English attacks beside harmless text in other languages are found, and match gets the others", { skip: kSkip }, async () => {
+test("70 of 72 English attacks in foreign text are found, and match catches the others", { skip: kSkip }, async () => {
   let found = 0;
   for (const foreign of kHarmless) {
     for (const attack of kAttacks) {
@@ -135,7 +135,7 @@ test("70 of 72 English attacks beside harmless text in other languages are found
   assert.ok(found >= 70, `${found} of 72`);
 });
 
-test("English passes both", { skip: kSkip }, async () => {
+test("English passes with and without match", { skip: kSkip }, async () => {
   assert.equal((await chat(`tenant-strict ${kEnglish}`)).decision, "everything");
 });
 

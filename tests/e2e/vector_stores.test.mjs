@@ -100,7 +100,7 @@ async function ask(text) {
 const metrics = async () => (await fetch(`${daemon.managementUrl}/metrics`)).text();
 
 describe("files", () => {
-  test("are uploaded, listed, read and deleted", async () => {
+  test("files can be uploaded, listed, read and deleted", async () => {
     await begin();
     const api = client();
     const made = await upload(api, kShip);
@@ -120,7 +120,7 @@ describe("files", () => {
     assert.deepEqual((await readdir(folder)).length, 1);
   });
 
-  test("that cannot be read are refused with the reason", async () => {
+  test("unreadable files are refused with the reason", async () => {
     await begin({ store: "max_file_size_mb: 1, supported_formats: [.txt, .pdf]" });
     const api = client();
     await fails(upload(api, "%PDF-1.7", "a.pdf"), 400, /files of the type "\.pdf" are not read \(known: \.txt\)/);
@@ -133,7 +133,7 @@ describe("files", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  test("of a hostile form are refused, and the router goes on", async () => {
+  test("hostile files are refused, and the router goes on", async () => {
     await begin();
     const send = async (body, type = "multipart/form-data; boundary=x") => {
       const answer = await fetch(`${daemon.url}/v1/files`, { method: "POST", headers: { "content-type": type, authorization: "Bearer unused" }, body });
@@ -167,7 +167,7 @@ describe("files", () => {
     assert.deepEqual((await client().files.list()).data.map(({ filename }) => filename), ['pass"wd.txt']);
   });
 
-  test("with another purpose go to the model's server", async () => {
+  test("files with another purpose go to the model's server", async () => {
     const server = await ScriptedUpstream.start();
     try {
       await begin({ others: `- {name: filer, backend_refs: [{endpoint: "127.0.0.1:${server.port}"}]}`, api: "api: {files_model: filer}" });
@@ -192,7 +192,7 @@ describe("files", () => {
 });
 
 describe("vector stores", () => {
-  test("find what is similar", async () => {
+  test("a search finds similar texts", async () => {
     await begin();
     const api = client();
     const { store, files } = await storeOf(api, { "ship.txt": kShip, "garden.html": `<html><style>p {color: mast}</style><p>${kGarden}</p><p>Caf&eacute; &amp; more</p></html>` });
@@ -213,7 +213,7 @@ describe("vector stores", () => {
     assert.match(await metrics(), /signalbox_files 2\nsignalbox|signalbox_files 2\n/);
   });
 
-  test("cut long files into chunks", async () => {
+  test("long files are cut into chunks", async () => {
     await begin({ store: "memory: {max_entries_per_store: 40}" });
     const api = client();
     const lines = Array.from({ length: 60 }, (_, i) => `Line ${i}: ${String.fromCharCode(97 + (i % 26)).repeat(3)}word is here with some more text to fill the line.`);
@@ -232,7 +232,7 @@ describe("vector stores", () => {
     assert.match(failed.last_error.message, /more than 40 chunks/);
   });
 
-  test("filter by attributes", async () => {
+  test("a search filters by attributes", async () => {
     await begin();
     const api = client();
     const store = await api.vectorStores.create({});
@@ -262,7 +262,7 @@ describe("vector stores", () => {
     assert.equal(await matching(compare("gt", 2000)), "ac");
   });
 
-  test("are created, listed, changed and deleted", async () => {
+  test("vector stores can be created, listed, changed and deleted", async () => {
     await begin();
     const api = client();
     const { store, files } = await storeOf(api, { "ship.txt": kShip }, { metadata: { kind: "boats" } });
@@ -292,7 +292,7 @@ describe("vector stores", () => {
     assert.deepEqual((await api.vectorStores.list()).data, []);
   });
 
-  test("take up a batch of files, or none of it", async () => {
+  test("a vector store adds a batch of files wholly or not at all", async () => {
     await begin();
     const api = client();
     const ship = await upload(api, kShip);
@@ -317,7 +317,7 @@ describe("vector stores", () => {
     assert.deepEqual((await again.vectorStores.files.list(other.id)).data, []);
   });
 
-  test("report when they expire, also after a kill", async () => {
+  test("vector stores report their expiry, also after a kill", async () => {
     await begin();
     const kDay = 24 * 60 * 60;
     const made = await client().vectorStores.create({ name: "library", expires_after: { anchor: "last_active_at", days: 3 } });
@@ -333,7 +333,7 @@ describe("vector stores", () => {
     assert.equal((await api.vectorStores.update(made.id, { expires_after: null })).expires_after, null);
   });
 
-  test("give up a file that is deleted while it is embedded", async () => {
+  test("a file that is deleted while it is embedded is dropped", async () => {
     await begin();
     const api = client();
     let release;
@@ -353,7 +353,7 @@ describe("vector stores", () => {
     await until(async () => (await readdir(folder)).length === 4, "only the store, the other file, its entry and its vectors are left");
   });
 
-  test("try again when the embedding server fails", async () => {
+  test("embedding is retried when the embedding server fails", async () => {
     await begin();
     const api = client();
     let broken = true;
@@ -369,8 +369,8 @@ describe("vector stores", () => {
   });
 });
 
-describe("what was acknowledged", () => {
-  test("survives a kill", async () => {
+describe("acknowledged files", () => {
+  test("acknowledged files survive a kill", async () => {
     await begin();
     const { store, files } = await storeOf(client(), { "ship.txt": kShip, "garden.txt": kGarden });
     const before = await search(client(), store.id, "mast of the ship");
@@ -388,7 +388,7 @@ describe("what was acknowledged", () => {
     assert.deepEqual(namesOf(await search(client(), store.id, "sun and water")), ["ship.txt"]);
   });
 
-  test("goes on after a kill in the middle of the work", async () => {
+  test("embedding goes on after a kill in the middle of the work", async () => {
     await begin();
     let waits = 0;
     const answer = embedder.answer;
@@ -402,7 +402,7 @@ describe("what was acknowledged", () => {
     assert.equal((await search(client(), store.id, "mast")).length, 1);
   });
 
-  test("is left out and reported if it is damaged", async () => {
+  test("a damaged file is left out and reported", async () => {
     await begin();
     const { store, files } = await storeOf(client(), { "ship.txt": kShip, "garden.txt": kGarden, "third.txt": "A third text." });
     const names = await readdir(folder);
@@ -422,7 +422,7 @@ describe("what was acknowledged", () => {
     assert.ok(!(await readdir(folder)).includes("file-sb-x.file.partial"));
   });
 
-  test("is embedded anew for another model, and vectors of two models are never compared", async () => {
+  test("files are embedded again for another model, and vectors of two models are never compared", async () => {
     await begin();
     const { store } = await storeOf(client(), { "ship.txt": kShip });
     await writeFile(daemon.file, (await readFile(daemon.file, "utf8")).replace("model: e,", "model: other,"));
@@ -441,7 +441,7 @@ describe("what was acknowledged", () => {
 describe("owners", () => {
   const keys = `access: {keys: [{name: k-ann, hash: "${hashOf("key-a")}", user: ann}, {name: k-bob, hash: "${hashOf("key-b")}", user: bob}]}`;
 
-  test("do not reach what is another's", async () => {
+  test("owners cannot reach files and stores of other owners", async () => {
     await begin({ access: keys });
     const [ann, bob] = [client("key-a"), client("key-b")];
     const { store, files } = await storeOf(ann, { "ship.txt": kShip });
@@ -471,7 +471,7 @@ describe("owners", () => {
     for (const name of await readdir(folder)) assert.doesNotMatch(await readFile(join(folder, name), "utf8"), /\bann\b|key-a/);
   });
 
-  test("lose everything when an operator deletes what a user has", async () => {
+  test("an operator can delete all files and stores of a user", async () => {
     await begin({ access: keys });
     const [ann, bob] = [client("key-a"), client("key-b")];
     await storeOf(ann, { "ship.txt": kShip });
@@ -491,7 +491,7 @@ describe("owners", () => {
     assert.deepEqual((await client("key-a").files.list()).data, []);
   });
 
-  test("have limits", async () => {
+  test("owners have limits", async () => {
     await begin({ access: keys, store: "owner_bytes_max: 65536, owner_files_max: 3, owner_stores_max: 2" });
     const [ann, bob] = [client("key-a"), client("key-b")];
     await fails(upload(ann, "x ".repeat(40_000)), 413, /an owner may have 65536/);
@@ -504,7 +504,7 @@ describe("owners", () => {
 });
 
 describe("operators", () => {
-  test("search with the permission to read, and a search is no change", async () => {
+  test("operators search with the permission to read, and a search is no change", async () => {
     Object.assign(process.env, { STORES_TEST_ADMIN: "stores-admin", STORES_TEST_READER: "stores-reader" });
     const auth = "auth: {mode: bearer, roles: {admin: ['*'], reader: [replay.detail]}, tokens: [{env: STORES_TEST_ADMIN, role: admin}, {env: STORES_TEST_READER, role: reader}]}";
     await begin({ services: "audit: {file: audit.log},", management_more: `, ${auth}` });
@@ -527,7 +527,7 @@ describe("operators", () => {
 });
 
 describe("the plugin rag with the backend vectorstore", () => {
-  test("adds the operators' documents", async () => {
+  test("the backend vectorstore adds the operators' documents", async () => {
     await begin({ decisions: rag("vector_store_id: library", "similarity_threshold: 0.3,") });
     assert.deepEqual([(await ask("How high is the mast of the ship?")).rag, model.asked.messages.length], ["failed", 1]);
     const { store, files } = await storeOf(operator(), { "ship.txt": kShip, "garden.txt": kGarden });
@@ -542,7 +542,7 @@ describe("the plugin rag with the backend vectorstore", () => {
     assert.equal(model.asked.messages.at(-1).content, kGarden);
   });
 
-  test("never reads a client's store", async () => {
+  test("the backend vectorstore never reads a client's store", async () => {
     await begin({ decisions: rag("vector_store_id: library", "on_failure: block,") });
     await storeOf(client(), { "ship.txt": kShip });
     const { status, body } = await ask("How high is the mast of the ship?");
@@ -550,7 +550,7 @@ describe("the plugin rag with the backend vectorstore", () => {
     assert.equal(model.asked, undefined);
   });
 
-  test("is the fallback of another backend", async () => {
+  test("the backend vectorstore can be the fallback of another backend", async () => {
     const hybrid = `[{name: answers, plugins: [{type: rag, configuration: {backend: hybrid, top_k: 1, backend_config: {primary: openai, primary_config: {base_url: "http://127.0.0.1:1", vector_store_id: v}, fallback: vectorstore, fallback_config: {vector_store_id: library}}}}]}]`;
     await begin({ decisions: hybrid });
     await storeOf(operator(), { "ship.txt": kShip });
@@ -558,7 +558,7 @@ describe("the plugin rag with the backend vectorstore", () => {
     assert.equal(model.asked.messages.at(-1).content, kShip);
   });
 
-  test("is refused while no documents are stored", async () => {
+  test("the backend vectorstore is refused while no documents are stored", async () => {
     await begin({ store: "backend_type: milvus", decisions: rag("vector_store_id: library") });
     const { status, body } = await ask("anything");
     assert.equal(status, 501, body);

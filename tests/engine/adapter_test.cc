@@ -146,7 +146,7 @@ class Adapters : public testing::TestWithParam<std::shared_ptr<Case>> {
   }
 };
 
-TEST_P(Adapters, merged_are_what_the_formulas_say) {
+TEST_P(Adapters, merged_adapters_compute_the_formulas) {
   const auto model = open(network_->directory(), {.adapter = adapter_.directory()});
   ASSERT_NE(model, nullptr);
   EXPECT_LE(error_of(*model, kNoAdapter), 1e-4);
@@ -155,14 +155,14 @@ TEST_P(Adapters, merged_are_what_the_formulas_say) {
 class AdaptersBeside : public Adapters {};
 class AdaptersNotBeside : public Adapters {};
 
-TEST_P(AdaptersNotBeside, are_refused) {
+TEST_P(AdaptersNotBeside, unsupported_adapters_cannot_run_beside_the_trunk) {
   const auto model = TextModel::open(network_->directory(), {.adapters = {adapter_.directory()}});
   ASSERT_FALSE(model);
   EXPECT_NE(model.error().message.find(text_of(row_, "beside")), std::string::npos)
       << model.error().message;
 }
 
-TEST_P(AdaptersBeside, are_what_the_formulas_say) {
+TEST_P(AdaptersBeside, unmerged_adapters_compute_the_formulas) {
   const auto model = open(network_->directory(), {.adapters = {adapter_.directory()}});
   ASSERT_NE(model, nullptr);
   EXPECT_LE(error_of(*model, 0), 1e-4);
@@ -173,7 +173,7 @@ TEST_P(AdaptersBeside, are_what_the_formulas_say) {
 
 // Merged weights are rounded together with the trunk's, so the two errors differ randomly. For two
 // small logits the difference is larger.
-TEST_P(AdaptersBeside, over_narrow_trunks_err_as_little_as_merged) {
+TEST_P(AdaptersBeside, unmerged_adapters_of_narrow_trunks_err_as_little_as_merged_ones) {
   for (const Precision precision : {Precision::kBF16, Precision::kI8}) {
     const auto beside =
         open(network_->directory(), {.precision = precision, .adapters = {adapter_.directory()}});
@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(Families, AdapterBatch,
                                          "modern_bert_every_layer"),
                          [](const auto& name) { return std::string(name.param); });
 
-TEST(AdaptersOfAModel, differ_from_each_other_and_from_none) {
+TEST(AdaptersOfAModel, adapters_give_results_of_their_own) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter first(adapted.row.root(), network->tensors(), 1);
@@ -261,7 +261,7 @@ TEST(AdaptersOfAModel, differ_from_each_other_and_from_none) {
   EXPECT_EQ(model->answer({&input, 1}).error().message, "adapter 7, the model has 2");
 }
 
-TEST(AdaptersOfAModel, name_their_classes_themselves) {
+TEST(AdaptersOfAModel, each_adapter_names_its_own_classes) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
@@ -271,7 +271,7 @@ TEST(AdaptersOfAModel, name_their_classes_themselves) {
   EXPECT_EQ(model->heads()[0].labels, (std::vector<std::string>{"benign", "jailbreak"}));
 }
 
-TEST(AdaptersOfAModel, are_merged_or_side_by_side) {
+TEST(AdaptersOfAModel, adapters_run_merged_or_side_by_side) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
@@ -283,7 +283,7 @@ TEST(AdaptersOfAModel, are_merged_or_side_by_side) {
 
 // In the file, a packed matrix consists of the bytes of pack_linear at a multiple of 4. This test
 // only depends on that, the name and the length.
-TEST(AdaptersOfAModel, cannot_be_merged_into_packed_matrices_and_run_beside_them) {
+TEST(AdaptersOfAModel, packed_matrices_refuse_a_merge_and_run_with_adapters_beside_them) {
   const Case& adapted = case_of("modern_bert_gated");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
@@ -307,7 +307,7 @@ TEST(AdaptersOfAModel, cannot_be_merged_into_packed_matrices_and_run_beside_them
 }
 
 // Each line of data/refused_adapters.jsonl changes one member or tensor of a valid adapter.
-TEST(AdaptersOfAModel, are_refused_by_name_and_place) {
+TEST(AdaptersOfAModel, refusals_name_the_adapter_and_the_place) {
   const Case& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   auto file = open_data("refused_adapters.jsonl");

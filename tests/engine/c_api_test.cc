@@ -162,7 +162,7 @@ TEST_F(CApi, runs_adapters_side_by_side_and_merged) {
   signalbox_close(two);
 }
 
-TEST_F(CApi, names_what_is_wrong_with_its_arguments) {
+TEST_F(CApi, names_the_wrong_argument) {
   const signalbox_text text = text_of("abc"), null{nullptr, 1, 0};
   std::vector<float> out(own_->dim());
   const auto embedding = [&](const signalbox_text* texts, const signalbox_embed_options& options,
@@ -187,7 +187,7 @@ TEST_F(CApi, names_what_is_wrong_with_its_arguments) {
   std::thread([] { EXPECT_STREQ(signalbox_last_error(), ""); }).join();
 }
 
-TEST_F(CApi, says_why_a_directory_does_not_open) {
+TEST_F(CApi, returns_the_reason_why_a_directory_does_not_open) {
   signalbox_model* model = model_;
   EXPECT_EQ(signalbox_open("/nowhere/at/all", nullptr, &model), SIGNALBOX_NOT_FOUND);
   EXPECT_STREQ(signalbox_last_error(), "/nowhere/at/all/config.json: No such file or directory");

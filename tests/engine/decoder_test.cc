@@ -92,7 +92,7 @@ TEST_P(DecoderGoldens, hidden_states_and_embeddings_are_those_of_hugging_face) {
   }
 }
 
-TEST_P(DecoderGoldens, in_fewer_bits_they_are_near) {
+TEST_P(DecoderGoldens, results_in_fewer_bits_are_near_the_goldens) {
   for (const auto& [precision, cosine_min] :
        {std::pair{Precision::kBF16, 0.999}, {Precision::kI8, 0.98}}) {
     const auto model = TextModel::open(folder_, {.precision = precision});
@@ -158,14 +158,14 @@ TEST_F(EmbeddingSteps, a_causal_network_is_pooled_by_its_last_token) {
   EXPECT_NE(embed(), embed({.pooling = Pooling::kMean}));
 }
 
-TEST_F(EmbeddingSteps, a_pooling_directory_counts_without_a_list_of_modules) {
+TEST_F(EmbeddingSteps, a_pooling_directory_is_read_without_a_list_of_modules) {
   write("1_Pooling/config.json",
         R"({"word_embedding_dimension":24,"pooling_mode_max_tokens":true})");
   EXPECT_EQ(embed(), embed({.pooling = Pooling::kMax}));
   EXPECT_NE(embed(), embed({.pooling = Pooling::kMean}));
 }
 
-TEST_F(EmbeddingSteps, the_largest_value_of_each_dimension_is_a_pooling) {
+TEST_F(EmbeddingSteps, max_pooling_takes_the_largest_value_of_each_dimension) {
   const auto model = TextModel::open(network_.directory());
   ASSERT_TRUE(model);
   const auto states = network_.reference((*model)->encode(text_).value()).hidden;

@@ -13,7 +13,7 @@
 namespace signalbox::engine {
 namespace {
 
-TEST(Discover, chooses_and_says_why_not_the_others) {
+TEST(Discover, chooses_a_model_for_each_task_and_reports_why_others_were_not_chosen) {
   std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/engine/data/discover.jsonl");
   size_t read = 0;
   for (std::string line; std::getline(file, line); ++read) {

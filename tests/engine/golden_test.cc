@@ -157,11 +157,11 @@ TEST_P(Golden, hidden_states_and_logits_are_those_of_hugging_face) {
   }
 }
 
-TEST_F(Goldens, in_bfloat16_they_are_near) {
+TEST_F(Goldens, results_in_bfloat16_are_near_the_goldens) {
   expect_near(Precision::kBF16, 0.999, 0.97);
 }
 
-TEST_F(Goldens, in_8_bits_they_are_near) {
+TEST_F(Goldens, results_in_8_bits_are_near_the_goldens) {
   expect_near(Precision::kI8, 0.989, 0.90);
 }
 

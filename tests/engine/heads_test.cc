@@ -87,7 +87,7 @@ TEST(Heads, a_regression_keeps_its_number) {
   for (size_t i = 0; i < logits.size(); ++i) EXPECT_NEAR(found.scores[i], logits[i], 1e-4);
 }
 
-TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_says_otherwise) {
+TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_has_no_activation) {
   const std::string plain = small_modern_bert(kSequence);
   const std::string one = plain.substr(0, plain.rfind(',')) + R"(,"num_labels":1)";
   EXPECT_EQ(open(RandomNetwork("{" + one + "}"))->heads()[0].scores, Scores::kSigmoid);
@@ -142,7 +142,7 @@ TEST(Heads, token_labels_become_spans) {
   }
 }
 
-TEST(Heads, the_pair_is_marked_when_asked_for_by_the_logits_of_its_own_tokens) {
+TEST(Heads, the_pair_can_be_marked_by_the_logits_of_its_own_tokens) {
   const RandomNetwork random =
       network(kTokens, R"(,"id2label":{"0":"B-A","1":"B-B","2":"B-C","3":"B-D","4":"B-E"})");
   const auto model = open(random);
@@ -194,7 +194,7 @@ TEST(Heads, many_heads_read_one_trunk) {
 }
 
 // The form written by `signalbox fit` and tools/train: mean, length 1, optionally a layer, classes.
-TEST(Heads, one_of_our_own_may_have_a_layer_before_its_classes) {
+TEST(Heads, a_head_of_ours_may_have_a_layer_before_its_classes) {
   const RandomNetwork trunk = network("ModernBertModel");
   const auto ids = trunk.ids(9);
   const int32_t hidden = open(trunk)->hidden();
@@ -249,7 +249,7 @@ Checkpoint own_classifier(int32_t hidden, int32_t classes) {
           {"classifier.bias", {{classes}, bias}}};
 }
 
-TEST(Heads, one_of_our_own_may_judge_by_the_strongest_part) {
+TEST(Heads, a_head_of_ours_may_judge_by_the_strongest_part) {
   const RandomNetwork trunk = network("ModernBertModel");
   const int32_t hidden = open(trunk)->hidden();
   const Checkpoint tensors = own_classifier(hidden, 3);
@@ -310,7 +310,7 @@ TEST(Heads, parts_of_a_batch_stay_with_their_sequences) {
     EXPECT_EQ(answer(*model, inputs[i]).scores, (*together)[i].scores) << texts[i];
 }
 
-TEST(Heads, parts_that_cannot_be_are_refused) {
+TEST(Heads, impossible_sizes_of_parts_are_refused) {
   const RandomNetwork trunk = network("ModernBertModel");
   const int32_t hidden = open(trunk)->hidden();
   const auto error_of = [&](int32_t classes, const char* keys) {
@@ -463,7 +463,7 @@ class Embeddings : public testing::Test {
   const size_t hidden_ = static_cast<size_t>(model_->hidden());
 };
 
-TEST_F(Embeddings, pooling_is_a_choice) {
+TEST_F(Embeddings, options_choose_the_pooling) {
   expect_direction(states_, embed(*model_, {.pooling = Pooling::kFirst}));
   expect_direction({states_.end() - static_cast<int64_t>(hidden_), states_.end()},
                    embed(*model_, {.pooling = Pooling::kLast}));
@@ -479,7 +479,7 @@ TEST_F(Embeddings, fewer_dimensions_are_the_first_ones_normalised) {
   }
 }
 
-TEST_F(Embeddings, leaving_early_is_a_network_of_fewer_layers) {
+TEST_F(Embeddings, stopping_early_equals_a_network_with_fewer_layers) {
   write(random_, "config.json", fmt::format("{{{}}}", small_modern_bert("ModernBertModel", 2)));
   EXPECT_EQ(embed(*model_, {.layers = 2}), embed(*open(random_), {}));
   EXPECT_NE(embed(*model_, {.layers = 2}), embed(*model_, {}));
@@ -494,7 +494,7 @@ TEST_F(Embeddings, options_out_of_range_are_refused) {
   EXPECT_EQ(model_->embed({&text_, 1}, {.layers = -1}, out).error().code, Code::kInvalid);
 }
 
-TEST_F(Embeddings, a_sentence_transformers_directory_says_how) {
+TEST_F(Embeddings, a_sentence_transformers_directory_sets_pooling_and_length) {
   write(random_, "modules.json",
         R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},)"
         R"({"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},)"

@@ -68,7 +68,7 @@ void expect_same(const fs::path& plain, const fs::path& packed, Precision precis
   }
 }
 
-TEST(PackModel, answers_as_what_is_packed_at_every_opening) {
+TEST(PackModel, answers_like_the_unpacked_model_in_every_precision) {
   const RandomNetwork modern(kModernBert, false, "BF16");
   const RandomNetwork deberta(kDeberta, false, "BF16");
   const TinyModel bert(tiny_config(), "BF16");
@@ -93,7 +93,7 @@ TEST(PackModel, takes_the_memory_of_its_bits) {
   EXPECT_GT(bytes(Precision::kI8), 0U);
 }
 
-TEST(PackModel, says_how_far_the_weights_are_from_what_they_were) {
+TEST(PackModel, reports_the_error_of_each_packed_matrix) {
   const RandomNetwork network(kModernBert);
   const auto exact = pack_model(network.directory(), {.precision = Precision::kF32});
   const auto eight = pack_model(network.directory(), {.precision = Precision::kI8});
@@ -130,7 +130,7 @@ TEST(PackModel, holds_the_layers_wide_that_8_bits_would_spoil) {
             4 * static_cast<int64_t>(mixed->wide_layers.size()));
 }
 
-TEST(PackModel, refuses_what_is_packed_already) {
+TEST(PackModel, refuses_a_model_that_is_packed_already) {
   const RandomNetwork network(kModernBert);
   const PackedDirectory packed(network.directory(), Precision::kI8);
   const auto again = pack_model(packed.path(), {.precision = Precision::kI8});
@@ -139,7 +139,7 @@ TEST(PackModel, refuses_what_is_packed_already) {
 }
 
 // A head stored in 8 bits, which none of our commands writes.
-TEST(PackModel, a_packed_head_answers_too) {
+TEST(PackModel, a_packed_head_answers) {
   const RandomNetwork network(kModernBert);
   const auto plain = TextModel::open(network.directory());
   ASSERT_TRUE(plain);

@@ -62,7 +62,7 @@ void expect_close(const std::vector<double>& expected, const std::vector<float>&
 
 class Reference : public testing::TestWithParam<Case> {};
 
-TEST_P(Reference, the_engine_computes_what_the_formulas_say) {
+TEST_P(Reference, the_engine_computes_the_formulas_of_the_reference) {
   if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
   const Case& network = GetParam();
   const RandomNetwork random(network.config, false, network.dtype);
@@ -82,7 +82,7 @@ TEST_P(Reference, the_engine_computes_what_the_formulas_say) {
 }
 
 // Bit for bit in every precision; fewer bits stay close.
-TEST_P(Reference, threads_change_nothing_and_fewer_bits_little) {
+TEST_P(Reference, threads_change_no_result_and_fewer_bits_change_it_little) {
   if (kPassThreads == 1) GTEST_SKIP() << "one thread a pass under this sanitizer";
   if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
   const Case& network = GetParam();

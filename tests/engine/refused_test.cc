@@ -66,7 +66,7 @@ void damage(const json::Value& row, const std::string& config, const RandomNetwo
   }
 }
 
-TEST_P(Refused, by_name_and_place) {
+TEST_P(Refused, errors_name_the_value_and_its_place) {
   const json::Value row = GetParam()->row.root();
   const auto merged = [&](const char* key, const std::string& defaults) {
     const auto own = row.find(key);

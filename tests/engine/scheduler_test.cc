@@ -127,7 +127,7 @@ Error error_of(Future future) {
   return result ? Error{} : result.error();
 }
 
-TEST(Scheduler, runs_together_what_waits_oldest_first_up_to_the_budget) {
+TEST(Scheduler, fills_a_batch_with_the_oldest_requests_up_to_its_tokens) {
   Held held({.batch_tokens = 10});
   std::vector<std::future<Result<Scheduler::Embedding>>> futures;
   for (const char* text : {"four", "a long text alone", "seven77", "six666", "3"})
@@ -188,7 +188,7 @@ TEST(Scheduler, runs_fewer_tokens_of_long_requests_together) {
             (std::vector<Texts>{{"aa", "aa"}, {"aa", "aa"}, {"bb", "bb", "bb", "bb"}, {"held"}}));
 }
 
-TEST(Scheduler, an_input_says_to_the_model_what_it_is_to_mark) {
+TEST(Scheduler, passes_the_marked_text_of_an_input_to_the_model) {
   Held held;
   auto text = held.scheduler->answer({"text", "pair"});
   auto pair = held.scheduler->answer({"text", "pair", kNoAdapter, Marked::kPair});
@@ -243,7 +243,7 @@ TEST(Scheduler, a_text_that_no_queue_would_hold_is_too_large) {
   EXPECT_EQ(error.message, "a text of 12 bytes, the queue takes at most 10");
 }
 
-TEST(Scheduler, a_deadline_that_passes_in_the_queue_is_told_while_the_workers_are_busy) {
+TEST(Scheduler, reports_a_passed_deadline_while_the_workers_are_busy) {
   Held held;
   const auto now = std::chrono::steady_clock::now();
   auto late = held.scheduler->embed("late", {}, {.deadline = now + 20ms});
@@ -259,7 +259,7 @@ TEST(Scheduler, a_deadline_that_passes_in_the_queue_is_told_while_the_workers_ar
   EXPECT_EQ(held.model.batches(), (std::vector<Texts>{{"held"}, {"patient"}}));
 }
 
-TEST(Scheduler, a_cancelled_request_is_told_at_once_and_never_run) {
+TEST(Scheduler, a_cancelled_request_ends_at_once_and_never_runs) {
   Held held({.requests_max = 2});
   std::stop_source stop, other;
   auto a = held.scheduler->embed("a", {}, {.stop = stop.get_token()});
@@ -277,7 +277,7 @@ TEST(Scheduler, a_cancelled_request_is_told_at_once_and_never_run) {
   EXPECT_EQ(held.model.batches(), (std::vector<Texts>{{"held"}, {"b?"}, {"c"}}));
 }
 
-TEST(Scheduler, closing_finishes_what_runs_and_fails_what_waits) {
+TEST(Scheduler, closing_finishes_running_requests_and_fails_waiting_ones) {
   Held held;
   auto a = held.scheduler->embed("a", {});
   auto b = held.scheduler->answer({"b", {}}, {.deadline = std::chrono::steady_clock::now() + 1h});

@@ -128,7 +128,7 @@ class Screens : public testing::TestWithParam<const char*> {
   std::vector<Input> inputs_;
 };
 
-TEST_P(Screens, leave_the_others_the_bits_that_they_have_without_one) {
+TEST_P(Screens, inputs_that_are_not_cleared_keep_their_exact_results) {
   const double limit = middle();
   std::vector<Input> whole = inputs_;
   for (Input& input : whole) input.screened = false;
@@ -183,7 +183,7 @@ TEST_P(Screens, change_no_hidden_states) {
   for (const auto& logits : states.logits) EXPECT_FALSE(logits.empty());
 }
 
-TEST_P(Screens, clear_only_the_inputs_that_ask_for_it) {
+TEST_P(Screens, screens_clear_only_inputs_that_allow_it) {
   const auto model = open(0.5);
   const auto heads = model->heads().size();
   std::vector<Input> inputs = inputs_;
@@ -201,7 +201,7 @@ TEST_P(Screens, clear_only_the_inputs_that_ask_for_it) {
   EXPECT_GT(cleared, 0U);
 }
 
-TEST_P(Screens, work_through_the_queue) {
+TEST_P(Screens, screens_work_for_queued_requests) {
   const std::shared_ptr<const TextModel> model = open(middle());
   const auto served = serve(model, {.workers = 2}).value();
   const auto direct = answers(*model, inputs_);

@@ -58,7 +58,7 @@ std::vector<float> scores_of(const TextModel& model, std::string_view text) {
   return answers ? answers->front().scores : std::vector<float>{};
 }
 
-TEST(ServedModel, is_the_model) {
+TEST(ServedModel, answers_like_the_model_itself) {
   const auto bare = std::make_shared<test::FakeClassifier>(kLabels, HeadKind::kSequence, false);
   const auto served = serve(bare, {});
   ASSERT_TRUE(served) << served.error().message;
@@ -77,7 +77,7 @@ TEST(ServedModel, is_the_model) {
   EXPECT_EQ(embedded.error().message, "a fake embeds nothing");
 }
 
-TEST(ServedModel, runs_together_what_waits_together) {
+TEST(ServedModel, batches_requests_that_wait_together) {
   const auto gated = std::make_shared<Gated>();
   const auto served = serve(gated, {.workers = 1});
   ASSERT_TRUE(served);
@@ -96,7 +96,7 @@ TEST(ServedModel, runs_together_what_waits_together) {
   EXPECT_LT(gated->passes(), 5);
 }
 
-TEST(ServedModel, leaves_others_their_turn_between_the_texts_of_one_request) {
+TEST(ServedModel, runs_other_requests_between_the_texts_of_a_long_one) {
   class Slow : public test::FakeClassifier {
    public:
     Slow() : test::FakeClassifier(kLabels, HeadKind::kSequence, false) {}
@@ -135,7 +135,7 @@ TEST(ServedModel, gives_many_texts_the_answers_of_each) {
     EXPECT_EQ((*answers)[i].scores, scores_of(*bare, inputs[i].text)) << i;
 }
 
-TEST(ServedModel, lets_go_of_who_has_lost_patience) {
+TEST(ServedModel, drops_the_waiting_texts_of_a_request_at_its_deadline) {
   const auto gated = std::make_shared<Gated>();
   const auto served = serve(gated, {.workers = 1});
   ASSERT_TRUE(served);

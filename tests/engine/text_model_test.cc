@@ -38,7 +38,7 @@ TEST(TextModel, hidden_states_equal_the_network_in_double_precision_for_every_dt
   }
 }
 
-TEST(TextModel, windows_hold_all_of_a_text_between_its_words) {
+TEST(TextModel, windows_cover_a_text_and_end_between_words) {
   const TinyModel tiny(tiny_config(), "F32");
   const auto model = open(tiny);
   std::string text = "  abc de f ";
@@ -66,7 +66,7 @@ TEST(TextModel, windows_hold_all_of_a_text_between_its_words) {
   EXPECT_EQ(model->windows("abc", 16, 5).value(), std::vector<std::string_view>{"abc"});
 }
 
-TEST(TextModel, understands_the_prefix_of_models_with_a_head) {
+TEST(TextModel, reads_tensors_with_the_prefix_of_models_with_a_head) {
   const TinyModel plain(tiny_config(), "F32"), prefixed(tiny_config(), "F32", "bert.");
   EXPECT_EQ(open(plain)->states(std::vector<int32_t>{2, 9, 3}).value().last_hidden_state,
             open(prefixed)->states(std::vector<int32_t>{2, 9, 3}).value().last_hidden_state);

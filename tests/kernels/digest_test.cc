@@ -61,7 +61,7 @@ class Digests : public testing::TestWithParam<std::string_view> {
   const Table* table_ = nullptr;
 };
 
-TEST_P(Digests, of_integer_products_are_the_same_on_every_processor) {
+TEST_P(Digests, integer_products_are_the_same_on_every_processor) {
   Digest quantized, packs, products;
   for (const auto& [rows, in, out] : kLinearCases) {
     const auto x = floats(size_t{1} * rows * in, 1), w = floats(size_t{1} * out * in, 2);
@@ -81,7 +81,7 @@ TEST_P(Digests, of_integer_products_are_the_same_on_every_processor) {
   EXPECT_EQ(products.value(), kLinearI8);
 }
 
-TEST_P(Digests, of_dot_products_are_the_same_on_every_processor) {
+TEST_P(Digests, dot_products_are_the_same_on_every_processor) {
   Digest sums;
   for (const int32_t cols : {1, 15, 16, 63, 64, 100, 384, 1000}) {
     const auto q = bytes(cols, 3), others = bytes(size_t{7} * cols, 4);

@@ -133,7 +133,7 @@ class Linears : public testing::TestWithParam<Candidate> {
 // Formats that only our own kernels multiply.
 class NarrowLinears : public Linears {};
 
-TEST_P(Linears, in_single_precision) {
+TEST_P(Linears, products_in_single_precision_match_the_reference) {
   for (const LinearCase& at : kLinearCases) {
     const auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     check(Format::kF32, at, x, w, ref::linear(at.rows, at.in, at.out, x.data(), w.data()),
@@ -141,7 +141,7 @@ TEST_P(Linears, in_single_precision) {
   }
 }
 
-TEST_P(NarrowLinears, in_bfloat16) {
+TEST_P(NarrowLinears, products_in_bfloat16_match_the_reference) {
   for (const LinearCase& at : kLinearCases) {
     const auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     auto narrow_x = x, narrow_w = w;
@@ -155,7 +155,7 @@ TEST_P(NarrowLinears, in_bfloat16) {
   }
 }
 
-TEST_P(NarrowLinears, in_eight_bits_the_sums_are_exact) {
+TEST_P(NarrowLinears, sums_in_eight_bits_are_exact) {
   for (const LinearCase& at : kLinearCases) {
     auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     // Includes extreme values, which saturate if sums are too narrow.
@@ -312,7 +312,7 @@ TEST_P(Linears, an_adapter_adds_to_the_sums_of_its_rows) {
 }
 
 // Tested through the weights of the packed matrix, which are the same on all tiers.
-TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
+TEST(PackedBF16, rounds_to_nearest_even_and_keeps_infinities_and_nans) {
   const std::vector<float> w = {
       0.0f,        -0.0f,  1.0f,     1.00390625f, 1.01171875f,
       -3.3895e38f, 1e-40f, INFINITY, -INFINITY,   std::bit_cast<float>(0x7F800001u)};
@@ -326,7 +326,7 @@ TEST(PackedBF16, rounds_to_nearest_even_and_keeps_what_is_special) {
   EXPECT_GT(at(9) & 0x7FFF, 0x7F80);  // a NaN stays a NaN
 }
 
-TEST(Packed, stands_for_the_weights_that_were_packed) {
+TEST(Packed, unpacked_weights_match_the_packed_ones) {
   for (const auto& [in, out] : {std::pair{1, 2}, {5, 70}, {130, 64}, {97, 202}}) {
     const auto w = normal_values(size_t{1} * in * out, 7);
     for (const bool gated : {false, true}) {

@@ -95,7 +95,7 @@ class OpenBlasDeathTest : public testing::Test {
   }
 };
 
-TEST_F(OpenBlasDeathTest, changes_nothing_of_the_process) {
+TEST_F(OpenBlasDeathTest, openblas_does_not_change_the_process) {
   const auto load = [] {
     const ProcessState before = process_state();
     const bool loaded = load_openblas().has_value();
@@ -105,7 +105,7 @@ TEST_F(OpenBlasDeathTest, changes_nothing_of_the_process) {
   EXPECT_EXIT(load(), testing::ExitedWithCode(0), "^the same\n$");
 }
 
-TEST_F(OpenBlasDeathTest, is_refused_where_it_would_start_threads) {
+TEST_F(OpenBlasDeathTest, openblas_is_refused_if_it_would_start_threads) {
   const auto load = [](const char* threads) {
     ::setenv("OPENBLAS_NUM_THREADS", threads, 1);
     forbid_to_choose_processors();
@@ -115,7 +115,7 @@ TEST_F(OpenBlasDeathTest, is_refused_where_it_would_start_threads) {
   EXPECT_EXIT(load("1"), testing::ExitedWithCode(0), "^loaded\n$");
 }
 
-TEST_F(OpenBlasDeathTest, is_refused_where_its_buffers_cannot_be_mapped) {
+TEST_F(OpenBlasDeathTest, openblas_is_refused_if_its_buffers_cannot_be_mapped) {
   const auto load = [] {
     limit_address_space(size_t{240} << 20);
     load_and_exit();

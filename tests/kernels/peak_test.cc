@@ -12,7 +12,7 @@ namespace {
 
 class Peak : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(Peak, is_what_a_core_can_have) {
+TEST_P(Peak, the_measured_peak_of_a_core_is_plausible) {
   const auto table = table_of(GetParam());
   if (!table) GTEST_SKIP() << table.error().message;
   for (const Factors factors : {Factors::kF32, Factors::kI8}) {

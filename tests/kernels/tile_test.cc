@@ -105,7 +105,7 @@ void expect_products_of_the_base_tier() {
   EXPECT_FALSE(tiles.is_configured());
 }
 
-TEST(Tiles, multiply_on_the_model_like_the_base_tier) {
+TEST(Tiles, the_model_multiplies_like_the_base_tier) {
   tiles = {};
   expect_products_of_the_base_tier<ModelTiles>();
 }

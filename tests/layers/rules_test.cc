@@ -33,7 +33,7 @@ TEST(Arrows, an_include_of_a_lower_room_passes) {
               IsEmpty());
 }
 
-TEST(Arrows, an_upward_include_is_named_with_its_line_and_what_the_room_may_include) {
+TEST(Arrows, an_upward_include_is_named_with_its_line_and_the_allowed_rooms) {
   EXPECT_THAT(arrows("engine/bert.cc", "// A comment.\n#include \"router/router.h\"\n"),
               ElementsAre("engine/bert.cc:2: includes router/router.h: engine may include base"));
 }
@@ -72,7 +72,7 @@ TEST(Arrows, a_relative_include_or_an_unknown_room_is_refused) {
               ElementsAre(HasSubstr("stands in no room")));
 }
 
-TEST(Arrows, blanks_around_the_directive_hide_nothing) {
+TEST(Arrows, blanks_around_the_directive_are_ignored) {
   EXPECT_THAT(arrows("base/a.h", "  #  include   \"engine/engine.h\""),
               ElementsAre(HasSubstr("base/a.h:1")));
 }

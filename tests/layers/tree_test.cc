@@ -64,11 +64,11 @@ TEST(Tree, no_function_is_over_the_limit_of_lines) {
   expect_none(check_functions);
 }
 
-TEST(Tree, every_source_file_opens_by_saying_what_it_is) {
+TEST(Tree, every_source_file_opens_with_a_comment_on_its_purpose) {
   expect_none(check_opening);
 }
 
-TEST(Tree, no_notes_to_self_no_machine_paths_no_emoji) {
+TEST(Tree, no_file_has_notes_to_self_or_machine_paths_or_emoji) {
   expect_none(check_words);
 }
 

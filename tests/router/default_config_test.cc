@@ -80,7 +80,7 @@ class DefaultConfigModels : public testing::Test {
   std::string words_;
 };
 
-TEST_F(DefaultConfigModels, decide_by_what_is_meant) {
+TEST_F(DefaultConfigModels, the_meaning_of_a_text_decides) {
   const std::pair<std::string_view, std::string_view> expected[] = {
       {"Explain the proof of Fermat's Last Theorem step-by-step", "math"},
       {"how is high blood pressure treated", "health"},

@@ -94,7 +94,7 @@ routing:
     - {name: by_class, priority: 1, rules: {type: classifier, name: c, label: delta}}
 )";
 
-TEST(Evaluation, asks_what_is_dearer_only_where_the_cheaper_leaves_it_open) {
+TEST(Evaluation, runs_dearer_signals_only_if_cheaper_ones_leave_the_outcome_open) {
   std::atomic<int> embedded{0};
   const auto model = classes({"other", "delta"});
   const auto router =
@@ -114,7 +114,7 @@ TEST(Evaluation, asks_what_is_dearer_only_where_the_cheaper_leaves_it_open) {
   EXPECT_EQ(costs("nothing"), "none: 1 1");
 }
 
-TEST(Evaluation, does_not_read_even_the_request_for_what_no_rule_can_need) {
+TEST(Evaluation, does_not_read_the_request_if_no_rule_needs_it) {
   const auto router = router_of(R"(
 routing:
   signals:
@@ -182,7 +182,7 @@ TEST(Evaluation, runs_models_of_equal_cost_together_and_each_text_once) {
   EXPECT_EQ(decision_of(evaluation), "d");
 }
 
-TEST(Inputs, run_a_model_once_however_many_threads_ask) {
+TEST(Inputs, run_a_model_once_for_many_threads) {
   const auto model =
       classes({"x", "y"}, [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
   std::atomic<int> embedded{0};
@@ -209,7 +209,7 @@ TEST(Inputs, run_a_model_once_however_many_threads_ask) {
   }
 }
 
-TEST(Evaluation, tells_a_full_queue_before_other_errors) {
+TEST(Evaluation, reports_a_full_queue_before_other_errors) {
   std::mutex mutex;
   mutex.lock();  // holds up the single pass that may run
   const auto slow = classes({"yes", "no"}, [&] { const std::lock_guard wait(mutex); });
@@ -259,7 +259,7 @@ routing:
 global: {model_catalog: {system: {pii_classifier: models/p}}}
 )";
 
-TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses) {
+TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses_the_request) {
   const auto fails = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"PERSON"},
                                                             engine::HeadKind::kTokens, true);
   const auto works = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"PERSON"},
@@ -277,7 +277,7 @@ TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses) {
   EXPECT_EQ(decide(fails, "alpha"), "refuse: nothing");  // the result is clear without the guard
 }
 
-TEST(Evaluation, on_error_is_told) {
+TEST(Evaluation, explanations_report_the_effect_of_on_error) {
   const auto fails = std::make_shared<test::FakeClassifier>(std::vector<std::string>{"x", "y"},
                                                             engine::HeadKind::kSequence, true);
   for (const std::string_view answer : {"match", "no_match"}) {
@@ -299,7 +299,7 @@ routing:
   }
 }
 
-TEST(Router, says_that_half_of_a_hybrid_is_missing) {
+TEST(Router, reports_that_half_of_a_hybrid_guard_is_missing) {
   constexpr std::string_view kHybrid = R"(
 routing:
   signals: {jailbreak: [{name: j, method: hybrid, jailbreak_patterns: [ignore all rules]}]}
@@ -321,7 +321,7 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
             "model");
 }
 
-TEST(Router, half_of_a_hybrid_that_finds_nothing_lets_nobody_pass) {
+TEST(Router, a_hybrid_guard_with_one_half_missing_lets_no_request_pass) {
   const auto router = router_of(R"(
 routing:
   signals: {jailbreak: [{name: j, method: hybrid, jailbreak_patterns: [ignore all rules]}]}
@@ -379,7 +379,7 @@ class SureGuard : public test::FakeClassifier {
   }
 };
 
-TEST(Router, looks_on_for_an_attack_as_sure_as_it_is_to_be) {
+TEST(Router, searches_on_until_an_attack_reaches_the_threshold) {
   const auto router = router_of(R"(
 routing:
   signals: {jailbreak: [{name: j, threshold: 0.998}]}
@@ -414,7 +414,7 @@ class ShortEmbedder : public test::FakeEmbedder {
   }
 };
 
-TEST(Router, compares_all_of_a_text_with_attacks_whatever_the_embedding_model_reads_at_a_time) {
+TEST(Router, compares_a_whole_text_with_attacks_even_with_a_short_embedding_model) {
   const auto router = router_of(R"(
 routing:
   signals: {jailbreak: [{name: j, method: contrastive, jailbreak_patterns: [ignore all rules]}]}
@@ -489,7 +489,7 @@ TEST(Evaluation, runs_no_model_on_a_request_that_the_guard_can_not_read) {
   EXPECT_EQ(read("refuse", numbers(7'000) + "ＡＢＣＤ"), "true true true: planned");
 }
 
-TEST(Router, what_one_guard_finds_does_not_vouch_for_what_another_could_not_read) {
+TEST(Router, a_finding_of_one_guard_does_not_excuse_the_failure_of_another) {
   const auto router = router_of(
       R"(
 routing:

@@ -48,14 +48,14 @@ class Cache : public testing::Test {
   }};
 };
 
-TEST_F(Cache, opens_what_is_in_use_once) {
+TEST_F(Cache, opens_a_model_in_use_once) {
   const auto first = get("a");
   EXPECT_EQ(get("a"), first);
   EXPECT_NE(get("b"), first);
   EXPECT_EQ(opened_, 2);
 }
 
-TEST_F(Cache, opens_files_that_changed_anew) {
+TEST_F(Cache, opens_changed_files_again) {
   const auto first = get("a");
   replace("a/model.safetensors", "WEIGHTS");
   const auto second = get("a");
@@ -69,7 +69,7 @@ TEST_F(Cache, opens_files_that_changed_anew) {
   EXPECT_EQ(opened_, 5);
 }
 
-TEST_F(Cache, keeps_nothing_alive) {
+TEST_F(Cache, keeps_no_unused_model_in_memory) {
   const std::weak_ptr<const engine::TextModel> model = get("a");
   EXPECT_TRUE(model.expired());
   get("a");

@@ -65,7 +65,7 @@ std::string deciding_on(std::string_view signals, std::string_view condition) {
 constexpr std::string_view kGuard = "{jailbreak: [{name: j}, {name: other}]}";
 constexpr std::string_view kAsked = "{type: jailbreak, name: j}";
 
-TEST(Models, a_guard_that_a_decision_rests_on_must_have_its_model) {
+TEST(Models, a_guard_that_a_decision_depends_on_must_have_its_model) {
   EXPECT_EQ(
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
       "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
@@ -137,7 +137,7 @@ TEST(Models, comparing_meanings_needs_the_embedding_model) {
   EXPECT_EQ(message.find("prompt_guard"), std::string::npos) << message;
 }
 
-TEST(Models, embedding_signals_insist_on_theirs) {
+TEST(Models, embedding_signals_need_their_configured_model) {
   const auto config =
       configuration("{signals: {embeddings: [{name: e, threshold: 0.5, candidates: [x]}]}}",
                     "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}");
@@ -146,7 +146,7 @@ TEST(Models, embedding_signals_insist_on_theirs) {
   EXPECT_FALSE(open_models(config, kLeaveOut, open_directly(config.http)));
 }
 
-TEST(Models, what_no_decision_rests_on_may_be_missing) {
+TEST(Models, a_model_that_no_decision_depends_on_may_be_missing) {
   EXPECT_EQ(refusal(configuration(deciding_on("{jailbreak: [{name: j}], keywords: [{name: k, "
                                               "keywords: [x]}]}",
                                               "{type: keyword, name: k}"))),
@@ -159,7 +159,7 @@ TEST(Models, what_no_decision_rests_on_may_be_missing) {
       << "such a model gets no requests";
 }
 
-TEST(Models, recipes_are_looked_at_too) {
+TEST(Models, models_of_recipes_are_checked_too) {
   auto config = configuration("{}", "{system: {prompt_guard: /gone/guard}}");
   config::Recipe recipe;
   recipe.name = "strict";
@@ -168,7 +168,7 @@ TEST(Models, recipes_are_looked_at_too) {
   EXPECT_NE(refusal(config), "");
 }
 
-TEST(Models, those_who_serve_nobody_may_leave_them_out) {
+TEST(Models, commands_that_serve_no_requests_may_leave_models_out) {
   const auto config = configuration(deciding_on(kGuard, kAsked));
   const auto models = open_models(config, kLeaveOut, open_fake);
   ASSERT_TRUE(models) << models.error().message;
@@ -226,7 +226,7 @@ TEST(Models, a_classifier_signal_has_a_stand_in_only_with_its_labels) {
   EXPECT_TRUE(models_of("tone", "[math]")->stand_ins.empty()) << "nothing shows its task";
 }
 
-TEST(Models, directories_that_are_there_are_opened) {
+TEST(Models, existing_directories_are_opened) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("signalbox_{}", ::getpid());
   fs::create_directories(folder);
   const auto config =
@@ -282,7 +282,7 @@ TEST(Models, the_guard_is_found_by_its_name_adapters_first) {
             "models/mmbert32k-jailbreak-detector-merged");
 }
 
-TEST(Models, the_embedding_model_is_the_one_of_the_type_if_it_exists) {
+TEST(Models, the_embedding_model_of_the_configured_type_is_used_if_it_exists) {
   const OwnFolder here;
   const auto semantic = [](std::string_view keys) {
     return configuration("{}", fmt::format("{{embeddings: {{semantic: {{{}}}}}}}", keys))
@@ -324,7 +324,7 @@ class FakeModel : public test::FakeClassifier {
   }
 };
 
-TEST(Models, an_embedder_stops_at_its_layer_and_keeps_its_numbers) {
+TEST(Models, an_embedder_stops_at_its_layer_and_keeps_its_dimensions) {
   const auto model = std::make_shared<const FakeModel>();
   config::EmbeddingModel config;
   EXPECT_EQ(shape_embedder(config, model), model);
@@ -370,7 +370,7 @@ TEST(Models, replies_of_an_embedding_server_are_checked) {
   }
 }
 
-TEST(Models, one_that_is_broken_is_told_by_the_key_that_names_it) {
+TEST(Models, an_error_about_a_broken_model_names_its_key) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("signalbox_{}", ::getpid());
   fs::create_directories(folder);
   const auto config =

@@ -185,7 +185,7 @@ void run_plan(const json::Value& row) {
   check(row, *plan);
 }
 
-TEST(Plans, come_out_as_the_cases_say) {
+TEST(Plans, match_the_listed_ones) {
   run_cases(kPlans, run_plan);
 }
 

@@ -202,7 +202,7 @@ TEST_F(RouterTest, a_failing_model_is_reported_and_the_rest_stands) {
   EXPECT_NE(evaluation.explain_words().find("the model failed"), std::string::npos);
 }
 
-TEST_F(RouterTest, run_all_computes_what_is_not_needed) {
+TEST_F(RouterTest, run_all_computes_unneeded_signals) {
   const request::ChatRequest request = request_with("the proof of how to solve the equation");
   Evaluation evaluation = router_->evaluate(request);
   ASSERT_TRUE(evaluation.run_all());
@@ -247,7 +247,7 @@ TEST_F(RouterTest, explains_itself_in_words) {
       "  jailbreak: 1 signal, there is no model at models/mmbert32k-jailbreak-detector-merged");
 }
 
-TEST_F(RouterTest, headers_tell_the_plan) {
+TEST_F(RouterTest, headers_describe_the_plan) {
   const auto joined = [](const Plan& plan, bool debug) {
     std::string out;
     for (const Header& header : response_headers(plan, debug))
@@ -308,7 +308,7 @@ recipes:
       decisions: [{name: second, rules: {type: keyword, name: k}, modelRefs: [{model: big}]}]
 )";
 
-TEST(Router, the_model_says_which_routing_decides) {
+TEST(Router, the_model_name_selects_the_routing) {
   auto loaded = config::parse(kRecipes, "test.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
   const auto router = Router::create(std::move(loaded->config), {});

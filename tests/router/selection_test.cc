@@ -66,7 +66,7 @@ TEST_F(TwoModels, knn_looks_at_examples_of_candidates_only) {
   EXPECT_EQ(choose(**selector, {}), "a: the first of its models: the request was not embedded");
 }
 
-TEST(Knn, refuses_what_is_no_trained_model) {
+TEST(Knn, refuses_an_invalid_trained_model) {
   const auto message = [](std::string json) {
     const auto made = knn(std::move(json), "m.json", 0, 2);
     return made ? std::string() : made.error().message;
@@ -132,7 +132,7 @@ TEST(Scores, percentiles_are_by_nearest_rank) {
   EXPECT_EQ(percentile({}, 50), std::nullopt);
 }
 
-TEST(Scores, normalise_what_is_known) {
+TEST(Scores, known_scores_are_normalised) {
   const Scores scores{3, std::nullopt, 1, 2};
   EXPECT_EQ(normalised(scores), (Scores{1, std::nullopt, 0, 0.5}));
   EXPECT_EQ(inverted(scores), (Scores{0, std::nullopt, 1, 0.5}));
@@ -141,7 +141,7 @@ TEST(Scores, normalise_what_is_known) {
   EXPECT_EQ(best_of({std::nullopt}), 0U);
 }
 
-TEST(RuntimeStats, keeps_what_is_recent) {
+TEST(RuntimeStats, keeps_only_recent_values) {
   RuntimeStats stats;
   const TimePoint start{};
   stats.started("m");
@@ -162,7 +162,7 @@ TEST(RuntimeStats, keeps_what_is_recent) {
   EXPECT_EQ(stats.figures("other", start).in_flight, 0U);
 }
 
-TEST(RuntimeStats, is_told_and_asked_by_many_threads) {
+TEST(RuntimeStats, serves_many_threads) {
   RuntimeStats stats;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -203,7 +203,7 @@ TEST(ReplyMeter, times_a_stream_by_its_events) {
   EXPECT_FALSE(times_of(": a comment\n\n", true, 1).ttft_ms);
 }
 
-TEST(ReplyMeter, believes_the_usage) {
+TEST(ReplyMeter, takes_the_tokens_from_the_usage) {
   const std::string stream =
       "data: {}\n\ndata: {\"usage\":{\"completion_tokens\": 11,\"total_tokens\":12}}\n\ndata: "
       "[DONE]\n\n";

@@ -71,7 +71,7 @@ yaml::Node whole_file(const fs::path& path, const yaml::Node& reference) {
   return out;
 }
 
-TEST(Starts, every_file_of_upstream) {
+TEST(Starts, a_router_starts_from_every_file_of_upstream) {
   if (!fs::exists(kFiles)) GTEST_SKIP() << kFiles << " does not exist";
   const yaml::Node reference = *yaml::load(kFiles / "reference-config.yaml");
   size_t files = 0;
@@ -193,7 +193,7 @@ class Writer {
   std::mt19937 random_;
 };
 
-TEST(Starts, whatever_check_accepts) {
+TEST(Starts, a_router_starts_from_every_file_that_check_accepts) {
   size_t accepted = 0, refused = 0;
   for (uint32_t seed = 0; seed < 400; ++seed) {
     const std::string text = Writer(seed).file();

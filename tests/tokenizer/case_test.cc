@@ -83,7 +83,7 @@ void run_case(const json::Value& row) {
   if (const auto expected = row.find("windows")) expect_windows(windows, text, *expected);
 }
 
-TEST(Cases, give_the_ids_and_offsets_worked_out_by_hand) {
+TEST(Cases, ids_and_offsets_match_those_worked_out_by_hand) {
   std::istringstream rows(read_file(data_file("cases.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {

@@ -39,7 +39,7 @@ void expect_same(std::string_view json, const std::vector<std::string>& texts) {
   }
 }
 
-TEST(Compiled, encodes_as_the_file_it_was_made_from) {
+TEST(Compiled, encodes_like_the_file_that_it_was_made_from) {
   expect_same(kBpe, {"", "a", "aba<s>ab", "x\xC3\xA9y ab", "ababababa\xFF"});
   expect_same(small_json(), {"the routers [MASK] don't", "Caf\xC3\xA9"});
 }
@@ -55,7 +55,7 @@ TEST(Compiled, is_mapped_from_a_file) {
   std::filesystem::remove(path);
 }
 
-TEST(Compiled, every_beginning_of_it_is_an_error) {
+TEST(Compiled, every_truncated_file_is_an_error) {
   const std::string bytes = compiled(kBpe);
   for (size_t size = 1; size < bytes.size(); size += 97) {
     const auto tokenizer = Tokenizer::parse(std::string_view(bytes).substr(0, size), "t.sbtok");
@@ -64,7 +64,7 @@ TEST(Compiled, every_beginning_of_it_is_an_error) {
   }
 }
 
-TEST(Compiled, another_version_says_what_to_do) {
+TEST(Compiled, the_error_for_another_version_names_the_remedy) {
   std::string bytes = compiled(kBpe);
   bytes[7] = 9;
   const auto tokenizer = Tokenizer::parse(bytes, "t.sbtok");

@@ -37,7 +37,7 @@ TEST(Encode, special_tokens_are_found_between_bad_bytes) {
   EXPECT_EQ(byte_offsets(encoding), (Ranges{{1, 7}}));
 }
 
-TEST(Encode, a_long_text_gives_what_its_words_give) {
+TEST(Encode, a_long_text_has_the_ids_of_its_words) {
   const auto tokenizer = small_tokenizer();
   const std::string_view word =
       "Caf\xC3\xA9 \xE4\xB8\xAD"
@@ -85,7 +85,7 @@ TEST(Encode, a_million_marks_on_one_letter_leave_the_letter) {
 
 // The reference aligns marks by position after sorting them. The spacing mark U+302E (class 224)
 // stays.
-TEST(Encode, marks_that_canonical_order_swaps_keep_the_places_of_what_they_replace) {
+TEST(Encode, marks_swapped_by_canonical_order_have_places_like_the_reference) {
   const auto tokenizer = small_tokenizer(
       R"({"model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "",
           "max_input_chars_per_word": 9, "vocab": {"u": 0, "e": 1, "\u302e": 2}},
@@ -166,7 +166,7 @@ TEST(Encode, trims_in_code_points_over_bytes_that_are_not_utf8) {
   EXPECT_EQ(byte_offsets(encoding), (Ranges{{6, 9}}));
 }
 
-TEST(Encode, tells_which_tokens_are_whose) {
+TEST(Encode, returns_the_range_of_tokens_of_each_text) {
   const auto tokenizer = small_tokenizer();
   Encoding encoding;
   tokenizer->encode_pair("a b", "c", {}, encoding);

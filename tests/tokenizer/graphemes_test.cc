@@ -69,14 +69,14 @@ TEST(Graphemes, every_code_point_joins_its_neighbours_as_in_the_reference) {
   EXPECT_EQ(digest, 0x966E4CB3D8D26304u);
 }
 
-TEST(Graphemes, marks_stay_with_what_they_mark) {
+TEST(Graphemes, marks_stay_with_their_characters) {
   EXPECT_EQ(clusters("ae\u0301\u0302b"), (Sizes{1, 3, 1}));
   EXPECT_EQ(clusters("\u0E01\u0E33"), Sizes{2});
   EXPECT_EQ(clusters("\u0301a"), (Sizes{1, 1}));
   EXPECT_EQ(clusters("\n\u0301"), (Sizes{1, 1}));
 }
 
-TEST(Graphemes, line_ends_are_one) {
+TEST(Graphemes, each_line_end_is_one_cluster) {
   EXPECT_EQ(clusters("\r\n\n\r\r\n"), (Sizes{2, 1, 1, 2}));
 }
 
@@ -106,7 +106,7 @@ TEST(Graphemes, consonants_are_joined_by_a_linker) {
   EXPECT_EQ(clusters("a\u094D\u0937"), (Sizes{2, 1}));
 }
 
-TEST(Graphemes, a_prepended_mark_joins_what_follows) {
+TEST(Graphemes, a_prepended_mark_joins_the_next_character) {
   EXPECT_EQ(clusters("\u0600a"), Sizes{2});
   EXPECT_EQ(clusters("\u0600\n"), (Sizes{1, 1}));
 }

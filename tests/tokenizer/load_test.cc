@@ -37,14 +37,14 @@ TEST(Load, other_values_than_objects_are_corrupt) {
   EXPECT_EQ(error_of("{}").message, "t.json: model: missing");
 }
 
-TEST(Load, every_beginning_of_a_good_file_is_an_error) {
+TEST(Load, every_truncated_file_is_an_error) {
   const std::string json = small_json();
   for (size_t size = 0; size < json.size(); size += 7) {
     ASSERT_FALSE(Tokenizer::parse(std::string_view(json).substr(0, size), "t.json")) << size;
   }
 }
 
-TEST(Load, only_the_model_must_be_there) {
+TEST(Load, only_the_model_is_required) {
   const auto document = json::Document::parse(small_json());
   json::Writer out;
   out.begin_object().key("model").raw(document->root().find("model")->raw());

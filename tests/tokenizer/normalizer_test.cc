@@ -50,7 +50,7 @@ Ranges sources(const Normalized& normalized, std::string_view text) {
   return out;
 }
 
-TEST(Normalizers, give_the_text_and_the_sources_worked_out_by_hand) {
+TEST(Normalizers, texts_and_sources_match_those_worked_out_by_hand) {
   std::istringstream rows(read_file(data_file("normalizers.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {
@@ -78,7 +78,7 @@ TEST(Normalizers, most_real_text_is_kept_as_it_is) {
   EXPECT_FALSE(nfc[0]->keeps("\u0651\u064e"));  // classes 33 and 30 are not in order
 }
 
-TEST(Normalizers, which_may_be_applied_part_by_part) {
+TEST(Normalizers, local_normalizers_are_those_that_work_on_parts) {
   const auto is_local = [](std::string_view normalizer) { return read(normalizer)[0]->is_local(); };
   EXPECT_TRUE(is_local(R"({"type": "NFKC"})"));
   EXPECT_TRUE(is_local(R"({"type": "Lowercase"})"));

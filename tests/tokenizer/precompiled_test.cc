@@ -66,7 +66,7 @@ TEST(Precompiled, an_expansion_stands_for_the_character_it_replaces) {
             (NormalizedText{"afib", {{0, 1}, {1, 4}, {1, 4}, {4, 5}}}));
 }
 
-TEST(Precompiled, a_removal_in_the_middle_does_not_move_what_follows) {
+TEST(Precompiled, a_removal_in_the_middle_does_not_move_later_characters) {
   const Rules rules{{"\x01", ""}, {"\uFB01", "fi"}};
   EXPECT_EQ(normalize(rules,
                       "a\x01\x01"
@@ -91,7 +91,7 @@ TEST(Precompiled, nul_has_no_rule) {
   EXPECT_EQ(normalize({{"a", "b"}}, std::string_view("\0a", 2)).text, std::string("\0b", 2));
 }
 
-TEST(Precompiled, may_be_cut_at_spaces_unless_the_text_begins_with_what_is_removed) {
+TEST(Precompiled, may_be_cut_at_spaces_unless_the_text_begins_with_a_removal) {
   const auto table = Precompiled::parse(charsmap({{"\x01", ""}, {"\n", " "}, {"\u0600", ""}}));
   ASSERT_TRUE(table);
   EXPECT_TRUE((*table)->is_local_in("a\x01 b"));

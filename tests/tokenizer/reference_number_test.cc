@@ -11,7 +11,7 @@
 namespace signalbox::tokenizer {
 namespace {
 
-TEST(ReferenceNumber, reads_what_the_reference_reads_to_the_last_bit) {
+TEST(ReferenceNumber, reads_the_same_bits_as_the_reference) {
   std::istringstream rows(read_file(data_file("numbers.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {

@@ -19,7 +19,7 @@ Ranges matches_of(const Regex& regex, std::string_view text) {
   return out;
 }
 
-TEST(Regex, matches_as_oniguruma_does) {
+TEST(Regex, matches_like_oniguruma) {
   std::istringstream rows(read_file(data_file("regex.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {

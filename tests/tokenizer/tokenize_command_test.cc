@@ -128,7 +128,7 @@ TEST(TokenizeCommand, bad_usage_exits_with_two) {
   }
 }
 
-TEST(TokenizeCommand, a_missing_file_fails_and_help_does_not) {
+TEST(TokenizeCommand, a_missing_file_fails_and_help_succeeds) {
   EXPECT_EQ(tokenize("--tokenizer /nonexistent.json", "").exit_code, 1);
   EXPECT_EQ(tokenize("--help", "").exit_code, 0);
 }

@@ -27,7 +27,7 @@ uint64_t add_all(uint64_t digest, const Expansion& expansion) {
   return add(digest, expansion.size);
 }
 
-TEST(Unicode, every_code_point_is_what_the_reference_takes_it_for) {
+TEST(Unicode, every_code_point_has_the_class_of_the_reference) {
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_whitespace(c)); }),
             0x6456EA463BE947ACu);
   EXPECT_EQ(digest_of([](uint64_t d, char32_t c) { return add(d, is_control(c)); }),

@@ -47,7 +47,7 @@ std::vector<std::string> strings(const json::Value& array) {
   return out;
 }
 
-TEST(Words, are_cut_and_placed_as_worked_out_by_hand) {
+TEST(Words, words_and_places_match_those_worked_out_by_hand) {
   std::istringstream rows(read_file(data_file("words.jsonl")));
   int count = 0;
   for (std::string line; std::getline(rows, line); ++count) {

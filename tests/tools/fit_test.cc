@@ -111,7 +111,7 @@ TEST(SoftmaxRegression, balances_rare_labels_on_request) {
   EXPECT_GT(found(options), plain);
 }
 
-TEST(Temperature, is_found_again) {
+TEST(Temperature, a_known_temperature_is_found) {
   const Clouds clouds(3000);
   const kernels::Table& kernels = *kernels::active_table().value();
   const Features features(kernels, Clouds::kDim, clouds.x);
@@ -123,7 +123,7 @@ TEST(Temperature, is_found_again) {
   EXPECT_NEAR(fit_temperature(logits, clouds.labels, Clouds::kClasses), 3, 0.03);
 }
 
-TEST(Temperature, is_not_the_lowest_for_few_rows_without_errors) {
+TEST(Temperature, few_rows_without_errors_do_not_get_the_lowest_temperature) {
   const std::vector<float> logits{3, 0, 4, 1, 0, 3, 1, 5};
   const std::vector<int32_t> labels{0, 0, 1, 1};
   EXPECT_GT(fit_temperature(logits, labels, 2), 1);
@@ -172,7 +172,7 @@ class Fit : public testing::Test {
       fmt::format("{{{}}}", engine::small_modern_bert("ModernBertModel")), true};
 };
 
-TEST_F(Fit, a_classifier_that_the_engine_opens) {
+TEST_F(Fit, writes_a_classifier_that_the_engine_opens) {
   const FitOptions chosen = options(rows_of_a_and_b(1200));
   const auto report = fit_classifier(chosen);
   ASSERT_TRUE(report) << report.error().message;
@@ -302,7 +302,7 @@ TEST_F(Fit, a_refit_whose_weights_cannot_be_put_in_place_leaves_the_configuratio
   EXPECT_FALSE(std::filesystem::exists(chosen.out / ".config.json.old"));
 }
 
-TEST_F(Fit, the_remains_of_an_interrupted_fit_are_no_head_and_are_replaced) {
+TEST_F(Fit, the_remains_of_an_interrupted_fit_are_not_a_head_and_are_replaced) {
   FitOptions chosen = options(rows_of_a_and_b(200));
   ASSERT_TRUE(fit_classifier(chosen));
   std::filesystem::remove(chosen.out / "config.json");
@@ -387,7 +387,7 @@ TEST_F(Fit, a_head_without_its_trunk_names_the_expected_place) {
   }
 }
 
-TEST_F(Fit, a_tagger_that_finds_spans_by_type_and_bounds) {
+TEST_F(Fit, writes_a_tagger_that_finds_spans_by_type_and_bounds) {
   std::mt19937 random(2);
   std::string lines;
   for (int i = 0; i < 400; ++i) {

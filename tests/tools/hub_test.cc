@@ -85,7 +85,7 @@ TEST(HubReplies, the_last_header_block_counts) {
   }
 }
 
-TEST(HubReplies, ask_to_wait_in_seconds) {
+TEST(HubReplies, the_requested_wait_is_read_in_seconds) {
   EXPECT_EQ(retry_after("", 0.5), 0.5);
   EXPECT_EQ(retry_after("0", 0.5), 0.5);
   EXPECT_EQ(retry_after("17", 0.5), 17);

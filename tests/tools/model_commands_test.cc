@@ -208,7 +208,7 @@ std::string row_of_words(int count) {
 constexpr const char* kCut =
     "1 of 2 texts is longer than 256 windows of 256 tokens; not all of it was read\n";
 
-TEST(ClassifyCommand, reads_a_whole_text_or_reports_how_many_it_did_not) {
+TEST(ClassifyCommand, reads_a_whole_text_or_reports_how_many_were_cut) {
   const RandomNetwork random = network(kSequence, kLabels);
   const Outcome outcome = run("classify", random, row_of_words(80'000) + row_of_words(700));
   EXPECT_EQ(outcome.exit_code, 0);
@@ -285,7 +285,7 @@ TEST(RerankCommand, orders_documents_by_the_score_of_each_pair) {
   }
 }
 
-TEST(RerankCommand, refuses_other_heads_and_rows_by_place) {
+TEST(RerankCommand, refuses_other_heads_and_names_the_place_of_a_bad_row) {
   const RandomNetwork ranker(fmt::format("{}}}", kRanker), true);
   const Outcome labels = run("rerank", network(kSequence, kLabels), "");
   EXPECT_EQ(labels.exit_code, 1);

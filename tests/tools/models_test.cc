@@ -135,7 +135,7 @@ TEST_F(Models, a_second_pull_needs_no_npm_at_all) {
   EXPECT_EQ(run("pull --manifest manifest.yaml", "/nowhere"), 0) << err_;
 }
 
-TEST_F(Models, to_names_the_directory) {
+TEST_F(Models, the_option_to_names_the_directory) {
   EXPECT_EQ(run("pull tiny --manifest manifest.yaml --to 'else where'"), 0) << err_;
   EXPECT_EQ(read(root_ / "else where/tiny/model.bin"), kWeights);
 }

@@ -108,7 +108,7 @@ TEST(Gguf, refuses_files_cut_at_every_byte) {
   expect_cut_files_fail(small_gguf(), kGgufName, convert);
 }
 
-TEST(Gguf, refuses_every_lie_by_name) {
+TEST(Gguf, names_the_wrong_value_of_an_inconsistent_file) {
   const auto magic = [](uint32_t version, uint64_t tensors, uint64_t keys) {
     return std::string("GGUF") + bytes_of<uint32_t>({version}) +
            bytes_of<uint64_t>({tensors, keys});

@@ -18,7 +18,7 @@ TEST(HfConfig, reads_values_within_their_ranges) {
   EXPECT_FALSE(config->root().has("absent"));
 }
 
-TEST(HfConfig, names_what_is_wrong) {
+TEST(HfConfig, names_the_wrong_value) {
   const auto config = HfConfig::parse(R"({"hidden_size":"384","layers":0})", "config.json");
   ASSERT_TRUE(config);
   EXPECT_EQ(config->root().integer("hidden_size", 1, 99).error().message,
@@ -33,7 +33,7 @@ TEST(HfConfig, names_what_is_wrong) {
   EXPECT_EQ(HfConfig::parse("{", "config.json").error().code, Code::kCorrupt);
 }
 
-TEST(HfConfig, reads_what_may_be_absent) {
+TEST(HfConfig, optional_values_may_be_absent) {
   const auto config = HfConfig::parse(R"({"bias":true,"types":["a","b"],"none":null})", "c.json");
   ASSERT_TRUE(config);
   const HfObject root = config->root();
@@ -46,7 +46,7 @@ TEST(HfConfig, reads_what_may_be_absent) {
   EXPECT_FALSE(root.object("none").value());
 }
 
-TEST(HfConfig, names_the_place_of_what_is_nested) {
+TEST(HfConfig, names_the_place_of_a_nested_value) {
   const auto config =
       HfConfig::parse(R"({"rope":{"full":{"factor":"x"},"types":["a",1]},"flag":1})", "c.json");
   ASSERT_TRUE(config);

@@ -7,7 +7,7 @@
 namespace signalbox::weights {
 namespace {
 
-TEST(HfNames, lose_wrappers_and_age) {
+TEST(HfNames, remove_wrappers_and_outdated_words) {
   const std::pair<const char*, const char*> cases[] = {
       {"module.bert.encoder.layer.0.output.dense.weight",
        "bert.encoder.layer.0.output.dense.weight"},
@@ -25,7 +25,7 @@ TEST(HfNames, lose_wrappers_and_age) {
   }
 }
 
-TEST(HfNames, refuse_to_make_one_of_two) {
+TEST(HfNames, refuse_two_tensors_of_one_name) {
   TensorList list;
   ASSERT_TRUE(list.add("x.LayerNorm.gamma", Dtype::kU8, {0}, std::vector<std::byte>()));
   ASSERT_TRUE(list.add("x.LayerNorm.weight", Dtype::kU8, {0}, std::vector<std::byte>()));

@@ -92,7 +92,7 @@ TEST_F(Lora, is_found_with_and_without_the_trunks_prefix) {
   EXPECT_EQ(adapter->replacement("classifier.weight"), nullptr);
 }
 
-TEST_F(Lora, merges_what_changes_and_brings_what_the_model_lacks) {
+TEST_F(Lora, merges_changed_tensors_and_adds_missing_ones) {
   const auto merged =
       merge({{"q.weight", {2, 3}, {1, 1, 1, 0, 0, 0}}, {"other", {1}, {5}}}, kConfig);
   ASSERT_TRUE(merged) << merged.error().message;

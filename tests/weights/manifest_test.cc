@@ -75,7 +75,7 @@ TEST(Manifest, the_built_in_copy_is_the_file_of_the_tree) {
   EXPECT_EQ(minilm->find("hub")->origin, "sentence-transformers/all-MiniLM-L6-v2");
 }
 
-TEST(Manifest, a_wrong_value_is_named_with_line_path_and_what_was_expected) {
+TEST(Manifest, a_wrong_value_is_named_with_its_line_and_path_and_the_expected_value) {
   EXPECT_EQ(error_of(with("sha256", "abc")),
             "m.yaml:13: models.tiny.sources[0].files[0].sha256: expected 64 lower-case hexadecimal "
             "digits, found \"abc\"");
@@ -257,7 +257,7 @@ TEST(Manifest, two_files_of_one_name_are_refused) {
             std::string::npos);
 }
 
-TEST(Manifest, yaml_that_is_no_manifest_is_refused) {
+TEST(Manifest, other_yaml_is_refused) {
   for (const char* text : {"", "[]", "a", "default: [\n", "default: x\nmodels: {}\n",
                            "default: []\nmodels: []\n", "default: []\nmodels: {a: 1}\n",
                            "default: []\nmodels: {a: {summary: s, licence: l, sources: []}}\n"}) {

@@ -46,7 +46,7 @@ using Texts = std::map<std::string, std::string>;
 
 const std::string kSix = bytes_of<float>({1, 2, 3, 4, 5, 6});
 
-TEST(Onnx, gives_back_names_and_layout) {
+TEST(Onnx, restores_names_and_layout) {
   EXPECT_EQ(texts_of(parse_onnx_file(small_onnx())),
             (Texts{{"encoder.layer.0.output.dense.bias", "F32 [2] 1 2"},
                    {"encoder.layer.0.output.dense.weight", "F32 [2, 3] 1 3 5 2 4 6"},
@@ -189,7 +189,7 @@ TEST(Onnx, refuses_files_cut_at_every_byte) {
   expect_cut_files_fail(small_quantised_onnx(), kOnnxName, parse_onnx_file);
 }
 
-TEST(Onnx, refuses_every_lie_by_name) {
+TEST(Onnx, names_the_wrong_value_of_an_inconsistent_file) {
   const auto tensor = [](const std::string& message) { return onnx_model({}, {message}); };
   const auto f32 = [&](const std::vector<int64_t>& dims) {
     return tensor(onnx_tensor("a.b", 1, dims, kSix));

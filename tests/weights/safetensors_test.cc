@@ -82,7 +82,7 @@ struct Lie {
   const char* message;
 };
 
-TEST(SafeTensors, refuses_every_lie_by_name) {
+TEST(SafeTensors, names_the_wrong_value_of_an_inconsistent_file) {
   const Lie lies[] = {
       {R"([])", 0, "header: expected a JSON object"},
       {R"({"a":1})", 0, "tensor \"a\": dtype: expected a string"},

@@ -59,7 +59,7 @@ TEST(TensorList, keeps_names_sorted_and_bytes_in_place_when_it_moves) {
   EXPECT_TRUE(std::ranges::equal(tensors[1].bytes, some_bytes(8)));
 }
 
-TEST(TensorList, refuses_what_no_file_could_say) {
+TEST(TensorList, refuses_impossible_tensors) {
   TensorList list;
   ASSERT_TRUE(list.add("a", Dtype::kU8, {1}, some_bytes(1)));
   const auto message = [&](const std::string& name, const Shape& shape, size_t bytes) {

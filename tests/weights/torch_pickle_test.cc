@@ -82,7 +82,7 @@ TEST(TorchPickle, reads_a_zip_file_without_the_records_of_zip64) {
   EXPECT_EQ(list->size(), 1u);
 }
 
-TEST(TorchPickle, takes_the_state_dict_of_a_checkpoint_and_notes_what_is_no_tensor) {
+TEST(TorchPickle, reads_the_state_dict_of_a_checkpoint_and_notes_values_that_are_not_tensors) {
   const std::string file =
       with_pickle("\x80\x02}(X\x05\0\0\0epochK\x03X\x0a\0\0\0state_dict}(X\x01\0\0\0aNuu."s);
   const auto list = parse_torch_file(file);
@@ -96,7 +96,7 @@ TEST(TorchPickle, refuses_files_cut_at_every_byte) {
   expect_cut_files_fail(small_old_torch(), kTorchName, parse_torch_file);
 }
 
-TEST(TorchPickle, refuses_every_lie_of_an_old_file_by_name) {
+TEST(TorchPickle, names_the_wrong_value_of_an_inconsistent_old_file) {
   const auto pickle = [](const char* key) {
     return torch_pickle({{"a", "FloatStorage", key, 6, 0, {6}, {1}}}, true);
   };
@@ -129,7 +129,7 @@ TEST(TorchPickle, refuses_pickles_cut_at_every_byte) {
   }
 }
 
-TEST(TorchPickle, runs_nothing) {
+TEST(TorchPickle, runs_no_code_of_a_pickle) {
   const auto calls = [](const std::string& global) {
     return with_pickle(
         fmt::format("\x80\x02"
@@ -153,7 +153,7 @@ TEST(TorchPickle, runs_nothing) {
       kTorchName, parse_torch_file);
 }
 
-TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
+TEST(TorchPickle, names_the_wrong_value_of_an_inconsistent_pickle) {
   const auto tensor = [](int32_t elements, int32_t offset, std::vector<int32_t> shape,
                          std::vector<int32_t> strides) {
     return one({"a", "FloatStorage", "0", elements, offset, std::move(shape), std::move(strides)});
@@ -209,7 +209,7 @@ TEST(TorchPickle, refuses_every_lie_of_the_pickle_by_name) {
       kTorchName, parse_torch_file);
 }
 
-TEST(TorchPickle, refuses_every_lie_of_the_zip_file_by_name) {
+TEST(TorchPickle, names_the_wrong_value_of_an_inconsistent_zip_file) {
   const std::string good = zip_file({{"data.pkl", "\x80\x02}."}}, false);
   ASSERT_TRUE(parse_torch_file(good)) << parse_torch_file(good).error().message;
   // The local header takes 38 bytes and the content 4, so the directory begins at 42.

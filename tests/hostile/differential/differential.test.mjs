@@ -179,7 +179,7 @@ test("differential: Signalbox, nginx and HAProxy read the same requests", { skip
   const found = all.flatMap((each) => each.found);
   // DIFFERENCES names a file, which gets all differences of this run: what each server read in each case.
   if (process.env.DIFFERENCES) writeFileSync(process.env.DIFFERENCES, found.map((each) => `${JSON.stringify(each)}\n`).join(""));
-  await t.test("no bytes are two requests to one and another request to the other", () =>
+  await t.test("no bytes are read as two requests by one server and as another request by the other", () =>
     assert.deepEqual(found.filter(({ how }) => how === "otherwise"), []));
   await t.test("every difference is listed with its reason", () => {
     const known = new Set(lines("differences.jsonl").flatMap((each) => each.with.map((front) => `${each.case}|${front}|${each.how}`)));

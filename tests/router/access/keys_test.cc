@@ -52,7 +52,7 @@ config::Config with_key(config::ClientKey key) {
   return out;
 }
 
-TEST(Times, are_read_strictly) {
+TEST(Times, only_complete_times_are_read) {
   EXPECT_EQ(config::parse_time("1970-01-02"), 86'400);
   EXPECT_EQ(config::parse_time("2027-01-31T12:00:05Z"), 1'801'396'805);
   for (const char* wrong : {"", "2027-02-30", "2027-1-31", "2027-01-31T24:00:00Z", "31.01.2027",
@@ -78,7 +78,7 @@ TEST(Networks, contain_their_addresses) {
     EXPECT_EQ(config::parse_network(wrong), std::nullopt) << wrong;
 }
 
-TEST(KeyFile, keeps_what_it_is_given) {
+TEST(KeyFile, keeps_added_keys) {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "deep" / "keys.json";
   config::ClientKey key = key_of("ann \"x\"", "secret");
@@ -126,7 +126,7 @@ TEST(KeyFile, changes_of_several_processes_do_not_lose_one_another) {
   EXPECT_EQ(read_keys(file)->size(), 20U);
 }
 
-TEST(KeyFile, notes_each_change_once_whichever_configuration_reads_it) {
+TEST(KeyFile, logs_each_change_once_whichever_configuration_reads_it) {
   const test::TemporaryDirectory folder;
   config::Config config;
   config.source = folder.path() / "config.yaml";
@@ -165,7 +165,7 @@ TEST(KeyFile, reports_every_mistake) {
                                                                    << error.error().message;
 }
 
-TEST(Keys, have_enough_entropy_to_differ) {
+TEST(Keys, generated_keys_differ) {
   const NewKey a = new_key(), b = new_key();
   EXPECT_NE(a.secret, b.secret);
   EXPECT_EQ(a.secret.size(), 46U);
@@ -258,7 +258,7 @@ TEST(Clients, without_keys_only_this_machine_names_users) {
   }
 }
 
-TEST(Clients, refuse_with_a_reason) {
+TEST(Clients, refusals_have_a_reason) {
   config::ClientKey old = key_of("old", "o");
   old.expires = "2020-01-01";
   const auto clients = clients_of(with_key(old));

@@ -69,7 +69,8 @@ class StoredClients : public testing::Test {
   config::Config config_;
 };
 
-TEST_F(StoredClients, a_router_that_begins_without_the_store_refuses_until_it_is_there) {
+TEST_F(StoredClients,
+       a_router_that_starts_without_the_store_refuses_keys_until_the_store_is_there) {
   config_.access.keys.push_back(named_key("own", "o"));
   {
     Site site(config_);
@@ -111,7 +112,7 @@ TEST_F(StoredClients, a_new_configuration_has_the_keys_of_a_store_that_is_away) 
       << other.error().message;
 }
 
-TEST_F(StoredClients, a_new_configuration_of_a_router_without_the_keys_may_lack_them_too) {
+TEST_F(StoredClients, a_router_without_the_stored_keys_accepts_a_new_configuration) {
   Site site(config_);
   auto old = site.configure(config_).value();
   config_.access.keys.push_back(named_key("own", "o"));
@@ -142,7 +143,7 @@ TEST_F(StoredClients, keys_end_when_the_store_is_away_for_too_long) {
   wait_for([&] { return sender(*clients, "a") == "ann"; });
 }
 
-TEST_F(StoredClients, a_key_that_a_router_cannot_have_hides_no_other) {
+TEST_F(StoredClients, a_stored_key_that_clashes_with_an_own_one_hides_no_other_key) {
   redis_.start();
   config::Config plain = config_;
   config_.access.keys.push_back(named_key("own", "o"));

@@ -100,7 +100,7 @@ TEST(AuditChain, holds_over_many_entries) {
   EXPECT_EQ(found.st_mode & 0777, 0600U);
 }
 
-TEST(AuditChain, shows_every_kind_of_change) {
+TEST(AuditChain, finds_every_kind_of_change) {
   const test::TemporaryDirectory folder;
   const fs::path path = folder.path() / "audit.jsonl";
   fill(path, 5);
@@ -132,7 +132,7 @@ TEST(AuditChain, shows_every_kind_of_change) {
   has(why({folder.path() / "nowhere"}), "cannot be read");
 }
 
-TEST(AuditChain, goes_on_over_files_in_any_order) {
+TEST(AuditChain, continues_over_files_given_in_any_order) {
   const test::TemporaryDirectory folder;
   const fs::path path = folder.path() / "audit.jsonl";
   fill(path, 60, 2000);
@@ -151,7 +151,7 @@ TEST(AuditChain, goes_on_over_files_in_any_order) {
   EXPECT_GT(rest->first, 1U);
 }
 
-TEST(AuditFile, keeps_a_number_of_files) {
+TEST(AuditFile, keeps_a_limited_number_of_files) {
   const test::TemporaryDirectory folder;
   fill(folder.path() / "audit.jsonl", 100, 2000, 3);
   const auto files = files_in(folder.path());
@@ -159,7 +159,7 @@ TEST(AuditFile, keeps_a_number_of_files) {
   EXPECT_EQ(why(files), "");
 }
 
-TEST(AuditFile, goes_on_where_another_process_ended) {
+TEST(AuditFile, continues_after_the_last_entry_of_another_process) {
   const test::TemporaryDirectory folder;
   const fs::path path = folder.path() / "audit.jsonl";
   for (int i = 0; i < 4; ++i) fill(path, 10, 2000);
@@ -191,7 +191,7 @@ TEST(AuditFile, cuts_off_a_torn_line_at_every_byte) {
   }
 }
 
-TEST(AuditFile, refuses_what_is_no_log) {
+TEST(AuditFile, refuses_a_file_that_is_not_an_audit_log) {
   const test::TemporaryDirectory folder;
   const fs::path path = folder.path() / "audit.jsonl";
   const auto trouble = [&] {
@@ -243,7 +243,7 @@ TEST(AuditFile, gives_its_newest_entries) {
   EXPECT_TRUE(newest_lines(folder.path() / "empty.jsonl", 5).value().empty());
 }
 
-TEST(AuditLog, writes_what_many_threads_add) {
+TEST(AuditLog, writes_the_entries_of_many_threads) {
   const test::TemporaryDirectory folder;
   {
     Log log;
@@ -263,7 +263,7 @@ TEST(AuditLog, writes_what_many_threads_add) {
 const Sender kStranger{Sender::Kind::kStranger, "10.0.0.7"};
 const Sender kKey{Sender::Kind::kKey, "ann"};
 
-TEST(AuditLog, keeps_changes_whatever_is_refused) {
+TEST(AuditLog, keeps_changes_however_many_requests_are_refused) {
   const test::TemporaryDirectory folder;
   config::Audit small = settings();
   small.bytes_max = size_t{64} << 10;
@@ -307,7 +307,7 @@ TEST(AuditLog, counts_refusals_beyond_the_limit_of_their_sender) {
   EXPECT_EQ(why({path}), "");
 }
 
-TEST(Refusals, limit_each_sender_and_each_kind_in_a_minute) {
+TEST(Refusals, refusals_of_each_sender_and_kind_are_limited_per_minute) {
   using std::chrono::seconds;
   Refusals refusals;
   const Refusals::TimePoint begin{seconds(1'000'000)};

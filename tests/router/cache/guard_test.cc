@@ -41,7 +41,7 @@ std::vector<Pair> read_pairs(std::string_view name) {
   return out;
 }
 
-TEST(CacheGuard, says_what_differs) {
+TEST(CacheGuard, names_the_difference_of_two_questions) {
   for (const Pair& each : read_pairs("guard.jsonl")) {
     EXPECT_EQ(difference_name(difference(each.a, each.b)), each.expect)
         << each.a << " | " << each.b;
@@ -50,7 +50,7 @@ TEST(CacheGuard, says_what_differs) {
   }
 }
 
-TEST(CacheGuard, tells_500_changed_questions_apart) {
+TEST(CacheGuard, finds_the_difference_of_500_changed_questions) {
   const auto pairs = read_pairs("changed.jsonl");
   EXPECT_EQ(pairs.size(), 500U);
   for (const Pair& each : pairs) {
@@ -62,7 +62,7 @@ TEST(CacheGuard, tells_500_changed_questions_apart) {
   }
 }
 
-TEST(CacheGuard, refuses_texts_that_are_too_long_to_be_read) {
+TEST(CacheGuard, treats_texts_over_the_limit_as_different) {
   const std::string text(kQuestionBytesMax + 1, 'a');
   EXPECT_EQ(difference(text, text + "b"), Difference::kWords);
 }

@@ -28,7 +28,7 @@ TEST(CacheKey, leaves_the_last_question_out_of_the_partition) {
   EXPECT_EQ(a.question, "hello");
 }
 
-TEST(CacheKey, does_not_depend_on_how_the_request_is_written_or_delivered) {
+TEST(CacheKey, does_not_depend_on_spelling_or_delivery_of_the_request) {
   const Key a = key(R"({"model":"m","temperature":0,"messages":[{"role":"user","content":"hi"}]})");
   const Key b = key(
       R"({ "stream" : true, "user":"u", "stream_options":{"include_usage":true}, "metadata":{"a":"b"},
@@ -63,7 +63,7 @@ TEST(CacheKey, depends_on_everything_else) {
   }
 }
 
-TEST(CacheKey, parts_what_is_asked_in_other_circumstances) {
+TEST(CacheKey, separates_equal_questions_of_other_users_and_scopes) {
   const std::string request = asking("hi");
   const Key a = key(request, {{"user", "ann"}});
   EXPECT_NE(a.partition, key(request, {{"user", "bob"}}).partition);
@@ -77,7 +77,7 @@ TEST(CacheKey, reads_long_prompts_to_their_end) {
   EXPECT_NE(key(asking(common + "b")).id, key(asking(common + "c")).id);
 }
 
-TEST(CacheKey, has_no_question_where_the_user_did_not_speak_last) {
+TEST(CacheKey, has_no_question_if_the_last_message_is_not_of_the_user) {
   const Key of_tool =
       key(R"({"messages":[{"role":"user","content":"q"},{"role":"tool","content":"a"}]})");
   EXPECT_EQ(of_tool.question, "");

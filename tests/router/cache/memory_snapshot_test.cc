@@ -85,7 +85,7 @@ void expect_odd_ones(MemoryStore& store) {
   EXPECT_TRUE(nearest(store, direction(3), "00000000000000ac").empty());
 }
 
-TEST_F(MemorySnapshot, gives_the_next_process_what_still_counts) {
+TEST_F(MemorySnapshot, restores_unexpired_entries_in_the_next_process) {
   write();
   MemoryStore store({});
   EXPECT_EQ(*store.load(path(), kLoadTime), 5U);
@@ -100,7 +100,7 @@ TEST_F(MemorySnapshot, gives_the_next_process_what_still_counts) {
   EXPECT_EQ(std::ranges::count(left, "id3"), 0);
 }
 
-TEST_F(MemorySnapshot, is_for_its_owner_alone) {
+TEST_F(MemorySnapshot, only_its_owner_can_read_it) {
   write();
   for (const char* ending : {"", ".index"}) {
     EXPECT_EQ(std::filesystem::status(path().string() + ending).permissions(),
@@ -109,7 +109,7 @@ TEST_F(MemorySnapshot, is_for_its_owner_alone) {
   }
 }
 
-TEST_F(MemorySnapshot, builds_the_index_again_where_it_is_missing_or_another) {
+TEST_F(MemorySnapshot, rebuilds_an_index_that_is_missing_or_does_not_fit) {
   write();
   std::filesystem::remove(path().string() + ".index");
   MemoryStore without({});
@@ -134,7 +134,7 @@ TEST_F(MemorySnapshot, keeps_within_the_limits_of_the_new_process) {
   EXPECT_NE(*store.find("id9", kLoadTime.steady), nullptr);
 }
 
-TEST_F(MemorySnapshot, refuses_what_was_not_written) {
+TEST_F(MemorySnapshot, refuses_missing_cut_and_changed_files) {
   MemoryStore store({});
   EXPECT_EQ(store.load(path(), kLoadTime).error().code, Code::kNotFound);
   write();

@@ -32,7 +32,7 @@ bool has(MemoryStore& store, std::string_view id, TimePoint now = kNow) {
   return *store.find(id, now) != nullptr;
 }
 
-TEST(MemoryStore, forgets_what_has_expired) {
+TEST(MemoryStore, forgets_expired_entries) {
   MemoryStore store({});
   ASSERT_TRUE(store.put(entry("a", {1, 0}), kNow));
   EXPECT_TRUE(has(store, "a", kNow + seconds(59)));
@@ -43,7 +43,7 @@ TEST(MemoryStore, forgets_what_has_expired) {
   EXPECT_TRUE(store.nearest("p", std::vector<float>{1, 0}, 0, 5, kNow)->empty());
 }
 
-TEST(MemoryStore, lets_the_first_go_or_the_one_unused_or_the_one_used_least) {
+TEST(MemoryStore, evicts_the_oldest_or_least_recently_or_least_often_used_entry) {
   for (const auto& [eviction, gone] :
        {std::pair{Eviction::kFifo, "a"}, std::pair{Eviction::kLru, "b"},
         std::pair{Eviction::kLfu, "c"}}) {
@@ -59,7 +59,7 @@ TEST(MemoryStore, lets_the_first_go_or_the_one_unused_or_the_one_used_least) {
   }
 }
 
-TEST(MemoryStore, holds_no_more_bytes_than_it_may) {
+TEST(MemoryStore, holds_no_more_bytes_than_its_limit) {
   const uint64_t each = entry_bytes(entry("a"));
   MemoryStore store({.bytes = 2 * each});
   for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(store.put(entry(id), kNow));
@@ -100,7 +100,7 @@ TEST(MemoryStore, finds_the_nearest_of_a_partition) {
 }
 
 // The entry comes from a file that was written before the clock was set back.
-TEST(MemoryStore, removes_all_also_of_what_comes_from_the_future) {
+TEST(MemoryStore, remove_all_also_removes_entries_dated_in_the_future) {
   MemoryStore store({});
   Entry early = entry("a");
   early.created = kNow + seconds(5);
@@ -109,7 +109,7 @@ TEST(MemoryStore, removes_all_also_of_what_comes_from_the_future) {
   EXPECT_EQ(*store.remove_all({}, kNow), 1U);
 }
 
-TEST(MemoryStore, removes_one_or_those_that_are_meant) {
+TEST(MemoryStore, removes_one_entry_or_all_that_match) {
   MemoryStore store({});
   for (const char* id : {"a", "b", "c"}) {
     Entry each = entry(id, {1, 0});
@@ -126,7 +126,7 @@ TEST(MemoryStore, removes_one_or_those_that_are_meant) {
   EXPECT_EQ(store.figures().bytes, 0U);
 }
 
-TEST(ResponseCache, counts_hits_and_what_the_guard_refuses) {
+TEST(ResponseCache, counts_hits_and_refusals_of_the_guard) {
   ResponseCache cache(std::make_unique<MemoryStore>(MemoryLimits{}));
   Entry known = entry("a", {1, 0});
   known.question = "Is it safe to eat raw eggs?";

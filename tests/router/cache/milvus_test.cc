@@ -49,7 +49,7 @@ TEST(Milvus, shares_answers_among_routers) {
   EXPECT_EQ(milvus.fields().at("vector"), "FloatVector");
 }
 
-TEST(Milvus, shares_answers_that_are_seen_late_and_have_numbers_as_text) {
+TEST(Milvus, shares_answers_although_rows_appear_late_with_numbers_as_text) {
   test::MilvusDouble milvus;
   milvus.late_ms = 300;
   milvus.numbers_as_text = true;
@@ -65,7 +65,7 @@ TEST(Milvus, shares_answers_that_are_seen_late_and_have_numbers_as_text) {
   });
 }
 
-TEST(Milvus, is_spoken_to_over_tls_where_its_certificate_is_good) {
+TEST(Milvus, is_used_over_tls_only_with_a_trusted_certificate) {
   if (const std::string missing = test::Certificates::missing(); !missing.empty())
     GTEST_SKIP() << missing;
   test::MilvusDouble milvus;
@@ -117,7 +117,7 @@ TEST(Milvus, keeps_an_answer_that_takes_many_rows_and_deletes_all_of_them) {
   EXPECT_EQ(milvus.rows(), 1U);
 }
 
-TEST(Milvus, leaves_a_head_without_room_untold) {
+TEST(Milvus, follow_leaves_out_an_entry_whose_head_is_too_long) {
   test::MilvusDouble milvus;
   const auto server = patient(milvus);
   ASSERT_TRUE(server->put("a", "bytes", std::string(60'000, 'h'), seconds(60)));
@@ -130,7 +130,7 @@ TEST(Milvus, leaves_a_head_without_room_untold) {
   EXPECT_TRUE(*server->get("a"));
 }
 
-TEST(Milvus, tells_a_change_once_and_a_later_one_again) {
+TEST(Milvus, returns_each_change_once) {
   test::MilvusDouble milvus;
   const auto server = patient(milvus);
   std::string cursor;
@@ -177,7 +177,7 @@ TEST(Milvus, follows_a_log_that_is_longer_than_a_query) {
       << second.figures().entries;
 }
 
-TEST(Milvus, costs_misses_within_the_limit_however_it_breaks_and_is_found_again) {
+TEST(Milvus, a_broken_server_causes_misses_within_the_limit_and_is_used_again) {
   test::MilvusDouble milvus;
   for (const Mood mood :
        {Mood::kHangsUp, Mood::kIsSlow, Mood::kTalksRubbish, Mood::kFloods, Mood::kRefuses}) {
@@ -205,7 +205,7 @@ TEST(Milvus, costs_misses_within_the_limit_however_it_breaks_and_is_found_again)
   }
 }
 
-TEST(Milvus, is_made_again_when_its_collection_has_gone) {
+TEST(Milvus, a_missing_collection_is_created_again) {
   test::MilvusDouble milvus;
   RemoteStore store(patient(milvus), {});
   ASSERT_TRUE(store.put(entry("a", {1, 0}), now()));
@@ -216,7 +216,7 @@ TEST(Milvus, is_made_again_when_its_collection_has_gone) {
   EXPECT_TRUE(comes_true([&] { return milvus.rows() == 1; }));
 }
 
-TEST(Milvus, says_what_does_not_fit) {
+TEST(Milvus, errors_name_the_fields_that_do_not_fit) {
   test::MilvusDouble milvus;
   const std::string name = fmt::format("milvus 127.0.0.1:{}", milvus.port());
   MilvusOptions of = options(milvus);
@@ -236,7 +236,7 @@ TEST(Milvus, says_what_does_not_fit) {
   EXPECT_EQ(make_milvus_remote({.collection = "x y"}).error().code, Code::kInvalid);
 }
 
-TEST(Milvus, says_once_that_its_login_is_refused) {
+TEST(Milvus, logs_a_refused_login_once) {
   test::MilvusDouble milvus;
   milvus.token = "root:secret";
   testing::internal::CaptureStderr();
@@ -251,7 +251,7 @@ TEST(Milvus, says_once_that_its_login_is_refused) {
       << said;
 }
 
-TEST(Milvus, is_what_a_configuration_means) {
+TEST(Milvus, a_configuration_needs_a_host_and_identifies_the_server) {
   config::ResponseCacheStore store;
   store.backend_type = "milvus";
   EXPECT_EQ(make_remote_store(store).error().message, "milvus.connection: it needs a host");
@@ -268,7 +268,7 @@ TEST(Milvus, is_what_a_configuration_means) {
   EXPECT_EQ(make_remote_store(store).error().code, Code::kUnsupported);
 }
 
-TEST(MilvusReply, is_read_or_refused) {
+TEST(MilvusReply, good_replies_are_read_and_others_are_errors) {
   using stores::read_milvus_reply;
   EXPECT_TRUE(read_milvus_reply(200, R"({"code":0,"data":{}})"));
   EXPECT_TRUE(read_milvus_reply(200, R"({"code":200,"data":[]})")) << "before 2.4";

@@ -72,7 +72,7 @@ TEST(RemoteStore, shares_answers_among_routers) {
   expect_sharing([&] { return std::make_unique<FakeRemote>(shared); });
 }
 
-TEST(RemoteStore, leaves_a_server_alone_that_fails_and_finds_it_again) {
+TEST(RemoteStore, pauses_calls_to_a_failed_server_and_uses_it_again_later) {
   Shared shared;
   RemoteStore writer(std::make_unique<FakeRemote>(shared), {});
   RemoteStore store(std::make_unique<FakeRemote>(shared), {});
@@ -90,7 +90,7 @@ TEST(RemoteStore, leaves_a_server_alone_that_fails_and_finds_it_again) {
   EXPECT_TRUE(comes_true([&] { return is_kept(server, "b") && has(store, "a"); }));
 }
 
-TEST(RemoteStore, is_a_miss_to_the_cache_when_an_answer_has_gone_meanwhile) {
+TEST(RemoteStore, an_answer_that_has_since_disappeared_is_a_miss) {
   Shared shared;
   auto made = std::make_unique<RemoteStore>(std::make_unique<FakeRemote>(shared), MemoryLimits{});
   RemoteStore& store = *made;
@@ -108,7 +108,7 @@ TEST(RemoteStore, is_a_miss_to_the_cache_when_an_answer_has_gone_meanwhile) {
   EXPECT_FALSE(cache.find_near(key, x, 0.9, now()));
 }
 
-TEST(RemoteStore, is_not_broken_by_what_others_write) {
+TEST(RemoteStore, survives_invalid_entries_of_other_writers) {
   Shared shared;
   shared.kept["a"] = "what is this";
   shared.log = {{"a", "what is this"}, {"", ""}, {"b", std::string(4, '\1')}};
@@ -182,7 +182,7 @@ TYPED_TEST(RealServer, shares_answers_among_routers) {
   expect_sharing([&] { return this->site_->remote(); });
 }
 
-TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
+TYPED_TEST(RealServer, a_killed_server_causes_misses_and_is_used_again_later) {
   // The writer is a separate store, because a store also finds its own pending writes.
   RemoteStore writer(this->site_->remote(), {}), store(this->site_->remote(), {});
   const auto server = this->site_->remote(kPatient);
@@ -195,7 +195,7 @@ TYPED_TEST(RealServer, costs_misses_when_it_is_killed_and_is_found_again) {
   EXPECT_TRUE(comes_true([&] { return is_kept(*server, "b") && has(store, "b"); }));
 }
 
-TYPED_TEST(RealServer, is_not_waited_for_beyond_the_limit) {
+TYPED_TEST(RealServer, a_stopped_server_delays_no_search_beyond_the_limit) {
   // The writer is a separate store, because a store also finds its own pending writes.
   RemoteStore writer(this->site_->remote(), {}), store(this->site_->remote(), {});
   const auto server = this->site_->remote(kPatient);
@@ -212,7 +212,7 @@ TYPED_TEST(RealServer, is_not_waited_for_beyond_the_limit) {
   EXPECT_TRUE(comes_true([&] { return has(store, "a"); }));
 }
 
-TEST(RealRedis, that_is_full_loses_what_does_not_fit_and_nothing_else) {
+TEST(RealRedis, a_full_server_loses_only_answers_that_do_not_fit) {
   if (!Redis::missing().empty()) GTEST_SKIP() << Redis::missing();
   Redis site;
   site.start();
@@ -228,7 +228,7 @@ TEST(RealRedis, that_is_full_loses_what_does_not_fit_and_nothing_else) {
   EXPECT_FALSE(has(store, "large"));
 }
 
-TEST(RealPostgres, has_its_table_made_by_many_routers_that_start_at_once) {
+TEST(RealPostgres, many_routers_that_start_at_once_create_one_table) {
   if (!Postgres::missing().empty()) GTEST_SKIP() << Postgres::missing();
   Postgres site;
   site.start();
@@ -246,7 +246,7 @@ TEST(RealPostgres, has_its_table_made_by_many_routers_that_start_at_once) {
   }
 }
 
-TEST(RealPostgres, whose_disk_is_full_keeps_answering_and_gets_what_waited_once_there_is_room) {
+TEST(RealPostgres, answers_while_its_disk_is_full_and_gets_waiting_entries_afterwards) {
   if (!Postgres::missing().empty()) GTEST_SKIP() << Postgres::missing();
   Postgres site;
   if (const std::string missing = site.process().add_small_disk(); !missing.empty())
@@ -275,7 +275,7 @@ TEST(RealPostgres, whose_disk_is_full_keeps_answering_and_gets_what_waited_once_
   EXPECT_TRUE(comes_true([&] { return is_kept(*server, "b") && is_kept(*server, "c"); }));
 }
 
-TEST(PostgresRemote, refuses_a_table_that_is_no_name) {
+TEST(PostgresRemote, refuses_an_invalid_table_name) {
   EXPECT_EQ(make_postgres_remote({.table = "x; drop table y"}).error().code, Code::kInvalid);
 }
 

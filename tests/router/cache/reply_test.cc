@@ -40,7 +40,7 @@ std::string events(std::string_view whole, bool with_usage) {
   return document ? events_of(document->root(), with_usage) : "";
 }
 
-TEST(CacheReply, is_put_together_however_the_stream_is_cut) {
+TEST(CacheReply, is_assembled_from_a_stream_cut_anywhere) {
   for (const size_t step : {size_t{1}, size_t{2}, size_t{7}, kStream.size()}) {
     const auto whole = assemble(kStream, step);
     ASSERT_TRUE(whole) << whole.error().message;
@@ -48,7 +48,7 @@ TEST(CacheReply, is_put_together_however_the_stream_is_cut) {
   }
 }
 
-TEST(CacheReply, streams_again_what_it_was) {
+TEST(CacheReply, streams_the_stored_reply) {
   const std::string with = events(kWhole, true), without = events(kWhole, false);
   EXPECT_EQ(*assemble(with, 5), kWhole);
   EXPECT_NE(with.find("\"choices\":[],\"usage\":{\"total_tokens\":3}"), std::string::npos) << with;
@@ -80,7 +80,7 @@ TEST(CacheReply, keeps_calls_of_tools) {
   EXPECT_EQ(*assemble(events(*whole, true), 3), *whole);
 }
 
-TEST(CacheReply, has_every_choice_and_what_a_message_holds_beside_its_text) {
+TEST(CacheReply, keeps_every_choice_and_all_members_of_its_message) {
   const std::string stream = events(R"({"id":"c","choices":[
       {"index":1,"message":{"role":"assistant","content":"b","refusal":null,"annotations":[1,
        2]},"finish_reason":"stop"},
@@ -108,7 +108,7 @@ TEST(CacheReply, is_not_kept_unless_it_ended_well) {
     EXPECT_FALSE(check_keepable(body)) << body;
 }
 
-TEST(CacheReply, is_not_kept_when_a_stream_breaks_or_is_not_understood) {
+TEST(CacheReply, is_not_kept_if_the_stream_breaks_or_cannot_be_read) {
   const std::string stream(kStream);
   EXPECT_FALSE(assemble(stream.substr(0, stream.find("data: [DONE]")), 9));
   EXPECT_FALSE(assemble(stream.substr(0, stream.size() - 2), 9)) << "the last line has no end";

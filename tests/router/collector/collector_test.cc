@@ -44,7 +44,7 @@ TEST(Collector, keys_without_effect_have_a_notice) {
             "sends; insecure: has no effect; the endpoint's scheme \"https\" means TLS");
 }
 
-TEST(Collector, what_cannot_be_reached_has_a_notice_and_a_file_an_error) {
+TEST(Collector, unsupported_collectors_give_a_notice_and_unreadable_files_an_error) {
   EXPECT_EQ(understood({}), "none");
   EXPECT_EQ(understood({.type = "zipkin", .endpoint = "c:4318"}),
             "none; type: \"zipkin\" is not built; no traces are sent");

@@ -45,7 +45,7 @@ std::vector<std::string> sentences_of(std::string_view text, float tokens_max) {
   return out;
 }
 
-TEST(Sentences, end_where_the_cases_say) {
+TEST(Sentences, end_as_listed) {
   each_case("sentences.jsonl", [](const json::Value& row) {
     const auto tokens_max = row.find("tokens_max");
     std::vector<std::string> expected;
@@ -73,7 +73,7 @@ Options options_of(const json::Value& row) {
   return out;
 }
 
-TEST(Skeleton, is_what_the_cases_say) {
+TEST(Skeleton, matches_the_listed_ones) {
   each_case("skeletons.jsonl", [](const json::Value& row) {
     const auto text = row.find("text")->text();
     const Options options = options_of(row);
@@ -154,7 +154,7 @@ TEST(Skeleton, takes_linear_time_whatever_the_text) {
   }
 }
 
-TEST(Skeleton, of_a_text_of_many_megabytes_has_its_ends_and_some_of_what_is_between) {
+TEST(Skeleton, keeps_both_ends_and_some_middle_sentences_of_a_huge_text) {
   std::string text = "The very first sentence of all. ";
   for (int64_t i = 0; text.size() < 4 * kBytesRead; ++i)
     text += fmt::format("Sentence number s{} speaks of matter m{}. ", i, i * i % 9973);

@@ -1,4 +1,5 @@
-// The configuration file: what a good one becomes, and what the author of a bad one is told.
+// Tests that a good configuration file gives the expected settings, and that a bad one gives clear
+// errors.
 
 #include <gtest/gtest.h>
 
@@ -114,7 +115,7 @@ global:
             "SIGNALBOX_TEST_UNSET is not set\n");
 }
 
-TEST(Config, words_of_older_yaml_and_whole_numbers_are_understood) {
+TEST(Config, booleans_of_older_yaml_and_whole_decimals_are_read) {
   const Config config = parse_good(R"(version: v0.3
 listeners: [{name: x, port: 8801.0}]
 @providers
@@ -284,7 +285,7 @@ routing: {decisions: [{name: x, annotations: {owner: "${SIGNALBOX_TEST_UNSET}"}}
   EXPECT_EQ(config.listeners[1].port, 12);
 }
 
-TEST(Config, reports_what_is_not_supported_and_what_is_unknown) {
+TEST(Config, reports_unsupported_and_unknown_keys) {
   const std::string text = R"(version: v0.3
 @providers
 routing:
@@ -335,7 +336,7 @@ std::string with_reliability(std::string_view reliability) {
       reliability);
 }
 
-TEST(Config, reliability_has_envoys_words) {
+TEST(Config, reliability_uses_the_terms_of_envoy) {
   const Config config = parse_good(with_reliability(
       "lb_policy: LEAST_REQUEST, retry_on: \"reset, gateway-error\", fallback_models: [b]"));
   const Reliability& is = *config.providers.find("a")->reliability;
@@ -358,7 +359,7 @@ TEST(Config, a_fallback_is_another_model) {
   }
 }
 
-TEST(Config, files_stay_on_one_server) {
+TEST(Config, files_model_needs_exactly_one_server) {
   const auto with_files = [](std::string_view name) {
     return fmt::format(
         "version: v0.3\nproviders:\n  defaults: {{default_model: a}}\n  models:\n"
@@ -490,7 +491,7 @@ global:
   EXPECT_EQ(with("response_cache: {max_entries: 7}", ""), "") << "nobody has asked for it";
 }
 
-TEST(Config, a_type_of_personal_data_that_neither_rules_nor_our_models_find_is_told) {
+TEST(Config, a_type_of_personal_data_that_no_built_in_finder_finds_gives_a_notice) {
   constexpr std::string_view kOnly = "only a model of your own with this label finds ";
   const std::string known = fmt::format(" (known: {})", join(known_pii_types()));
   const auto with = [](std::string_view masked, std::string_view allowed, std::string_view seen) {
@@ -542,7 +543,7 @@ TEST(Config, knows_the_types_of_personal_data_that_rules_find_and_models_learn) 
   EXPECT_EQ(std::set<std::string>(known.begin(), known.end()), expected);
 }
 
-TEST(Config, takes_no_section_under_a_name_that_is_a_letter_off) {
+TEST(Config, a_misspelt_section_is_an_error_that_suggests_the_right_name) {
   EXPECT_NE(errors_of("version: v0.3\n@providers\nrouting:\n  decision: [{name: d}]\n")
                 .find("f.yaml:4: routing: unknown key \"decision\"; did you mean \"decisions\"?"),
             std::string::npos);

@@ -77,7 +77,7 @@ TEST(Conformance, signal_fragments_load_where_they_belong) {
   }
 }
 
-TEST(Conformance, decision_fragments_load_beside_the_signals_they_ask_for) {
+TEST(Conformance, decision_fragments_load_beside_the_signals_that_they_need) {
   SKIP_WITHOUT_FILES();
   const yaml::Node reference = tree_of(kFiles / "reference-config.yaml");
   for (const fs::path& path : fragments("decision")) {
@@ -112,7 +112,7 @@ TEST(Conformance, algorithm_and_plugin_fragments_load_in_a_decision) {
   }
 }
 
-TEST(Conformance, the_reference_lands_in_the_structs) {
+TEST(Conformance, the_values_of_the_reference_are_read) {
   SKIP_WITHOUT_FILES();
   const auto loaded = load(kFiles / "reference-config.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;

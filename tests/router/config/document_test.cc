@@ -1,5 +1,5 @@
-// The configuration as clients see and change it: what they are shown, and with whom a secret that
-// they send back as it was shown stays.
+// The configuration as clients see and change it: secrets are masked, and a secret that a client
+// sends back masked is kept only for the same server.
 
 #include "router/config/document.h"
 
@@ -36,7 +36,7 @@ constexpr std::string_view kTwoServers = R"(providers:
           tls_skip_verify: false
 )";
 
-TEST(Document, masks_header_fields_and_what_lies_below_a_secret) {
+TEST(Document, masks_header_fields_and_all_values_below_a_secret) {
   const auto json = show(
       "add:\n- {name: Authorization, value: Bearer hush}\n- {name: X-Tier, value: plain}\n"
       "credentials: {user: hush, more: [hush]}\n",
@@ -54,7 +54,7 @@ TEST(Document, masks_headers_to_servers_whatever_their_name) {
   EXPECT_NE(text.find("${GATE}"), std::string::npos) << text;
 }
 
-TEST(Document, shows_what_only_resembles_a_secret) {
+TEST(Document, shows_values_that_only_resemble_secrets) {
   for (const char* text :
        {"identity:\n  headers:\n    session: x-session\n", "api_key_env: KEY\n",
         "prompt: see https://a.example/x, or mail me@a.example\n", "api_key: \"${KEY}\"\n"}) {
@@ -63,7 +63,7 @@ TEST(Document, shows_what_only_resembles_a_secret) {
   EXPECT_EQ(shown("of: redis://one:1,redis://u:hush@two:1\n").find("hush"), std::string::npos);
 }
 
-TEST(Document, is_shown_as_written_where_no_comment_tells_a_secret) {
+TEST(Document, is_shown_as_written_if_neither_values_nor_comments_hold_a_secret) {
   for (const char* text : {"a: 1 # as before\n", "# 100 tokens: enough\na: 1\n"}) {
     const auto written = as_written(text, "f.yaml");
     ASSERT_TRUE(written && *written) << text;
@@ -109,7 +109,7 @@ TEST(Document, keeps_a_secret_with_the_address_it_is_for) {
   EXPECT_TRUE(sent("{endpoint: 'evil:80', api_key: mine}"));
 }
 
-TEST(Document, goes_by_name_where_there_is_one_and_by_looks_where_several_are_at_one_address) {
+TEST(Document, finds_the_secret_of_an_item_by_its_name_or_by_its_other_values) {
   constexpr std::string_view kNamed =
       "l: [{name: a, endpoint: h, api_key: first}, {name: b, endpoint: h, api_key: second}]\n";
   EXPECT_EQ(outcome(patched(kNamed, "l: [{name: b, endpoint: h, api_key: '********'}]", "f.yaml")),
@@ -131,7 +131,7 @@ TEST(Document, goes_by_name_where_there_is_one_and_by_looks_where_several_are_at
             "  - endpoint: h\n    weight: 1\n    api_key: first\n");
 }
 
-TEST(Document, keeps_a_secret_where_something_else_is_changed) {
+TEST(Document, keeps_a_secret_if_another_value_changes) {
   constexpr std::string_view kPlugins = R"(routing:
   decisions:
     - name: d
@@ -218,7 +218,7 @@ TEST(Document, keeps_no_secret_for_another_address_in_any_section) {
   }
 }
 
-TEST(Document, takes_back_what_it_showed) {
+TEST(Document, accepts_its_own_masked_output) {
   for (const std::string_view text :
        {kTwoServers,
         std::string_view("a: {url: \"http://u:hush@h/\", tls: True, api_keys: x, "
@@ -244,7 +244,7 @@ TEST(Document, takes_no_aliases_in_a_patch) {
   EXPECT_TRUE(patched("a: &x [1]\nb: *x\n", "c: 1\n", "f.yaml")) << "the file may have them";
 }
 
-TEST(Document, finds_variables_that_a_change_uses_anew) {
+TEST(Document, finds_variables_that_a_change_adds) {
   const std::string text = R"(
 providers:
   models:

@@ -1,4 +1,4 @@
-// Files before v0.3: what they become, what is said about the rest, and that the result is v0.3.
+// Tests that files before v0.3 become v0.3, and that the keys that were left out are listed.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string joined(const std::vector<std::string>& notices, const fs::path& file
   return all;
 }
 
-TEST(Migrate, turns_each_older_file_into_v03_and_says_what_it_leaves_out) {
+TEST(Migrate, turns_each_older_file_into_v03_and_lists_omitted_keys) {
   const auto cases =
       yaml::load(fs::path(SIGNALBOX_SOURCE_DIR) / "tests/router/config/migrations.yaml");
   ASSERT_TRUE(cases) << cases.error().message;
@@ -87,7 +87,7 @@ TEST(Migrate, refuses_a_file_that_would_not_load) {
       << migrated.error().message;
 }
 
-TEST(Migrate, loading_an_older_file_says_so) {
+TEST(Migrate, loading_an_older_file_gives_a_notice) {
   const auto loaded =
       parse("default_model: a\nvllm_endpoints: [{name: e, address: h, port: 1}]\n", "f.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;

@@ -35,7 +35,7 @@ std::string notices_about(const Store& store, const std::string& keys) {
   return all;
 }
 
-TEST(ConfigStores, one_that_is_not_shared_gives_a_notice) {
+TEST(ConfigStores, a_store_that_is_not_shared_gives_a_notice) {
   for (const Store& store :
        {Store{"services.response_api", "store_backend", "responses"},
         Store{"services.router_replay", "store_backend", "records"},
@@ -61,7 +61,7 @@ TEST(ConfigStores, one_that_is_not_shared_gives_a_notice) {
   }
 }
 
-TEST(ConfigStores, of_qdrant_need_their_variables_only_for_a_search) {
+TEST(ConfigStores, variables_of_qdrant_are_needed_only_for_a_search) {
   ::unsetenv("SIGNALBOX_TEST_UNSET");
   const std::string file = R"(version: v0.3
 providers: {defaults: {default_model: a}, models: [{name: a, backend_refs: [{type: echo}]}]}

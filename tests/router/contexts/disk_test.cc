@@ -13,7 +13,7 @@
 namespace signalbox::contexts {
 namespace {
 
-TEST(DiskStore, is_the_same_after_a_restart_pins_included) {
+TEST(DiskStore, keeps_contexts_and_pins_over_a_restart) {
   const Folder folder;
   Key pinned, other, dropped;
   {
@@ -57,7 +57,7 @@ TEST(DiskStore, a_directory_that_cannot_be_made_is_named) {
             std::string::npos);
 }
 
-TEST(DiskStore, names_what_is_damaged_and_serves_the_rest) {
+TEST(DiskStore, names_damaged_files_and_serves_the_rest) {
   const Folder folder;
   std::string cut, garbled;
   {
@@ -155,7 +155,7 @@ class FullDisk {
   rlimit before_{};
 };
 
-TEST(DiskStore, a_full_disk_refuses_and_leaves_nothing_behind) {
+TEST(DiskStore, a_full_disk_refuses_contexts_and_leaves_no_partial_files) {
   const Folder folder;
   Store store({}, disk_level(folder), kNow);
   std::string content;
@@ -174,7 +174,7 @@ TEST(DiskStore, a_full_disk_refuses_and_leaves_nothing_behind) {
   EXPECT_EQ(text_of(store.get(put(store, content), kNow)), content);
 }
 
-TEST(DiskStore, a_lost_disk_refuses_and_takes_nothing_down) {
+TEST(DiskStore, a_lost_disk_refuses_contexts_and_stops_nothing_else) {
   const Folder folder;
   Store store({}, disk_level(folder), kNow);
   const Key there = put(store, said("there"));

@@ -157,13 +157,13 @@ void expect_nothing_lost(
   testing::Test::RecordProperty("stored", static_cast<int>(stored));
 }
 
-TEST(Killed, nothing_that_was_acknowledged_is_lost) {
+TEST(Killed, a_kill_loses_no_acknowledged_context) {
   const Folder folder;
   expect_nothing_lost([&] { return open_disk(folder.path()); });
   EXPECT_TRUE(folder.files(".partial").empty());
 }
 
-TEST(Killed, nothing_that_redis_has_taken_is_lost_with_the_router_or_with_redis) {
+TEST(Killed, a_kill_of_router_or_redis_loses_no_shared_context) {
   if (const std::string missing = test::RedisProcess::missing(); !missing.empty())
     GTEST_SKIP() << missing;
   RedisSite site;

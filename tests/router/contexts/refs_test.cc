@@ -41,7 +41,7 @@ Result<std::string> expanded(
   return expand(request, contents, kBytesMax);
 }
 
-TEST(Refs, lines_of_refs_jsonl) {
+TEST(Refs, match_the_listed_ones) {
   std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/router/contexts/refs.jsonl");
   size_t lines = 0;
   for (std::string line; std::getline(file, line); ++lines) {

@@ -46,7 +46,7 @@ class EachShared : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(Shared, EachShared, testing::Values("double", "redis", "redis_with_tls"),
                          [](const auto& each) { return std::string(each.param); });
 
-TEST_P(EachShared, what_one_router_stores_another_finds_byte_for_byte) {
+TEST_P(EachShared, a_router_reads_contexts_of_another_byte_for_byte) {
   const auto a = router(), b = router();
   const std::string content = said("0123456789\\u0000\xC3\xA9", 10'000);
   const auto stored = a->put("t", content, 3, kNow);
@@ -66,7 +66,7 @@ TEST_P(EachShared, what_one_router_stores_another_finds_byte_for_byte) {
   EXPECT_EQ(b->get({"other", key.id}, kNow).error().code, Code::kNotFound);
 }
 
-TEST_P(EachShared, lists_and_limits_are_of_what_all_have_stored) {
+TEST_P(EachShared, lists_and_limits_count_contexts_of_all_routers) {
   Limits limits;
   limits.tenant_contexts_max = 2;
   const auto a = router(limits), b = router(limits);
@@ -84,7 +84,7 @@ TEST_P(EachShared, lists_and_limits_are_of_what_all_have_stored) {
   EXPECT_EQ(router(limits)->list("t", "", 10).size(), 2U);
 }
 
-TEST_P(EachShared, what_is_dropped_is_gone_from_all) {
+TEST_P(EachShared, a_dropped_context_is_gone_from_all_routers) {
   const auto a = router(), b = router();
   const Key key = put(*a, said("x"));
   EXPECT_EQ(text_of(b->get(key, kNow)), said("x"));
@@ -119,7 +119,7 @@ TEST_P(EachShared, pins_are_shared) {
   EXPECT_EQ(a->stats().pinned_bytes, 0U);
 }
 
-TEST_P(EachShared, a_pin_of_what_another_has_dropped_brings_nothing_back) {
+TEST_P(EachShared, a_pin_does_not_restore_a_context_that_another_router_dropped) {
   const auto a = router(), b = router();
   const Key key = put(*a, said("x"));
   ASSERT_TRUE(b->follow(kNoWait, kNow));
@@ -132,7 +132,7 @@ TEST_P(EachShared, a_pin_of_what_another_has_dropped_brings_nothing_back) {
   EXPECT_EQ(a->stats().pinned_bytes, 0U);
 }
 
-TEST_P(EachShared, one_that_is_idle_is_left_to_it_and_comes_back) {
+TEST_P(EachShared, an_idle_context_leaves_the_router_and_is_read_back) {
   Limits limits;
   limits.idle_s = 10;
   limits.local_idle_s = 100;
@@ -153,7 +153,7 @@ TEST_P(EachShared, one_that_is_idle_is_left_to_it_and_comes_back) {
   EXPECT_EQ(a->stats().below, 0U) << "it is over the bytes";
 }
 
-TEST_P(EachShared, while_it_is_away_only_what_is_nowhere_else_is_missing) {
+TEST_P(EachShared, an_outage_hides_only_contexts_that_are_nowhere_else) {
   const auto a = router(), b = router();
   const Key here = put(*a, said("here")), there = put(*b, said("there"));
   ASSERT_TRUE(a->follow(kNoWait, kNow));
@@ -190,7 +190,7 @@ bool comes_true(const Condition& condition) {
   return condition();
 }
 
-TEST(SharedStore, what_was_stored_while_it_was_away_goes_there_afterwards) {
+TEST(SharedStore, contexts_stored_during_an_outage_are_shared_afterwards) {
   SharedMemory server;
   Store a({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
   Store b({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
@@ -213,7 +213,7 @@ TEST(SharedStore, what_was_stored_while_it_was_away_goes_there_afterwards) {
   EXPECT_EQ(text_of(b.get(key, kNow)), said("x"));
 }
 
-TEST(SharedStore, one_that_lost_everything_gets_back_what_routers_have) {
+TEST(SharedStore, routers_restore_their_contexts_on_a_level_that_lost_everything) {
   SharedMemory server;
   Store a({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
   Store b({}, packed_level(), kNow, std::make_unique<SharedDouble>(server));
@@ -232,7 +232,7 @@ TEST(SharedStore, one_that_lost_everything_gets_back_what_routers_have) {
   EXPECT_EQ(text_of(b.get(key, kNow)), said("x"));
 }
 
-TEST(SharedStore, what_one_router_uses_is_forgotten_by_none) {
+TEST(SharedStore, no_router_forgets_a_context_that_another_one_uses) {
   SharedMemory server;
   Limits limits;
   limits.ttl_s = 1000;
@@ -255,7 +255,7 @@ TEST(SharedStore, what_one_router_uses_is_forgotten_by_none) {
   EXPECT_EQ(a.get(key, server.now).error().code, Code::kNotFound);
 }
 
-TEST(SharedStore, a_start_takes_what_others_have_dropped_off_the_disk_and_shares_the_rest) {
+TEST(SharedStore, a_start_deletes_contexts_dropped_by_others_and_shares_the_rest) {
   const Folder folder;
   SharedMemory server;
   const auto shared = [&] { return std::make_unique<SharedDouble>(server); };
@@ -311,7 +311,7 @@ class WatchedLevel final : public Level {
   std::function<void()>& before_get_;
 };
 
-TEST(SharedStore, one_that_is_given_up_and_dropped_during_a_read_is_not_damaged) {
+TEST(SharedStore, a_context_that_is_dropped_during_a_read_does_not_count_as_damaged) {
   Limits limits;
   limits.idle_s = 10;
   limits.local_idle_s = 100;
@@ -392,7 +392,7 @@ class UnreadStore : public testing::Test {
   Key key_;
 };
 
-TEST_F(UnreadStore, what_cannot_be_read_at_the_moment_stays_owed_and_is_told_once) {
+TEST_F(UnreadStore, an_unreadable_context_stays_owed_and_is_logged_once) {
   ASSERT_EQ(store_.stats().owed, 1U);
   error_ = Code::kIo;
   const std::string log = page(5);
@@ -405,7 +405,7 @@ TEST_F(UnreadStore, what_cannot_be_read_at_the_moment_stays_owed_and_is_told_onc
   EXPECT_TRUE(server_.kept.contains(key_));
 }
 
-TEST_F(UnreadStore, what_was_damaged_before_it_was_put_there_is_told_once) {
+TEST_F(UnreadStore, a_damaged_context_is_not_owed_and_is_logged_once) {
   error_ = Code::kCorrupt;
   const std::string log = page(5);
   EXPECT_EQ(store_.stats().owed, 0U);
@@ -439,7 +439,7 @@ class RealRedis : public testing::Test {
   std::unique_ptr<RedisSite> site_;
 };
 
-TEST_F(RealRedis, that_is_killed_and_comes_back_empty_is_filled_again) {
+TEST_F(RealRedis, routers_refill_a_server_that_was_killed_and_returns_empty) {
   const auto a = router(), b = router();
   const Follower following_a(*a), following_b(*b);
   const Pager paging(*a, milliseconds(20));
@@ -453,7 +453,7 @@ TEST_F(RealRedis, that_is_killed_and_comes_back_empty_is_filled_again) {
   EXPECT_EQ(text_of(b->get(later, kNow)), said("y", 1000));
 }
 
-TEST_F(RealRedis, that_stands_still_is_not_waited_for_beyond_the_limit) {
+TEST_F(RealRedis, a_stopped_server_delays_no_read_beyond_the_limit) {
   const auto a = router(false), b = router();
   const Key here = put(*a, said("here")), there = put(*b, said("there"));
   site_->server().signal(SIGSTOP);
@@ -471,7 +471,7 @@ TEST_F(RealRedis, that_stands_still_is_not_waited_for_beyond_the_limit) {
   EXPECT_TRUE(comes_true([&] { return a->get(there, kNow).has_value(); }));
 }
 
-TEST_F(RealRedis, that_is_full_says_so_and_nothing_is_lost) {
+TEST_F(RealRedis, a_full_server_is_reported_and_loses_no_context) {
   const auto a = router();
   std::string noise;
   for (uint32_t i = 1; noise.size() < 12'000'000; ++i)
@@ -489,7 +489,7 @@ TEST_F(RealRedis, that_is_full_says_so_and_nothing_is_lost) {
   EXPECT_EQ(text_of(router()->get(first->context.key, kNow)), said("x"));
 }
 
-TEST_F(RealRedis, that_holds_something_else_is_not_believed_and_heals) {
+TEST_F(RealRedis, a_damaged_record_is_not_used_and_is_repaired) {
   const auto a = router(), b = router();
   const Key key = put(*a, said("x", 1000));
   stores::Redis redis({.host = "127.0.0.1", .port = site_->server().port()});

@@ -19,7 +19,7 @@ class EachLevel : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(Store, EachLevel, testing::Values("disk", "compressed"),
                          [](const auto& each) { return std::string(each.param); });
 
-TEST_P(EachLevel, what_is_put_is_got_and_is_the_same_the_next_time) {
+TEST_P(EachLevel, a_stored_context_is_returned_and_storing_it_again_adds_nothing) {
   Store store({}, level(), kNow);
   const std::string content = said("hello");
   const auto first = store.put("a", content, 1, kNow);
@@ -38,7 +38,7 @@ TEST_P(EachLevel, what_is_put_is_got_and_is_the_same_the_next_time) {
   EXPECT_EQ(store.below(), GetParam());
 }
 
-TEST_P(EachLevel, idle_ones_leave_memory_and_come_back_byte_for_byte) {
+TEST_P(EachLevel, idle_contexts_leave_memory_and_return_byte_for_byte) {
   Limits limits;
   limits.idle_s = 100;
   Store store(limits, level(), kNow);
@@ -63,7 +63,7 @@ TEST_P(EachLevel, idle_ones_leave_memory_and_come_back_byte_for_byte) {
   EXPECT_EQ(text_of(store.get(other, kNow + 200)), said("other"));
 }
 
-TEST_P(EachLevel, memory_is_bounded_and_those_used_last_stay) {
+TEST_P(EachLevel, memory_is_bounded_and_keeps_the_contexts_used_last) {
   Limits limits;
   limits.memory_bytes = 3500;
   Store store(limits, level(), kNow);
@@ -81,7 +81,7 @@ TEST_P(EachLevel, memory_is_bounded_and_those_used_last_stay) {
               said(std::string(1, static_cast<char>('a' + i)), 1000));
 }
 
-TEST_P(EachLevel, one_larger_than_memory_is_kept_below) {
+TEST_P(EachLevel, a_context_larger_than_memory_is_kept_below) {
   Limits limits;
   limits.memory_bytes = 100;
   Store store(limits, level(), kNow);
@@ -116,7 +116,7 @@ TEST_P(EachLevel, pins_stay_in_memory_and_are_never_forgotten) {
   EXPECT_EQ(store.stats().below_bytes, 0U);
 }
 
-TEST_P(EachLevel, what_may_be_pinned_is_bounded) {
+TEST_P(EachLevel, pins_are_bounded) {
   Limits limits;
   limits.memory_bytes = 1000;
   limits.tenant_pinned_bytes = 300;
@@ -153,7 +153,7 @@ TEST_P(EachLevel, tenants_see_only_their_own) {
   EXPECT_EQ(text_of(store.get(mine, kNow)), said("same"));
 }
 
-TEST_P(EachLevel, lists_by_id_and_page_by_page) {
+TEST_P(EachLevel, contexts_are_listed_by_id_in_pages) {
   Store store({}, level(), kNow);
   for (int i = 0; i < 5; ++i) put(store, said(std::to_string(i)));
   put(store, said("0"), kNow, "b");
@@ -169,7 +169,7 @@ TEST_P(EachLevel, lists_by_id_and_page_by_page) {
   EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
 }
 
-TEST_P(EachLevel, whoever_has_no_room_left_is_refused_and_nobody_else_loses_anything) {
+TEST_P(EachLevel, a_tenant_without_room_is_refused_and_others_lose_nothing) {
   Limits limits;
   limits.context_bytes_max = 500;
   limits.tenant_bytes_max = 1000;

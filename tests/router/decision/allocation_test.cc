@@ -33,13 +33,13 @@ std::atomic<size_t> allocations{0};
 namespace signalbox::decision {
 namespace {
 
-TEST(Allocation, is_counted_here) {
+TEST(Allocation, the_test_counts_allocations) {
   const size_t before = allocations;
   ::operator delete(::operator new(1));  // the compiler may remove `delete new`
   EXPECT_EQ(allocations, before + 1);
 }
 
-TEST(Allocation, none_is_made_by_a_decision) {
+TEST(Allocation, a_decision_allocates_nothing) {
   for (const auto strategy :
        {config::Routing::Strategy::kPriority, config::Routing::Strategy::kFusion}) {
     ManyDecisions many(strategy);

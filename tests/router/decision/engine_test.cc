@@ -60,7 +60,7 @@ Value value_of(Rule rule, const std::vector<Value>& signals) {
   return scratch.values[0];
 }
 
-TEST(Decision, and_takes_the_mean_and_or_the_best) {
+TEST(Decision, the_confidence_of_and_is_the_mean_and_of_or_the_best) {
   const std::vector<Value> signals{yes(0.5), yes(0.75), kNo};
   EXPECT_EQ(value_of(all({leaf(0), leaf(1)}), signals).confidence_low, 0.625);
   EXPECT_EQ(value_of(any({leaf(0), leaf(1), leaf(2)}), signals).confidence_low, 0.75);
@@ -76,7 +76,7 @@ TEST(Decision, rules_without_conditions_match_with_confidence_0) {
   EXPECT_FALSE(value_of(any({}), {}).can_match());
 }
 
-TEST(Decision, the_unknown_is_bounded) {
+TEST(Decision, unknown_signals_give_bounds) {
   const std::vector<Value> signals{yes(0.6), kUnknown, kNo};
   const Value both = value_of(all({leaf(0), leaf(1)}), signals);
   EXPECT_FALSE(both.is_match());
@@ -91,7 +91,7 @@ TEST(Decision, the_unknown_is_bounded) {
   EXPECT_FALSE(value_of(no(leaf(1)), signals).is_settled());
 }
 
-TEST(Decision, a_signal_that_is_not_built_never_matches_nor_does_its_not) {
+TEST(Decision, neither_an_unbuilt_signal_nor_its_negation_matches) {
   const std::vector<Value> signals{kYes, kNo};
   EXPECT_FALSE(value_of(leaf(-1), signals).can_match());
   EXPECT_FALSE(value_of(no(leaf(-1)), signals).can_match());
@@ -110,7 +110,7 @@ Outcome outcome_of(Strategy strategy, std::vector<config::Decision> decisions,
   return Engine(routing, number_of).evaluate(signals, scratch);
 }
 
-TEST(Decision, priority_then_confidence_then_name_decide) {
+TEST(Decision, priority_decides_before_confidence_and_confidence_before_name) {
   const std::vector<Value> signals{yes(0.5), yes(0.9)};
   const auto index = [&](Strategy strategy, std::vector<config::Decision> decisions) {
     return outcome_of(strategy, std::move(decisions), signals).decision;
@@ -309,7 +309,7 @@ TEST(DecisionProperty, stopping_early_gives_the_outcome_of_full_evaluation) {
   EXPECT_GT(stopped_early, 1000);
 }
 
-TEST(DecisionProperty, bounds_hold_whatever_the_unknown_turns_out_to_be) {
+TEST(DecisionProperty, bounds_hold_for_all_values_of_unknown_signals) {
   Random random(3);
   for (int round = 0; round < 20'000; ++round) {
     const Rule rule = random.rule(4);

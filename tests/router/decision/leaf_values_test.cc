@@ -91,7 +91,7 @@ std::vector<Value> values_of(const LeafValues& leaf_values, std::span<const Fact
   return values;
 }
 
-TEST(LeafValues, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
+TEST(LeafValues, bounds_hold_for_all_values_of_unknown_signals) {
   RandomProjections random(3);
   size_t early = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -135,7 +135,7 @@ TEST(LeafValues, bounds_hold_whatever_the_unknown_signals_turn_out_to_be) {
   EXPECT_GT(early, 1000U);  // many values are fixed before all inputs are known
 }
 
-TEST(LeafValues, what_stands_behind_a_needed_number_is_needed) {
+TEST(LeafValues, signals_behind_a_needed_number_are_needed) {
   config::Routing routing;
   config::ScoreInput input;
   input.type = "keyword";

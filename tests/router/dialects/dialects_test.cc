@@ -130,7 +130,7 @@ TEST(Surfaces, refuse_an_event_that_never_ends) {
   }
 }
 
-TEST(Surfaces, give_a_completion_back_as_it_came) {
+TEST(Surfaces, a_plain_completion_is_sent_on_byte_for_byte) {
   constexpr std::string_view kBody =
       "{ \"seed\": 12345678901234567890123 ,\"prompt\" :\t\"a\\u0041\\n\" , "
       "\"model\":\"m\",\"x\":[ ]}";
@@ -159,7 +159,7 @@ TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
   EXPECT_EQ(store.bytes(), 0U);
 }
 
-TEST(ResponseStore, forgets_the_oldest_where_there_is_no_room) {
+TEST(ResponseStore, forgets_the_oldest_response_when_it_is_full) {
   dialects::ResponseStore store({3, 5000, 60});
   for (const char* id : {"a", "b", "c", "d"}) store.put(id, stored("me", 1000), 1000);
   EXPECT_EQ(store.size(), 3U);

@@ -29,7 +29,7 @@ void check_form(const json::Value& row) {
   EXPECT_EQ(found.end_array().take(), row.find("fields")->raw());
 }
 
-TEST(Form, cases) {
+TEST(Form, listed_forms_are_read_or_refused) {
   routing::run_cases(SIGNALBOX_SOURCE_DIR "/tests/router/endpoints", check_form);
 }
 
@@ -82,7 +82,7 @@ TEST(RequestReading, does_not_read_a_query) {
   EXPECT_TRUE(read_body(request)->is_unreadable);
 }
 
-TEST(RequestReading, refuses_names_that_a_server_may_take_for_others) {
+TEST(RequestReading, refuses_names_that_a_server_may_confuse_with_others) {
   for (const char* name : {"Model", "PROMPT", "model ", "model[]", "prompt[]", " input"}) {
     const auto reading = read_body(
         posted("application/json", R"({"model":"m","prompt":"p",)" + json::quote(name) + ":1}"));
@@ -92,7 +92,7 @@ TEST(RequestReading, refuses_names_that_a_server_may_take_for_others) {
   EXPECT_TRUE(read_body(posted("application/json", R"({"model":"m","image[]":"i","n":1})")));
 }
 
-TEST(RequestReading, refuses_a_text_that_is_a_file) {
+TEST(RequestReading, refuses_a_file_where_a_text_is_expected) {
   const auto reading = read_body(posted("multipart/form-data; boundary=B",
                                         "--B\r\nContent-Disposition: form-data; name=\"prompt\"; "
                                         "filename=\"a\"\r\n\r\nx\r\n--B--\r\n"));
@@ -100,7 +100,7 @@ TEST(RequestReading, refuses_a_text_that_is_a_file) {
   EXPECT_EQ(reading.error().message, "prompt: expected a field with a text, not a file");
 }
 
-TEST(RequestReading, reports_what_is_no_text) {
+TEST(RequestReading, reports_inputs_that_are_not_text) {
   for (const char* body :
        {R"({"input":[1,2]})", R"({"input":[[1]]})", R"({"prompt":"p","image":"https://a/b"})",
         R"({"input":"data:image/png;base64,AA"})",

@@ -130,7 +130,7 @@ class ExtProcServer : public testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-TEST_F(ExtProcServer, answers) {
+TEST_F(ExtProcServer, answers_headers_and_body_on_one_stream) {
   Call call(channel_);
   EXPECT_TRUE(call.write(head()));
   EXPECT_FALSE(call.read().empty());
@@ -158,7 +158,7 @@ TEST_F(ExtProcServer, a_port_that_is_taken_is_an_error) {
             std::string::npos);
 }
 
-TEST_F(ExtProcServer, streams_end_wherever_they_are) {
+TEST_F(ExtProcServer, streams_may_end_after_any_step) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this, t] {
@@ -177,7 +177,7 @@ TEST_F(ExtProcServer, streams_end_wherever_they_are) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_F(ExtProcServer, the_end_finds_streams_in_every_state) {
+TEST_F(ExtProcServer, stopping_ends_streams_in_every_state) {
   Call silent(channel_);
   Call begun(channel_);
   begun.write(head());
@@ -194,7 +194,7 @@ TEST_F(ExtProcServer, the_end_finds_streams_in_every_state) {
   server_.reset();
 }
 
-TEST_F(ExtProcServer, who_does_not_read_is_not_waited_for) {
+TEST_F(ExtProcServer, does_not_wait_for_a_client_that_does_not_read) {
   Call call(channel_);
   call.write(head());
   EXPECT_FALSE(call.read().empty());
@@ -203,7 +203,7 @@ TEST_F(ExtProcServer, who_does_not_read_is_not_waited_for) {
   EXPECT_TRUE(server_->drain(kPatience));
 }
 
-TEST_F(ExtProcServer, drains_at_once_when_nothing_is_there) {
+TEST_F(ExtProcServer, drains_at_once_without_streams) {
   EXPECT_TRUE(server_->drain(kPatience));
   EXPECT_TRUE(server_->drain(kPatience));
 }

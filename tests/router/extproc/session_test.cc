@@ -340,7 +340,7 @@ class Play : public extproc::Channel {
   bool ended_ = false;
 };
 
-TEST(Session, stories) {
+TEST(Session, sessions_follow_the_listed_messages) {
   routing::run_cases(kStories, [](const json::Value& row) {
     Play play(row);
     for (const json::Value& step : row.find("story")->items()) {

@@ -86,7 +86,7 @@ config::Loaded loaded(std::string_view pool, std::string_view route) {
   return config ? *std::move(config) : config::Loaded{};
 }
 
-TEST(Overlay, is_what_the_resources_say_over_what_the_file_says) {
+TEST(Overlay, resources_take_precedence_over_the_file) {
   const config::Config config = loaded(kPool, kRoute).config;
   EXPECT_EQ(config.providers.default_model, "small");
   EXPECT_EQ(config.providers.models.size(), 3U);
@@ -127,7 +127,7 @@ std::string refusal(std::string_view pool, std::string_view route, std::string_v
   return text ? "taken" : text.error().message;
 }
 
-TEST(Overlay, says_what_is_wrong_and_where) {
+TEST(Overlay, errors_name_the_resource_and_the_place) {
   EXPECT_EQ(refusal("{}", "{}"), "IntelligentPool: spec.defaultModel: missing");
   EXPECT_EQ(refusal(R"({"defaultModel":"small","models":[{}]})", "{}"),
             "IntelligentPool: spec.models[0].name: missing");
@@ -155,7 +155,7 @@ TEST(Overlay, says_what_is_wrong_and_where) {
   EXPECT_EQ(refusal(kPool, kRoute), "taken");
 }
 
-TEST(Overlay, leaves_what_no_server_is_known_for_to_the_configuration_to_refuse) {
+TEST(Overlay, models_without_a_server_are_refused_by_the_configuration) {
   const auto text =
       lay_over(kFile, "config.yaml", spec(R"({"defaultModel":"new","models":[{"name":"new"}]})"),
                spec(R"({"decisions":[]})"));
@@ -192,7 +192,7 @@ TEST(Status, is_written_once) {
   EXPECT_TRUE(status_patch(Kind::kRoute, told->resource, {"Ready", ""}, "later"));
 }
 
-TEST(Folder, has_resources_in_files_and_passes_others_over) {
+TEST(Folder, resources_are_read_from_files_and_other_files_passed_over) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "signalbox_resources";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder / "..data");

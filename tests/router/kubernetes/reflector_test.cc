@@ -87,7 +87,7 @@ void take(const json::Value& step, Reflector& reflector) {
   check(step, reflector);
 }
 
-TEST(Reflector, goes_through_its_stories) {
+TEST(Reflector, follows_the_listed_events) {
   std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/router/kubernetes/stories.jsonl");
   std::string line;
   int stories = 0;

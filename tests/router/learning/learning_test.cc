@@ -94,7 +94,7 @@ TEST(Conversations, the_least_recently_used_is_pushed_out) {
   EXPECT_FALSE(table.find("a", at(3)));
 }
 
-TEST(Conversations, of_other_routers_are_kept_in_the_order_of_their_use) {
+TEST(Conversations, conversations_of_other_routers_are_kept_in_the_order_of_their_use) {
   Conversations table(3);
   const TimePoint now = std::chrono::steady_clock::now();
   const auto used = [&](int seconds_ago) {
@@ -318,7 +318,7 @@ TEST_F(ChoiceTest, earlier_changes_make_another_one_dearer) {
   EXPECT_NEAR(switch_cost(situation_), 0.05 + 3 * 0.04, 1e-9);
 }
 
-TEST_F(ChoiceTest, nothing_is_kept_without_a_reason) {
+TEST_F(ChoiceTest, a_model_is_kept_only_for_a_reason) {
   EXPECT_EQ(chosen(), "small new_conversation");
   answered_by("large");
   EXPECT_EQ(chosen("r/other"), "small decision_changed");

@@ -45,7 +45,7 @@ class RateLimiterTest : public testing::Test {
   const Requester ann_{"ann", "dev, ops", "large"}, bob_{"bob", "", "small"};
 };
 
-TEST_F(RateLimiterTest, lets_a_units_worth_in_and_then_what_time_brings) {
+TEST_F(RateLimiterTest, admits_the_limit_of_a_unit_and_then_as_many_as_refill) {
   const RateLimit limit = limit_of({rule_of(2)});
   EXPECT_TRUE(admits(limit, ann_));
   EXPECT_TRUE(admits(limit, ann_));
@@ -74,7 +74,7 @@ TEST_F(RateLimiterTest, counts_each_user_alone) {
   EXPECT_FALSE(admits(limit, {}));
 }
 
-TEST_F(RateLimiterTest, counts_by_the_rules_that_are_about_a_request) {
+TEST_F(RateLimiterTest, counts_a_request_only_by_rules_that_match_it) {
   RateLimit::Rule of_ops = rule_of(1);
   of_ops.match.group = "ops";
   RateLimit::Rule of_large = rule_of(3);
@@ -94,7 +94,7 @@ TEST_F(RateLimiterTest, counts_by_the_rules_that_are_about_a_request) {
   EXPECT_TRUE(admits(limit, {"cem", "", "small"}));
 }
 
-TEST_F(RateLimiterTest, lets_nobody_in_who_owes_tokens) {
+TEST_F(RateLimiterTest, refuses_a_user_who_owes_tokens) {
   const RateLimit limit = limit_of({rule_of(0, 600)});
   EXPECT_TRUE(admits(limit, ann_));
   limiter_.charge(limit, ann_, 900, now_);
@@ -119,14 +119,14 @@ TEST_F(RateLimiterTest, counts_another_model_after_the_first_by_its_own_rules_al
   EXPECT_FALSE(admits(limit, {"ann", "", "small"}));
 }
 
-TEST_F(RateLimiterTest, leaves_rules_of_a_service_alone) {
+TEST_F(RateLimiterTest, ignores_rules_of_an_external_service) {
   RateLimit limit = limit_of({rule_of(1)});
   limit.providers.back().type = "envoy-ratelimit";
   EXPECT_TRUE(admits(limit, ann_));
   EXPECT_TRUE(admits(limit, ann_));
 }
 
-TEST_F(RateLimiterTest, tells_long_names_apart) {
+TEST_F(RateLimiterTest, keeps_long_names_apart) {
   const RateLimit limit = limit_of({rule_of(1)});
   const std::string name(15'000, 'x');
   EXPECT_TRUE(admits(limit, {name + "a", "", "m"}));
@@ -134,13 +134,13 @@ TEST_F(RateLimiterTest, tells_long_names_apart) {
   EXPECT_FALSE(admits(limit, {name + "a", "", "m"}));
 }
 
-TEST_F(RateLimiterTest, goes_on_counting_by_a_rule_that_stays_as_it_is) {
+TEST_F(RateLimiterTest, keeps_the_counts_of_an_unchanged_rule) {
   EXPECT_TRUE(admits(limit_of({rule_of(1)}), ann_));
   EXPECT_FALSE(admits(limit_of({rule_of(1), rule_of(5, 0, seconds(1))}), ann_));
   EXPECT_TRUE(admits(limit_of({rule_of(2)}), ann_));
 }
 
-TEST_F(RateLimiterTest, says_when_there_are_too_many_users_to_count) {
+TEST_F(RateLimiterTest, reports_that_there_are_too_many_users_to_count) {
   RateLimit limit = limit_of({rule_of(60)});
   for (const std::string user : {"1", "2", "3", "4"}) EXPECT_TRUE(admits(limit, {user, "", "m"}));
   EXPECT_FALSE(admits(limit, {"5", "", "m"}));
@@ -154,7 +154,7 @@ TEST_F(RateLimiterTest, says_when_there_are_too_many_users_to_count) {
   EXPECT_TRUE(admits(limit, {"5", "", "m"}));
 }
 
-TEST_F(RateLimiterTest, takes_a_clock_that_goes_back) {
+TEST_F(RateLimiterTest, survives_a_clock_that_goes_back) {
   const RateLimit limit = limit_of({rule_of(1)});
   EXPECT_TRUE(admits(limit, ann_));
   now_ -= minutes(5);
@@ -201,7 +201,7 @@ TEST_F(SharedRateLimiterTest, reports_each_use_until_it_is_confirmed) {
   EXPECT_EQ(limiter_.unconfirmed(), 0U);
 }
 
-TEST_F(SharedRateLimiterTest, does_not_report_what_has_been_refilled) {
+TEST_F(SharedRateLimiterTest, does_not_report_uses_that_were_refilled) {
   EXPECT_TRUE(admits(limit_, ann_));
   EXPECT_TRUE(admits(limit_, ann_));
   now_ += seconds(1);

@@ -276,7 +276,7 @@ void tell(const Value& row) {
   story.end(row);
 }
 
-TEST(Looper, stories) {
+TEST(Looper, runs_follow_the_listed_calls) {
   size_t stories = 0;
   for (const auto& entry :
        fs::directory_iterator(fs::path(SIGNALBOX_SOURCE_DIR) / "tests/router/looper/stories")) {

@@ -58,7 +58,7 @@ std::vector<std::string> ids_of(const Result<std::vector<Found>>& found) {
 
 using Texts = std::vector<std::string>;
 
-TEST(Memories, similar_ones_are_found_the_most_similar_first) {
+TEST(Memories, similar_memories_are_found_most_similar_first) {
   LocalMemories all;
   add(all, "ann", "far", 9);
   add(all, "ann", "near", 2);
@@ -96,7 +96,7 @@ TEST(Memories, vectors_of_another_model_are_not_compared) {
   EXPECT_EQ(all.size().bytes, 0u);
 }
 
-TEST(Memories, a_vector_that_is_none_changes_nothing) {
+TEST(Memories, an_invalid_vector_changes_nothing) {
   LocalMemories all;
   for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}, {NAN, 1}}) {
     EXPECT_FALSE(all.add("ann", memory("x"), {"m", values}, all.moment(), kNow));
@@ -155,7 +155,7 @@ TEST(Memories, bytes_are_limited) {
   EXPECT_GT(all.size().memories, 0u);
 }
 
-TEST(Memories, they_fade_unless_they_are_used) {
+TEST(Memories, memories_fade_unless_they_are_used) {
   LocalMemories all;
   add(all, "ann", "used");
   add(all, "ann", "left", 9);
@@ -243,7 +243,7 @@ TEST(MemoryRules, number_and_length_are_limited) {
   EXPECT_EQ(selected(rules(plugin), {hit("a", 3)}), Texts{});
 }
 
-TEST(MemoryRules, the_plugin_comes_before_the_store) {
+TEST(MemoryRules, the_plugin_takes_precedence_over_the_store) {
   config::MemoryStore store;
   store.auto_store = true;
   store.default_retrieval_limit = 7;
@@ -260,7 +260,7 @@ TEST(MemoryRules, the_plugin_comes_before_the_store) {
   EXPECT_FALSE(plugins::MemoryRules::create(store, plugin));
 }
 
-TEST(MemoryRules, a_mask_lets_only_what_it_has_masked_pass) {
+TEST(MemoryRules, a_mask_admits_only_memories_that_it_has_masked) {
   config::PiiMaskPlugin mask;
   mask.types = {"PERSON", "EMAIL_ADDRESS"};
   const std::string name = plugins::mask_name(&mask);
@@ -284,7 +284,7 @@ TEST(MemoryRules, a_stored_text_cannot_pass_for_another_turn) {
             (Texts{"\n[", "[1", "> ", "> ", "> ", "> ", "An", "> ", "> ", "\n[", "[1", "An"}));
 }
 
-TEST(MemoryRules, what_is_stored_has_no_numbers_of_placeholders) {
+TEST(MemoryRules, stored_texts_have_placeholders_without_numbers) {
   config::MemoryPlugin plugin;
   plugin.auto_store = true;
   plugin.reflection.block_patterns = {"password"};

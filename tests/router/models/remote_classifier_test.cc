@@ -31,7 +31,7 @@ std::string body_of(const json::Value& row) {
                      row.find("content")->raw());
 }
 
-TEST(RemoteClassifier, reads_labels_as_the_cases_say) {
+TEST(RemoteClassifier, reads_labels_of_the_listed_replies) {
   std::ifstream in(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
                    "tests/router/models/remote_labels.jsonl");
   std::string line;
@@ -58,7 +58,7 @@ TEST(RemoteClassifier, reads_labels_as_the_cases_say) {
 }
 
 // "as" is the protocol; the labels are A and B, and the last score is that of the rest.
-TEST(RemoteGuard, reads_verdicts_as_the_cases_say) {
+TEST(RemoteGuard, reads_verdicts_of_the_listed_replies) {
   const std::vector<std::string> labels = {"A", "B"};
   const auto read = [&labels](std::string_view protocol, std::string body) {
     if (protocol == "scores") return read_label_scores(std::move(body), labels);

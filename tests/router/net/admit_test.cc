@@ -36,7 +36,7 @@ global:
 
 constexpr std::string_view kAda = "x-authz-user-id: ada\r\n";
 
-TEST(Admit, a_limited_client_and_a_stranger_cost_no_inference) {
+TEST(Admit, refusing_a_limited_or_unknown_client_runs_no_model) {
   const Site site(
       [](Wire& wire, int) {
         wire.read_request();
@@ -87,7 +87,7 @@ std::string with_image(std::string_view text) {
       text);
 }
 
-TEST(Abilities, a_model_that_cannot_serve_is_left_out_and_nobody_left_is_a_400) {
+TEST(Abilities, unable_models_are_left_out_and_a_request_that_none_can_serve_gets_400) {
   const Site site(
       [](Wire& wire, int) {
         wire.read_request();

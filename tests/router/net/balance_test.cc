@@ -180,7 +180,7 @@ TEST(Balance, takes_turns) {
   EXPECT_EQ(site.answers(4), "abab");
 }
 
-TEST(Balance, a_server_that_is_not_there_costs_no_request) {
+TEST(Balance, a_missing_server_fails_no_request) {
   Server b("b");
   Site site({closed_port(), b.port()});
   for (int i = 0; i < 20; ++i) {
@@ -191,14 +191,14 @@ TEST(Balance, a_server_that_is_not_there_costs_no_request) {
   EXPECT_TRUE(site.status(0).ejected);
 }
 
-TEST(Balance, a_server_that_cannot_be_reached_costs_its_time_only) {
+TEST(Balance, an_unreachable_server_fails_no_request) {
   FullListener a;
   Server b("b");
   Site site({a.port(), b.port()});
   EXPECT_EQ(site.answers(2), "bb");
 }
 
-TEST(Balance, a_server_that_is_killed_costs_no_request_that_had_no_reply) {
+TEST(Balance, a_killed_server_fails_no_request_without_a_reply) {
   auto a = std::make_unique<Server>("a");
   Server b("b");
   Site site({a->port(), b.port()});
@@ -235,7 +235,7 @@ TEST(Balance, errors_of_a_server_reach_the_client_until_it_is_left_out) {
   EXPECT_EQ(a.asked(), 3);
 }
 
-TEST(Balance, errors_are_asked_elsewhere_where_the_file_says_so) {
+TEST(Balance, requests_with_errors_go_to_other_servers_if_the_file_allows_it) {
   Server a("a"), b("b");
   a.answer(status_reply(500));
   config::Reliability settings;
@@ -254,7 +254,7 @@ TEST(Balance, a_server_that_is_not_ready_yet_is_passed_over) {
   EXPECT_EQ(site.answers(3), "bbb");
 }
 
-TEST(Balance, a_refusal_of_all_is_the_clients_to_see) {
+TEST(Balance, a_refusal_by_all_servers_reaches_the_client) {
   Server a("a"), b("b");
   a.answer(status_reply(503, "Retry-After: 5\r\n"));
   b.answer(status_reply(503, "Retry-After: 7\r\n"));
@@ -265,7 +265,7 @@ TEST(Balance, a_refusal_of_all_is_the_clients_to_see) {
   EXPECT_EQ(reply.headers.at("x-elsewhere"), "yes");
 }
 
-TEST(Balance, a_plain_503_is_no_reason_to_ask_again) {
+TEST(Balance, a_plain_503_is_not_retried) {
   Server a("a"), b("b");
   a.answer(status_reply(503));
   Site site({a.port(), b.port()});
@@ -273,7 +273,7 @@ TEST(Balance, a_plain_503_is_no_reason_to_ask_again) {
   EXPECT_EQ(b.asked(), 0);
 }
 
-TEST(Balance, nothing_is_repeated_that_the_file_does_not_allow) {
+TEST(Balance, no_request_is_repeated_unless_the_file_allows_it) {
   Server a("a"), b("b");
   a.answer("");
   config::Reliability settings;
@@ -285,7 +285,7 @@ TEST(Balance, nothing_is_repeated_that_the_file_does_not_allow) {
   EXPECT_EQ(b.asked(), 0);
 }
 
-TEST(Balance, no_more_servers_are_asked_than_the_file_allows) {
+TEST(Balance, no_more_servers_are_tried_than_the_file_allows) {
   Server c("c");
   config::Reliability settings;
   settings.retry_count = 1;
@@ -295,7 +295,7 @@ TEST(Balance, no_more_servers_are_asked_than_the_file_allows) {
   EXPECT_EQ(reply.headers.at("x-attempts"), "2");
 }
 
-TEST(Balance, a_server_that_hangs_is_given_up_after_its_time) {
+TEST(Balance, a_server_that_hangs_is_abandoned_after_its_timeout) {
   Server a("a"), b("b");
   a.wait_before_answers(3s);
   config::Reliability settings;
@@ -347,7 +347,7 @@ TEST(Balance, a_stream_is_never_begun_twice) {
   EXPECT_TRUE(site.status(0).ejected || site.status(1).ejected);
 }
 
-TEST(Balance, the_slow_one_gets_less_where_load_counts) {
+TEST(Balance, a_slow_server_gets_less_with_the_policy_of_least_requests) {
   Server a("a"), b("b");
   a.wait_before_answers(60ms);
   Site site({a.port(), b.port()}, least());
@@ -362,7 +362,7 @@ TEST(Balance, the_slow_one_gets_less_where_load_counts) {
   EXPECT_GT(b.asked(), 2 * a.asked());
 }
 
-TEST(Balance, a_full_server_is_waited_for_and_too_long_a_line_is_refused) {
+TEST(Balance, requests_queue_for_a_full_server_and_a_full_queue_refuses) {
   Server a("a");
   a.wait_before_answers(300ms);
   config::Reliability settings;
@@ -383,7 +383,7 @@ TEST(Balance, a_full_server_is_waited_for_and_too_long_a_line_is_refused) {
   EXPECT_EQ(a.asked(), 2);
 }
 
-TEST(Balance, nobody_waits_longer_than_the_file_says) {
+TEST(Balance, no_request_queues_longer_than_the_file_allows) {
   Server a("a");
   a.wait_before_answers(1s);
   config::Reliability settings;
@@ -396,7 +396,7 @@ TEST(Balance, nobody_waits_longer_than_the_file_says) {
   EXPECT_EQ(first.get().status, 200);
 }
 
-TEST(Balance, a_client_that_leaves_the_line_leaves_it_to_the_next) {
+TEST(Balance, a_client_that_leaves_the_queue_gives_its_place_to_the_next) {
   Server a("a");
   a.wait_before_answers(300ms);
   config::Reliability settings;
@@ -427,7 +427,7 @@ TEST(Balance, a_session_stays_with_its_server) {
   }
 }
 
-TEST(Balance, a_conversation_goes_where_its_beginning_is_known) {
+TEST(Balance, a_conversation_goes_to_the_server_that_knows_its_beginning) {
   Server a("a"), b("b");
   config::Reliability settings;
   settings.lb_policy = Policy::kPrefix;
@@ -445,7 +445,7 @@ TEST(Balance, a_conversation_goes_where_its_beginning_is_known) {
   }
 }
 
-TEST(Balance, checks_leave_a_server_out_and_take_it_back) {
+TEST(Balance, health_checks_remove_a_server_and_add_it_again) {
   Server a("a"), b("b");
   a.on("/health", status_reply(503));
   b.on("/health", ok("{}"));
@@ -462,7 +462,7 @@ TEST(Balance, checks_leave_a_server_out_and_take_it_back) {
   EXPECT_NE(answers.find('a'), std::string::npos) << answers;
 }
 
-TEST(Balance, what_servers_say_of_their_load_decides) {
+TEST(Balance, the_reported_load_of_servers_decides) {
   Server a("a"), b("b");
   for (Server* each : {&a, &b}) each->on("/health", ok("{}"));
   a.on("/metrics", ok("vllm:num_requests_running{engine=\"0\"} 8.0\n"
@@ -481,7 +481,7 @@ TEST(Balance, what_servers_say_of_their_load_decides) {
   EXPECT_EQ(site.answers(3), "aaa");
 }
 
-TEST(Fleet, a_configuration_that_changes_nothing_of_a_model_keeps_what_is_known) {
+TEST(Fleet, an_unchanged_model_keeps_the_state_of_its_servers) {
   upstream::Fleet fleet;
   config::Model model;
   model.name = "m";
@@ -496,7 +496,7 @@ TEST(Fleet, a_configuration_that_changes_nothing_of_a_model_keeps_what_is_known)
 }
 
 // A server with its own workers receives the decision, and the body unchanged.
-TEST(Backend, tells_a_router_behind_it_what_was_decided) {
+TEST(Backend, sends_the_decision_to_a_router_behind_it) {
   for (const std::string kind : {"dynamo", "production_stack", "vllm"}) {
     Server server("s");
     config::BackendRef ref = backend_at(server.port());

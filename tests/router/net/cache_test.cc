@@ -19,7 +19,7 @@ namespace {
 
 using daemon::Daemon;
 
-TEST(Cache, gives_the_same_answer_to_the_same_request_and_to_one_that_asks_the_same) {
+TEST(Cache, answers_equal_and_similar_requests_with_the_stored_answer) {
   Counting server;
   const Site site(server.script());
   const Reply first = site.ask("What is the capital of France?");
@@ -41,7 +41,7 @@ TEST(Cache, gives_the_same_answer_to_the_same_request_and_to_one_that_asks_the_s
   EXPECT_NE(site.statistic("refused_by_guard"), "0");
 }
 
-TEST(Cache, is_asked_by_decisions_that_want_it_only_and_as_far_as_they_do) {
+TEST(Cache, is_used_only_by_decisions_that_enable_it_and_as_they_configure_it) {
   Counting server;
   const Site site(server.script());
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.ask("say plainly what it is")));
@@ -71,7 +71,7 @@ TEST(Cache, answers_other_apis_in_their_own_form) {
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.send("/v1/completions", kPrompt)));
 }
 
-TEST(Cache, counts_what_it_was_asked) {
+TEST(Cache, counts_its_hits_and_misses) {
   Counting server;
   const Site site(server.script());
   for (int i = 0; i < 3; ++i) site.ask("exactly what is it?");
@@ -88,7 +88,7 @@ TEST(Cache, counts_what_it_was_asked) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line;
 }
 
-TEST(Cache, goes_from_one_process_to_the_next) {
+TEST(Cache, keeps_answers_for_the_next_process) {
   const std::string path = testing::TempDir() + "signalbox_answers";
   std::filesystem::remove(path);
   const std::string text =
@@ -139,7 +139,7 @@ TEST_P(CacheOnRedis, shares_answers_with_other_routers) {
   expect_shared(on_redis(redis_));
 }
 
-TEST(Cache, shares_answers_with_other_routers_over_what_speaks_as_milvus_does) {
+TEST(Cache, shares_answers_with_other_routers_over_a_double_of_milvus) {
   test::MilvusDouble milvus;
   milvus.token = "root:secret";
   expect_shared(
@@ -149,7 +149,7 @@ TEST(Cache, shares_answers_with_other_routers_over_what_speaks_as_milvus_does) {
                   kKeepsAnswers, milvus.port()));
 }
 
-TEST(Cache, parts_users_unless_the_scope_is_wider) {
+TEST(Cache, separates_users_unless_the_scope_is_wider) {
   Counting server;
   const Site site(server.script());
   const auto by = [&](std::string_view text, std::string_view header) {
@@ -164,7 +164,7 @@ TEST(Cache, parts_users_unless_the_scope_is_wider) {
   EXPECT_TRUE(by("shared thing", "x-authz-user-id: bob\r\n"));
 }
 
-TEST(Cache, does_what_the_client_asks_of_it) {
+TEST(Cache, obeys_the_cache_control_of_the_client) {
   Counting server;
   const Site site(server.script());
   const auto ask = [&](std::string_view control) {
@@ -191,7 +191,7 @@ std::string streamed(const Reply& reply) {
   return out;
 }
 
-TEST(Cache, streams_what_came_whole_and_the_other_way_round) {
+TEST(Cache, streams_whole_answers_and_returns_streamed_answers_whole) {
   std::atomic<int> asked = 0;
   const Site site([&](Wire& wire, int) {
     const std::string request = wire.read_request();
@@ -230,7 +230,7 @@ TEST(Cache, streams_what_came_whole_and_the_other_way_round) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST(Cache, keeps_nothing_that_did_not_end_well) {
+TEST(Cache, keeps_no_answer_that_did_not_end_well) {
   Counting cut("length");
   const Site site(cut.script());
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(is_hit(site.ask("long")));
@@ -250,7 +250,7 @@ TEST(Cache, keeps_nothing_that_did_not_end_well) {
   EXPECT_EQ(broken.statistic("entries"), "0");
 }
 
-TEST(Cache, asks_once_for_requests_that_come_at_the_same_time) {
+TEST(Cache, sends_equal_requests_at_the_same_time_once) {
   std::mutex mutex;
   std::condition_variable changed;
   int asked = 0;
@@ -287,7 +287,7 @@ TEST(Cache, asks_once_for_requests_that_come_at_the_same_time) {
   EXPECT_EQ(asked, 1);
 }
 
-TEST(Cache, lets_those_who_waited_ask_themselves_when_the_first_fails) {
+TEST(Cache, sends_the_waiting_requests_if_the_first_one_fails) {
   std::atomic<int> asked = 0;
   const Site site([&](Wire& wire, int) {
     wire.read_request();
@@ -302,7 +302,7 @@ TEST(Cache, lets_those_who_waited_ask_themselves_when_the_first_fails) {
   EXPECT_EQ(second.body, completion("then"));
 }
 
-TEST(Cache, that_fails_is_a_miss_and_says_so) {
+TEST(Cache, a_failure_is_a_reported_miss) {
   Counting server;
   Site site(server.script());
   site.broken = true;
@@ -313,7 +313,7 @@ TEST(Cache, that_fails_is_a_miss_and_says_so) {
   EXPECT_EQ(site.statistic("failed"), "1");
 }
 
-TEST(Cache, is_emptied_as_a_whole_or_in_parts) {
+TEST(Cache, can_be_emptied_wholly_or_in_part) {
   Counting server;
   const Site site(server.script());
   constexpr std::string_view kEntries = "/api/v1/response-cache/entries";
@@ -342,7 +342,7 @@ TEST(Cache, is_emptied_as_a_whole_or_in_parts) {
   EXPECT_EQ(remove("?all=true").body, R"({"deleted":0})");
 }
 
-TEST(Cache, is_not_for_pages_of_other_sites_to_empty) {
+TEST(Cache, cannot_be_emptied_by_pages_of_other_sites) {
   Counting server;
   const Site site(server.script());
   const auto remove = [&](std::string_view origin) {

@@ -145,7 +145,7 @@ TEST_F(ClassifyApi, a_pii_policy_holds_for_embeddings_too) {
             200);
 }
 
-TEST_F(ClassifyApi, tells_intents_with_what_the_routing_makes_of_them) {
+TEST_F(ClassifyApi, returns_intents_with_the_decision_of_the_routing) {
   expect("/api/v1/classify/intent",
          R"({"text":"a theorem of math","options":{"return_probabilities":true}})",
          {{"classification.category", "math"},
@@ -193,7 +193,7 @@ TEST_F(ClassifyApi, finds_personal_data) {
          {{"has_pii", "false"}});
 }
 
-TEST_F(ClassifyApi, finds_what_stands_late_in_a_long_text) {
+TEST_F(ClassifyApi, finds_personal_data_late_in_a_long_text) {
   const std::string late = std::string(3000, 'x') + " EMAIL";
   expect("/api/v1/classify/pii",
          R"({"text":")" + late + R"(","options":{"return_positions":true}})",
@@ -222,7 +222,7 @@ std::string long_text(std::string_view often, std::string_view late) {
   return text.replace(482, late.size(), late);
 }
 
-TEST_F(ClassifyApi, says_of_a_long_text_what_the_signals_say) {
+TEST_F(ClassifyApi, judges_a_long_text_like_the_signals) {
   const std::string text = R"({"text":")" + long_text("math", "law") + "\"}";
   const std::string texts = R"({"texts":["law",")" + long_text("math", "law") + R"(","other"]})";
   const Reply one = ask("/api/v1/classify/intent", text);
@@ -317,7 +317,7 @@ TEST_F(ClassifyApi, embeds_and_compares) {
   EXPECT_EQ(ask("/api/v1/embeddings", R"({"texts":["x"],"images":["data:"]})").status, 501);
 }
 
-TEST_F(ClassifyApi, embeds_as_openai_does_on_both_listeners) {
+TEST_F(ClassifyApi, embeds_like_openai_on_both_listeners) {
   for (const char* listener : {"management", "http"}) {
     const Reply reply = ask("/v1/embeddings", R"({"input":"one","model":"auto"})", listener);
     EXPECT_EQ(reply.status, 200) << reply.body;
@@ -340,7 +340,7 @@ TEST_F(ClassifyApi, embeds_as_openai_does_on_both_listeners) {
   }
 }
 
-TEST_F(ClassifyApi, refuses_what_is_no_request_of_its_own) {
+TEST_F(ClassifyApi, refuses_invalid_requests) {
   for (const char* path :
        {"classify/intent", "classify/pii", "classify/security", "classify/fact-check",
         "classify/user-feedback", "classify/combined", "classify/batch", "nli", "embeddings",
@@ -369,7 +369,7 @@ TEST_F(ClassifyApi, refuses_what_is_no_request_of_its_own) {
   EXPECT_EQ(ask("/api/v1/classify/poetry", "{}").status, 404);
 }
 
-TEST_F(ClassifyApi, says_what_it_is_made_of) {
+TEST_F(ClassifyApi, describes_its_models_and_settings) {
   const Reply models = get_it("/info/models");
   EXPECT_EQ(member(models.body, "models.0.name"), "embedding");
   EXPECT_EQ(member(models.body, "models.1.name"), "domain_classifier");
@@ -382,7 +382,7 @@ TEST_F(ClassifyApi, says_what_it_is_made_of) {
   EXPECT_EQ(member(get_it("/startup-status").body, "phase"), "ready");
 }
 
-TEST(ClassifyModels, that_are_one_model_say_so) {
+TEST(ClassifyModels, info_reports_that_two_classifiers_share_one_model) {
   const auto open_one = [](const config::Config& config) {
     auto models = open_fakes(config);
     models->classifiers["guard"] = models->classifiers["domain"];
@@ -397,7 +397,7 @@ TEST(ClassifyModels, that_are_one_model_say_so) {
   EXPECT_EQ(member(models.body, "models.3.same_as"), "domain_classifier");
 }
 
-TEST(ClassifyWithoutModels, names_what_to_configure) {
+TEST(ClassifyWithoutModels, names_the_setting_that_is_missing) {
   const auto daemon = started(kHead);
   const auto ask = [&](std::string_view path, std::string_view body) {
     Wire client = Wire::connect(daemon->port("management"));
@@ -438,7 +438,7 @@ TEST(ClassifyWithoutModels, names_what_to_configure) {
 
 // Four times as many findings must take about four times as long; a quadratic algorithm would take
 // sixteen times as long. Measures processor time, because the machine may be busy.
-TEST(ClassifyWithoutModels, takes_time_in_proportion_to_what_is_found) {
+TEST(ClassifyWithoutModels, takes_time_in_proportion_to_the_findings) {
   const auto daemon = started(kHead);
   ASSERT_NE(daemon, nullptr);
   const auto seconds = [&](int findings) {
@@ -461,7 +461,7 @@ TEST(ClassifyWithoutModels, takes_time_in_proportion_to_what_is_found) {
   EXPECT_LT(seconds(40000), 8 * one + 0.05);
 }
 
-TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
+TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_at_its_first_request) {
   std::atomic<int> opened = 0;
   const auto daemon =
       started(std::string(kHead) + "  model_catalog: {system: {prompt_guard: /}}\n", {},
@@ -488,7 +488,7 @@ TEST(ClassifyOnDemand, opens_a_model_that_no_signal_needs_when_it_is_asked) {
   EXPECT_EQ(opened, 2);
 }
 
-TEST(Eval, tells_the_decision_every_signal_and_the_model) {
+TEST(Eval, returns_the_decision_and_every_signal_and_the_model) {
   const auto daemon = started(kHead);
   Wire client = Wire::connect(daemon->port("management"));
   client.send(post("/api/v1/eval", R"({"text":"prove the theorem"})"));

@@ -101,7 +101,7 @@ TEST_F(ConfigApi, shows_the_file_without_its_secrets) {
   EXPECT_NE(ask(get("/config/schema")).body.find("\"$schema\""), std::string::npos);
 }
 
-TEST_F(ConfigApi, counts_what_became_of_changes) {
+TEST_F(ConfigApi, counts_accepted_and_refused_changes) {
   start();
   const auto reloads = [this] {
     const std::string body = ask(get("/config/status")).body;
@@ -119,7 +119,7 @@ TEST_F(ConfigApi, counts_what_became_of_changes) {
   EXPECT_TRUE(eventually([&] { return reloads() == "1 2"; })) << reloads();
 }
 
-TEST_F(ConfigApi, replaces_the_file_and_what_serves) {
+TEST_F(ConfigApi, replaces_the_file_and_the_serving_state) {
   start();
   const std::string next = changed(std::string(kOnDisk), "name: one", "name: two");
   const Reply put = ask(request("PUT", "/config/router", next));
@@ -143,7 +143,7 @@ TEST_F(ConfigApi, replaces_the_file_and_what_serves) {
   EXPECT_EQ(on_disk(), kOnDisk);
 }
 
-TEST_F(ConfigApi, takes_back_what_it_showed_secrets_included) {
+TEST_F(ConfigApi, accepts_its_own_output_and_keeps_the_masked_secrets) {
   start();
   const Reply json = ask(get("/config/router"));
   EXPECT_EQ(ask(request("PUT", "/config/router", json.body)).status, 200);
@@ -177,7 +177,7 @@ TEST_F(ConfigApi, merges_patches) {
   EXPECT_EQ(ask(request("PATCH", "/config/router", "7")).status, 400);
 }
 
-TEST_F(ConfigApi, refuses_what_is_wrong_and_changes_nothing) {
+TEST_F(ConfigApi, refuses_an_invalid_change_and_changes_nothing) {
   start();
   const Reply wrong = ask(
       request("PUT", "/config/router", changed(std::string(kOnDisk), "name: word}]", "name: w}]")));
@@ -208,7 +208,7 @@ TEST_F(ConfigApi, refuses_what_is_wrong_and_changes_nothing) {
             "METHOD_NOT_ALLOWED");
 }
 
-TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
+TEST_F(ConfigApi, refuses_a_change_of_an_outdated_version) {
   start();
   const std::string stale = ask(get("/config/router")).headers.at("etag");
   const std::string next = changed(std::string(kOnDisk), "name: one", "name: two");
@@ -234,7 +234,7 @@ TEST_F(ConfigApi, tells_whoever_changes_what_changed_meanwhile) {
   EXPECT_EQ(member(ask(get("/config/status")).body, "refused"), "null");
 }
 
-TEST_F(ConfigApi, says_what_to_do_when_the_file_is_gone) {
+TEST_F(ConfigApi, names_the_remedy_for_a_missing_file) {
   start();
   fs::remove(file_);
   const Reply gone = ask(request("PATCH", "/config/router", "routing: {strategy: confidence}"));
@@ -256,7 +256,7 @@ TEST_F(ConfigApi, checks_without_changing) {
   EXPECT_EQ(on_disk(), kOnDisk);
 }
 
-TEST_F(ConfigApi, says_when_the_file_cannot_be_written) {
+TEST_F(ConfigApi, reports_that_the_file_cannot_be_written) {
   if (::geteuid() == 0) {
     // Root can write everywhere, but a folder in the place of the file stops root as well.
     start();
@@ -290,7 +290,7 @@ class ManagementAccess : public ConfigApi {
   }
 };
 
-TEST_F(ManagementAccess, goes_by_the_role_of_the_token) {
+TEST_F(ManagementAccess, depends_on_the_role_of_the_token) {
   start_with_tokens();
   EXPECT_EQ(ask(get("/health")).status, 200) << "those who watch need no token";
   EXPECT_EQ(ask(get("/ready")).status, 200);
@@ -318,7 +318,7 @@ TEST_F(ManagementAccess, goes_by_the_role_of_the_token) {
             200);
 }
 
-TEST_F(ManagementAccess, shows_the_file_with_its_comments_to_who_may_see_secrets) {
+TEST_F(ManagementAccess, shows_comments_of_the_file_only_with_the_right_to_see_secrets) {
   start_with_tokens();
   const auto file = [&](std::string_view token) {
     return ask(get("/config/router?format=file", with(token))).body;
@@ -336,7 +336,7 @@ TEST_F(ManagementAccess, shows_the_file_with_its_comments_to_who_may_see_secrets
   }
 }
 
-TEST_F(ManagementAccess, lets_who_may_write_send_no_secret_elsewhere) {
+TEST_F(ManagementAccess, the_right_to_write_cannot_send_a_secret_to_another_address) {
   start_with_tokens();
   for (
       const char* change :
@@ -348,7 +348,7 @@ TEST_F(ManagementAccess, lets_who_may_write_send_no_secret_elsewhere) {
   }
 }
 
-TEST_F(ManagementAccess, lets_who_may_write_give_himself_no_rights) {
+TEST_F(ManagementAccess, the_right_to_write_cannot_extend_its_own_rights) {
   start_with_tokens();
   const auto patch = [&](std::string_view token, std::string_view change) {
     return ask(request("PATCH", "/config/router", change, with(token)));
@@ -369,7 +369,7 @@ TEST_F(ManagementAccess, lets_who_may_write_give_himself_no_rights) {
             200);
 }
 
-TEST_F(ManagementAccess, is_not_for_other_machines_unless_that_is_said) {
+TEST_F(ManagementAccess, needs_remote_exposure_to_listen_to_other_machines) {
   auto loaded = config::parse(
       changed(std::string(kOnDisk), "bind_address: 127.0.0.1", "bind_address: 0.0.0.0"),
       "test.yaml");
@@ -381,7 +381,7 @@ TEST_F(ManagementAccess, is_not_for_other_machines_unless_that_is_said) {
             "\"0.0.0.0\": set remote_exposure to true, or bind_address to 127.0.0.1");
 }
 
-TEST_F(ManagementAccess, lets_nobody_change_anything_from_elsewhere_without_a_token) {
+TEST_F(ManagementAccess, refuses_changes_from_other_machines_without_a_token) {
   start(changed(std::string(kOnDisk), "bind_address: 127.0.0.1",
                 "bind_address: 0.0.0.0\n      remote_exposure: true"));
   EXPECT_EQ(ask(get("/config/router")).status, 200);
@@ -416,14 +416,14 @@ TEST_F(ManagementAccess, answers_under_its_own_names_only) {
   EXPECT_EQ(ask("GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n").status, 403);
 }
 
-TEST_F(ManagementAccess, has_every_address_where_it_listens_on_all) {
+TEST_F(ManagementAccess, answers_under_any_ip_address_if_it_listens_on_all) {
   start(changed(std::string(kOnDisk), "bind_address: 127.0.0.1",
                 "bind_address: 0.0.0.0\n      remote_exposure: true"));
   EXPECT_EQ(ask(asked_as("192.0.2.7:8080")).status, 200);
   EXPECT_EQ(ask(asked_as("evil.example")).status, 403);
 }
 
-TEST_F(ManagementAccess, asks_a_token_instead_of_a_name) {
+TEST_F(ManagementAccess, checks_the_token_before_the_host_name) {
   start_with_tokens();
   EXPECT_EQ(ask(asked_as("router.example")).status, 401);
 }

@@ -137,7 +137,7 @@ std::string contract(size_t words = 1000) {
   return out + "\"}";
 }
 
-TEST(Contexts, reach_the_server_byte_for_byte_in_front_of_each_agents_own_messages) {
+TEST(Contexts, contexts_reach_the_server_byte_for_byte_before_the_messages_of_each_agent) {
   const Site site;
   const std::string first = contract(), second = R"({"role":"assistant","content":"Read."})";
   const std::string a = site.put(" \n" + first + "\t"), b = site.put(second);
@@ -162,7 +162,7 @@ TEST(Contexts, reach_the_server_byte_for_byte_in_front_of_each_agents_own_messag
   EXPECT_EQ(server.count(), 3);
 }
 
-TEST(Contexts, go_to_the_server_that_had_them_while_other_requests_take_turns) {
+TEST(Contexts, contexts_go_to_the_server_that_had_them_and_other_requests_take_turns) {
   const Site site;
   const std::string one = site.put(contract(500)), other = site.put(contract(501));
   site.chat(list_of({one}), "first");
@@ -180,7 +180,7 @@ TEST(Contexts, go_to_the_server_that_had_them_while_other_requests_take_turns) {
   EXPECT_EQ(of_other.count(), 8);
 }
 
-TEST(Contexts, are_there_before_the_request_is_understood) {
+TEST(Contexts, signals_read_the_contexts_of_a_request) {
   const Site site;
   const std::string id = site.put(contract());
   const Reply with = site.chat(list_of({id}), "short");
@@ -188,7 +188,7 @@ TEST(Contexts, are_there_before_the_request_is_understood) {
   EXPECT_FALSE(site.chat("[]", "short").has("x-vsr-selected-decision"));
 }
 
-TEST(Contexts, are_found_through_other_apis_too) {
+TEST(Contexts, all_client_apis_accept_contexts) {
   const Site site;
   const std::string id = site.put(R"({"role":"user","content":"stored"})");
   const auto body = [&] { return site.a.count() > site.b.count() ? site.a.body() : site.b.body(); };
@@ -211,7 +211,7 @@ TEST(Contexts, are_found_through_other_apis_too) {
             "metadata.context_refs: this API does not support it; use chat completions");
 }
 
-TEST(Contexts, of_others_are_not_there) {
+TEST(Contexts, a_context_of_another_tenant_is_not_found) {
   const Site site;
   const std::string_view mine = "Authorization: Bearer mine\r\n",
                          theirs = "Authorization: Bearer theirs\r\n";
@@ -232,7 +232,7 @@ TEST(Contexts, of_others_are_not_there) {
   EXPECT_EQ(site.a.count() + site.b.count(), 1);
 }
 
-TEST(Contexts, are_stored_shown_listed_pinned_and_dropped) {
+TEST(Contexts, contexts_can_be_stored_shown_listed_pinned_and_dropped) {
   const Site site;
   const std::string messages = R"({"role":"user","content":"caf\u00e9"},{"role":"assistant"})";
   const std::string body = fmt::format(R"({{"messages": [ {} ], "pinned": true}})", messages);
@@ -267,7 +267,7 @@ TEST(Contexts, are_stored_shown_listed_pinned_and_dropped) {
   EXPECT_EQ(site.chat(list_of({id}), "x").status, 400);
 }
 
-TEST(Contexts, that_are_none_are_refused_by_their_path) {
+TEST(Contexts, errors_name_the_path_of_an_invalid_member) {
   const Site site;
   const auto refusal = [&](std::string_view body) {
     const Reply reply = site.send("/v1/contexts", body);
@@ -289,7 +289,7 @@ TEST(Contexts, that_are_none_are_refused_by_their_path) {
   refusal("{");
 }
 
-TEST(Contexts, have_limits_that_are_said) {
+TEST(Contexts, refusals_name_the_exceeded_limit) {
   const Site site;
   const std::string id = site.put(contract(3600));
   site.put(contract(3601));
@@ -316,7 +316,7 @@ TEST(Contexts, have_limits_that_are_said) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(site.chat(list_of({id}), "x").status, 200);
 }
 
-TEST(Contexts, outlive_the_daemon_where_they_have_a_directory) {
+TEST(Contexts, contexts_survive_the_daemon_if_they_have_a_directory) {
   const Folder folder;
   const std::string contexts = fmt::format("directory: {}", folder.at("contexts").string());
   Site site(contexts);
@@ -376,7 +376,7 @@ INSTANTIATE_TEST_SUITE_P(Redis, SharedContexts, testing::Bool(), [](const auto& 
   return std::string(each.param ? "with_tls" : "in_the_clear");
 });
 
-TEST_P(SharedContexts, are_stored_on_one_router_and_referred_to_on_another) {
+TEST_P(SharedContexts, one_router_stores_a_context_and_another_one_uses_it) {
   const Site one(contexts()), other(contexts());
   const Reply made = one.send("/v1/contexts", fmt::format(R"({{"messages":[{}]}})", contract()));
   EXPECT_TRUE(made.body.ends_with(R"("pinned":false,"durable":true,"shared":true})")) << made.body;
@@ -394,7 +394,7 @@ TEST_P(SharedContexts, are_stored_on_one_router_and_referred_to_on_another) {
   EXPECT_EQ(status_in_time([&] { return one.chat(list_of({id}), "x"); }, 400), 400);
 }
 
-TEST_P(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
+TEST_P(SharedContexts, a_dead_redis_fails_only_requests_that_need_it) {
   const Site one(contexts()), other(contexts());
   const std::string id = one.put(contract());
   redis_.server().end();
@@ -417,7 +417,7 @@ TEST_P(SharedContexts, whose_redis_is_dead_fail_only_what_needs_it_and_say_so) {
   EXPECT_EQ(status_in_time([&] { return other.chat(list_of({id, later}), "x"); }, 200), 200);
 }
 
-TEST_P(SharedContexts, whose_redis_stands_still_let_other_requests_pass) {
+TEST_P(SharedContexts, a_stopped_redis_delays_no_other_requests) {
   const Site one(contexts()), other(contexts());
   const std::string id = one.put(contract(10));
   redis_.server().signal(SIGSTOP);

@@ -147,7 +147,7 @@ TEST(Daemon, routes_by_keyword_and_splices_the_body_byte_for_byte) {
             R"( "model":"org/expert-7b", "x":1.0E5 })");
 }
 
-TEST(Daemon, gives_every_request_an_id_and_keeps_the_clients) {
+TEST(Daemon, gives_every_request_an_id_and_keeps_one_of_the_client) {
   std::string received;
   Upstream upstream([&](Wire& wire, int) {
     received = wire.read_request();
@@ -165,7 +165,7 @@ TEST(Daemon, gives_every_request_an_id_and_keeps_the_clients) {
                   .starts_with("req-"));
 }
 
-TEST(Daemon, explains_more_when_asked) {
+TEST(Daemon, explains_more_on_request) {
   const auto daemon = start(configuration());
   const Reply reply = chat(*daemon, said("hello"), "x-vsr-debug: true\r\n");
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "general");
@@ -187,7 +187,7 @@ TEST(Daemon, runs_the_model_when_keywords_leave_the_outcome_open) {
   EXPECT_FALSE(chat(*daemon, said("weather")).has("x-vsr-selected-decision"));
 }
 
-TEST(Daemon, decides_on_what_is_known_when_the_model_fails) {
+TEST(Daemon, decides_on_known_signals_when_the_model_fails) {
   const auto daemon = start(configuration(9, true));
   const Reply reply = chat(*daemon, said("fail"));
   EXPECT_EQ(reply.status, 200);
@@ -195,7 +195,7 @@ TEST(Daemon, decides_on_what_is_known_when_the_model_fails) {
   EXPECT_EQ(reply.headers.at("x-vsr-selected-model"), "general");
 }
 
-TEST(Daemon, refuses_in_the_shape_that_clients_of_openai_read) {
+TEST(Daemon, errors_have_the_format_of_openai) {
   const auto daemon = start(configuration());
   const Reply wrong = chat(*daemon, R"({"model":"auto","messages":[{"role":7}]})");
   EXPECT_EQ(wrong.status, 400);
@@ -247,7 +247,7 @@ TEST(Daemon, changes_headers_on_the_way_up_but_not_its_own) {
   EXPECT_FALSE(holds("Authorization: Bearer client"));
 }
 
-TEST(Daemon, answers_by_itself_where_a_decision_says_what) {
+TEST(Daemon, returns_the_fixed_answer_of_a_decision) {
   const auto daemon = start(configuration());
   const Reply whole = chat(*daemon, said("closed?"), "x-request-id: r1\r\n");
   EXPECT_EQ(whole.status, 200);
@@ -270,7 +270,7 @@ TEST(Daemon, answers_by_itself_where_a_decision_says_what) {
   EXPECT_NE(stream.body.find(R"("choices":[],"usage":{"prompt_tokens":0,)"), std::string::npos);
 }
 
-TEST(Daemon, gives_as_many_answers_of_its_own_as_are_asked_for) {
+TEST(Daemon, returns_as_many_fixed_answers_as_requested) {
   const auto daemon = start(configuration());
   const auto choices = [&](std::string_view more) {
     const Reply reply = chat(
@@ -337,7 +337,7 @@ routing:
   EXPECT_EQ(models, "slow quick quick quick ");
 }
 
-TEST(Daemon, refuses_what_no_model_may_see) {
+TEST(Daemon, refuses_personal_data_that_no_model_may_see) {
   const Reply reply = chat(*start(configuration()), said("secret"));
   EXPECT_EQ(reply.status, 403);
   EXPECT_EQ(reply.headers.at("x-vsr-pii-violation"), "true");
@@ -348,7 +348,7 @@ TEST(Daemon, refuses_what_no_model_may_see) {
   EXPECT_EQ(wrong.headers.at("x-vsr-response-path"), "error");
 }
 
-TEST(Daemon, tells_the_path_and_the_decision_of_errors_too) {
+TEST(Daemon, errors_have_the_headers_of_path_and_decision) {
   const auto daemon = start(configuration(closed_port()));
   for (const Reply& reply : {chat(*daemon, "{"), chat(*daemon, R"({"model":"auto"})"),
                              chat(*daemon, said("x"), "Content-Encoding: gzip\r\n")}) {
@@ -363,7 +363,7 @@ TEST(Daemon, tells_the_path_and_the_decision_of_errors_too) {
   EXPECT_EQ(unreachable.headers.at("x-vsr-selected-model"), "math/expert");
 }
 
-TEST(Daemon, names_the_parameter_that_is_wrong_and_none_that_is_not_there) {
+TEST(Daemon, names_a_wrong_parameter_but_none_that_is_absent) {
   const auto daemon = start(configuration());
   const auto param = [&](std::string_view body) {
     const Reply reply = chat(*daemon, body);
@@ -407,7 +407,7 @@ void expect_in_time(const std::atomic<int>& counter, int wanted) {
   EXPECT_EQ(counter, wanted);
 }
 
-TEST(Daemon, takes_requests_out_of_the_queues_of_models_when_their_time_is_up) {
+TEST(Daemon, removes_requests_from_the_queues_of_models_at_their_deadline) {
   const auto embedder = std::make_shared<const StubbornEmbedder>();
   config::Config config = configuration(9, true);
   config.listeners.front().timeout = milliseconds(300);
@@ -459,7 +459,7 @@ TEST(Daemon, lists_its_models) {
   EXPECT_EQ(ask(*daemon, get("/v1/models/none")).status, 404);
 }
 
-TEST(Daemon, may_list_only_the_names_that_are_decided_on) {
+TEST(Daemon, can_list_only_automatic_names_and_entrypoints) {
   config::Config config = configuration();
   config.router.include_config_models_in_list = false;
   const auto daemon = start(std::move(config));
@@ -469,7 +469,7 @@ TEST(Daemon, may_list_only_the_names_that_are_decided_on) {
   EXPECT_EQ(ask(*daemon, get("/v1/models/math/expert")).status, 404);
 }
 
-TEST(Daemon, is_healthy_while_it_loads_and_ready_when_it_has) {
+TEST(Daemon, is_healthy_while_it_loads_and_ready_afterwards) {
   config::Config config = configuration(9, true);
   const uint16_t management = closed_port();
   config.management.port = management;

@@ -58,7 +58,7 @@ class Dashboard : public testing::Test {
   std::unique_ptr<daemon::Daemon> daemon_;
 };
 
-TEST_F(Dashboard, explains_by_the_way_of_a_real_request) {
+TEST_F(Dashboard, explains_through_the_pipeline_of_a_real_request) {
   const Reply reply =
       explain(R"({"request":{"model":"auto","messages":[{"role":"user","content":"a theorem"}]}})");
   ASSERT_EQ(reply.status, 200) << reply.body;
@@ -75,7 +75,7 @@ TEST_F(Dashboard, explains_by_the_way_of_a_real_request) {
   EXPECT_NE(member(reply.body, "cost.signals.keyword.ms"), "none");
 }
 
-TEST_F(Dashboard, computes_what_is_not_needed_where_it_is_asked_to) {
+TEST_F(Dashboard, computes_unneeded_signals_on_request) {
   const Reply reply = explain(R"({"text":"a theorem of the day","all":true})");
   ASSERT_EQ(reply.status, 200) << reply.body;
   EXPECT_NE(member(reply.body, "signals.language.en.matched"), "null");
@@ -101,7 +101,7 @@ Reply explained_with(const std::string& directory, models::OpenModels open) {
   return client.read_reply();
 }
 
-TEST(DashboardModels, say_that_only_rules_have_looked_for_personal_data_where_a_model_fails) {
+TEST(DashboardModels, explanations_report_that_only_rules_searched_if_a_model_fails) {
   const auto open_failing = [](const config::Config&) -> Result<models::Models> {
     models::Models models;
     models.classifiers = {
@@ -124,7 +124,7 @@ TEST(DashboardModels, say_that_only_rules_have_looked_for_personal_data_where_a_
   EXPECT_EQ(member(none.body, "personal.0.type"), "EMAIL_ADDRESS");
 }
 
-TEST(DashboardModels, that_may_not_see_a_request_are_named_with_why) {
+TEST(DashboardModels, explanations_name_models_that_may_not_see_a_request_with_the_reason) {
   const auto restrict = [](config::Config& config) {
     config.providers.models.back().pii_policy.emplace();
     config.providers.models.back().pii_policy->allow_by_default = false;
@@ -138,7 +138,7 @@ TEST(DashboardModels, that_may_not_see_a_request_are_named_with_why) {
             "it has a pii_policy, and the search for personal data failed");
 }
 
-TEST_F(Dashboard, refuses_what_is_no_request) {
+TEST_F(Dashboard, refuses_invalid_requests) {
   EXPECT_EQ(explain("{}").status, 400);
   EXPECT_EQ(explain(R"({"request":7})").status, 400);
   EXPECT_EQ(explain(R"({"request":{"model":"auto"}})").status, 400);
@@ -146,7 +146,7 @@ TEST_F(Dashboard, refuses_what_is_no_request) {
   EXPECT_EQ(send(get("/api/v1/traffic?from=x")).status, 400);
 }
 
-TEST_F(Dashboard, serves_its_files_and_nothing_below_them) {
+TEST_F(Dashboard, serves_only_its_own_files) {
   const Reply page = send(get("/"));
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(header(page, "content-type"), "text/html; charset=utf-8");
@@ -155,14 +155,14 @@ TEST_F(Dashboard, serves_its_files_and_nothing_below_them) {
   EXPECT_EQ(send(post("/", "{}")).status, 405);
 }
 
-TEST_F(Dashboard, sends_for_real) {
+TEST_F(Dashboard, sends_a_chat_to_the_model) {
   const Reply reply = send(post(
       "/api/v1/chat", R"({"model":"auto","messages":[{"role":"user","content":"a theorem"}]})"));
   EXPECT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(header(reply, "x-vsr-selected-model"), "expert");
 }
 
-TEST_F(Dashboard, says_what_everybody_may_do_on_this_machine) {
+TEST_F(Dashboard, lists_the_rights_of_everybody_on_this_machine) {
   const Reply reply = send(get("/api/v1/access"));
   EXPECT_EQ(member(reply.body, "asks_for_token"), "false");
   EXPECT_NE(reply.body.find("\"chat.invoke\""), std::string::npos);
@@ -182,7 +182,7 @@ TEST_F(Dashboard, lists_the_servers_of_each_model) {
   EXPECT_EQ(member(reply.body, "models.1.servers.0.answered"), "0");
 }
 
-TEST_F(Dashboard, says_what_is_missing_where_nothing_is_counted_or_noted) {
+TEST_F(Dashboard, names_the_missing_setting_for_budgets_and_audit_log) {
   const Reply budgets = send(get("/api/v1/budgets"));
   EXPECT_EQ(budgets.status, 404);
   EXPECT_NE(budgets.body.find("global.spending"), std::string::npos) << budgets.body;
@@ -209,7 +209,7 @@ class GuardedDashboard : public Dashboard {
   }
 };
 
-TEST_F(GuardedDashboard, lets_roles_do_what_they_may) {
+TEST_F(GuardedDashboard, lets_roles_do_only_permitted_actions) {
   const std::string chat =
       post("/api/v1/chat", R"({"model":"auto","messages":[{"role":"user","content":"hi"}]})");
   EXPECT_EQ(send(get("/")).status, 200);

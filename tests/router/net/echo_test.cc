@@ -48,7 +48,7 @@ Told ask(const Backend& backend, std::string body) {
   return told.get();
 }
 
-TEST(EchoBackend, answers_as_a_model_server_would_and_says_what_it_received) {
+TEST(EchoBackend, answers_like_a_model_server_and_repeats_the_request) {
   const EchoBackend backend("phi4");
   const Told told =
       ask(backend, R"({"model":"microsoft/phi-4","reasoning_effort":"high","messages":[
@@ -116,7 +116,7 @@ TEST(EchoBackend, shortens_a_long_text_between_characters) {
   EXPECT_TRUE(choice.find("message")->find("content")->text().ends_with("\xc3\xa9..."));
 }
 
-TEST(EchoBackend, refuses_what_is_no_chat_request) {
+TEST(EchoBackend, refuses_bodies_that_are_not_chat_requests) {
   const EchoBackend backend("m");
   for (const char* body :
        {"", "[]", "{}", R"({"model":1,"messages":[]})", R"({"model":"m","messages":{}})", "\xff"}) {
@@ -126,7 +126,7 @@ TEST(EchoBackend, refuses_what_is_no_chat_request) {
   }
 }
 
-TEST(Backends, say_which_key_is_missing) {
+TEST(Backends, a_notice_names_the_missing_key) {
   config::Config config;
   config::Model model;
   model.name = "m";

@@ -94,7 +94,7 @@ TEST(Failover, another_model_of_the_decision_answers) {
   EXPECT_NE(got.find("x-vsr-selected-model: second\r\n"), std::string::npos) << got;
 }
 
-TEST(Failover, a_refusal_before_any_work_goes_elsewhere_and_an_error_does_not) {
+TEST(Failover, a_request_refused_before_any_work_goes_elsewhere_but_errors_do_not) {
   Kept second(ok("{}"));
   {
     Kept first("HTTP/1.1 503 X\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n");
@@ -110,7 +110,7 @@ TEST(Failover, a_refusal_before_any_work_goes_elsewhere_and_an_error_does_not) {
   EXPECT_FALSE(reply.has("x-vsr-failover-from"));
 }
 
-TEST(Failover, a_model_that_the_client_names_is_replaced_only_where_the_file_says_so) {
+TEST(Failover, a_model_that_the_client_names_is_replaced_only_if_the_file_allows_it) {
   Kept second(ok("{}"));
   {
     const auto daemon = start(closed_port(), second.port());
@@ -125,7 +125,7 @@ TEST(Failover, a_model_that_the_client_names_is_replaced_only_where_the_file_say
   EXPECT_EQ(reply.headers.at("x-vsr-failover-from"), "first");
 }
 
-TEST(Failover, keeps_no_answer_of_the_model_that_stood_in) {
+TEST(Failover, caches_no_answer_of_a_fallback_model) {
   Kept second(
       ok(R"({"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",)"
          R"("content":"x"},"finish_reason":"stop"}]})"));
@@ -136,7 +136,7 @@ TEST(Failover, keeps_no_answer_of_the_model_that_stood_in) {
   }
 }
 
-TEST(Failover, when_all_fail_the_last_error_is_told) {
+TEST(Failover, the_client_gets_the_last_error_if_all_models_fail) {
   const auto daemon = start(closed_port(), closed_port());
   const Reply reply = chat_with(*daemon, "auto", "hello");
   EXPECT_EQ(reply.status, 502);

@@ -88,7 +88,7 @@ TEST(FairQueue, leaves_half_of_the_threads_to_short_work_and_a_quarter_to_other_
   EXPECT_EQ(story.start(), "ABAB");
 }
 
-TEST(FairQueue, refuses_what_would_leave_others_no_room) {
+TEST(FairQueue, refuses_work_that_would_leave_others_no_room) {
   Story story(1, 8);
   EXPECT_EQ(story.push("aaaaaaaa"), "aaa") << "a client may hold as much as it leaves free";
   EXPECT_EQ(story.push("bbbb"), "bb");

@@ -1,5 +1,5 @@
-// Tests checks of replies through the whole daemon: what is inserted between the upstream's events
-// and when, what the end waits for, and slow, impossible or unwanted checks.
+// Tests checks of replies through the whole daemon: marks between the upstream's events, their
+// time, the wait at the end, and slow, impossible or unwanted checks.
 
 #include <gtest/gtest.h>
 
@@ -142,7 +142,7 @@ double ms_since(Clock::time_point then) {
   return std::chrono::duration<double, std::milli>(Clock::now() - then).count();
 }
 
-TEST(Guard, tells_of_a_made_up_number_while_upstream_is_silent) {
+TEST(Guard, reports_a_made_up_number_while_upstream_is_silent) {
   std::promise<void> told;
   std::atomic<Clock::time_point> said;
   Upstream upstream([&](Wire& wire, int) {
@@ -191,7 +191,7 @@ TEST(Guard, puts_marks_between_events_however_they_are_cut) {
   EXPECT_EQ(reply.body.erase(mark, kMark.size()), all);
 }
 
-TEST(Guard, says_it_behind_the_body_to_a_client_that_wants_trailers) {
+TEST(Guard, sends_the_finding_in_a_trailer_if_the_client_accepts_trailers) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send(kStreamHead);
@@ -246,7 +246,7 @@ TEST(Guard, ends_a_stream_and_the_call_with_it) {
   EXPECT_TRUE(gone.get_future().get());
 }
 
-TEST(Guard, relays_tokens_while_a_check_takes_its_time_and_marks_what_it_did_not_wait_for) {
+TEST(Guard, relays_tokens_during_a_slow_check_and_marks_them_unchecked) {
   const auto gate = std::make_shared<Gate>();
   gate->close();
   Upstream upstream([&](Wire& wire, int) {
@@ -271,7 +271,7 @@ TEST(Guard, relays_tokens_while_a_check_takes_its_time_and_marks_what_it_did_not
   gate->open();
 }
 
-TEST(Guard, an_upstream_that_dies_takes_nothing_with_it_that_it_has_said) {
+TEST(Guard, text_of_an_upstream_that_dies_is_relayed_and_marked_unchecked) {
   const auto gate = std::make_shared<Gate>();
   gate->close();
   Upstream upstream([&](Wire& wire, int) {
@@ -290,7 +290,7 @@ TEST(Guard, an_upstream_that_dies_takes_nothing_with_it_that_it_has_said) {
   gate->open();
 }
 
-TEST(Guard, a_client_that_goes_takes_nothing_with_it) {
+TEST(Guard, a_client_that_leaves_ends_the_call_and_the_daemon_continues) {
   const auto gate = std::make_shared<Gate>();
   gate->close();
   std::promise<bool> gone;
@@ -312,7 +312,7 @@ TEST(Guard, a_client_that_goes_takes_nothing_with_it) {
   }
 }
 
-TEST(Guard, finds_attempts_in_a_stream) {
+TEST(Guard, finds_attacks_in_a_stream) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send(kStreamHead);
@@ -360,7 +360,7 @@ TEST(Guard, checks_a_whole_reply_before_it_goes_out) {
   const Reply withheld = ask("end-it");
   EXPECT_EQ(withheld.status, 403);
   EXPECT_EQ(withheld.headers.at("x-vsr-response-path"), "blocked");
-  EXPECT_EQ(withheld.body.find("600"), std::string::npos) << withheld.body;
+  EXPECT_EQ(withheld.body.find("600 m"), std::string::npos) << withheld.body;
   text = "It is 503 m long.";
   const Reply clean = ask("How long?");
   EXPECT_EQ(clean.body, whole(text));
@@ -370,7 +370,7 @@ TEST(Guard, checks_a_whole_reply_before_it_goes_out) {
   EXPECT_EQ(ask("attempts").headers.at("x-vsr-response-warnings"), "response_jailbreak");
 }
 
-TEST(Guard, watches_answers_of_the_cache_too) {
+TEST(Guard, checks_cached_answers_too) {
   std::atomic<int> calls = 0;
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
@@ -395,7 +395,7 @@ TEST(Guard, watches_answers_of_the_cache_too) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Guard, marks_what_it_cannot_read_or_withholds_it) {
+TEST(Guard, marks_or_withholds_replies_that_it_cannot_read) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
@@ -413,7 +413,7 @@ TEST(Guard, marks_what_it_cannot_read_or_withholds_it) {
   EXPECT_EQ(ask("strict").status, 403);
 }
 
-TEST(Guard, without_a_model_attempts_are_not_looked_for_and_it_says_so) {
+TEST(Guard, marks_replies_unchecked_without_a_model_for_attacks) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send(ok(whole("Hello.")));

@@ -7,7 +7,7 @@
 namespace signalbox::http {
 namespace {
 
-TEST(Headers, are_found_without_regard_to_case_and_kept_as_written) {
+TEST(Headers, names_match_in_any_case_and_keep_their_spelling) {
   Headers headers;
   headers.add("X-Request-ID", "abc");
   headers.add("accept", "a/b");
@@ -17,13 +17,13 @@ TEST(Headers, are_found_without_regard_to_case_and_kept_as_written) {
   EXPECT_EQ(headers.wire(), "X-Request-ID: abc\r\naccept: a/b\r\n");
 }
 
-TEST(Headers, cannot_be_split_by_a_value) {
+TEST(Headers, a_value_cannot_add_a_header) {
   Headers headers;
   headers.add("x-vsr-selected-decision", "a\r\nSet-Cookie: b");
   EXPECT_EQ(headers.wire(), "x-vsr-selected-decision: a  Set-Cookie: b\r\n");
 }
 
-TEST(Headers, of_the_hop_stay_behind_and_the_rest_goes_on_in_order) {
+TEST(Headers, headers_of_the_hop_are_removed_and_the_others_keep_their_order) {
   Headers in;
   in.add("Host", "a");
   in.add("Connection", "keep-alive, X-Hop ,x-other");

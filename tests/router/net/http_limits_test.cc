@@ -46,7 +46,7 @@ TEST(HttpLimits, refuse_a_body_that_is_too_long_before_reading_it) {
   EXPECT_EQ(most.read_reply().status, 200);
 }
 
-TEST(HttpLimits, end_a_header_or_a_body_that_does_not_come) {
+TEST(HttpLimits, a_header_or_body_that_does_not_arrive_ends_the_connection) {
   config::HttpLimits limits = HttpSite::small();
   limits.header_timeout = limits.body_timeout = milliseconds(60);
   HttpSite site(echo_handler, limits);
@@ -58,7 +58,7 @@ TEST(HttpLimits, end_a_header_or_a_body_that_does_not_come) {
   expect_refusal(body, 408, "the request body took too long to arrive");
 }
 
-TEST(HttpLimits, close_an_idle_connection_without_a_word) {
+TEST(HttpLimits, an_idle_connection_is_closed_without_a_reply) {
   config::HttpLimits limits = HttpSite::small();
   limits.idle_timeout = milliseconds(60);
   HttpSite site(echo_handler, limits);
@@ -70,7 +70,7 @@ TEST(HttpLimits, close_an_idle_connection_without_a_word) {
   EXPECT_TRUE(used.closed());
 }
 
-TEST(HttpLimits, turn_away_the_connection_that_is_one_too_many) {
+TEST(HttpLimits, a_connection_over_the_limit_is_refused) {
   config::HttpLimits limits = HttpSite::small();
   limits.connections_max = 2;
   limits.connections_per_address_max = 2;
@@ -89,7 +89,7 @@ TEST(HttpLimits, turn_away_the_connection_that_is_one_too_many) {
   open[0].read_reply();
 }
 
-TEST(HttpLimits, raise_the_deadline_of_a_request_and_then_end_it) {
+TEST(HttpLimits, a_request_over_its_time_is_cancelled_and_then_ended) {
   config::Listener listener;
   listener.timeout = milliseconds(60);
   HttpSite site(
@@ -113,7 +113,7 @@ TEST(HttpLimits, raise_the_deadline_of_a_request_and_then_end_it) {
   EXPECT_EQ(reply.body, "deadline");
 }
 
-TEST(HttpLimits, answer_smuggled_requests_once_and_close) {
+TEST(HttpLimits, a_smuggled_request_gets_one_refusal_and_the_connection_closes) {
   HttpSite site(echo_handler);
   for (const std::string framing :
        {"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n",

@@ -71,7 +71,7 @@ TEST(RequestParser, takes_the_path_out_of_an_absolute_target) {
   EXPECT_EQ(read("GET HTTP://h HTTP/1.1\r\nHost: h\r\n\r\n").request.target, "/");
 }
 
-TEST(RequestParser, refuses_a_host_that_is_none) {
+TEST(RequestParser, refuses_an_invalid_host) {
   const auto status = [](std::string_view host, std::string_view version = "1.1") {
     return status_of(fmt::format("GET / HTTP/{}\r\nHost:{}\r\n\r\n", version, host));
   };
@@ -88,7 +88,7 @@ TEST(RequestParser, refuses_a_host_that_is_none) {
   EXPECT_EQ(status_of("GET / HTTP/1.0\r\n\r\n"), 200);
 }
 
-TEST(RequestParser, refuses_what_two_readers_could_read_differently) {
+TEST(RequestParser, refuses_ambiguous_requests) {
   const auto with = [](std::string_view headers, std::string_view body) {
     return "POST / HTTP/1.1\r\nHost: a\r\n" + std::string(headers) + "\r\n" + std::string(body);
   };
@@ -130,7 +130,7 @@ TEST(RequestParser, refuses_what_two_readers_could_read_differently) {
   EXPECT_EQ(status_of("\x16\x03\x01 a TLS hello\r\n\r\n"), 400);
 }
 
-TEST(RequestParser, names_the_limit_that_was_passed) {
+TEST(RequestParser, names_the_exceeded_limit) {
   const Outcome header =
       read("GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");
   EXPECT_EQ(header.refusal->status, 431);
@@ -159,7 +159,7 @@ TEST(RequestParser, bounds_trailers_that_come_at_once) {
   EXPECT_EQ(out.refusal->message, "the request trailer is longer than 8192 bytes");
 }
 
-TEST(RequestParser, understands_one_expectation) {
+TEST(RequestParser, accepts_only_the_expectation_100_continue) {
   Request request;
   RequestParser parser(request, 1024, 64);
   ASSERT_TRUE(parser.feed(
@@ -198,7 +198,7 @@ Answer answer(std::string_view wire, bool closes = false) {
   return out;
 }
 
-TEST(ResponseParser, knows_how_each_body_ends) {
+TEST(ResponseParser, finds_the_end_of_each_kind_of_body) {
   const Answer sized = answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcREST");
   EXPECT_EQ(sized.response.body, "abc");
   EXPECT_EQ(sized.response.content_length, 3U);
@@ -223,7 +223,7 @@ TEST(ResponseParser, knows_how_each_body_ends) {
   EXPECT_TRUE(answer("HTTP/1.1 100 Continue\r\n\r\n").done);
 }
 
-TEST(ResponseParser, says_what_is_wrong) {
+TEST(ResponseParser, errors_name_the_wrong_part) {
   EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", true).error->message,
             "it closed the connection in the middle of its reply");
   EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", true)

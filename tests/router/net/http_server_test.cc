@@ -46,7 +46,7 @@ TEST(HttpServer, reads_a_request_that_comes_byte_by_byte_and_in_chunks) {
   EXPECT_EQ(client.read_reply().body, "PUT /slow abcde");
 }
 
-TEST(HttpServer, closes_when_the_client_asks) {
+TEST(HttpServer, closes_the_connection_on_request_of_the_client) {
   HttpSite site(echo_handler);
   Wire client = Wire::connect(site.port);
   client.send(get("/", "Connection: close\r\n"));
@@ -171,7 +171,7 @@ TEST(HttpServer, answers_500_for_a_handler_that_throws_or_forgets) {
   }
 }
 
-TEST(HttpServer, tells_a_waiting_handler_that_its_client_has_gone) {
+TEST(HttpServer, notifies_a_waiting_handler_that_its_client_has_left) {
   for (const bool hard : {false, true}) {
     std::promise<Code> told;
     HttpSite site([&](http::Exchange exchange) -> http::Task<> {
@@ -190,7 +190,7 @@ TEST(HttpServer, tells_a_waiting_handler_that_its_client_has_gone) {
   }
 }
 
-TEST(HttpServer, says_which_listener_found_its_port_taken) {
+TEST(HttpServer, names_the_listener_whose_port_is_taken) {
   HttpSite site(echo_handler);
   http::Server second(HttpSite::small(), {});
   config::Listener listener;

@@ -64,7 +64,7 @@ TEST(Masking, hides_personal_data_from_the_upstream_and_not_from_the_client) {
   EXPECT_EQ(received.find("ccept-"), std::string::npos) << received;
 }
 
-TEST(Masking, puts_it_back_into_a_stream_that_is_cut_anywhere) {
+TEST(Masking, restores_personal_data_in_a_stream_that_is_cut_anywhere) {
   const auto event = [](std::string_view text) {
     return fmt::format(
         "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", text);
@@ -85,7 +85,7 @@ TEST(Masking, puts_it_back_into_a_stream_that_is_cut_anywhere) {
                             "\"finish_reason\":null}]}\n\ndata: [DONE]\n\n");
 }
 
-TEST(Masking, knows_a_stream_that_is_said_not_to_be_encoded) {
+TEST(Masking, restores_personal_data_in_a_stream_with_the_encoding_identity) {
   constexpr std::string_view kFirst =
       "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"[EMAIL_ADD\"}}]}\n\n";
   constexpr std::string_view kSecond =
@@ -103,7 +103,7 @@ TEST(Masking, knows_a_stream_that_is_said_not_to_be_encoded) {
   EXPECT_NE(reply.body.find("\"content\":\"ann@example.com\""), std::string::npos) << reply.body;
 }
 
-TEST(Masking, leaves_a_reply_to_a_request_that_holds_nothing_alone) {
+TEST(Masking, does_not_change_the_reply_to_a_request_without_personal_data) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send(ok("[EMAIL_ADDRESS_1]"));
@@ -125,7 +125,7 @@ TEST(Masking, passes_on_no_reply_that_it_cannot_read) {
   EXPECT_NE(error_message(reply.body).find("compressed"), std::string::npos) << reply.body;
 }
 
-TEST(Masking, refuses_where_it_cannot_look) {
+TEST(Masking, refuses_a_request_that_it_cannot_search) {
   int calls = 0;
   Upstream upstream([&](Wire&, int) { ++calls; });
   const auto daemon = start(upstream.port());

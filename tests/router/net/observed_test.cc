@@ -219,7 +219,7 @@ TEST(Observed, shows_no_metrics_where_they_are_switched_off) {
   EXPECT_EQ(ask(*daemon, get("/metrics"), "management").status, 404);
 }
 
-TEST(Observed, writes_metrics_as_promtool_wants_them) {
+TEST(Observed, promtool_accepts_the_metrics) {
   if (std::system("command -v promtool > /dev/null 2>&1") != 0)
     GTEST_SKIP() << "promtool is not installed (Debian's prometheus)";
   const auto daemon = start(configuration(closed_port()));
@@ -234,7 +234,7 @@ TEST(Observed, writes_metrics_as_promtool_wants_them) {
   EXPECT_EQ(::pclose(tool), 0) << text;
 }
 
-TEST(Observed, passes_ids_on_and_says_them) {
+TEST(Observed, passes_request_ids_on_and_returns_them) {
   std::mutex mutex;
   std::string received;
   Upstream worker([&](Wire& wire, int) {
@@ -332,7 +332,7 @@ TEST(Observed, serves_while_the_collector_is_down) {
   EXPECT_EQ(chat(*daemon, "one").status, 200);
 }
 
-TEST(Observed, logs_a_line_a_request_and_nothing_of_what_was_said) {
+TEST(Observed, logs_one_line_per_request_without_its_text) {
   ASSERT_TRUE(log::set_format("json"));
   testing::internal::CaptureStderr();
   {
@@ -459,7 +459,7 @@ TEST(Observed, forgets_the_texts_of_a_decision_before_its_record) {
   EXPECT_NE(record(kept).find("request_body"), std::string::npos);
 }
 
-TEST(Observed, decides_without_models_that_have_no_room_and_marks_it) {
+TEST(Observed, decides_without_overloaded_models_and_marks_the_reply) {
   config::Config config = configuration();
   config.http.model_queue_max = 0;
   const auto daemon = start(std::move(config));
@@ -494,7 +494,7 @@ TEST(Observed, decides_without_models_that_take_too_long) {
   counts(*daemon, R"(signalbox_degraded_total{reason="timeout"} 2)");
 }
 
-TEST(Observed, turns_requests_away_before_their_bodies_fill_the_memory) {
+TEST(Observed, refuses_requests_before_their_bodies_fill_the_memory) {
   config::Config config = configuration();
   config.http.bodies_bytes_max = 4096;
   const auto daemon = start(std::move(config));

@@ -64,7 +64,7 @@ class Reload : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(Reload, takes_what_an_editor_writes) {
+TEST_F(Reload, serves_a_file_that_an_editor_writes_or_replaces) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   const auto daemon = follow(file, no_models);
   EXPECT_EQ(decision_of(*daemon), "one");
@@ -132,7 +132,7 @@ TEST_F(Reload, refuses_a_guard_whose_model_is_missing) {
   EXPECT_EQ(decision_of(*daemon), "one");
 }
 
-TEST_F(Reload, reads_again_when_asked_and_not_by_itself) {
+TEST_F(Reload, reads_the_file_only_on_request_if_watching_is_off) {
   const fs::path file = folder_.write("config.yaml", configuration("one", upstream_.port()));
   std::atomic<int> builds = 0;
   const auto daemon = follow(file, [&](const config::Config&) {
@@ -201,7 +201,7 @@ TEST_F(Reload, keeps_the_sockets_that_it_has) {
   EXPECT_EQ(daemon->port("http"), port);
 }
 
-TEST(KeepFixed, names_what_takes_a_restart) {
+TEST(KeepFixed, names_the_changed_settings_that_need_a_restart) {
   const auto parsed = [](const std::string& text) {
     auto loaded = config::parse(text, "config.yaml");
     EXPECT_TRUE(loaded) << loaded.error().message;
@@ -280,7 +280,7 @@ TEST(KeepFixed, names_what_takes_a_restart) {
   EXPECT_EQ(next.memory.backend, "memory");
 }
 
-TEST(KeepFixed, refuses_decisions_by_the_store_of_memories_that_stays) {
+TEST(KeepFixed, refuses_decisions_that_the_running_store_of_memories_cannot_serve) {
   const auto with = [](std::string_view store) {
     auto loaded =
         config::parse(configuration("one\n      plugins: [{type: memory}]", 9,

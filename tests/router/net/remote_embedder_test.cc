@@ -75,7 +75,7 @@ TEST_F(RemoteEmbedder, sends_the_texts_and_normalises_the_vectors) {
   EXPECT_EQ(site_.requests, 2) << "one to learn the width";
 }
 
-TEST_F(RemoteEmbedder, tries_again_within_its_limits) {
+TEST_F(RemoteEmbedder, retries_within_its_limits) {
   auto endpoint = site_.endpoint();
   endpoint.dimensions = 2;
   const auto embedder = models::open_remote_embedder(endpoint);

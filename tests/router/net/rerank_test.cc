@@ -77,7 +77,7 @@ class Rerank : public testing::Test {
       start_with_reranker("  model_catalog: {system: {reranker: /tmp}}\n");
 };
 
-TEST_F(Rerank, answers_as_cohere_and_jina_do_on_both_listeners) {
+TEST_F(Rerank, answers_like_cohere_and_jina_on_both_listeners) {
   for (const char* listener : {"management", "http"}) {
     const Reply reply =
         ask("/v1/rerank",
@@ -98,7 +98,7 @@ TEST_F(Rerank, answers_as_cohere_and_jina_do_on_both_listeners) {
   }
 }
 
-TEST_F(Rerank, answers_as_text_embeddings_inference_does) {
+TEST_F(Rerank, answers_like_text_embeddings_inference) {
   const Reply reply = ask(
       "/rerank", R"({"query":"abc","texts":["xa","abc"],"raw_scores":true,"return_text":true})");
   ASSERT_EQ(reply.status, 200) << reply.body;
@@ -116,7 +116,7 @@ TEST_F(Rerank, answers_as_text_embeddings_inference_does) {
   EXPECT_NE(refused.body.find("texts[1]: with the query"), std::string::npos) << refused.body;
 }
 
-TEST_F(Rerank, refuses_by_place) {
+TEST_F(Rerank, errors_name_the_place_in_the_request) {
   std::string many;
   for (int i = 0; i < 1001; ++i) many += i == 0 ? "\"x\"" : ",\"x\"";
   const std::string huge(100'001, 'x');
@@ -144,7 +144,7 @@ TEST_F(Rerank, refuses_by_place) {
   EXPECT_EQ(ask("/v1/rerank", R"({"model":"x","query":"a","documents":["b"]})").status, 404);
 }
 
-TEST(RerankWithoutModel, names_what_to_configure) {
+TEST(RerankWithoutModel, names_the_setting_that_is_missing) {
   const auto daemon = start_with_reranker("");
   Wire client = Wire::connect(daemon->port("management"));
   client.send(post("/v1/rerank", R"({"query":"a","documents":["b"]})"));

@@ -56,7 +56,7 @@ TEST(Stream, sends_the_header_before_the_first_event) {
   EXPECT_EQ(client.read_until("0\r\n\r\n"), chunk(event(0)) + "0\r\n\r\n");
 }
 
-TEST(Stream, does_not_care_how_the_upstream_cuts_it) {
+TEST(Stream, is_the_same_however_the_upstream_cuts_it) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send(kStreamHead);
@@ -70,7 +70,7 @@ TEST(Stream, does_not_care_how_the_upstream_cuts_it) {
   EXPECT_EQ(reply.body, event(0) + event(1) + "data: [DONE]\n\n");
 }
 
-TEST(Stream, that_breaks_ends_in_an_error_event_and_without_the_last_chunk) {
+TEST(Stream, a_broken_stream_ends_with_an_error_event_and_without_the_last_chunk) {
   // The stream breaks between events, and in the middle of one.
   for (const std::string rest : {"", "data: {\"n\":"}) {
     Upstream upstream([&](Wire& wire, int) {
@@ -92,7 +92,7 @@ TEST(Stream, that_breaks_ends_in_an_error_event_and_without_the_last_chunk) {
   }
 }
 
-TEST(Stream, that_is_compressed_is_cut_off_without_an_event_in_plain_text) {
+TEST(Stream, a_broken_compressed_stream_is_cut_off_without_a_plain_event) {
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
     wire.send(
@@ -106,7 +106,7 @@ TEST(Stream, that_is_compressed_is_cut_off_without_an_event_in_plain_text) {
   EXPECT_EQ(reply.body, "\x1f\x8b");
 }
 
-TEST(Stream, that_stalls_past_the_timeout_ends_in_an_error_event) {
+TEST(Stream, a_stream_that_stalls_past_the_timeout_ends_with_an_error_event) {
   std::promise<bool> closed;
   Upstream upstream([&](Wire& wire, int) {
     wire.read_request();
@@ -143,7 +143,7 @@ TEST(Stream, ends_at_the_upstream_when_the_client_goes) {
   }
 }
 
-TEST(Stream, of_a_fast_upstream_waits_for_a_slow_client) {
+TEST(Stream, a_fast_upstream_waits_for_a_slow_client) {
   constexpr size_t kPieces = 512;
   const std::string piece = chunk(std::string(128 << 10, 'x'));
   std::atomic<size_t> sent{0};
@@ -168,7 +168,7 @@ TEST(Stream, of_a_fast_upstream_waits_for_a_slow_client) {
   EXPECT_EQ(sent.load(), kPieces);
 }
 
-TEST(Stream, runs_two_hundred_times_at_once) {
+TEST(Stream, two_hundred_streams_run_at_once) {
   constexpr int kStreams = 200, kEvents = 20;
   std::atomic<int> waiting{0};
   std::promise<void> all_here;
@@ -200,7 +200,7 @@ TEST(Stream, runs_two_hundred_times_at_once) {
   }
 }
 
-TEST(EventBoundary, is_an_empty_line_in_any_of_its_spellings) {
+TEST(EventBoundary, is_an_empty_line_with_any_line_ending) {
   for (const char* tail : {"", "\n\n", "a\n\n", "\r\n\r\n", "\r\r"})
     EXPECT_TRUE(gateway::at_event_boundary(tail)) << tail;
   for (const char* tail : {"\n", "a", "\r\n", "\n\r", "\n\na", "\n "})

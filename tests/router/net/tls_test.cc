@@ -68,7 +68,7 @@ class TlsTest : public testing::Test {
   std::unique_ptr<Daemon> server_;
 };
 
-TEST_F(TlsTest, carries_whole_replies_and_streams_over_kept_connections) {
+TEST_F(TlsTest, whole_replies_and_streams_use_kept_connections) {
   const auto front = router("localhost", authority());
   for (int i = 0; i < 3; ++i) {
     const Reply whole = chat(*front, "hello there");
@@ -84,7 +84,7 @@ TEST_F(TlsTest, carries_whole_replies_and_streams_over_kept_connections) {
   EXPECT_TRUE(long_one.complete);
 }
 
-TEST_F(TlsTest, goes_to_nobody_who_cannot_show_who_they_are) {
+TEST_F(TlsTest, servers_without_a_trusted_certificate_get_no_request) {
   const auto error_of = [](const Daemon& daemon) {
     const Reply reply = chat(daemon, "a secret");
     EXPECT_EQ(reply.status, 502);
@@ -99,7 +99,7 @@ TEST_F(TlsTest, goes_to_nobody_who_cannot_show_who_they_are) {
   EXPECT_EQ(chat(*router("127.0.0.1", ", tls_skip_verify: true"), "hello").status, 200);
 }
 
-TEST_F(TlsTest, is_not_spoken_by_halves) {
+TEST_F(TlsTest, plain_text_and_tls_do_not_connect_to_each_other) {
   // A plain request to a TLS listener, and TLS to a plain listener.
   Wire client = Wire::connect(server_->port("http"));
   client.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -111,7 +111,7 @@ TEST_F(TlsTest, is_not_spoken_by_halves) {
   EXPECT_EQ(chat(*router("localhost", authority()), "hello").status, 200);
 }
 
-TEST_F(TlsTest, names_the_file_that_is_not_there) {
+TEST_F(TlsTest, errors_name_the_missing_file) {
   const auto none =
       start(", tls_cert_path: /nowhere/cert.pem, tls_key_path: /nowhere/key.pem", "type: echo");
   ASSERT_FALSE(none);
@@ -128,7 +128,7 @@ TEST_F(TlsTest, names_the_file_that_is_not_there) {
   EXPECT_EQ(chat(*front, "hello").status, 502);
 }
 
-TEST_F(TlsTest, of_every_listener_needs_files_that_are_what_they_should_be) {
+TEST_F(TlsTest, every_listener_needs_a_certificate_and_its_key) {
   const auto refusal = [](const std::string& services) {
     const auto started = start("", "type: echo", services);
     return started ? "" : started.error().message;

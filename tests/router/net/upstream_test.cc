@@ -28,7 +28,7 @@ Upstream::Script once(std::string reply) {
   };
 }
 
-TEST(Upstream, receives_the_body_byte_for_byte_and_the_headers_that_are_meant_for_it) {
+TEST(Upstream, receives_the_body_byte_for_byte_and_only_headers_meant_for_it) {
   std::string received;
   Upstream upstream([&](Wire& wire, int) {
     received = wire.read_request();
@@ -53,7 +53,7 @@ TEST(Upstream, receives_the_body_byte_for_byte_and_the_headers_that_are_meant_fo
                   upstream.port(), body.size(), body));
 }
 
-TEST(Upstream, receives_the_configured_key_instead_of_the_clients) {
+TEST(Upstream, receives_the_configured_key_instead_of_the_key_of_the_client) {
   std::string received;
   Upstream upstream([&](Wire& wire, int) {
     received = wire.read_request();
@@ -76,7 +76,7 @@ TEST(Upstream, receives_the_configured_key_instead_of_the_clients) {
   EXPECT_EQ(received.find("client"), std::string::npos);
 }
 
-TEST(Upstream, a_status_that_is_none_is_not_passed_on) {
+TEST(Upstream, an_invalid_status_becomes_502) {
   for (const char* status : {"099", "99", "000", "600", "999", "1000", "-20", "2x0"}) {
     Upstream upstream(
         once(fmt::format("HTTP/1.1 {} What\r\nContent-Length: 2\r\n\r\n{{}}", status)));
@@ -87,7 +87,7 @@ TEST(Upstream, a_status_that_is_none_is_not_passed_on) {
   }
 }
 
-TEST(Upstream, receives_nothing_of_who_the_client_is) {
+TEST(Upstream, receives_no_identity_of_the_client) {
   std::string received;
   Upstream upstream([&](Wire& wire, int) {
     received = wire.read_request();
@@ -115,7 +115,7 @@ TEST(Upstream, receives_nothing_of_who_the_client_is) {
   EXPECT_EQ(received.find("x-api-key"), std::string::npos) << received;
 }
 
-TEST(Upstream, receives_the_key_of_the_file_where_the_environment_has_none) {
+TEST(Upstream, receives_the_key_of_the_file_if_the_environment_has_none) {
   config::BackendRef ref;
   EXPECT_EQ(upstream::key_of(ref), std::nullopt);
   ref.api_key = "of the file";
@@ -129,7 +129,7 @@ TEST(Upstream, receives_the_key_of_the_file_where_the_environment_has_none) {
   EXPECT_EQ(upstream::key_of(ref), "of the file");
 }
 
-TEST(Upstream, receives_what_its_provider_asks_for) {
+TEST(Upstream, receives_path_and_headers_of_its_provider) {
   std::string received;
   Upstream upstream([&](Wire& wire, int) {
     received = wire.read_request();
@@ -165,7 +165,7 @@ TEST(Upstream, receives_what_its_provider_asks_for) {
             "POST /openai/deployments/large/chat/completions?a=b HTTP/1.1");
 }
 
-TEST(Upstream, reply_comes_back_with_its_status_headers_and_untouched_bytes) {
+TEST(Upstream, a_reply_keeps_its_status_and_headers_and_bytes) {
   const std::string gzip("\x1f\x8b\x08\x00\x00\r\n\r\n0\r\n", 12);
   Upstream upstream(once(
       "HTTP/1.1 429 Slow Down\r\nContent-Encoding: gzip\r\nContent-Type: application/json\r\n"
@@ -235,7 +235,7 @@ TEST(Upstream, connection_that_was_closed_while_idle_is_replaced) {
   EXPECT_EQ(upstream.connections(), 3);
 }
 
-TEST(Upstream, request_that_met_a_connection_just_closed_is_sent_once_more) {
+TEST(Upstream, a_request_on_a_connection_that_just_closed_is_sent_once_more) {
   Upstream upstream([](Wire& wire, int number) {
     wire.read_request();
     wire.send(ok("{}"));
@@ -276,7 +276,7 @@ TEST(Upstream, request_is_not_repeated_on_a_fresh_connection_or_after_a_byte_of_
   EXPECT_EQ(partial.connections(), 1);
 }
 
-TEST(Upstream, that_refuses_is_502) {
+TEST(Upstream, a_refused_connection_is_502) {
   Gateway gateway(backend_at(closed_port()));
   const Reply reply = gateway.ask();
   EXPECT_EQ(reply.status, 502);
@@ -285,7 +285,7 @@ TEST(Upstream, that_refuses_is_502) {
   EXPECT_EQ(reply.headers.at("content-type"), "application/json");
 }
 
-TEST(Upstream, that_does_not_answer_in_time_is_504_and_let_go) {
+TEST(Upstream, a_server_that_does_not_answer_in_time_is_504_and_disconnected) {
   for (const std::string_view sent : {"", "HTTP/1.1 200 OK\r\nContent-"}) {
     std::atomic<bool> closed{false};
     Upstream upstream([&, sent](Wire& wire, int) {
@@ -304,7 +304,7 @@ TEST(Upstream, that_does_not_answer_in_time_is_504_and_let_go) {
   }
 }
 
-TEST(Upstream, that_does_not_accept_is_504_after_the_connect_timeout) {
+TEST(Upstream, a_server_that_does_not_accept_is_504_after_the_connect_timeout) {
   const FullListener full;
   config::HttpLimits limits = Gateway::one_loop();
   limits.connect_timeout = milliseconds(80);
@@ -328,7 +328,7 @@ TEST(Upstream, is_found_by_name) {
                   .starts_with("backend \"a\": cannot resolve \"no-such-host.invalid\": "));
 }
 
-TEST(Upstream, that_speaks_nonsense_is_502) {
+TEST(Upstream, a_malformed_reply_is_502) {
   const std::vector<std::pair<std::string, std::string>> replies = {
       {"SSH-2.0-OpenSSH\r\n\r\n", "its reply is not well-formed HTTP/1.1: bad version"},
       {"HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n",
@@ -347,7 +347,7 @@ TEST(Upstream, that_speaks_nonsense_is_502) {
   }
 }
 
-TEST(Upstream, may_refuse_a_request_before_it_has_read_it) {
+TEST(Upstream, may_refuse_a_request_before_reading_it) {
   const std::string refusal =
       "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig";
   Upstream upstream([&](Wire& wire, int) {
@@ -382,7 +382,7 @@ TEST(Upstream, call_ends_when_the_client_goes_before_the_first_byte) {
   }
 }
 
-TEST(Upstream, body_that_stops_short_reaches_the_client_as_short) {
+TEST(Upstream, a_body_that_ends_early_is_cut_off_for_the_client_too) {
   for (const std::string framing :
        {"Content-Length: 10\r\n\r\nhalf", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"}) {
     Upstream upstream(once("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + framing));

@@ -30,7 +30,7 @@ std::string response(uint64_t rejected, std::string_view why) {
 
 constexpr const char* kRetryInfo = "type.googleapis.com/google.rpc.RetryInfo";
 
-TEST(Delivery, over_grpc_follows_the_table_of_statuses) {
+TEST(Delivery, grpc_statuses_decide_on_a_retry_as_listed) {
   std::string got;
   for (int status = -1; status < 18; ++status) {
     const Outcome outcome = delivery_over_grpc(status, "", "", "").outcome;
@@ -45,7 +45,7 @@ TEST(Delivery, over_grpc_follows_the_table_of_statuses) {
             "13 refused\n14 again\n15 again\n16 refused\n17 refused\n");
 }
 
-TEST(Delivery, a_collector_without_room_is_tried_again_only_if_it_states_when) {
+TEST(Delivery, an_overloaded_collector_is_retried_only_if_it_states_a_time) {
   const auto full = [](std::string_view details) {
     return delivery_over_grpc(8, "no room", details, "");
   };
@@ -70,7 +70,7 @@ TEST(Delivery, a_requested_pause_has_bounds) {
   EXPECT_EQ(pause(1, ~uint64_t{0} >> 1), milliseconds(1'999));
 }
 
-TEST(Delivery, over_http_follows_the_table_of_statuses) {
+TEST(Delivery, http_statuses_decide_on_a_retry_as_listed) {
   for (const int status : {429, 502, 503, 504})
     EXPECT_EQ(delivery_over_http(status, "", "").outcome, Outcome::kAgain) << status;
   for (const int status : {301, 400, 401, 404, 413, 500, 501})
@@ -94,7 +94,7 @@ TEST(Delivery, an_accepted_export_may_have_lost_spans) {
             200U);
 }
 
-TEST(Delivery, no_reply_is_tried_again) {
+TEST(Delivery, a_missing_reply_is_retried) {
   EXPECT_EQ(not_delivered("cannot connect"),
             (Delivery{.outcome = Outcome::kAgain, .message = "cannot connect"}));
 }

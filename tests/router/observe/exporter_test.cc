@@ -39,7 +39,7 @@ Account account_with_id(std::string id) {
   return out;
 }
 
-TEST(Otlp, tells_a_request_as_a_tree_of_spans) {
+TEST(Otlp, a_request_becomes_a_tree_of_spans) {
   const Account one = account_with_id("r-1");
   const auto read = test::read_export(otlp_request({"router", "1", ""}, {&one, 1}));
   const std::map<std::string, std::string> who{{"service.name", "\n\6router"},
@@ -90,7 +90,7 @@ Delivery again(milliseconds pause = milliseconds(0)) {
   return {.outcome = Delivery::Outcome::kAgain, .pause = pause, .message = "not now"};
 }
 
-TEST(Exporter, sends_batches_and_what_is_left_at_the_end) {
+TEST(Exporter, sends_batches_and_the_remaining_spans_at_the_end) {
   Counts counts;
   std::atomic<int> posts{0};
   {
@@ -155,7 +155,7 @@ TEST(Exporter, sends_the_same_batch_again_after_an_outage) {
   EXPECT_EQ(counts.of("failed"), 0);
 }
 
-TEST(Exporter, gives_a_batch_up_after_its_time) {
+TEST(Exporter, drops_a_batch_after_its_time) {
   Counts counts;
   std::atomic<int> posts{0};
   Exporter exporter(
@@ -174,7 +174,7 @@ TEST(Exporter, gives_a_batch_up_after_its_time) {
   EXPECT_EQ(counts.retries.only().value(), posts - 1);
 }
 
-TEST(Exporter, does_not_send_again_what_the_collector_refuses) {
+TEST(Exporter, does_not_resend_a_refused_batch) {
   Counts counts;
   std::atomic<int> posts{0};
   {

@@ -56,7 +56,7 @@ std::vector<std::string> raw(const json::Document& told) {
   return out;
 }
 
-TEST(History, tells_what_a_step_has_added) {
+TEST(History, returns_the_additions_of_each_step) {
   Watched watched;
   watched.meters.record(answered_request());
   watched.meters.record(answered_request());
@@ -94,7 +94,7 @@ TEST(History, tells_what_a_step_has_added) {
       << steps[2];
 }
 
-TEST(History, tells_failures_from_refusals_and_mistakes_of_clients) {
+TEST(History, separates_failures_from_refusals_and_mistakes_of_clients) {
   Watched watched;
   for (const char* reason :
        {"parse_error", "upstream_4xx", "budget_exceeded", "unsupported_language", "upstream_5xx"}) {
@@ -186,7 +186,7 @@ TEST(History, counts_times_by_bound) {
   EXPECT_GE(uppers[bucket], 0.098);
 }
 
-TEST(History, goes_on_from_a_number_and_forgets_the_oldest) {
+TEST(History, continues_from_a_number_and_forgets_the_oldest_steps) {
   Watched watched;
   for (int i = 0; i < 5; ++i) watched.step();
   EXPECT_EQ(*watched.told().root().find("next")->integer(), 5);

@@ -88,7 +88,7 @@ TEST(Metrics, counts_a_request) {
   EXPECT_EQ(text.find(R"(llm_model_cost_total{model="large")"), std::string::npos);
 }
 
-TEST(Metrics, counts_what_was_spent_by_model_and_decision) {
+TEST(Metrics, counts_spending_by_model_and_decision) {
   Metrics metrics;
   Vocabulary words = vocabulary();
   words.default_currency = "EUR";
@@ -123,7 +123,7 @@ TEST(Metrics, counts_what_was_spent_by_model_and_decision) {
   }
 }
 
-TEST(Metrics, shows_no_row_of_a_table_that_is_gone) {
+TEST(Metrics, shows_no_row_of_a_table_that_was_removed) {
   Metrics metrics;
   metrics.worker_fit.set({{{"small", "a"}, 1}, {{"small", "b"}, 0}});
   has_line(metrics.text(), R"(signalbox_worker_fit{model="small",worker="b"} 0)");
@@ -174,7 +174,7 @@ TEST(Metrics, counts_every_observation_of_many_threads) {
   has_line(metrics.text(), R"(llm_model_ttft_seconds_count{model="small"} 2000)");
 }
 
-TEST(Metrics, writes_any_name_so_that_it_can_be_read) {
+TEST(Metrics, escapes_any_name) {
   std::vector<const FamilyBase*> all;
   Family<Counter> family(all, "a_total", "a", {"name"});
   family.with({"quote\" back\\ line\n \xFF"}).add();
@@ -194,7 +194,7 @@ std::set<std::string> documented() {
   return out;
 }
 
-TEST(Metrics, are_the_table_of_the_documentation) {
+TEST(Metrics, the_documentation_lists_every_metric) {
   const Metrics metrics;
   std::set<std::string> built;
   for (const FamilyBase* family : metrics.families()) {

@@ -89,7 +89,7 @@ Account looped() {
   return out;
 }
 
-TEST(Replay, lists_each_call_of_several) {
+TEST(Replay, lists_each_call_of_a_looper) {
   const std::string text = account_json(looped());
   EXPECT_NE(text.find(R"("used_up":"calls","calls":[{"model":"small","purpose":"answer","ms":0,)"
                       R"("status":200,"prompt_tokens":3,"completion_tokens":4},)"
@@ -99,7 +99,7 @@ TEST(Replay, lists_each_call_of_several) {
       << text;
 }
 
-TEST(Spans, each_call_of_several_has_its_own_below_one_of_the_run) {
+TEST(Spans, each_call_of_a_looper_has_a_span_below_the_span_of_the_run) {
   const std::vector<Span> spans = spans_of(looped());
   ASSERT_GE(spans.size(), 3U);
   const Span &run = spans[spans.size() - 3], &first = spans[spans.size() - 2],
@@ -115,7 +115,7 @@ TEST(Spans, each_call_of_several_has_its_own_below_one_of_the_run) {
   EXPECT_EQ(second.error, "upstream");
 }
 
-TEST(Replay, forgets_what_is_too_old_or_too_much) {
+TEST(Replay, forgets_records_over_the_limits_of_age_and_number) {
   LocalReplay replay;
   replay.set_limits(1000, std::chrono::seconds(60));
   Account old = kept_account("old");

@@ -21,13 +21,13 @@ TEST(TraceContext, keeps_the_trace_and_makes_a_span_of_its_own) {
   EXPECT_EQ(told, "00-4bf92f3577b34da6a3ce929d0e0e4736-" + hex(context.span) + "-01");
 }
 
-TEST(TraceContext, says_that_it_is_recorded_when_it_is) {
+TEST(TraceContext, sets_the_sampled_flag_only_if_the_trace_is_recorded) {
   const auto unsampled = trace_context("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");
   EXPECT_TRUE(unsampled.traceparent(false).ends_with("-00"));
   EXPECT_TRUE(unsampled.traceparent(true).ends_with("-01"));
 }
 
-TEST(TraceContext, reads_versions_to_come_as_far_as_it_knows_them) {
+TEST(TraceContext, reads_the_known_part_of_future_versions) {
   EXPECT_EQ(
       hex(trace_context("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what").trace),
       kTrace);
@@ -35,7 +35,7 @@ TEST(TraceContext, reads_versions_to_come_as_far_as_it_knows_them) {
             kTrace);
 }
 
-TEST(TraceContext, starts_a_trace_where_there_is_none_or_no_valid_one) {
+TEST(TraceContext, starts_a_trace_without_a_valid_header) {
   for (const std::string_view invalid : {
            "",
            "00",
@@ -60,7 +60,7 @@ TEST(TraceContext, starts_a_trace_where_there_is_none_or_no_valid_one) {
   EXPECT_NE(hex(trace_context(std::nullopt).trace), hex(trace_context(std::nullopt).trace));
 }
 
-TEST(TraceContext, takes_a_share_of_all_traces) {
+TEST(TraceContext, samples_a_share_of_all_traces) {
   size_t taken = 0;
   for (int i = 0; i < 4000; ++i) taken += is_in_share(trace_context(std::nullopt).trace, 0.25);
   EXPECT_GT(taken, 800U);
@@ -71,7 +71,7 @@ TEST(TraceContext, takes_a_share_of_all_traces) {
   EXPECT_EQ(is_in_share(trace, 0.5), is_in_share(trace, 0.5));
 }
 
-TEST(RequestId, keeps_what_is_fit_for_a_log_line) {
+TEST(RequestId, keeps_only_ids_that_are_safe_in_a_log_line) {
   EXPECT_EQ(request_id("abc-1"), "abc-1");
   EXPECT_EQ(request_id(std::string(128, 'x')), std::string(128, 'x'));
   for (const std::string& unfit : {std::string(), std::string("a b"), std::string("a\nb"),

@@ -20,7 +20,7 @@ std::string arguments(std::string_view text, int call) {
       call, json::quote(text)));
 }
 
-TEST(ChunkUnmasker, SendsWhatIsHeldWhenAChoiceEnds) {
+TEST(ChunkUnmasker, SendsHeldTextWhenAChoiceEnds) {
   // The choice ends with the last delta, with an end of its own, at [DONE], or without any end.
   EXPECT_EQ(heard(streamed(content("see [EMAIL", "\"length\""), 9)).content, "see [EMAIL");
   EXPECT_EQ(heard(streamed(content("see [EMAIL") +
@@ -60,7 +60,7 @@ TEST(ChunkUnmasker, EndsChoicesOfAllNumbers) {
   }
 }
 
-TEST(ChunkUnmasker, TakesAnEmptyReasonForNone) {
+TEST(ChunkUnmasker, TreatsAnEmptyFinishReasonAsNone) {
   EXPECT_EQ(heard(streamed(content("to [EMAIL_ADD", "\"\"") + content("RESS_1] x", "\"\"") +
                                content("", "\"stop\"") + "data: [DONE]\n\n",
                            9))
@@ -119,7 +119,7 @@ TEST(ChunkUnmasker, EndsATextBeforeAnotherOfItsChoice) {
   }
 }
 
-TEST(ChunkUnmasker, EndsATextInTheChunkThatSaidIt) {
+TEST(ChunkUnmasker, EndsATextInTheChunkOfItsLastPart) {
   EXPECT_EQ(
       streamed(delta(R"("content":"a [")") + chunk(R"({"index":0,"delta":{"content":"b ["}},)"
                                                    R"({"index":0,"delta":{"reasoning":"c"}})"),
@@ -156,7 +156,7 @@ std::string held_calls(size_t calls, std::string_view id) {
                                   id);
 }
 
-TEST(ChunkUnmasker, HoldsBackOnlySoManyTexts) {
+TEST(ChunkUnmasker, HoldsBackALimitedNumberOfTexts) {
   const std::string stream =
       held_calls(ChunkUnmasker::kTextsMax, "c1") +
       chunk(R"({"index":7,"delta":{"content":"a [IP_ADDRESS_1] [PERS"}})") +

@@ -114,7 +114,7 @@ void run(const Value& row) {
   EXPECT_EQ(actual.size(), expected.size());
 }
 
-TEST(ContextCompression, is_what_the_cases_say) {
+TEST(ContextCompression, matches_the_listed_results) {
   const auto path = std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
                     "tests/router/plugins/context_compression.jsonl";
   std::ifstream in(path);

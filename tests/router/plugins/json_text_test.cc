@@ -41,12 +41,12 @@ TEST(JsonText, resolves_every_escape) {
   EXPECT_EQ(source_of(source, json, euro, euro + 7), "\\u20AC\\ud83d\\ude00");
 }
 
-TEST(JsonText, is_the_source_itself_without_escapes) {
+TEST(JsonText, a_text_without_escapes_is_the_source_itself) {
   const std::string source = R"({"a": "b"})";
   EXPECT_EQ(JsonText(source).text().data(), source.data());
 }
 
-TEST(JsonText, says_what_of_a_range_can_be_replaced) {
+TEST(JsonText, returns_the_replaceable_parts_of_a_range) {
   const std::string_view source = R"({"n": "Ada", "m": ["Lo\u0076e", -12.5, null, ""]})";
   EXPECT_EQ(parts_of(source, 7, 10), "Ada");
   EXPECT_EQ(parts_of(source, 8, 22), "da m Lo");

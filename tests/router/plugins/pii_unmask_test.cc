@@ -39,12 +39,12 @@ TEST(UnmaskReply, EscapesOriginalsTwiceInContentsThatAreJson) {
       R"({"choices":[{"message":{"content":" {\"to\":\"Ann \\\"Q\\\" O\\nNeil\"}"}},{"message":{"content":"Ann \"Q\" O\nNeil {}"}}]})");
 }
 
-TEST(UnmaskReply, TakesWhatIsNoJsonAsText) {
+TEST(UnmaskReply, ReadsInvalidJsonAsText) {
   EXPECT_EQ(unmask_reply("<h1>[IP_ADDRESS_1]</h1>", masks()), "<h1>10.0.0.1</h1>");
 }
 
 // If the masks were sorted for each string, this many of them would take a hundred times as long.
-TEST(UnmaskReply, LooksAtTheMasksOnce) {
+TEST(UnmaskReply, SortsTheMasksOnce) {
   std::string reply = "{\"tokens\":[";
   for (int i = 0; i < 10000; ++i) reply += "\"[\",";
   reply += "\"\"]}";
@@ -81,7 +81,7 @@ TEST(StreamUnmasker, EscapesOriginalsTwiceInAContentThatOpensAsJson) {
             "Ann \"Q\" O\nNeil{}");
 }
 
-TEST(StreamUnmasker, AgreesWithAWholeReplyOnWhatIsJson) {
+TEST(StreamUnmasker, RecognisesJsonLikeAWholeReply) {
   constexpr std::string_view kQuoted = R"(Ann \"Q\" O\nNeil)", kPlain = "Ann \"Q\" O\nNeil";
   constexpr std::string_view kJson[] = {
       R"([{"key":"@"}])",      R"({"@":null})",          R"([1, "@"])",
@@ -113,7 +113,7 @@ TEST(StreamUnmasker, AgreesWithAWholeReplyOnWhatIsJson) {
   for (const std::string_view form : kProse) check(form, kPlain);
 }
 
-TEST(StreamUnmasker, PutsOriginalsIntoStringsThatAreNoTexts) {
+TEST(StreamUnmasker, PutsOriginalsIntoStringsThatAreNotTexts) {
   for (const std::string_view delta :
        {R"("content":[{"type":"refusal","refusal":"{}"}])",
         R"("content":{"type":"text","text":"{}"})", R"("reasoning_details":[{"text":"{}"}])"}) {
@@ -126,7 +126,7 @@ TEST(StreamUnmasker, PutsOriginalsIntoStringsThatAreNoTexts) {
   }
 }
 
-TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
+TEST(StreamUnmasker, LeavesEventsWithoutPlaceholdersUnchanged) {
   const std::string stream =
       ": a comment\r\nevent: x\r\ndata: {\"choices\" : [ {\"delta\":{\"content\":\"\\u0041 a\"}} ] "
       ", "
@@ -135,7 +135,7 @@ TEST(StreamUnmasker, LeavesWhatHoldsNothingAsItIs) {
   for (size_t piece = 1; piece < 40; ++piece) EXPECT_EQ(streamed(stream, piece), stream);
 }
 
-TEST(StreamUnmasker, PutsWhatItHeldBetweenEvents) {
+TEST(StreamUnmasker, InsertsHeldTextBetweenEvents) {
   const auto event = [](std::string_view text) {
     return fmt::format(R"(data: {{"choices":[{{"index":0,"delta":{{"content":"{}"}}{}}}]}})", text,
                        text == "[" ? R"(,"finish_reason":null)" : "");
@@ -224,7 +224,7 @@ TEST(StreamUnmasker, NumbersTheEventsThatFollowAnInsertedOne) {
   EXPECT_EQ(out, expected);
 }
 
-TEST(UnmaskReply, LeavesWhatAServerHasSigned) {
+TEST(UnmaskReply, LeavesPartsThatAServerHasSigned) {
   EXPECT_EQ(
       unmask_reply(
           R"({"content":[{"type":"thinking","thinking":"[IP_ADDRESS_1]","signature":"s"},{"type":"text","text":"[IP_ADDRESS_1]"}]})",

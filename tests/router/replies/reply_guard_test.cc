@@ -146,7 +146,7 @@ void run_step(const json::Value& step, GuardedStream& stream, ReplyCheck& check,
   stream.done(check.check(work, {}), out);
 }
 
-TEST(GuardedStream, tells_what_it_finds_between_events) {
+TEST(GuardedStream, inserts_findings_between_events_as_listed) {
   std::ifstream file(std::string(kFolder) + "reply_streams.jsonl");
   size_t rows = 0;
   for (std::string line; std::getline(file, line); ++rows) {
@@ -199,7 +199,7 @@ TEST(GuardedStream, reads_events_that_are_cut_anywhere) {
   }
 }
 
-TEST(GuardedStream, passes_an_event_that_is_too_long_and_says_so_behind_it) {
+TEST(GuardedStream, passes_an_event_that_is_too_long_and_marks_it_afterwards) {
   ReplyRules rules;
   rules.grounding = true;
   GuardedStream stream(rules);
@@ -285,7 +285,7 @@ TEST(GuardedStream, marks_an_end_that_waits_while_a_long_event_passes) {
 }
 
 // The reply ends as soon as a limit leaves text unread: nothing that was not read is sent.
-TEST(GuardedStream, ends_before_what_it_cannot_read_if_attacks_must_not_pass) {
+TEST(GuardedStream, ends_before_an_unreadable_event_if_attacks_must_not_pass) {
   ReplyRules rules;
   rules.jailbreak = rules.fails_closed = true;
   rules.on_jailbreak = ReplyAction::kEnd;
@@ -310,7 +310,7 @@ TEST(GuardedStream, ends_before_what_it_cannot_read_if_attacks_must_not_pass) {
   }
 }
 
-TEST(GuardedStream, bounds_what_waits) {
+TEST(GuardedStream, bounds_the_text_that_waits) {
   ReplyRules rules;
   rules.grounding = true;
   rules.on_hallucination = ReplyAction::kNone;
@@ -325,7 +325,7 @@ TEST(GuardedStream, bounds_what_waits) {
   EXPECT_EQ(stream.outcome().grounding, ReplyState::kUnchecked);
 }
 
-TEST(ReplyText, cuts_what_has_no_end_and_loses_nothing) {
+TEST(ReplyText, cuts_endless_sentences_and_loses_nothing) {
   for (const std::string unit : {"word ", "\u4E2D", "a", "```\ncode\n"}) {
     std::string whole;
     while (whole.size() < 10'000) whole += unit;
@@ -352,7 +352,7 @@ TEST(ReplyText, cuts_what_has_no_end_and_loses_nothing) {
 
 // A line contains rules as above, "body", and what the client receives: "gives", "warnings",
 // "unchecked", "refusal".
-TEST(GuardedBody, says_what_was_found) {
+TEST(GuardedBody, findings_in_whole_replies_match_the_listed_ones) {
   std::ifstream file(std::string(kFolder) + "reply_bodies.jsonl");
   size_t rows = 0;
   for (std::string line; std::getline(file, line); ++rows) {
@@ -423,7 +423,7 @@ GroundTruth truth_of(std::string_view messages) {
   return ground_truth_of(*request);
 }
 
-TEST(GroundTruth, is_what_tools_and_system_messages_say) {
+TEST(GroundTruth, has_the_texts_of_tools_and_system_messages) {
   const GroundTruth truth = truth_of(
       R"([{"role":"system","content":"S"},{"role":"user","content":"A"},)"
       R"({"role":"assistant","content":"B"},{"role":"tool","tool_call_id":"t","content":"T"},)"
@@ -434,14 +434,14 @@ TEST(GroundTruth, is_what_tools_and_system_messages_say) {
   EXPECT_EQ(truth.instructions, "");
 }
 
-TEST(GroundTruth, of_system_messages_alone_may_be_instructions) {
+TEST(GroundTruth, system_messages_alone_may_be_instructions) {
   const GroundTruth truth =
       truth_of(R"([{"role":"developer","content":"S"},{"role":"user","content":"Q"}])");
   EXPECT_FALSE(truth.empty);
   EXPECT_EQ(truth.instructions, "S");
 }
 
-TEST(GroundTruth, is_not_what_users_say) {
+TEST(GroundTruth, does_not_have_the_texts_of_users_alone) {
   EXPECT_TRUE(
       truth_of(R"([{"role":"user","content":"Q"},{"role":"assistant","content":"A"}])").empty);
 }

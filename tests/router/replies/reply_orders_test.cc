@@ -357,7 +357,7 @@ size_t explore(std::string_view name, const ReplyRules& rules) {
   return out;
 }
 
-TEST(ReplyOrders, nothing_unjudged_ends_regularly_if_attacks_must_not_pass) {
+TEST(ReplyOrders, no_unjudged_reply_ends_normally_if_attacks_must_not_pass) {
   ReplyRules rules;
   rules.jailbreak = rules.fails_closed = true;
   rules.on_jailbreak = ReplyAction::kEnd;

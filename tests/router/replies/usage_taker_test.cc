@@ -37,7 +37,7 @@ const Case kCases[] = {
     {"data: {\"choices\":[],\"usage\"", "data: {\"choices\":[],\"usage\""},
 };
 
-TEST(UsageTaker, takes_out_what_the_client_did_not_request) {
+TEST(UsageTaker, removes_usage_that_the_client_did_not_request) {
   for (const Case& each : kCases) {
     for (const size_t piece : {size_t{1}, size_t{3}, size_t{1000}})
       EXPECT_EQ(taken(each.server, piece), each.client) << each.server << " in pieces of " << piece;

@@ -33,7 +33,7 @@ TEST(ChatRequest, reads_the_model_and_the_text_of_messages) {
 }
 
 // Guards must see everything that a server might show to its model, whatever its name.
-TEST(ChatRequest, hides_no_words_in_parts_and_roles_that_are_new) {
+TEST(ChatRequest, reads_texts_of_unknown_parts_and_roles) {
   const auto text = [](const char* messages) {
     const auto request =
         ChatRequest::parse(std::string("{\"model\":\"a\",\"messages\":") + messages + "}");
@@ -47,7 +47,7 @@ TEST(ChatRequest, hides_no_words_in_parts_and_roles_that_are_new) {
   EXPECT_EQ(text(R"([{"role":"user","content":"a"},{"role":"assistant","content":"b"}])"), "a");
 }
 
-TEST(ChatRequest, tells_what_is_new_and_all_that_is_said) {
+TEST(ChatRequest, returns_new_texts_and_all_texts) {
   const auto request = ChatRequest::parse(R"({"model":"a","tools":[{"type":"function","function":
     {"name":"f","parameters":{"type":"object","properties":{"x":{"type":"string","description":"of x"}}}}}],
     "messages":[
@@ -65,7 +65,7 @@ TEST(ChatRequest, tells_what_is_new_and_all_that_is_said) {
 }
 
 // All other texts count as new, but not as the text that is decided on.
-TEST(ChatRequest, tells_what_is_said_beside_the_text) {
+TEST(ChatRequest, returns_texts_outside_of_the_messages) {
   const auto request = ChatRequest::parse(R"({"model":"a","user":"ada","suffix":"behind",
     "response_format":{"type":"json_schema","json_schema":{"name":"reply","maximum":9007199254740991}},
     "documents":[{"id":"d1","text":"doc","number":123456789,"page":12}],
@@ -85,7 +85,7 @@ TEST(ChatRequest, tells_what_is_said_beside_the_text) {
 }
 
 // The text that is decided on stays as it was written.
-TEST(ChatRequest, tells_what_json_in_a_content_spells_with_escapes) {
+TEST(ChatRequest, resolves_escapes_of_json_in_a_content) {
   const auto request = ChatRequest::parse(R"({"model":"a","messages":[
     {"role":"user","content":"{\"x\":\"\\u0061da\",\"n\":1}"},
     {"role":"tool","content":"{\"x\":\"a\\nb\"}"},
@@ -105,7 +105,7 @@ TEST(ChatRequest, without_a_user_message_there_is_no_text) {
             "");
 }
 
-TEST(ChatRequest, names_what_is_wrong) {
+TEST(ChatRequest, errors_name_the_wrong_member) {
   EXPECT_EQ(message_of("[]"), "expected a JSON object, found array");
   EXPECT_EQ(message_of(R"({"messages":[]})"), "model: missing");
   EXPECT_EQ(message_of(R"({"model":"a"})"), "messages: missing");

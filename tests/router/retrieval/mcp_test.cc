@@ -19,7 +19,7 @@ Result<std::vector<std::string>> texts_of(std::string_view type, std::string_vie
   return read_call(response, 3);
 }
 
-TEST(Responses, are_read_as_the_cases_say) {
+TEST(Responses, responses_are_read_as_listed) {
   std::ifstream in(std::filesystem::path(SIGNALBOX_SOURCE_DIR) /
                    "tests/router/retrieval/mcp_responses.jsonl");
   std::string line;
@@ -52,7 +52,7 @@ Result<std::string> version_of(std::string_view body) {
   return read_initialize(response);
 }
 
-TEST(Initialize, accepts_a_version_that_is_known_and_no_other) {
+TEST(Initialize, accepts_only_known_versions) {
   EXPECT_EQ(version_of(R"({"id": 1, "result": {"protocolVersion": "2025-03-26"}})").value_or(""),
             "2025-03-26");
   const auto older = version_of(R"({"id": 1, "result": {"protocolVersion": "hunter2"}})");
@@ -62,7 +62,7 @@ TEST(Initialize, accepts_a_version_that_is_known_and_no_other) {
   EXPECT_FALSE(version_of(R"({"id": 1, "error": {"code": 1}})"));
 }
 
-TEST(Requests, are_those_of_the_protocol) {
+TEST(Requests, requests_have_the_format_of_the_protocol) {
   const auto begin = json::Document::parse(write_initialize(3));
   ASSERT_TRUE(begin);
   const json::Value params = *begin->root().find("params");

@@ -59,7 +59,7 @@ void for_each_case(std::string_view file, const Check& check) {
   EXPECT_GT(cases, 5);
 }
 
-TEST(Documents, are_read_as_the_cases_say) {
+TEST(Documents, documents_are_read_as_listed) {
   for_each_case("documents.jsonl", [](const json::Value& row) {
     const auto found = read_documents(search_of(row), std::string(row.find("body")->text()));
     if (const auto error = row.find("error")) {
@@ -77,7 +77,7 @@ TEST(Documents, are_read_as_the_cases_say) {
   });
 }
 
-TEST(Searches, are_written_as_the_cases_say) {
+TEST(Searches, searches_are_written_as_listed) {
   constexpr std::array<float, 2> kVector{0.5F, -0.5F};
   for_each_case("searches.jsonl", [&](const json::Value& row) {
     const std::string body = write_search(search_of(row), {row.find("text")->text(), kVector});
@@ -120,7 +120,7 @@ TEST(Rag, adds_a_call_and_its_result_behind_the_last_message_of_the_user) {
   EXPECT_EQ(with_result(R"({"messages": [{"role": "system", "content": "a"}]})"), "");
 }
 
-TEST(Rag, offers_a_search_of_files_in_the_place_of_the_clients) {
+TEST(Rag, replaces_the_clients_search_of_files_by_its_own) {
   config::RagPlugin plugin;
   plugin.backend_config.vector_store_id = "vs_1";
   EXPECT_EQ(plugins::offer_file_search(R"({"input": "x", "n": 1.0})", plugin),

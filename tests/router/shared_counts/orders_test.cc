@@ -446,10 +446,10 @@ TEST(Orders, count_everything_once_when_nothing_fails) {
 TEST(Orders, count_everything_once_when_a_message_or_reply_is_lost) {
   EXPECT_GT(explore("a lost message", 2, {.losses = 1}), 27'000U);
 }
-TEST(Orders, keep_what_a_file_or_redis_has_when_a_router_is_killed) {
+TEST(Orders, keep_the_data_of_file_and_redis_when_a_router_is_killed) {
   EXPECT_GT(explore("a death", 3, {.deaths = 1}), 111'000U);
 }
-TEST(Orders, keep_what_a_router_knows_when_redis_loses_its_data) {
+TEST(Orders, keep_the_counts_of_routers_when_redis_loses_its_data) {
   EXPECT_GT(explore("a reset", 2, {.resets = 1}), 54'600U);
 }
 

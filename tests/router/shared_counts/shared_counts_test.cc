@@ -286,7 +286,7 @@ TEST_F(SharedCountsTest, counts_survive_a_server_whose_clock_is_behind_the_last_
   EXPECT_FALSE(b().admits(6));
 }
 
-TEST_F(SharedCountsTest, a_new_budget_knows_what_was_reported_before) {
+TEST_F(SharedCountsTest, a_new_budget_includes_earlier_reports) {
   for (const auto& site : sites_) site->budget_of("nobody");
   a().budget_of("");
   a().spend(1);
@@ -297,7 +297,7 @@ TEST_F(SharedCountsTest, a_new_budget_knows_what_was_reported_before) {
   EXPECT_DOUBLE_EQ(b().spent(), 1);
 }
 
-TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_down_arrives_once) {
+TEST_F(SharedCountsTest, counts_of_a_time_without_the_server_arrive_once) {
   a().spend(1);
   settle();
   redis_.server().end();
@@ -317,7 +317,7 @@ TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_down_arrives_once) 
   EXPECT_FALSE(a().admits(6));
 }
 
-TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_stopped_arrives_once) {
+TEST_F(SharedCountsTest, counts_of_a_time_with_a_stopped_server_arrive_once) {
   redis_.server().signal(SIGSTOP);
   a().spend(2);
   b().spend(4);
@@ -333,7 +333,7 @@ TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_stopped_arrives_onc
   EXPECT_FALSE(b().admits(6));
 }
 
-TEST_F(SharedCountsTest, what_is_counted_while_the_server_is_full_arrives_once) {
+TEST_F(SharedCountsTest, counts_of_a_time_with_a_full_server_arrive_once) {
   ASSERT_TRUE(client_->run({"CONFIG", "SET", "maxmemory", "1"}, milliseconds(500)));
   a().spend(2);
   EXPECT_TRUE(b().admits(6));
@@ -357,7 +357,7 @@ TEST_F(SharedCountsTest, a_router_that_restarts_is_not_counted_twice) {
   EXPECT_DOUBLE_EQ(b().spent(), 3);
 }
 
-TEST_F(SharedCountsTest, the_end_of_a_router_reports_what_is_left) {
+TEST_F(SharedCountsTest, the_end_of_a_router_reports_the_remaining_counts) {
   a().spend(1);
   EXPECT_TRUE(a().admits(6));
   a().stop();
@@ -368,7 +368,7 @@ TEST_F(SharedCountsTest, the_end_of_a_router_reports_what_is_left) {
   a().start();
 }
 
-TEST_F(SharedCountsTest, routers_with_copies_of_one_file_are_told_apart) {
+TEST_F(SharedCountsTest, routers_with_copies_of_one_file_are_counted_separately) {
   sites_[1].reset();
   sites_[0].reset();
   for (const char* name : {"t0.db", "t1.db"})

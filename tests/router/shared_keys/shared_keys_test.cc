@@ -159,7 +159,7 @@ TEST_P(SharedKeysTest, a_change_of_one_router_is_known_to_the_other) {
   EXPECT_EQ(*a_->keys.read(), before) << "what has not changed is not read again";
 }
 
-TEST_P(SharedKeysTest, of_changes_at_once_none_is_lost) {
+TEST_P(SharedKeysTest, simultaneous_changes_are_not_lost) {
   constexpr int kEach = 10;
   const auto change = [&](Site& site, std::string_view prefix) {
     for (int i = 0; i < kEach; ++i) site.change(adding(fmt::format("{}{}", prefix, i)));
@@ -190,7 +190,7 @@ TEST_P(SharedKeysTest, while_the_server_is_away_known_keys_stay_and_no_key_is_ch
   EXPECT_TRUE(b_->keys.stats().works);
 }
 
-TEST_P(SharedKeysTest, keys_that_are_too_old_are_not_known) {
+TEST_P(SharedKeysTest, keys_that_are_too_old_are_refused) {
   a_->change(adding("ann"));
   Site brief(*store_, milliseconds(1));
   EXPECT_EQ(brief.names(), "ann");
@@ -212,7 +212,7 @@ TEST_P(SharedKeysTest, an_empty_server_gets_the_latest_keys_that_a_router_knows)
   EXPECT_EQ(a_->names(), "bob cid");
 }
 
-TEST_P(SharedKeysTest, of_routers_that_restore_at_once_the_latest_keys_win) {
+TEST_P(SharedKeysTest, the_latest_keys_win_if_routers_restore_at_once) {
   for (int i = 0; i < 20; ++i) {
     const std::string latest = fmt::format("k{}", i);
     a_->change([&](Keys& keys) -> Result<void> {
@@ -230,7 +230,7 @@ TEST_P(SharedKeysTest, of_routers_that_restore_at_once_the_latest_keys_win) {
   }
 }
 
-TEST_P(SharedKeysTest, what_was_just_restored_is_not_changed_before_others_have_seen_it) {
+TEST_P(SharedKeysTest, restored_keys_are_not_changed_before_others_have_seen_them) {
   a_->change(adding("ann"));
   EXPECT_EQ(b_->names(), "ann");
   a_->change(adding("bob"));  // b does not know
@@ -281,7 +281,7 @@ TEST_P(SharedKeysTest, a_server_that_was_started_again_with_its_keys_is_changed_
   EXPECT_EQ(b_->names(), "ann bob cid");
 }
 
-TEST_P(SharedKeysTest, a_new_set_waits_for_routers_that_know_one) {
+TEST_P(SharedKeysTest, a_new_set_of_keys_waits_for_routers_that_know_an_older_one) {
   a_->change(adding("ann"));
   lose_server();
   store_->start();
@@ -292,7 +292,7 @@ TEST_P(SharedKeysTest, a_new_set_waits_for_routers_that_know_one) {
   EXPECT_EQ(a_->names(), "ann bob");
 }
 
-TEST_P(SharedKeysTest, a_set_that_no_router_wrote_changes_nothing) {
+TEST_P(SharedKeysTest, a_damaged_set_of_keys_changes_nothing) {
   a_->change(adding("ann"));
   expect_refused("digest", "0");
   const std::string wrong = R"({"keys": [{"name": "x", "hash": "sb-secret"}]})";
@@ -306,7 +306,7 @@ TEST_P(SharedKeysTest, a_set_that_no_router_wrote_changes_nothing) {
   expect_refused("keys", large);
 }
 
-TEST_F(KeysInRedis, of_another_form_change_nothing) {
+TEST_F(KeysInRedis, change_nothing_if_their_form_is_another) {
   a_->change(adding("ann"));
   expect_refused("version", "none");
   expect_refused("version", "-1");
@@ -349,7 +349,7 @@ TEST_P(SharedKeysTest, the_log_names_another_set_once_and_only_if_its_keys_count
   EXPECT_EQ(a_->names(), "");
 }
 
-TEST_F(KeysInRedis, that_is_full_refuses_changes_and_keeps_the_keys) {
+TEST_F(KeysInRedis, stay_as_they_are_at_a_server_that_is_full) {
   a_->change(adding("ann"));
   redis_->ask({"CONFIG", "SET", "maxmemory", "1"});
   const auto refused = a_->keys.change(adding("bob"));

@@ -41,7 +41,7 @@ TEST(LearningChange, is_read_as_it_was_written) {
   EXPECT_EQ(counts_of(verdicts.tally), "1 2 0 64");
 }
 
-TEST(LearningChange, is_nothing_else) {
+TEST(LearningChange, refuses_other_bytes) {
   const Fields good = entry_of({{"small", "", "d"}, 1, 0, {}}, 1);
   const auto with = [&](size_t i, const std::string& value) {
     Fields out = good;
@@ -70,7 +70,7 @@ TEST(LearningChange, is_nothing_else) {
   EXPECT_FALSE(verdicts_name("d\n", "m"));
 }
 
-TEST(LearningChange, has_its_age_on_another_machine) {
+TEST(LearningChange, has_the_same_age_on_another_machine) {
   const Now now;
   EXPECT_EQ(now.from_ms(now.to_ms(now.steady - seconds(5))), now.steady - seconds(5));
   EXPECT_EQ(now.from_ms(now.to_ms(now.steady) + 1'000'000), now.steady) << "never in the future";

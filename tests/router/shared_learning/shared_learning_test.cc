@@ -75,7 +75,7 @@ TEST_F(SharedLearningTest, a_conversation_has_its_model_at_every_router) {
   wait_for([&] { return b_->model('a') == "none"; });
 }
 
-TEST_F(SharedLearningTest, the_one_that_was_used_last_stays) {
+TEST_F(SharedLearningTest, the_model_that_was_used_last_stays) {
   a_->answer('a', "new");
   a_->written();
   b_->answer('a', "old", seconds(60));
@@ -88,7 +88,7 @@ TEST_F(SharedLearningTest, the_one_that_was_used_last_stays) {
   EXPECT_EQ(c.model('a'), "new");
 }
 
-TEST_F(SharedLearningTest, a_router_that_starts_knows_what_others_have_learnt) {
+TEST_F(SharedLearningTest, a_router_that_starts_reads_the_learning_of_others) {
   a_->answer('a', "small", seconds(60));
   for (int i = 0; i < 3; ++i) a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
   a_->written();
@@ -107,7 +107,7 @@ TEST_F(SharedLearningTest, a_router_that_starts_knows_what_others_have_learnt) {
   EXPECT_LE(Site::now() - found->used, seconds(59) + kWithin);
 }
 
-TEST_F(SharedLearningTest, verdicts_of_all_routers_count_together_as_they_do_in_one) {
+TEST_F(SharedLearningTest, verdicts_of_all_routers_add_up_as_in_one_router) {
   learning::Outcomes alone;
   for (int i = 0; i < 100; ++i) {
     const auto verdict = static_cast<Verdict>(i % 3);
@@ -124,7 +124,7 @@ TEST_F(SharedLearningTest, verdicts_of_all_routers_count_together_as_they_do_in_
   wait_for([&] { return b_->counts("small") == "0 0 0 1"; });
 }
 
-TEST_F(SharedLearningTest, without_the_server_each_learns_by_itself_and_shares_it_afterwards) {
+TEST_F(SharedLearningTest, each_router_learns_alone_during_an_outage_and_shares_it_afterwards) {
   redis_.server().end();
   wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
   a_->answer('a', "small");
@@ -164,7 +164,7 @@ TEST_F(SharedLearningTest, a_verdict_that_waits_for_a_server_without_data_is_add
   wait_for([&] { return a_->counts("small") == "2 1 0 1" && b_->counts("small") == "2 1 0 1"; });
 }
 
-TEST_F(SharedLearningTest, what_one_forgets_while_the_server_is_away_does_not_come_back) {
+TEST_F(SharedLearningTest, learning_forgotten_during_an_outage_does_not_come_back) {
   ask({"CONFIG", "SET", "appendfsync", "always"});
   ask({"CONFIG", "SET", "appendonly", "yes"});
   a_->answer('a', "small");
@@ -179,7 +179,7 @@ TEST_F(SharedLearningTest, what_one_forgets_while_the_server_is_away_does_not_co
   EXPECT_EQ(a_->model('a'), "none");
 }
 
-TEST_F(SharedLearningTest, what_one_forgets_does_not_come_back_to_a_server_without_data) {
+TEST_F(SharedLearningTest, forgotten_learning_does_not_come_back_to_a_server_without_data) {
   a_->answer('a', "small");
   a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
   wait_for([&] { return b_->model('a') == "small" && b_->counts("small") == "1 0 0 0"; });
@@ -213,7 +213,7 @@ TEST_F(SharedLearningTest, a_damaged_value_does_not_hold_up_other_changes) {
   wait_for([&] { return b_->model('b') == "large"; });
 }
 
-TEST_F(SharedLearningTest, what_is_learnt_while_the_server_is_full_arrives_later) {
+TEST_F(SharedLearningTest, changes_of_a_time_with_a_full_server_arrive_later) {
   ask({"CONFIG", "SET", "maxmemory", "1"});
   a_->answer('a', "small");
   a_->memory.outcomes.add("d", "small", Verdict::kGoodFit);
@@ -226,7 +226,7 @@ TEST_F(SharedLearningTest, what_is_learnt_while_the_server_is_full_arrives_later
   EXPECT_EQ(a_->counts("small"), "1 0 0 0");
 }
 
-TEST_F(SharedLearningTest, records_expire_and_bytes_of_another_program_are_nothing) {
+TEST_F(SharedLearningTest, records_expire_and_bytes_of_another_program_are_ignored) {
   a_->memory.conversations.set_lifetime(seconds(100));
   a_->answer('a', "small");
   a_->written();

@@ -37,7 +37,7 @@ TEST(MemoryRecord, is_read_as_it_was_written) {
   }
 }
 
-TEST(MemoryRecord, is_refused_if_a_byte_is_missing_or_follows) {
+TEST(MemoryRecord, is_refused_with_a_byte_too_few_or_too_many) {
   const std::string bytes = write_record(record_of("text"));
   for (size_t size = 0; size < bytes.size(); ++size)
     EXPECT_FALSE(read_record(bytes.substr(0, size))) << size;
@@ -46,7 +46,7 @@ TEST(MemoryRecord, is_refused_if_a_byte_is_missing_or_follows) {
   EXPECT_FALSE(read_record(bytes + std::string(kRecordBytesMax, 'x')));
 }
 
-TEST(MemoryRecord, is_refused_with_lengths_and_vectors_that_no_router_writes) {
+TEST(MemoryRecord, is_refused_with_impossible_lengths_or_vectors) {
   const std::string bytes = write_record(record_of("text"));
   for (size_t at = 4; at < 36; ++at) {  // the time, the number of values and the lengths
     std::string hostile = bytes;
@@ -60,7 +60,7 @@ TEST(MemoryRecord, is_refused_with_lengths_and_vectors_that_no_router_writes) {
     EXPECT_FALSE(read_record(write_record(record_of("text", values)))) << values.size();
 }
 
-TEST(MemoryEntry, is_read_as_it_was_written_and_not_otherwise) {
+TEST(MemoryEntry, is_read_as_it_was_written_and_other_bytes_are_refused) {
   const IndexEntry entry{.created = kCreated,
                          .used = kCreated + std::chrono::seconds(1),
                          .uses = 3,
@@ -98,7 +98,7 @@ WrittenPointer written(const std::string& owner, uint64_t moment, size_t bytes =
                                                  .record = std::string(bytes, 'x')});
 }
 
-TEST(MemoryJournal, forgets_what_was_deleted_and_does_not_learn_it_again) {
+TEST(MemoryJournal, forgets_deleted_memories_and_does_not_learn_them_again) {
   Journal journal(1 << 20);
   const auto one = written("ann", 5), two = written("ann", 8), other = written("bob", 5);
   for (const auto& each : {one, two, other}) journal.add(each);

@@ -67,7 +67,7 @@ class SharedMemoriesTest : public testing::TestWithParam<bool> {
   test::RedisProcess redis_{GetParam()};
 };
 
-TEST_P(SharedMemoriesTest, are_found_by_another_store_and_by_no_other_user) {
+TEST_P(SharedMemoriesTest, memories_are_found_by_other_routers_and_by_no_other_user) {
   const auto one = store_of(redis_.address()), other = store_of(redis_.address());
   const std::string id = add(*one, "ann", "a text", one->moment());
   written(*one);
@@ -79,7 +79,7 @@ TEST_P(SharedMemoriesTest, are_found_by_another_store_and_by_no_other_user) {
   for (SharedMemories* each : {one.get(), other.get()}) EXPECT_EQ(found(*each, "ann"), 0U);
 }
 
-TEST_P(SharedMemoriesTest, that_are_deleted_while_they_are_added_do_not_come_back) {
+TEST_P(SharedMemoriesTest, memories_deleted_while_they_are_added_do_not_come_back) {
   const auto one = store_of(redis_.address()), other = store_of(redis_.address());
   for (int i = 0; i < 50; ++i) {
     const std::string user = "user " + std::to_string(i);
@@ -98,7 +98,7 @@ TEST_P(SharedMemoriesTest, that_are_deleted_while_they_are_added_do_not_come_bac
   }
 }
 
-TEST_P(SharedMemoriesTest, of_one_text_replace_each_other_and_the_weakest_goes_first) {
+TEST_P(SharedMemoriesTest, equal_memories_replace_each_other_and_the_weakest_is_removed_first) {
   const auto one = store_of(redis_.address()), other = store_of(redis_.address());
   for (SharedMemories* each : {one.get(), other.get()}) each->set_limits({.of_user = 3});
   for (int i = 0; i < 3; ++i) {
@@ -121,7 +121,7 @@ TEST_P(SharedMemoriesTest, of_one_text_replace_each_other_and_the_weakest_goes_f
   EXPECT_TRUE(other->find("ann", ids[0], TimePoint::clock::now()).value()) << "it was used";
 }
 
-TEST_P(SharedMemoriesTest, that_are_over_are_not_found) {
+TEST_P(SharedMemoriesTest, expired_memories_are_not_found) {
   const auto one = store_of(redis_.address());
   const std::string id = add(*one, "ann", "a text", one->moment());
   written(*one);
@@ -132,7 +132,7 @@ TEST_P(SharedMemoriesTest, that_are_over_are_not_found) {
   EXPECT_EQ(count(*one, "ann"), 1U);
 }
 
-TEST_P(SharedMemoriesTest, need_a_vector_with_a_direction) {
+TEST_P(SharedMemoriesTest, a_memory_needs_a_vector_with_a_direction) {
   const auto one = store_of(redis_.address());
   for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}}) {
     const memories::Vector vector{"m", values};
@@ -141,7 +141,7 @@ TEST_P(SharedMemoriesTest, need_a_vector_with_a_direction) {
   }
 }
 
-TEST_P(SharedMemoriesTest, without_permissions_are_errors) {
+TEST_P(SharedMemoriesTest, missing_permissions_are_errors) {
   stores::Redis operator_of(redis_.address());
   ASSERT_TRUE(operator_of.run(
       {"ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@read", "+@connection"}, seconds(5)));

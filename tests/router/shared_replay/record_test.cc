@@ -22,7 +22,7 @@ TEST(ReplayRecord, is_an_object_with_members) {
   EXPECT_FALSE(read_object("{\"a\":" + std::string(99, '[') + std::string(99, ']') + "}"));
 }
 
-TEST(ReplayRecord, names_the_answer_that_an_outcome_is_about) {
+TEST(ReplayRecord, names_the_answer_of_an_outcome) {
   const auto answered =
       read_answered(R"({"id":"x","recipe":"r","decision":"d","selected_model":"m"})").value();
   EXPECT_EQ(answered.recipe, "r");

@@ -149,7 +149,7 @@ TEST_F(SharedReplayTest, takes_a_bounded_number_of_outcomes) {
   EXPECT_FALSE(a_->replay->add_outcome(id_of(1), "{\"verdict\":\"failed\"}").value());
 }
 
-TEST_F(SharedReplayTest, the_newest_push_the_oldest_out_and_leave_nothing_behind) {
+TEST_F(SharedReplayTest, new_records_replace_the_oldest_ones_completely) {
   a_->replay->set_limits(2, seconds(0));
   b_->replay->set_limits(2, seconds(0));
   Account first = account_of(1, "eve", "k9");
@@ -187,7 +187,7 @@ TEST_F(SharedReplayTest, records_expire_and_their_texts_sooner) {
   wait_for([&] { return a_->detail(3) == "none"; });
 }
 
-TEST_F(SharedReplayTest, what_one_router_deletes_is_gone_at_all) {
+TEST_F(SharedReplayTest, a_record_that_one_router_deletes_is_gone_at_all) {
   const auto fill = [&] {
     a_->add(account_of(1, "ada", "k1"));
     a_->add(account_of(2, "ada", "k2"));

@@ -52,7 +52,7 @@ TEST(ResponseRecord, refuses_other_bytes) {
   EXPECT_FALSE(read_record("X" + whole.substr(1)));
 }
 
-TEST(Deletions, know_the_latest_and_those_that_are_added_again) {
+TEST(Deletions, keep_the_latest_deletions_and_those_that_are_renewed) {
   stores::Deletions deletions;
   EXPECT_TRUE(deletions.add("first", 2, 0));
   EXPECT_FALSE(deletions.add("first", 9, 0));
@@ -121,7 +121,7 @@ class SharedResponsesTest : public test::TwoSites<Site> {
   }
 };
 
-TEST_F(SharedResponsesTest, a_response_is_at_every_router_and_of_its_owner_only) {
+TEST_F(SharedResponsesTest, every_router_has_a_response_for_its_owner_only) {
   a_->add("resp_1", response_of("one"));
   EXPECT_EQ(b_->text("resp_1"), "one");
   EXPECT_EQ(b_->text("resp_1", "bob"), "none");
@@ -146,7 +146,7 @@ TEST_F(SharedResponsesTest, a_router_applies_its_own_lifetime) {
   EXPECT_EQ(b_->text("resp_1"), "none");
 }
 
-TEST_F(SharedResponsesTest, what_one_router_removes_is_gone_at_all) {
+TEST_F(SharedResponsesTest, a_response_that_one_router_removes_is_gone_at_all) {
   a_->add("resp_1", response_of("one"));
   EXPECT_FALSE(b_->store.withdraw("resp_1", "bob", kNow).value());
   EXPECT_TRUE(b_->store.withdraw("resp_1", "ann", kNow).value());
@@ -215,7 +215,7 @@ TEST_F(SharedResponsesTest, a_server_that_lost_its_data_gets_all_responses_again
     wait_for([&] { return b_->text(fmt::format("resp_{}", i)) == "one"; });
 }
 
-TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_down_arrives_later) {
+TEST_F(SharedResponsesTest, responses_stored_without_the_server_arrive_later) {
   redis_.server().end();
   a_->add("resp_1", response_of("one"));
   EXPECT_EQ(a_->text("resp_1"), "one");
@@ -226,7 +226,7 @@ TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_down_arrives_late
   wait_for([&] { return b_->text("resp_1") == "one"; });
 }
 
-TEST_F(SharedResponsesTest, nothing_waits_for_a_server_that_is_known_to_be_down) {
+TEST_F(SharedResponsesTest, no_call_waits_for_a_server_that_is_known_to_be_down) {
   redis_.server().end();
   wait_for([&] { return !a_->works(); });
   bool done = false;
@@ -235,7 +235,7 @@ TEST_F(SharedResponsesTest, nothing_waits_for_a_server_that_is_known_to_be_down)
   EXPECT_TRUE(done) << "when publish() returns";
 }
 
-TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_stopped_arrives_later) {
+TEST_F(SharedResponsesTest, responses_stored_with_a_stopped_server_arrive_later) {
   Site c(redis_, milliseconds(100));
   redis_.server().signal(SIGSTOP);
   c.add("resp_1", response_of("one"));
@@ -246,7 +246,7 @@ TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_stopped_arrives_l
   wait_for([&] { return b_->text("resp_1") == "one"; });
 }
 
-TEST_F(SharedResponsesTest, what_is_stored_while_the_server_is_full_arrives_later) {
+TEST_F(SharedResponsesTest, responses_stored_with_a_full_server_arrive_later) {
   set("maxmemory", "1");
   a_->add("resp_1", response_of("one"));
   EXPECT_FALSE(a_->works());
@@ -311,7 +311,7 @@ TEST_F(SharedResponsesTest, a_response_that_the_server_does_not_take_does_not_ho
   wait_for([&] { return a_->below->stats().refused > 0 && a_->below->stats().waiting == 0; });
 }
 
-TEST_F(SharedResponsesTest, the_end_waits_for_what_is_not_written_yet) {
+TEST_F(SharedResponsesTest, the_end_waits_for_unwritten_responses) {
   redis_.server().end();
   a_->add("resp_1", response_of("one"));
   EXPECT_EQ(a_->below->drain(std::chrono::steady_clock::now()), 1U);
@@ -320,7 +320,7 @@ TEST_F(SharedResponsesTest, the_end_waits_for_what_is_not_written_yet) {
   EXPECT_EQ(number({"EXISTS", "signalbox:responses:r:resp_1"}), 1);
 }
 
-TEST_F(SharedResponsesTest, the_end_waits_for_what_is_restored) {
+TEST_F(SharedResponsesTest, the_end_waits_for_restored_responses) {
   for (int i = 0; i < 200; ++i) a_->add(fmt::format("resp_{}", i), response_of("one"));
   redis_.server().end();
   wait_for([&] { return !a_->works(); });

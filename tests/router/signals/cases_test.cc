@@ -114,7 +114,7 @@ void run_case(const json::Value& row) {
   EXPECT_EQ(name_of(lazy), name_of(evaluation)) << "when only what is needed is computed";
 }
 
-TEST(Signals, read_requests_as_the_cases_say) {
+TEST(Signals, match_the_listed_ones) {
   run_cases(kCases, run_case);
 }
 

@@ -55,7 +55,7 @@ bool occurs(std::string keyword, std::string_view text, bool case_sensitive = fa
   return read(Operator::kOr, {std::move(keyword)}, text, case_sensitive).matched;
 }
 
-TEST(Keyword, operators_count_what_occurs) {
+TEST(Keyword, operators_count_the_keywords_that_occur) {
   const std::vector<std::string> words{"red", "green", "blue", "grey"};
   Reading any = read(Operator::kOr, words, "a red and a blue one");
   EXPECT_TRUE(any.matched);
@@ -90,14 +90,14 @@ TEST(Keyword, matches_whole_words) {
   EXPECT_TRUE(occurs("what's", "so what's up"));
 }
 
-TEST(Keyword, a_boundary_is_asked_for_only_where_the_keyword_ends_in_a_word) {
+TEST(Keyword, a_boundary_is_required_only_if_the_keyword_ends_in_a_word) {
   EXPECT_TRUE(occurs("c++", "is c++20 faster"));
   EXPECT_FALSE(occurs("c++", "objc++"));
   EXPECT_TRUE(occurs(".net", "asp.net core"));
   EXPECT_FALSE(occurs(".net", "asp.nets"));
 }
 
-TEST(Keyword, ignores_case_unless_told_not_to) {
+TEST(Keyword, ignores_case_unless_configured_otherwise) {
   EXPECT_TRUE(occurs("Proof", "PROOF"));
   EXPECT_TRUE(
       occurs("\xC3\x9C"
@@ -162,7 +162,7 @@ TEST(Fold, bad_utf8_is_replaced) {
   EXPECT_EQ(out, "a\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(KeywordAutomaton, finds_what_a_naive_search_finds) {
+TEST(KeywordAutomaton, agrees_with_a_naive_search) {
   std::mt19937 random(7);
   const auto word = [&](int length_max) {
     std::string out;
@@ -230,7 +230,7 @@ bool naive_fuzzy(const std::string& keyword, const std::string& text, double thr
   return false;
 }
 
-TEST(Keyword, fuzzy_finds_what_a_naive_search_finds) {
+TEST(Keyword, fuzzy_matching_agrees_with_a_naive_search) {
   std::mt19937 source(11);
   const auto random = [&] { return static_cast<uint32_t>(source()); };
   const auto words = [&](uint32_t count_max, uint32_t letters_max) {

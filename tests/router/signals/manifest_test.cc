@@ -28,7 +28,7 @@ TEST(Manifest, mistakes_name_the_line) {
             "kb.yaml: metrics: metric \"m\": no group \"g\"");
 }
 
-TEST(Manifest, the_built_in_ones_are_whole) {
+TEST(Manifest, the_built_in_manifests_are_complete) {
   for (const auto& [name, labels] : {std::pair{"privacy_kb", 18U}, {"mmlu_kb", 14U}}) {
     const auto read = parse_manifest(built_in(name), name);
     ASSERT_TRUE(read) << read.error().message;

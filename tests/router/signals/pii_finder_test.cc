@@ -30,7 +30,7 @@ TEST(PiiFinder, finds_encoded_data_between_plain_data_in_text_order) {
 
 // Four times as many findings must take about four times as long; a quadratic algorithm would take
 // sixteen times as long. Measures processor time, because the machine may be busy.
-TEST(PiiFinder, takes_time_in_proportion_to_what_is_found) {
+TEST(PiiFinder, takes_time_in_proportion_to_the_findings) {
   const auto seconds = [](int pairs) {
     std::string text;
     for (int i = 0; i < pairs; ++i)

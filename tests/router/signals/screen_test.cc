@@ -136,7 +136,7 @@ TEST(ScreenedWindows, hide_no_attack_in_the_others) {
                                                            outcome.cleared, outcome.cleared + 1)));
 }
 
-TEST(ScreenedWindows, are_those_of_long_texts_only) {
+TEST(ScreenedWindows, only_windows_of_long_texts_are_screened) {
   const Outcome outcome = read(numbers(400));
   EXPECT_EQ(outcome.cleared, 0);
   EXPECT_GT(outcome.full, 3);
@@ -157,7 +157,7 @@ TEST(ScreenedWindows, run_in_full_for_a_threshold_below_the_limit_of_the_screen)
   EXPECT_GT(read(numbers(1500), "", "0.21").cleared, 20);
 }
 
-TEST(ScreenedWindows, are_read_again_by_what_needs_all_heads) {
+TEST(ScreenedWindows, screened_windows_are_read_again_by_readers_of_all_heads) {
   const Screened model;
   const auto request =
       request::ChatRequest::parse(R"({"model":"m","messages":[{"role":"user","content":"x"}]})")

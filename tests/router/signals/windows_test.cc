@@ -12,13 +12,13 @@
 namespace signalbox::text {
 namespace {
 
-TEST(Windows, a_short_text_is_one) {
+TEST(Windows, a_short_text_is_one_window) {
   EXPECT_EQ(windows_of({"abc"}, 100).pieces, (std::vector<std::string_view>{"abc"}));
   EXPECT_TRUE(windows_of({""}, 100).pieces.empty());
   EXPECT_TRUE(windows_of({""}, 100).whole);
 }
 
-TEST(Windows, know_their_texts) {
+TEST(Windows, each_window_names_its_text) {
   const std::string text(150, 'x');
   const Windows found = windows_of({"abc", "", text}, 100);
   EXPECT_EQ(found.of, (std::vector<size_t>{0, 2, 2}));
@@ -42,7 +42,7 @@ TEST(Windows, cover_the_text_and_overlap_by_an_eighth) {
   EXPECT_EQ(covered, text.size());
 }
 
-TEST(Windows, end_where_characters_do) {
+TEST(Windows, windows_end_between_characters) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += "\xE6\xA0\xB9";
   const auto windows = windows_of({text}, 100).pieces;
@@ -52,7 +52,7 @@ TEST(Windows, end_where_characters_do) {
   }
 }
 
-TEST(Windows, of_too_many_the_ends_and_evenly_chosen_ones_remain) {
+TEST(Windows, first_and_last_and_evenly_chosen_windows_remain_of_too_many) {
   const std::string text(100'000, 'x');
   const Windows found = windows_of({text}, 64);
   EXPECT_FALSE(found.whole);
@@ -89,7 +89,7 @@ TEST(Windows, fit_a_model_whose_tokens_are_bytes) {
   EXPECT_EQ(covered, text.size());
 }
 
-TEST(Windows, of_many_texts_are_bounded_by_what_they_cost) {
+TEST(Windows, windows_of_many_texts_are_bounded_by_their_cost) {
   const auto of = [](size_t count, size_t bytes) {
     static std::vector<std::string> texts;
     texts.assign(count, std::string(bytes, 'x'));

@@ -58,7 +58,7 @@ Report report_of(const std::filesystem::path& file, GroupBy by = GroupBy::kKey) 
   return report ? *std::move(report) : Report{};
 }
 
-TEST(Ledger, adds_up_what_the_file_has) {
+TEST(Ledger, adds_up_the_spending_in_the_file) {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "deep" / "spending.db";
   for (int i = 0; i < 2; ++i) {
@@ -119,7 +119,7 @@ TEST(Ledger, keeps_sums_in_memory_while_the_disk_is_full) {
   EXPECT_DOUBLE_EQ(report_of(file).totals.at(0).spent.cost, 1001);
 }
 
-TEST(Ledger, refuses_a_file_of_something_else) {
+TEST(Ledger, refuses_a_file_that_is_not_a_ledger) {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "spending.db";
   std::ofstream(file) << "this is no database, although its name says so; it has some length";
@@ -178,7 +178,7 @@ TEST(Budgets, the_strongest_action_counts) {
             Finding::Action::kRefuse);
 }
 
-TEST(Budgets, list_what_each_spender_has_left) {
+TEST(Budgets, list_the_remaining_budget_of_each_spender) {
   const test::TemporaryDirectory folder;
   const auto ledger = open(folder.path() / "spending.db");
   ASSERT_TRUE(ledger);
@@ -275,7 +275,7 @@ TEST_F(SharedLedger, reports_the_totals_that_a_budget_compares) {
   EXPECT_EQ(ledger_->take_changes(100).size(), 2U);
 }
 
-TEST_F(SharedLedger, reports_again_what_is_put_back) {
+TEST_F(SharedLedger, reports_a_total_again_after_it_is_put_back) {
   ledger_->add(account_of("a", "dev,ops"), cost_of(1));
   const auto totals = ledger_->take_changes(1);
   ASSERT_EQ(totals.size(), 1U);
@@ -290,7 +290,7 @@ TEST_F(SharedLedger, reports_again_what_is_put_back) {
   EXPECT_DOUBLE_EQ(same->own, 3);
 }
 
-TEST_F(SharedLedger, counts_what_other_routers_have_spent) {
+TEST_F(SharedLedger, counts_the_spending_of_other_routers) {
   ledger_->add(account_of("a"), cost_of(1));
   ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 0, 10}, {day_of_key("b"), 0, 20}},
                       false);
@@ -331,7 +331,7 @@ TEST_F(SharedLedger, counts_the_spending_of_today_while_another_router_has_the_n
   EXPECT_DOUBLE_EQ(cost("a"), 5);
 }
 
-TEST_F(SharedLedger, adopts_what_a_killed_router_had_reported_but_not_written) {
+TEST_F(SharedLedger, adopts_reported_spending_that_a_killed_router_had_not_written) {
   ledger_->add(account_of("a"), cost_of(1));
   open_again();
   ledger_->set_others(std::vector<SharedTotal>{{day_of_key("a"), 3, 10}}, true);
@@ -342,7 +342,7 @@ TEST_F(SharedLedger, adopts_what_a_killed_router_had_reported_but_not_written) {
   EXPECT_DOUBLE_EQ(ledger_->take_changes(1).front().own, 4);
 }
 
-TEST_F(SharedLedger, can_leave_what_was_in_its_file_to_another_router) {
+TEST_F(SharedLedger, can_leave_the_spending_in_its_file_to_another_router) {
   ledger_->add(account_of("a"), cost_of(5));
   open_again();
   ledger_->add(account_of("a"), cost_of(1));

@@ -74,7 +74,7 @@ TEST_F(RedisTls, shakes_hands_on_several_threads_at_once) {
   }
 }
 
-TEST_F(RedisTls, logs_in_within_it_and_says_who_does_not) {
+TEST_F(RedisTls, logs_in_over_tls_and_returns_the_error_of_a_refused_login) {
   server_.start({"--requirepass", "secret"});
   config::Redis config = router();
   EXPECT_NE(error_of(config).find("NOAUTH"), std::string::npos) << error_of(config);
@@ -82,7 +82,7 @@ TEST_F(RedisTls, logs_in_within_it_and_says_who_does_not) {
   EXPECT_EQ(error_of(config), "");
 }
 
-TEST_F(RedisTls, goes_to_nobody_whose_certificate_another_authority_has_signed) {
+TEST_F(RedisTls, refuses_a_certificate_of_another_authority) {
   server_.start();
   config::Redis config = router();
   config.tls_ca_path = Certificates::path("stranger.pem");
@@ -98,7 +98,7 @@ TEST_F(RedisTls, goes_to_nobody_whose_certificate_another_authority_has_signed) 
   EXPECT_EQ(error_of(config), "");
 }
 
-TEST_F(RedisTls, goes_to_nobody_whose_certificate_is_for_another_name) {
+TEST_F(RedisTls, refuses_a_certificate_for_another_name) {
   server_.start({}, "elsewhere");
   EXPECT_EQ(error_of(router()),
             failure("localhost",
@@ -108,13 +108,13 @@ TEST_F(RedisTls, goes_to_nobody_whose_certificate_is_for_another_name) {
                     "the TLS handshake failed: certificate verify failed: IP address mismatch"));
 }
 
-TEST_F(RedisTls, takes_a_certificate_for_an_address_where_an_address_is_called) {
+TEST_F(RedisTls, accepts_a_certificate_for_the_called_address) {
   server_.start({}, "address");
   EXPECT_EQ(error_of(router("127.0.0.1")), "");
   EXPECT_NE(error_of(router("localhost")).find("hostname mismatch"), std::string::npos);
 }
 
-TEST_F(RedisTls, shows_its_own_certificate_where_the_server_asks_for_one) {
+TEST_F(RedisTls, sends_its_own_certificate_if_the_server_requires_one) {
   server_.start({}, "localhost", true);
   config::Redis config = router();
   EXPECT_NE(error_of(config).find("certificate required"), std::string::npos) << error_of(config);
@@ -123,7 +123,7 @@ TEST_F(RedisTls, shows_its_own_certificate_where_the_server_asks_for_one) {
   EXPECT_EQ(error_of(config), "");
 }
 
-TEST_F(RedisTls, is_not_spoken_by_halves) {
+TEST_F(RedisTls, plain_text_and_tls_do_not_connect_to_each_other) {
   server_.start();
   config::Redis plain = router();
   plain.use_tls = false;
@@ -170,7 +170,7 @@ TEST_F(RedisTls, names_the_file_that_cannot_be_read) {
       << error_of(config);
 }
 
-TEST_F(RedisTls, is_valkeys_as_well) {
+TEST_F(RedisTls, serves_valkey_too) {
   server_.start();
   config::Valkey config;
   config.host = "localhost";

@@ -80,7 +80,7 @@ class SlowWrites {
   WriteQueue queue{"server", 1 << 20, kWords};
 };
 
-TEST(WriteQueue, writes_what_replies_wait_for_before_the_backlog) {
+TEST(WriteQueue, writes_records_that_replies_wait_for_before_the_backlog) {
   SlowWrites writes;
   for (int i = 0; i < 8; ++i) writes.add(item_of("backlog"));
   writes.begun(3);
@@ -145,7 +145,7 @@ TEST(WriteQueue, keeps_a_record_whose_server_goes_away_often) {
   }
 }
 
-TEST(WriteQueue, drops_what_is_no_longer_useful) {
+TEST(WriteQueue, drops_records_that_are_no_longer_useful) {
   WriteQueue queue("server", 1000, kWords);
   queue.set_away(Error{Code::kIo, "away"});
   bool is_written = false;

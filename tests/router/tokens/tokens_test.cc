@@ -94,7 +94,7 @@ std::string token_of(std::string_view name) {
   return {};
 }
 
-TEST(Tokens, become_what_the_cases_list) {
+TEST(Tokens, verdicts_on_tokens_match_the_listed_ones) {
   for (const Case& each : cases()) {
     SCOPED_TRACE(each.text("name"));
     KeySources sources;  // a new one for each, because an unknown key is looked for only once
@@ -123,7 +123,7 @@ TEST(Tokens, become_what_the_cases_list) {
   }
 }
 
-TEST(Tokens, have_the_prefix_of_their_issuer) {
+TEST(Tokens, users_of_tokens_have_the_prefix_of_the_issuer) {
   config::TokenIssuer issuer = issuer_of();
   issuer.prefix = "corp:";
   KeySources sources;
@@ -134,7 +134,7 @@ TEST(Tokens, have_the_prefix_of_their_issuer) {
   EXPECT_EQ(joined(verdict.owner->groups), "corp:ops");
 }
 
-TEST(Tokens, of_a_group_that_is_not_listed_have_the_rights_of_everybody) {
+TEST(Tokens, tokens_of_an_unlisted_group_have_the_rights_of_everybody) {
   config::TokenIssuer issuer = issuer_of();
   issuer.groups[1].name = "*";
   KeySources sources;
@@ -144,7 +144,7 @@ TEST(Tokens, of_a_group_that_is_not_listed_have_the_rights_of_everybody) {
   EXPECT_NE(verifier_of(issuer, sources)->verify(token_of("no group"), kNow).owner, nullptr);
 }
 
-TEST(Tokens, have_an_algorithm_of_the_list) {
+TEST(Tokens, only_listed_algorithms_are_accepted) {
   config::TokenIssuer issuer = issuer_of();
   issuer.algorithms = {"ES256", "EdDSA"};
   KeySources sources;
@@ -154,7 +154,7 @@ TEST(Tokens, have_an_algorithm_of_the_list) {
   EXPECT_EQ(verifier->verify(token_of("ES384"), kNow).refusal.reason, "invalid_token");
 }
 
-TEST(Tokens, are_refused_once_their_key_is_withdrawn_and_once_all_are) {
+TEST(Tokens, tokens_are_refused_once_their_key_or_every_key_is_withdrawn) {
   const test::TemporaryDirectory folder;
   const std::string all = read_file(kData / "keys.json", kKeySetBytesMax).value();
   ASSERT_TRUE(write_file(folder.path() / "own.json", all));
@@ -181,7 +181,7 @@ TEST(Tokens, are_refused_once_their_key_is_withdrawn_and_once_all_are) {
   EXPECT_EQ(verifier->verify(token_of("RS256"), kNow).owner, nullptr);
 }
 
-TEST(KeySources, are_shared_while_somebody_uses_them) {
+TEST(KeySources, a_key_source_is_shared_while_it_is_in_use) {
   KeySources sources;
   const KeyOrigin origin = origin_of(issuer_of(), kData / "config.yaml");
   const auto first = sources.of(origin).value();
@@ -303,7 +303,7 @@ TEST(Algorithms, exist_for_public_keys_only) {
     EXPECT_FALSE(algorithm_of(name)) << name;
 }
 
-TEST(KeySets, leave_out_what_cannot_verify) {
+TEST(KeySets, keys_that_cannot_verify_are_left_out) {
   const auto why = [](std::string_view key) {
     const auto keys = KeySet::parse(fmt::format("{{\"keys\": [{}]}}", key));
     if (!keys) return keys.error().message;

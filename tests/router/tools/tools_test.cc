@@ -33,7 +33,7 @@ void each_case(std::string_view file, const std::function<void(const json::Value
   EXPECT_GT(cases, 0);
 }
 
-TEST(ToolDatabase, is_read_as_the_cases_say) {
+TEST(ToolDatabase, is_read_as_listed) {
   each_case("databases.jsonl", [](const json::Value& row) {
     const auto tools = parse_database(std::string(row.find("database")->raw()));
     if (const auto error = row.find("error")) {
@@ -69,7 +69,7 @@ TEST(ToolDatabase, has_a_limit) {
   EXPECT_EQ(read_database("/nowhere/tools.json").error().code, Code::kNotFound);
 }
 
-TEST(ToolRanking, comes_out_as_the_cases_say) {
+TEST(ToolRanking, matches_the_listed_ones) {
   const std::vector<Tool> all = {
       {"get_weather", "the weather of a city", "Geo", {"rain", "天气"}, ""},
       {"send_mail", "write to somebody", "office", {"letter"}, ""},
@@ -105,14 +105,14 @@ TEST(ToolRanking, comes_out_as_the_cases_say) {
   });
 }
 
-TEST(ToolWords, are_those_of_names_and_descriptions) {
+TEST(ToolWords, words_are_taken_from_names_and_descriptions) {
   EXPECT_EQ(words_of_tool("get_weather", "of a city"), "get weather of a city");
   EXPECT_EQ(words_of_tool("docs.search-all", ""), "docs search all");
   EXPECT_EQ(words_in("Get_the Get THE über 天气"),
             (std::vector<std::string>{"get", "the", "über", "天", "气"}));
 }
 
-TEST(VectorCache, forgets_what_was_asked_for_longest_ago) {
+TEST(VectorCache, forgets_the_least_recently_used_vector) {
   VectorCache cache(2);
   const auto vector = [](float x) { return std::make_shared<const std::vector<float>>(1, x); };
   cache.put("a", vector(1));
@@ -126,7 +126,7 @@ TEST(VectorCache, forgets_what_was_asked_for_longest_ago) {
   EXPECT_EQ(cache.find("c")->front(), 4);
 }
 
-TEST(ToolCounters, add_up_what_requests_did) {
+TEST(ToolCounters, counters_add_up_the_results_of_requests) {
   const uint64_t selections = counters().selections, saved = counters().tokens_saved;
   const uint64_t fallbacks = counters().fallbacks, sent = counters().sent;
   count({.strategy = "filter", .offered = 9, .sent = 2, .tokens_saved = 100, .fallback = {}});

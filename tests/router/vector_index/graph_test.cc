@@ -48,7 +48,7 @@ class VectorGraphOf : public testing::TestWithParam<Spread> {};
 INSTANTIATE_TEST_SUITE_P(Spreads, VectorGraphOf,
                          testing::Values(Spread::kClustered, Spread::kEven));
 
-TEST_P(VectorGraphOf, finds_what_a_scan_finds_before_and_after_every_row_was_replaced) {
+TEST_P(VectorGraphOf, agrees_with_a_scan_before_and_after_every_row_was_replaced) {
   constexpr size_t kRows = 2'000;
   Vectors vectors(GetParam(), kGraphDim, kRows, 1), queries(GetParam(), kGraphDim, kRows, 2);
   auto exact = scan();
@@ -74,7 +74,7 @@ TEST_P(VectorGraphOf, finds_what_a_scan_finds_before_and_after_every_row_was_rep
   EXPECT_GE(recall(*exact, *graph, queries), 0.98);
 }
 
-TEST(VectorGraph, finds_every_row_itself_and_nothing_that_went) {
+TEST(VectorGraph, finds_every_row_by_its_own_vector_and_no_removed_row) {
   constexpr uint64_t kRows = 2'000;
   Vectors vectors(Spread::kClustered, 64, kRows, 3);
   auto index = graph_of(100, 1, 64);
@@ -91,7 +91,7 @@ TEST(VectorGraph, finds_every_row_itself_and_nothing_that_went) {
   }
 }
 
-TEST(VectorGraph, rows_that_it_has_not_reached_yet_are_found) {
+TEST(VectorGraph, rows_that_are_not_in_the_graph_yet_are_found) {
   Vectors vectors(Spread::kEven, kGraphDim, 1'000, 4);
   auto index = graph_of(600);
   std::vector<Vector> rows;
@@ -128,7 +128,7 @@ TEST(VectorGraph, many_equal_rows_do_not_hide_the_others) {
   EXPECT_NEAR(graph->search(0, same, 1)->front().cosine, 1, 1e-6);
 }
 
-TEST(VectorGraph, is_the_same_for_a_seed_and_another_for_another) {
+TEST(VectorGraph, equal_seeds_build_equal_graphs) {
   const auto answers = [](uint64_t seed) {
     Vectors vectors(Spread::kIndependent, kGraphDim, 2'000, 7);
     auto index = graph_of(50, seed);

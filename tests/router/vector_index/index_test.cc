@@ -70,7 +70,7 @@ TEST(VectorIndex, finds_the_nearest_best_first) {
   }
 }
 
-TEST(VectorIndex, a_vector_is_one_with_itself_whatever_its_length) {
+TEST(VectorIndex, a_vector_has_similarity_one_to_itself_whatever_its_length) {
   std::mt19937 random(2);
   for (const float length : {1.0f, 1e-18f, 1e15f}) {
     auto index = index_of();
@@ -84,7 +84,7 @@ TEST(VectorIndex, a_vector_is_one_with_itself_whatever_its_length) {
   }
 }
 
-TEST(VectorIndex, never_meets_a_row_of_another_partition) {
+TEST(VectorIndex, never_returns_a_row_of_another_partition) {
   std::mt19937 random(3);
   auto index = index_of();
   const Vector x = random_unit(random);
@@ -100,7 +100,7 @@ TEST(VectorIndex, never_meets_a_row_of_another_partition) {
   EXPECT_TRUE(index->search(0, x, 0)->empty());
 }
 
-TEST(VectorIndex, what_was_removed_is_gone_and_the_rest_stays) {
+TEST(VectorIndex, removed_rows_are_gone_and_the_others_stay) {
   std::mt19937 random(4);
   auto index = index_of();
   std::vector<Vector> rows;
@@ -122,7 +122,7 @@ TEST(VectorIndex, what_was_removed_is_gone_and_the_rest_stays) {
   EXPECT_TRUE(index->search(0, rows[0], 1)->empty());
 }
 
-TEST(VectorIndex, equals_come_in_the_order_of_their_ids) {
+TEST(VectorIndex, equally_similar_rows_come_in_the_order_of_their_ids) {
   std::mt19937 random(5);
   auto index = index_of();
   const Vector x = random_unit(random);
@@ -130,7 +130,7 @@ TEST(VectorIndex, equals_come_in_the_order_of_their_ids) {
   EXPECT_EQ(ids_of(*index->search(0, x, 3)), (std::vector<uint64_t>{1, 3, 5}));
 }
 
-TEST(VectorIndex, refuses_what_is_no_direction) {
+TEST(VectorIndex, refuses_vectors_without_a_direction) {
   auto index = index_of(4, 2);
   const float nan = std::nanf("");
   for (const Vector& bad : {Vector{1, 2, 3}, Vector{0, 0, 0, 0}, Vector{1, nan, 0, 0},

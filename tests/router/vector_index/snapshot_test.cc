@@ -59,7 +59,7 @@ class VectorSnapshot : public testing::Test {
   std::string bytes_;
 };
 
-TEST_F(VectorSnapshot, answers_as_the_index_that_was_saved_and_goes_on) {
+TEST_F(VectorSnapshot, answers_like_the_saved_index_and_accepts_changes) {
   const auto loaded = VectorIndex::load(kOptions, path()).value();
   const auto expect_same = [&] {
     ASSERT_EQ(loaded->size(), index_->size());
@@ -86,7 +86,7 @@ TEST_F(VectorSnapshot, answers_as_the_index_that_was_saved_and_goes_on) {
   expect_same();
 }
 
-TEST_F(VectorSnapshot, an_empty_index_comes_back) {
+TEST_F(VectorSnapshot, an_empty_index_is_restored) {
   ASSERT_TRUE(VectorIndex::create(kOptions).value()->save(path()));
   EXPECT_EQ(VectorIndex::load(kOptions, path()).value()->size(), 0u);
 }

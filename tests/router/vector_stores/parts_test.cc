@@ -11,7 +11,7 @@
 namespace signalbox::vector_stores {
 namespace {
 
-TEST(DocumentText, of_html_is_what_a_browser_shows) {
+TEST(DocumentText, the_text_of_html_is_the_text_that_a_browser_shows) {
   EXPECT_EQ(html_text("<h1>A  title</h1><p>One <b>bold</b>\n word.</p><!-- no --><p>Two</p>"),
             "A title\nOne bold word.\nTwo\n");
   EXPECT_EQ(html_text("a<script>if (a < b) x('</p>')</script>b"), "a\nb");
@@ -88,7 +88,7 @@ TEST(Records, are_read_as_they_were_written) {
   EXPECT_EQ(read->status, Status::kFailed);
 }
 
-TEST(Records, of_stores_keep_when_they_expire) {
+TEST(Records, records_of_stores_keep_their_expiry) {
   Store store{"vs_1", "ann", "s", {{"a", "b"}}};
   store.created = store.last_active = 100;
   EXPECT_EQ(expiry_of(store), 0);
@@ -111,7 +111,7 @@ TEST(Records, of_stores_keep_when_they_expire) {
       R"("expires_days":366,"last_active":7,"is_emptied":false})"));
 }
 
-TEST(Records, of_damaged_files_are_refused) {
+TEST(Records, damaged_records_of_files_are_refused) {
   const std::string whole = write_record(Embedded{"m", 2, {"one", "two"}, {1, 2, 3, 4}});
   for (size_t i = 0; i < whole.size(); ++i) {
     EXPECT_FALSE(read_embedded(whole.substr(0, i)));

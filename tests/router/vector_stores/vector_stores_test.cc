@@ -161,7 +161,7 @@ TEST_F(Stores, end_while_a_server_is_away) {
   EXPECT_EQ(stores_->store("ann", store)->figures.completed, 1U);
 }
 
-TEST_F(Stores, give_back_the_space_of_what_is_deleted) {
+TEST_F(Stores, deleted_files_free_their_space) {
   open();
   EXPECT_EQ(stores_->size().bytes, 0U);
   const std::string store = add_store("ann"), file = add_file("ann", "aaaa bbbb");
@@ -209,7 +209,7 @@ TEST_F(Stores, find_operators_stores_by_name) {
             Code::kNotFound);
 }
 
-TEST_F(Stores, leave_out_records_that_lie) {
+TEST_F(Stores, inconsistent_records_are_left_out) {
   open();
   const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
   attach("ann", store, file);
@@ -269,7 +269,7 @@ TEST_F(Stores, keep_nothing_of_a_change_that_failed) {
   EXPECT_EQ(names_in(folder_.path()), before);
 }
 
-TEST_F(Stores, end_a_search_that_nobody_waits_for) {
+TEST_F(Stores, abandoned_searches_end) {
   open();
   const std::string store = add_store("ann");
   attach("ann", store, add_file("ann", "aaaa"));
@@ -283,7 +283,7 @@ TEST_F(Stores, end_a_search_that_nobody_waits_for) {
   EXPECT_TRUE(stores_->search("ann", wanted, {}));
 }
 
-TEST_F(Stores, embed_nothing_that_has_no_room) {
+TEST_F(Stores, files_without_room_are_not_embedded) {
   open();
   Limits limits = small_limits();
   limits.owner_bytes = 16'384;
@@ -296,7 +296,7 @@ TEST_F(Stores, embed_nothing_that_has_no_room) {
   EXPECT_EQ(embedder_->embedded, 0U);
 }
 
-TEST_F(Stores, embed_a_file_that_was_brought_back) {
+TEST_F(Stores, embed_a_lost_file_after_it_is_restored) {
   open();
   stores_->set_embedder({});
   const std::string store = add_store("ann"), file = add_file("ann", "aaaa");
@@ -361,7 +361,7 @@ TEST_F(Stores, take_up_a_batch_as_a_whole) {
   EXPECT_EQ(stores_->entry("ann", store, a)->batch, id);
 }
 
-TEST_F(Stores, keep_a_file_that_a_batch_without_space_names_again) {
+TEST_F(Stores, keep_an_attached_file_when_a_batch_with_it_does_not_fit) {
   open();
   const std::string store = add_store("ann"), a = add_file("ann", "aaaa"),
                     b = add_file("ann", "bbbb", "b.txt"), c = add_file("ann", "cccc", "c.txt");
@@ -411,7 +411,7 @@ TEST_F(Stores, prefer_a_store_of_the_same_name_that_has_not_expired) {
             "the vector store \"library\" has expired");
 }
 
-TEST_F(Stores, search_past_an_expired_store_of_the_same_name_that_is_not_emptied) {
+TEST_F(Stores, a_search_skips_an_expired_store_of_the_same_name) {
   open();
   const auto first = stores_->create_store(kOperator, "library", {}, 1);
   ASSERT_TRUE(first);

@@ -27,7 +27,7 @@ config::Reliability one_each() {
   return settings;
 }
 
-TEST(BalancerLine, is_served_in_order_as_workers_become_free) {
+TEST(BalancerLine, serves_waiting_requests_in_order_as_workers_become_free) {
   Balancer balancer(one_each(), named(1));
   ASSERT_EQ(balancer.begin({}, {}, kNow).value(), 0U);
   int first = 0, second = 0;
@@ -50,7 +50,7 @@ TEST(BalancerLine, is_served_in_order_as_workers_become_free) {
   EXPECT_EQ(balancer.waiting(), 0U);
 }
 
-TEST(BalancerCounts, calls_by_their_ends_and_ejections) {
+TEST(BalancerCounts, counts_calls_by_their_end_and_ejections) {
   config::Reliability settings;
   settings.consecutive_5xx = 2;
   Balancer balancer(settings, named(2));
@@ -69,7 +69,7 @@ TEST(BalancerCounts, calls_by_their_ends_and_ejections) {
   EXPECT_EQ(second.answered + second.failed + second.ejections, 0U);
 }
 
-TEST(BalancerLine, can_be_left_without_a_worker) {
+TEST(BalancerLine, a_waiting_request_can_leave_without_a_worker) {
   Balancer balancer(one_each(), named(1));
   ASSERT_TRUE(balancer.begin({}, {}, kNow));
   const auto ticket = balancer.wait(
@@ -79,7 +79,7 @@ TEST(BalancerLine, can_be_left_without_a_worker) {
   EXPECT_EQ(balancer.status(kNow)[0].in_flight, 0U);
 }
 
-TEST(BalancerLine, does_not_stand_still_for_one_who_cannot_be_served) {
+TEST(BalancerLine, one_request_that_cannot_be_served_does_not_block_the_others) {
   Balancer balancer(one_each(), named(2));
   ASSERT_TRUE(balancer.begin({}, {}, kNow));
   ASSERT_TRUE(balancer.begin({}, {}, kNow));
@@ -93,7 +93,7 @@ TEST(BalancerLine, does_not_stand_still_for_one_who_cannot_be_served) {
   EXPECT_EQ(balancer.leave(*any), 0U);
 }
 
-TEST(Balancer, lets_so_many_be_sent_twice) {
+TEST(Balancer, limits_retries_to_a_burst_and_a_share_of_the_calls) {
   Balancer balancer({}, named(2));
   int taken = 0;
   while (balancer.take_retry()) ++taken;
@@ -106,7 +106,7 @@ TEST(Balancer, lets_so_many_be_sent_twice) {
 }
 
 // If one of n workers disappears, only its sessions move.
-TEST(Balancer, moves_no_session_that_need_not_move) {
+TEST(Balancer, moves_no_session_without_need) {
   config::Reliability settings;
   settings.lb_policy = config::Reliability::Policy::kSession;
   Balancer all(settings, named(10));

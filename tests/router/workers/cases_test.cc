@@ -198,7 +198,7 @@ class Story {
   std::map<std::string, Going> going_;
 };
 
-TEST(Balancer, lives_through_the_stories_of_the_data) {
+TEST(Balancer, follows_the_listed_events) {
   std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/router/workers/cases.jsonl");
   std::string line;
   int count = 0;

@@ -8,7 +8,7 @@
 namespace signalbox::workers {
 namespace {
 
-TEST(Load, reads_what_a_server_writes) {
+TEST(Load, reads_the_load_that_servers_report) {
   const auto load = parse_load(
       "# HELP vllm:num_requests_running Number of requests in model execution batches.\n"
       "# TYPE vllm:num_requests_running gauge\n"
@@ -31,13 +31,13 @@ TEST(Load, knows_the_older_name_of_the_cache) {
             0.1);
 }
 
-TEST(Load, is_empty_where_nothing_is_said) {
+TEST(Load, is_empty_without_known_metrics) {
   const auto load = parse_load("\n\nvllm:\nsglang:num_running_reqs 4\n");
   ASSERT_TRUE(load);
   EXPECT_FALSE(load->running || load->waiting || load->cache_usage);
 }
 
-TEST(Load, refuses_what_is_no_count) {
+TEST(Load, refuses_values_that_are_not_counts) {
   for (const char* line : {"vllm:num_requests_running", "vllm:num_requests_running NaN",
                            "vllm:num_requests_running -1", "vllm:num_requests_running +Inf",
                            "vllm:num_requests_running 1e10", "vllm:num_requests_running{a=\"} 1",

@@ -15,7 +15,7 @@ std::vector<uint64_t> blocks(std::string_view text, size_t size = 4) {
   return prefix_blocks(parts, size);
 }
 
-TEST(PrefixBlocks, are_the_same_up_to_where_texts_part) {
+TEST(PrefixBlocks, are_the_same_up_to_the_first_difference_of_texts) {
   const auto a = blocks("aaaabbbbcccc");
   const auto b = blocks("aaaabbbbdddd");
   ASSERT_EQ(a.size(), 3U);
@@ -24,12 +24,12 @@ TEST(PrefixBlocks, are_the_same_up_to_where_texts_part) {
   EXPECT_NE(a[2], b[2]);
 }
 
-TEST(PrefixBlocks, know_what_stands_before_them) {
+TEST(PrefixBlocks, depend_on_the_text_before_them) {
   EXPECT_NE(blocks("aaaabbbb")[1], blocks("ccccbbbb")[1]);
   EXPECT_NE(blocks("aaaaaaaa")[0], blocks("aaaaaaaa")[1]);
 }
 
-TEST(PrefixBlocks, do_not_care_how_the_text_is_cut_into_parts) {
+TEST(PrefixBlocks, do_not_depend_on_the_parts_of_the_text) {
   const std::string text = "The quick brown fox jumps over the lazy dog";
   for (size_t i = 0; i <= text.size(); ++i) {
     for (size_t j = i; j <= text.size(); ++j) {
@@ -41,13 +41,13 @@ TEST(PrefixBlocks, do_not_care_how_the_text_is_cut_into_parts) {
   }
 }
 
-TEST(PrefixBlocks, of_a_text_without_end_are_bounded) {
+TEST(PrefixBlocks, are_bounded_for_an_endless_text) {
   EXPECT_EQ(blocks(std::string(100'000, 'a'), 4).size(), kPromptBlocksMax);
   EXPECT_EQ(blocks("").size(), 0U);
   EXPECT_EQ(blocks("a").size(), 1U);
 }
 
-TEST(PrefixEnds, are_those_of_messages_from_a_length_on) {
+TEST(PrefixEnds, exist_only_for_messages_that_end_beyond_a_length) {
   const std::string_view one[] = {"", "system", "context", "question"};
   const std::string_view other[] = {"system", "context", "another question"};
   const auto a = prefix_ends(one, 13), b = prefix_ends(other, 13);
@@ -83,7 +83,7 @@ TEST(PrefixCache, forgets_the_end_of_the_oldest_first) {
   EXPECT_EQ(cache.known(blocks("aaaabbbb")), 1U);
 }
 
-TEST(PrefixCache, takes_the_beginning_of_what_is_longer_than_itself) {
+TEST(PrefixCache, keeps_the_beginning_of_a_text_longer_than_itself) {
   PrefixCache cache(2);
   cache.add(blocks("aaaabbbbccccdddd"));
   EXPECT_EQ(cache.size(), 2U);

@@ -30,7 +30,7 @@ std::string found(const std::string& text, std::initializer_list<Marked> marked)
   return out;
 }
 
-TEST(FindPii, DropsWhatLacksItsForm) {
+TEST(FindPii, DropsFindingsWithoutTheFormOfTheirType) {
   EXPECT_EQ(found("the mailer daemon", {{"EMAIL_ADDRESS", "mailer"}}), "");
   EXPECT_EQ(found("host 10 is up", {{"IP_ADDRESS", "10"}}), "");
   EXPECT_EQ(found("at 00:1b:44:11:3a:b7", {{"IP_ADDRESS", "00:1b:44:11:3a:b7"}}), "");
@@ -61,7 +61,7 @@ TEST(FindPii, LeavesOtherFindingsWhole) {
             "PERSON Ada Lovelace, EMAIL_ADDRESS lovelace@example.org, PERSON Lovelace");
 }
 
-TEST(PiiForm, IsThatOfTheType) {
+TEST(PiiForm, EachTypeHasItsForm) {
   EXPECT_TRUE(has_form("EMAIL_ADDRESS", "ada (at) example dot org"));
   EXPECT_TRUE(has_form("US_SSN", "219-09-9999"));
   EXPECT_FALSE(has_form("US_SSN", "9999"));

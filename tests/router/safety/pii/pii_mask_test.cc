@@ -20,12 +20,12 @@ TEST(Masks, GivesAValueOnePlaceholder) {
   EXPECT_EQ(masks.all().size(), 3U);
 }
 
-TEST(Masks, LeavesOutWhatAClientHasWritten) {
+TEST(Masks, SkipsPlaceholdersThatTheClientHasWritten) {
   Masks masks("what does [PERSON_1] mean, and [PERSON_2]?");
   EXPECT_EQ(masks.of("PERSON", "Ann"), "[PERSON_3]");
 }
 
-TEST(Masks, LeavesOutWhatFurtherTextsHold) {
+TEST(Masks, SkipsPlaceholdersThatFurtherTextsHold) {
   Masks masks("");
   masks.avoid("[[PERSON_1] and [PERSON_2 and [PERSON_[PERSON_3], x]");
   EXPECT_EQ(masks.of("PERSON", "Ann"), "[PERSON_2]");
@@ -86,7 +86,7 @@ TEST(Unmasker, PutsOriginalsBackWhereverTheTextIsCut) {
   }
 }
 
-TEST(Unmasker, HoldsBackOnlyWhatMayBecomeAPlaceholder) {
+TEST(Unmasker, HoldsBackOnlyPossiblePlaceholders) {
   Unmasker unmasker(kMasks);
   const auto push = [&](std::string_view text) {
     std::string out;

@@ -38,25 +38,25 @@ std::string merged(std::initializer_list<Finding> rules, std::initializer_list<F
   return out;
 }
 
-TEST(MergePii, KeepsWhatOnlyOneHasFound) {
+TEST(MergePii, KeepsFindingsOfRulesOrModelAlone) {
   EXPECT_EQ(merged({{"US_SSN", 10, 21, 1}}, {{"PERSON", 0, 5}}),
             "PERSON 0-5 0.9 model, US_SSN 10-21 1 rule");
   EXPECT_EQ(merged({}, {}), "");
 }
 
-TEST(MergePii, LetsRulesSayWhatAndWhereACheckedIdentifierIs) {
+TEST(MergePii, TakesTypeAndPlaceOfACheckedIdentifierFromTheRules) {
   EXPECT_EQ(merged({{"CREDIT_CARD", 5, 21, 1}}, {{"PHONE_NUMBER", 4, 15}}),
             "CREDIT_CARD 5-21 1 rule");
   EXPECT_EQ(merged({{"EMAIL_ADDRESS", 5, 21, 1}}, {{"EMAIL_ADDRESS", 0, 18}}),
             "EMAIL_ADDRESS 5-21 1 both");
 }
 
-TEST(MergePii, HasOneFindingOfTheModelConfirmSeveralOfRules) {
+TEST(MergePii, OneFindingOfTheModelConfirmsSeveralOfRules) {
   EXPECT_EQ(merged({{"IP_ADDRESS", 0, 7, 1}, {"IP_ADDRESS", 8, 15, 1}}, {{"IP_ADDRESS", 0, 15}}),
             "IP_ADDRESS 0-7 1 both, IP_ADDRESS 8-15 1 both");
 }
 
-TEST(MergePii, LetsTheModelSayWhatANumberInContextIs) {
+TEST(MergePii, TakesTheTypeOfANumberInContextFromTheModel) {
   EXPECT_EQ(merged({{"PHONE_NUMBER", 5, 15, 0.95}}, {{"US_DRIVER_LICENSE", 4, 15, 0.6}}),
             "US_DRIVER_LICENSE 4-15 0.95 both");
   EXPECT_EQ(merged({{"ZIP_CODE", 30, 35, 0.95}}, {{"STREET_ADDRESS", 4, 35}}),
@@ -68,7 +68,7 @@ TEST(MergePii, TakesNoNumberOfTooFewDigitsForACard) {
             "PHONE_NUMBER 3-15 0.95 both");
 }
 
-TEST(MergePii, KeepsANumberWholeThatTheModelTakesApart) {
+TEST(MergePii, KeepsANumberWholeThatTheModelSplits) {
   EXPECT_EQ(
       merged({{"PHONE_NUMBER", 5, 17, 0.95}},
              {{"ZIP_CODE", 5, 8, 0.6}, {"PHONE_NUMBER", 8, 9, 0.55}, {"PHONE_NUMBER", 12, 17}}),
@@ -83,7 +83,7 @@ TEST(MergePii, KeepsANumberWholeThatTheModelTakesApart) {
             "PHONE_NUMBER 20-40 0.95 both");
 }
 
-TEST(MergePii, KeepsANameThatIsMarkedAsOneWithAnAddress) {
+TEST(MergePii, KeepsANameThatTheModelJoinsToAnAddress) {
   constexpr std::string_view kText = "Wei Zhang <wei.zhang@example.com> Li Na";
   EXPECT_EQ(merged({{"EMAIL_ADDRESS", 11, 32, 1}}, {{"PERSON", 0, 14, 0.84}}, kText),
             "PERSON 0-9 0.84 model, EMAIL_ADDRESS 11-32 1 rule");
@@ -92,7 +92,7 @@ TEST(MergePii, KeepsANameThatIsMarkedAsOneWithAnAddress) {
 }
 
 // A window ends inside a name, and the next window contains the whole name.
-TEST(MergePii, KeepsWhatOnlyTheLessSureOfTwoWindowsHas) {
+TEST(MergePii, KeepsFindingsOfTheLessSureOfTwoWindows) {
   EXPECT_EQ(merged({}, {{"PERSON", 0, 8, 0.9}, {"PERSON", 0, 12, 0.8}}),
             "PERSON 0-8 0.9 model, PERSON 8-12 0.8 model");
 }
@@ -148,7 +148,7 @@ TEST(MergePii, LeavesNothingUncovered) {
   }
 }
 
-TEST(MergePii, CoversWhatBothCallTheSame) {
+TEST(MergePii, CoversBothFindingsOfTheSameType) {
   EXPECT_EQ(merged({{"PHONE_NUMBER", 5, 20, 0.95}}, {{"PHONE_NUMBER", 8, 15}}),
             "PHONE_NUMBER 5-20 0.95 both");
   EXPECT_EQ(merged({{"DATE_TIME", 5, 20, 0.6}}, {{"DATE_TIME", 0, 15}}), "DATE_TIME 0-20 0.9 both");
@@ -165,14 +165,14 @@ TEST(MergePii, TakesTheSurerOfTwoWindows) {
             "PERSON 4-15 0.8 model");
 }
 
-TEST(MergePii, EndsWhatAModelHasFoundWithTheLineUnlessItIsAnAddress) {
+TEST(MergePii, EndsAFindingOfAModelAtTheLineUnlessItIsAnAddress) {
   constexpr std::string_view kSignature = "Ada Lovelace \r\n  Engines Ltd\n12 Main St\nLondon";
   EXPECT_EQ(merged({}, {{"PERSON", 0, 28}, {"STREET_ADDRESS", 29, 46}}, kSignature),
             "PERSON 0-12 0.9 model, PERSON 17-28 0.9 model, STREET_ADDRESS 29-46 0.9 model");
   EXPECT_EQ(merged({}, {{"PERSON", 12, 15}}, kSignature), "");
 }
 
-TEST(MergePii, EndsWhatAModelHasFoundWithTheCell) {
+TEST(MergePii, EndsAFindingOfAModelAtTheCell) {
   EXPECT_EQ(merged({}, {{"PERSON", 0, 24}}, "Ada Lovelace\tAlan Turing"),
             "PERSON 0-12 0.9 model, PERSON 13-24 0.9 model");
 }

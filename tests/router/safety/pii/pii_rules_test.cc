@@ -24,7 +24,7 @@ namespace {
 const std::filesystem::path kFolder = SIGNALBOX_SOURCE_DIR "/tests/router/safety/pii";
 const std::filesystem::path kShared = SIGNALBOX_SOURCE_DIR "/../shared/data";
 
-TEST(PiiRules, FindWhatIsMarkedAndNothingElse) {
+TEST(PiiRules, FindExactlyTheMarkedData) {
   std::ifstream file(kFolder / "pii_rules.jsonl");
   std::string line;
   size_t lines = 0;
@@ -211,7 +211,7 @@ TEST(PiiRules, FindEveryValidNumberOfTheOtherKinds) {
 }
 
 // Findings are in order, do not overlap, and lie inside the text at character boundaries.
-TEST(PiiRules, AreSharpInAnyBytes) {
+TEST(PiiRules, FindingsInAnyBytesAreOrderedAndInside) {
   std::mt19937 random(3);
   constexpr std::string_view kAlphabet = "0123456789 -.:/@+()=abefxYZ,_\"[]\n\xC3\xA9\xE2\x80\x93";
   for (int i = 0; i < 3000; ++i) {
