@@ -82,7 +82,9 @@ class PostgresKeys final : public KeyServer {
                   server_->run(read_, {known.epoch, version, known.digest, bytes_max}, limit_));
     if (rows.empty()) return Found();
     Postgres::Row& row = rows.front();
-    if (row[0] == known.epoch && row[1] == version && row[2] == known.digest) row.pop_back();
+    const bool is_known =
+        row.size() == 4 && row[0] == known.epoch && row[1] == version && row[2] == known.digest;
+    if (is_known) row.pop_back();
     auto out = read_set(std::move(row), known);
     if (!out) return fail_in(name(), std::move(out).error());
     return out;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <mutex>
 #include <utility>
 
@@ -54,9 +55,13 @@ std::vector<Postgres::Row> rows_of(const PGresult& result) {
 
 // Returns false when the time is up.
 bool wait_for_socket(PGconn& connection, short events, Clock::time_point until) {
-  pollfd socket{PQsocket(&connection), events, 0};
-  const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
-  return left > 0 && ::poll(&socket, 1, static_cast<int>(left)) > 0;
+  for (;;) {
+    pollfd socket{PQsocket(&connection), events, 0};
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+    if (left <= 0) return false;
+    const int ready = ::poll(&socket, 1, static_cast<int>(left));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
 }
 
 class LibpqPostgres final : public Postgres {
@@ -64,7 +69,9 @@ class LibpqPostgres final : public Postgres {
   LibpqPostgres(PostgresServer server, PostgresTable table)
       : server_(std::move(server)),
         table_(std::move(table)),
-        name_(fmt::format("postgres {}:{}", server_.host, server_.port)) {}
+        name_(fmt::format("postgres {}:{}", server_.host, server_.port)),
+        set_limit_(fmt::format("SELECT set_config('statement_timeout', '{}', true)",
+                               server_.statement_max.count())) {}
 
   Result<std::vector<Row>> run(const std::string& statement, Parameters parameters,
                                milliseconds limit) override {
@@ -166,10 +173,8 @@ class LibpqPostgres final : public Postgres {
         return timed_out();
       state = PQconnectPoll(out.get());
     }
-    if (PQsetnonblocking(out.get(), 1) != 0) return broken(*out);
-    const std::string limit =
-        fmt::format("SET statement_timeout = {}", server_.statement_max.count());
-    SIGNALBOX_TRY(const auto rows, exchange(*out, limit, {}, until));
+    if (PQsetnonblocking(out.get(), 1) != 0 || PQenterPipelineMode(out.get()) == 0)
+      return broken(*out);
     return out;
   }
 
@@ -181,7 +186,7 @@ class LibpqPostgres final : public Postgres {
     if (is_made_) return {};
     SIGNALBOX_TRY(const auto found,
                   exchange(connection, "SELECT to_regclass($1::text)::text", {table_.name}, until));
-    if (found.front().front().empty()) {
+    if (found.empty() || found.front().front().empty()) {
       std::vector<std::string> all{"BEGIN", "SELECT pg_advisory_xact_lock(hashtext('{0}'))"};
       all.insert(all.end(), table_.statements.begin(), table_.statements.end());
       all.push_back("COMMIT");
@@ -195,19 +200,14 @@ class LibpqPostgres final : public Postgres {
     return {};
   }
 
-  // `state` gets PostgreSQL's code of an error of the server.
+  // `state` gets PostgreSQL's code of an error of the server. The statement's time limit is sent
+  // before it and ends with it, because a pool between us and the server (pgbouncer) may give the
+  // server's connection to another client after each statement.
   Result<std::vector<Row>> exchange(PGconn& connection, const std::string& statement,
                                     Parameters parameters, Clock::time_point until,
                                     std::string* state = nullptr) const {
-    std::vector<const char*> values;
-    std::vector<int> sizes, formats;
-    for (const std::string_view parameter : parameters) {
-      values.push_back(parameter.data() == nullptr ? "" : parameter.data());
-      sizes.push_back(static_cast<int>(parameter.size()));
-      formats.push_back(kBinary);
-    }
-    if (PQsendQueryParams(&connection, statement.c_str(), static_cast<int>(values.size()), nullptr,
-                          values.data(), sizes.data(), formats.data(), kBinary) == 0)
+    if (!send(connection, set_limit_, {}) || !send(connection, statement, parameters) ||
+        PQpipelineSync(&connection) == 0)
       return broken(connection);
     for (int left = PQflush(&connection); left != 0; left = PQflush(&connection)) {
       if (left < 0) return broken(connection);
@@ -220,14 +220,30 @@ class LibpqPostgres final : public Postgres {
         if (PQconsumeInput(&connection) == 0) return broken(connection);
       }
       PostgresResult next(PQgetResult(&connection));
-      if (next == nullptr) break;
+      if (next == nullptr) {  // the end of one statement
+        if (PQstatus(&connection) == CONNECTION_BAD) return broken(connection);
+        continue;
+      }
       const ExecStatusType status = PQresultStatus(next.get());
+      if (status == PGRES_PIPELINE_SYNC) break;
       if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
         return refused(connection, *next, state);
       last = std::move(next);
     }
     if (last == nullptr) return error_of(Code::kIo, "no result");
     return rows_of(*last);
+  }
+
+  static bool send(PGconn& connection, const std::string& statement, Parameters parameters) {
+    std::vector<const char*> values;
+    std::vector<int> sizes, formats;
+    for (const std::string_view parameter : parameters) {
+      values.push_back(parameter.data() == nullptr ? "" : parameter.data());
+      sizes.push_back(static_cast<int>(parameter.size()));
+      formats.push_back(kBinary);
+    }
+    return PQsendQueryParams(&connection, statement.c_str(), static_cast<int>(values.size()),
+                             nullptr, values.data(), sizes.data(), formats.data(), kBinary) == 1;
   }
 
   // A result without a code is libpq's own: the connection has broken.
@@ -243,6 +259,7 @@ class LibpqPostgres final : public Postgres {
   const PostgresServer server_;
   const PostgresTable table_;
   const std::string name_;
+  const std::string set_limit_;
   std::mutex mutex_;
   std::vector<PostgresConnection> idle_;
   std::mutex making_;

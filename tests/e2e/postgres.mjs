@@ -13,12 +13,33 @@ const kFolders = [17, 16, 15, 14, 13, 12].map((version) => `/usr/lib/postgresql/
 const kPrograms = kFolders.find((folder) => existsSync(join(folder, "postgres")));
 const idOf = (option) => Number(execFileSync("id", [option, "postgres"], { encoding: "utf8" }));
 
+/// Whether the program can have keys in PostgreSQL; no server is there.
+function hasClient() {
+  const folder = mkdtempSync(join(tmpdir(), "signalbox-postgres-"));
+  try {
+    const file = join(folder, "config.yaml");
+    writeFileSync(file, `
+version: v0.3
+providers: {defaults: {default_model: small}, models: [{name: small, backend_refs: [{name: echo, type: echo}]}]}
+routing: {}
+global: {access: {keys_store: {backend: postgres, postgres: {host: 127.0.0.1, port: 1}}}}
+`);
+    execFileSync(process.env.SIGNALBOX, ["keys", "list", "--config", file], { encoding: "utf8", stdio: "pipe" });
+    return true;
+  } catch (error) {
+    return !/built without it/.test(error.stderr);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 export class Postgres {
   password = "Geheim-7Kt!9";
 
   /// The reason to skip a test, or false.
   static missing() {
-    return kPrograms ? false : "PostgreSQL is not installed";
+    if (!kPrograms) return "PostgreSQL is not installed";
+    return hasClient() ? false : "the program was built without PostgreSQL";
   }
 
   /// The server does not run as root.

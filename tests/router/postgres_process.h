@@ -13,8 +13,10 @@ namespace signalbox::test {
 
 class PostgresProcess {
  public:
-  /// The reason for GTEST_SKIP, or "" if the server is available.
+  /// The reason for GTEST_SKIP, or "" if the server and our client of it are available.
   static std::string missing() {
+    if (const auto client = stores::make_postgres({}, {"any", {}}); !client)
+      return client.error().message;
     return program("postgres").empty() ? "PostgreSQL is not installed" : "";
   }
 

@@ -4,7 +4,10 @@
 #include "router/shared_keys/shared_keys.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "base/sha256.h"
@@ -447,6 +450,32 @@ TEST_F(KeysInPostgres, wait_for_a_lock_no_longer_than_their_limit) {
   });
   ASSERT_TRUE(other->run("ROLLBACK", {}, kWithin));
   EXPECT_TRUE(brief.read());
+}
+
+// A pool gives the server's connections to other clients.
+TEST_F(KeysInPostgres, leave_no_time_limit_on_a_connection) {
+  EXPECT_EQ(postgres_->text("SELECT current_setting('statement_timeout')"), "10s");
+  postgres_->ask(
+      "DO $$BEGIN COMMIT; IF current_setting('statement_timeout') <> '0' THEN RAISE 'it stays'; "
+      "END IF; END$$");
+}
+
+TEST_F(KeysInPostgres, are_awaited_through_signals) {
+  struct sigaction handler {
+  }, before{};
+  handler.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &handler, &before), 0);
+  std::atomic<bool> done{false};
+  std::thread waiter([&] {
+    postgres_->ask("SELECT pg_sleep(0.3)");
+    done = true;
+  });
+  while (!done) {
+    pthread_kill(waiter.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  waiter.join();
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(KeysInPostgres, have_a_table_with_a_plain_name) {
