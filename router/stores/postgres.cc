@@ -214,14 +214,16 @@ class LibpqPostgres final : public Postgres {
       if (!wait_for_socket(connection, POLLOUT, until)) return timed_out();
     }
     PostgresResult last;
+    int ended = 0;  // statements
     for (;;) {
       while (PQisBusy(&connection) != 0) {
         if (!wait_for_socket(connection, POLLIN, until)) return timed_out();
         if (PQconsumeInput(&connection) == 0) return broken(connection);
       }
       PostgresResult next(PQgetResult(&connection));
-      if (next == nullptr) {  // the end of one statement
+      if (next == nullptr) {
         if (PQstatus(&connection) == CONNECTION_BAD) return broken(connection);
+        ++ended;
         continue;
       }
       const ExecStatusType status = PQresultStatus(next.get());
@@ -230,7 +232,8 @@ class LibpqPostgres final : public Postgres {
         return refused(connection, *next, state);
       last = std::move(next);
     }
-    if (last == nullptr) return error_of(Code::kIo, "no result");
+    // One result alone is that of the time limit.
+    if (ended != 2 || last == nullptr) return error_of(Code::kIo, "no result");
     return rows_of(*last);
   }
 
