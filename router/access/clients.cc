@@ -189,7 +189,12 @@ Result<void> Clients::read() {
 // Without an answer of the store, the keys that were read last hold until they are too old.
 Result<void> Clients::read_store() {
   const auto followed = store_->follow();
-  const shared_keys::KeySetPointer set = followed ? *followed : store_->known();
+  SIGNALBOX_TRY_VOID(use(followed ? *followed : store_->known()));
+  return followed ? Result<void>() : tl::unexpected(followed.error());
+}
+
+// Precondition: the history's mutex is held.
+Result<void> Clients::use(const shared_keys::KeySetPointer& set) {
   if (set != nullptr && set != seen_) {
     const std::string hash = sha256_hex(set->text.empty() ? config::keys_text({}) : set->text);
     SIGNALBOX_TRY_VOID(set_keys(usable(set->keys), hash, set->stamp.version));
@@ -204,7 +209,8 @@ Result<void> Clients::read_store() {
     SIGNALBOX_TRY_VOID(set_keys({}, "", 0));
   }
   seen_ = set;
-  return followed ? Result<void>() : tl::unexpected(followed.error());
+  awaits_keys_ = set == nullptr && !store_->has_read();
+  return {};
 }
 
 // Routers with other configurations share the store. One key that this one cannot have must not
@@ -340,9 +346,9 @@ Result<void> Clients::change(const KeyChange& change) {
     SIGNALBOX_TRY_VOID(change_keys(file_, checked));
     return read();
   }
-  SIGNALBOX_TRY(const auto changed, store_->change(checked));
-  const auto done = read();  // what was changed holds even if the store has just gone
-  return done || done.error().code != Code::kInvalid ? Result<void>() : done;
+  SIGNALBOX_TRY_VOID(store_->change(checked));
+  const std::lock_guard lock(history_.mutex);
+  return use(store_->known());  // which may be later than what was changed
 }
 
 bool Clients::is_trusted(std::string_view address) const {

@@ -88,6 +88,8 @@ class Clients {
                                  const std::function<bool()>& may_verify = {}) const;
 
   bool requires_key() const { return access_.requires_key(); }
+  /// True if the keys of the store were never read. Does not block.
+  bool awaits_keys() const { return awaits_keys_; }
   /// True if the configuration names a file or a store, so that keys can be changed.
   bool has_place() const { return !file_.empty() || store_ != nullptr; }
   /// Null: the configuration names no store.
@@ -115,6 +117,8 @@ class Clients {
   Result<void> begin();
   Result<void> read();
   Result<void> read_store();
+  /// Null: the keys are not known.
+  Result<void> use(const shared_keys::KeySetPointer& set);
   Result<void> set_keys(std::vector<config::ClientKey> stored, std::string hash, uint64_t version);
   /// Those of the store's keys that do not contradict the configuration.
   std::vector<config::ClientKey> usable(const std::vector<config::ClientKey>& stored) const;
@@ -144,7 +148,8 @@ class Clients {
   std::unique_ptr<const tokens::Verifier> verifier_;  // null: no token is accepted
   mutable std::atomic<bool> warned_{false};           // that identity headers do not count
 
-  std::atomic<bool> lacks_keys_{false};  // the store's keys are not known
+  std::atomic<bool> lacks_keys_{false};   // the store's keys are not known
+  std::atomic<bool> awaits_keys_{false};  // they never were
   // These belong to whoever holds the history's mutex.
   shared_keys::KeySetPointer seen_;  // the set of the store that was tried last
   bool began_without_ = false;       // the first keys of the store are noted

@@ -1,5 +1,5 @@
-// /ready is 503 while models load and while requests drain, so that a load balancer uses another
-// router.
+// /ready is 503 while models load, while requests drain, and while the clients' keys of a store
+// were never read, so that a load balancer uses another router.
 
 #include "router/admin/health.h"
 
@@ -8,24 +8,40 @@
 namespace signalbox::admin {
 namespace {
 
-http::Task<> send_ready(http::Exchange exchange, bool ready) {
+http::Task<> send_ready(http::Exchange exchange, Readiness found) {
+  json::Writer out;
+  out.begin_object().member("ready", found.is_ready);
+  if (!found.is_ready) out.member("message", found.message);
+  const std::string body = out.end_object().take();
   http::Headers fields;
   fields.add("Content-Type", "application/json");
-  co_await exchange.reply.send(ready ? 200 : 503, fields,
-                               ready ? R"({"ready":true})" : R"({"ready":false})");
+  co_await exchange.reply.send(found.is_ready ? 200 : 503, fields, body);
 }
 
 }  // namespace
 
-std::vector<http::Route> health_routes(const std::atomic<bool>& ready) {
+Readiness readiness_of(const serving::CurrentState& current, const std::atomic<bool>& ready) {
+  const auto state = current.get();
+  if (state == nullptr) return {false, "loading_models", "the router is loading its models"};
+  if (!ready.load()) return {false, "draining", "the router accepts no new requests"};
+  if (state->clients->awaits_keys()) {
+    return {false, "waiting_for_keys",
+            "the router could not read the clients' keys in global.access.keys_store yet"};
+  }
+  return {true, "ready", "the router accepts requests"};
+}
+
+std::vector<http::Route> health_routes(const serving::CurrentState& current,
+                                       const std::atomic<bool>& ready) {
   json::Writer health;
   health.begin_object()
       .member("status", "healthy")
       .member("version", SIGNALBOX_VERSION)
       .end_object();
   return {{"GET", "/health", http::fixed_json(health.take())},
-          {"GET", "/ready",
-           [&ready](http::Exchange exchange) { return send_ready(exchange, ready.load()); }}};
+          {"GET", "/ready", [&current, &ready](http::Exchange exchange) {
+             return send_ready(exchange, readiness_of(current, ready));
+           }}};
 }
 
 }  // namespace signalbox::admin

@@ -3,12 +3,22 @@
 // accepts requests.
 
 #include <atomic>
+#include <string_view>
 
 #include "router/http/routes.h"
+#include "router/serving/serving_state.h"
 
 namespace signalbox::admin {
 
-/// `ready` must outlive the routes.
-std::vector<http::Route> health_routes(const std::atomic<bool>& ready);
+struct Readiness {
+  bool is_ready;
+  std::string_view phase;    // "loading_models"
+  std::string_view message;  // for anybody, so without names
+};
+Readiness readiness_of(const serving::CurrentState& current, const std::atomic<bool>& ready);
+
+/// Both arguments must outlive the routes.
+std::vector<http::Route> health_routes(const serving::CurrentState& current,
+                                       const std::atomic<bool>& ready);
 
 }  // namespace signalbox::admin

@@ -11,6 +11,7 @@
 #include "engine/model_memory.h"
 #include "engine/model_path.h"
 #include "engine/tier.h"
+#include "router/admin/health.h"
 
 namespace signalbox::admin {
 namespace {
@@ -200,17 +201,14 @@ AdminReply classifier(const http::Request&, const serving::ServingState& state) 
   return {200, out.end_array().end_object().take()};
 }
 
-http::Task<> send_startup(http::Exchange exchange, bool has_state, bool ready) {
+http::Task<> send_startup(http::Exchange exchange, Readiness found) {
   json::Writer out;
-  const std::string_view phase = ready ? "ready" : has_state ? "draining" : "loading_models";
-  out.begin_object().member("phase", phase).member("ready", ready);
-  out.member("message", ready       ? "the router accepts requests"
-                        : has_state ? "the router accepts no new requests"
-                                    : "the router is loading its models");
+  out.begin_object().member("phase", found.phase).member("ready", found.is_ready);
+  out.member("message", found.message);
   const std::string body = out.end_object().take();
   http::Headers fields;
   fields.add("Content-Type", "application/json");
-  co_await exchange.reply.send(ready ? 200 : 503, fields, body);
+  co_await exchange.reply.send(found.is_ready ? 200 : 503, fields, body);
 }
 
 }  // namespace
@@ -226,7 +224,7 @@ std::vector<http::Route> info_routes(const serving::CurrentState& current,
   routes.push_back(
       management_route("GET", "/info/classifier", access::kConfigRead, current, pool, classifier));
   routes.push_back({"GET", "/startup-status", [&current, &ready](http::Exchange exchange) {
-                      return send_startup(exchange, current.get() != nullptr, ready.load());
+                      return send_startup(exchange, readiness_of(current, ready));
                     }});
   return routes;
 }

@@ -70,7 +70,8 @@ void write_store(json::Writer& out, const shared_keys::SharedKeys& store) {
   out.end_object();
 }
 
-/// A store that does not answer has not changed the keys, and clients may try again.
+/// If the store does not answer, the keys are as they were, unless the message states that this is
+/// not known; clients may try again.
 AdminReply refusal_of(const Error& error) {
   if (error.code == Code::kUpstream)
     return AdminReply::of({503, "KEYS_UNAVAILABLE", error.message});

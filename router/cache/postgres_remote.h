@@ -4,26 +4,22 @@
 // plain server is sufficient.
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "router/cache/remote.h"
+#include "router/stores/postgres.h"
 
 namespace signalbox::cache {
 
 struct PostgresOptions {
-  std::string host = {};  // a name, an address, or a folder with a socket
-  uint16_t port = 5432;
-  std::string database = {}, user = {}, password = {};
-  std::string ssl_mode = "prefer";          // libpq's sslmode
+  stores::PostgresServer server = {};
   std::string table = "signalbox_answers";  // created if it does not exist; letters, digits and _
-  std::chrono::milliseconds connect_limit{500};  // to connect and log in
   std::chrono::milliseconds look_up_limit{100};  // of get()
   std::chrono::milliseconds write_limit{1000};   // for the other methods
 };
 
-/// Connects at the first call. kInvalid for an invalid table name.
-Result<std::unique_ptr<Remote>> make_postgres_remote(PostgresOptions options);
+/// Connects at the first call. Errors: those of make_postgres().
+Result<std::unique_ptr<Remote>> make_postgres_remote(const PostgresOptions& options);
 
 }  // namespace signalbox::cache

@@ -39,13 +39,7 @@ Result<RedisOptions> valkey_options(const config::Valkey& valkey) {
 
 Result<PostgresOptions> postgres_options(const config::Postgres& postgres) {
   PostgresOptions out;
-  if (postgres.host.empty()) return fail(Code::kInvalid, "postgres: it needs a host");
-  out.host = postgres.host;
-  out.port = postgres.port;
-  out.database = postgres.database;
-  out.user = postgres.user;
-  out.password = postgres.password;
-  if (!postgres.ssl_mode.empty()) out.ssl_mode = postgres.ssl_mode;
+  SIGNALBOX_TRY(out.server, stores::postgres_server(postgres));
   if (!postgres.table_name.empty()) out.table = postgres.table_name;
   return out;
 }
@@ -78,8 +72,8 @@ Result<MilvusOptions> milvus_options(const config::Milvus& milvus) {
 
 Result<std::unique_ptr<Remote>> remote_of(const config::ResponseCacheStore& store) {
   if (store.backend_type == "postgres") {
-    SIGNALBOX_TRY(PostgresOptions options, postgres_options(store.postgres));
-    return make_postgres_remote(std::move(options));
+    SIGNALBOX_TRY(const PostgresOptions options, postgres_options(store.postgres));
+    return make_postgres_remote(options);
   }
   if (store.backend_type == "milvus") {
     SIGNALBOX_TRY(MilvusOptions options, milvus_options(store.milvus));

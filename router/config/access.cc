@@ -187,26 +187,29 @@ constexpr Key kKeysFileKeys[] = {
 constexpr Section kKeysFile{kKeysFileKeys};
 
 constexpr Key kKeysStoreKeys[] = {
-    word(FIELD(KeysStore, backend), "redis valkey postgres",
-         "`redis` or `valkey`; `postgres` is not built and refused.")
+    word(FIELD(KeysStore, backend), "redis valkey postgres", "`redis`, `valkey` or `postgres`.")
         .required(),
     object(FIELD(KeysStore, redis), kRedis, "The server, for `redis`."),
     object(FIELD(KeysStore, valkey), kValkey, "The server, for `valkey`."),
-    object(FIELD(KeysStore, postgres), kPostgres, "The server, for `postgres`, which is refused."),
+    object(FIELD(KeysStore, postgres), kPostgres,
+           "The server, for `postgres`. Its table is `signalbox_keys` by default."),
     duration(FIELD(KeysStore, keys_age_max), 1s, 720h,
-             "How long the keys that were read last are used while the store cannot be read; "
-             "requests then get 503. Default: `24h`."),
+             "How long the keys that were read last go on working while the store cannot be read. "
+             "After that, keys of the store get 503. Default: `24h`."),
 };
 
 void check_keys_store(Reader& reader, const yaml::Node& node, KeysStore& store) {
-  if (store.backend == "postgres") {
-    reader.at_key("backend", [&] {
-      reader.error(node.find("backend")->line,
-                   "expected redis or valkey, because keys in PostgreSQL are not built");
-    });
-    return;
-  }
-  if (store.is_used()) check_servers(reader, node, store.backend, store.redis, store.valkey);
+  if (!store.is_used()) return;
+  check_servers(reader, node, store.backend, store.redis, store.valkey);
+  const yaml::Node* const postgres = node.find("postgres");
+  const bool is_postgres = store.backend == "postgres";
+  reader.at_key("postgres", [&] {
+    if (is_postgres && store.postgres.host.empty())
+      reader.error(postgres == nullptr ? node.line : postgres->line, "expected a host");
+    if (!is_postgres && postgres != nullptr)
+      reader.notice(postgres->line,
+                    fmt::format("has no effect, because the backend is {}", store.backend));
+  });
 }
 
 constexpr Section kKeysStore{kKeysStoreKeys, checked<check_keys_store>};

@@ -63,7 +63,7 @@ bool is_safe_url(std::string_view url);
 
 /// The server at which several routers share their clients' keys.
 struct KeysStore {
-  std::string backend;  // "redis" or "valkey"; "": there is no store
+  std::string backend;  // "redis", "valkey" or "postgres"; "": there is no store
   Redis redis;
   Valkey valkey;
   Postgres postgres;

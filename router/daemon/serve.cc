@@ -324,7 +324,7 @@ extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& reques
 }
 
 http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {
-  std::vector<http::Route> routes = admin::health_routes(ready);
+  std::vector<http::Route> routes = admin::health_routes(current, ready);
   const auto add = [&](std::vector<http::Route> more) {
     for (http::Route& route : more) routes.push_back(std::move(route));
   };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -26,7 +27,11 @@ struct Found {
 /// The largest text, which every side checks.
 inline constexpr size_t kTextBytesMax = size_t{16} << 20;
 
-/// Thread-safe; calls block. Each call is one step at the server. Errors: kIo, kDeadline and
+/// Reads the parts of a set: epoch, version, digest and, unless the set is known, the text. Errors:
+/// kCorrupt.
+Result<Found> read_set(std::vector<std::string> parts, const Stamp& known);
+
+/// Thread-safe; calls block. Each call changes the set in one step. Errors: kIo, kDeadline and
 /// kUpstream if the server does not answer or refuses, kCorrupt for a set that no router wrote.
 class KeyServer {
  public:

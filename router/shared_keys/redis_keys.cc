@@ -3,17 +3,11 @@
 
 #include "router/shared_keys/redis_keys.h"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
-#include "base/sha256.h"
-
 namespace signalbox::shared_keys {
 namespace {
-
-// Scripts count in doubles, which have each number up to this one.
-constexpr uint64_t kVersionMax = uint64_t{1} << 53;
 
 // KEYS: the prefix.
 constexpr std::string_view kBegin = R"(
@@ -72,7 +66,9 @@ class RedisKeys final : public KeyServer {
   Result<Found> read(const Stamp& known) override {
     const std::string version = std::to_string(known.version);
     SIGNALBOX_TRY(stores::RedisValue reply, run(read_, {known.epoch, version, known.digest}));
-    auto out = read_set(std::move(reply), known);
+    std::vector<std::string> parts;  // empty if the reply has another form
+    for (stores::RedisValue& item : reply.items) parts.push_back(std::move(item.text));
+    auto out = read_set(std::move(parts), known);
     if (!out) return fail_in(name(), std::move(out).error());
     return out;
   }
@@ -110,36 +106,6 @@ class RedisKeys final : public KeyServer {
 };
 
 }  // namespace
-
-Result<Found> read_set(stores::RedisValue reply, const Stamp& known) {
-  const auto wrong = [](std::string_view what) {
-    return fail(Code::kCorrupt, "the set of keys there was not written by a router: {}", what);
-  };
-  auto& items = reply.items;
-  if (items.size() != 3 && items.size() != 4) return wrong("its reply has another form");
-  for (const stores::RedisValue& item : items) {
-    if (!item.is_text()) return wrong("its reply has another form");
-  }
-  Found out;
-  out.stamp.epoch = std::move(items[0].text);
-  out.stamp.digest = std::move(items[2].text);
-  const std::string& version = items[1].text;
-  std::from_chars(version.data(), version.data() + version.size(), out.stamp.version);
-  // The scripts compare versions as texts.
-  if (std::to_string(out.stamp.version) != version || out.stamp.version > kVersionMax)
-    return wrong("its version is no number");
-  if (out.stamp.epoch.empty() != (out.stamp.version == 0))
-    return wrong("its epoch does not fit its version");
-  if (out.stamp.version == 0) return Found();
-  if (items.size() == 3) {
-    if (out.stamp != known) return wrong("it has no text");
-    return out;
-  }
-  if (items[3].text.size() > kTextBytesMax) return wrong("it is too large");
-  if (sha256_hex(items[3].text) != out.stamp.digest) return wrong("its digest is another");
-  out.text = std::move(items[3].text);
-  return out;
-}
 
 std::unique_ptr<KeyServer> make_redis_keys(RedisOptions options) {
   return std::make_unique<RedisKeys>(std::move(options));

@@ -3,8 +3,8 @@
 //
 //   PREFIX set       a hash: epoch, version, digest and text of the set, and the run of the server
 //                    that changed it last
-//   PREFIX restored  there for a moment after the set was restored or the server is another one;
-//                    meanwhile the set is not changed
+//   PREFIX restored  exists for a moment after the set was restored, or after the first change was
+//                    tried at another server; meanwhile the set is not changed
 
 #include <chrono>
 #include <memory>
@@ -23,8 +23,5 @@ struct RedisOptions {
 };
 
 std::unique_ptr<KeyServer> make_redis_keys(RedisOptions options);
-
-/// Reads a reply to the script that reads the set. Errors: kCorrupt.
-Result<Found> read_set(stores::RedisValue reply, const Stamp& known);
 
 }  // namespace signalbox::shared_keys

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/sha256.h"
+#include "router/shared_keys/postgres_keys.h"
 #include "router/shared_keys/redis_keys.h"
 #include "router/stores/redis_config.h"
 
@@ -42,6 +43,25 @@ bool has_lost(const Stamp& found, const Stamp& known) {
          (found.version == 0 || (found.epoch == known.epoch && found.version < known.version));
 }
 
+Result<std::unique_ptr<KeyServer>> postgres_of(const config::Postgres& postgres,
+                                               milliseconds grace) {
+  PostgresOptions options{.grace = grace};
+  SIGNALBOX_TRY(options.server, stores::postgres_server(postgres));
+  if (!postgres.table_name.empty()) options.table = postgres.table_name;
+  return make_postgres_keys(options);
+}
+
+Result<std::unique_ptr<KeyServer>> redis_of(const config::KeysStore& store, milliseconds grace) {
+  const bool is_redis = store.backend == "redis";
+  RedisOptions options{.grace = grace};
+  SIGNALBOX_TRY(options.server,
+                is_redis ? stores::redis_server(store.redis) : stores::valkey_server(store.valkey));
+  const std::string& prefix = is_redis ? store.redis.key_prefix : store.valkey.collection_prefix;
+  if (!prefix.empty()) options.prefix = prefix;
+  stores::set_seconds(is_redis ? store.redis.read_timeout : store.valkey.timeout, options.limit);
+  return make_redis_keys(std::move(options));
+}
+
 }  // namespace
 
 SharedKeys::SharedKeys(std::unique_ptr<KeyServer> server, Limits limits)
@@ -51,6 +71,11 @@ KeySetPointer SharedKeys::known() const {
   const std::lock_guard lock(mutex_);
   const bool is_old = Clock::now() - read_at_ > limits_.keys_age_max;
   return is_old ? nullptr : known_;
+}
+
+bool SharedKeys::has_read() const {
+  const std::lock_guard lock(mutex_);
+  return known_ != nullptr;
 }
 
 SharedKeys::Stats SharedKeys::stats() const {
@@ -196,19 +221,13 @@ Result<KeySetPointer> SharedKeys::change(const Change& change) {
               server_->name());
 }
 
-Result<std::shared_ptr<SharedKeys>> open(const config::KeysStore& store) {
-  const bool is_redis = store.backend == "redis";
-  auto server = is_redis ? stores::redis_server(store.redis) : stores::valkey_server(store.valkey);
-  if (!server) return fail_in(kKeysSection, std::move(server).error());
-  RedisOptions options{.server = *std::move(server)};
-  const std::string& prefix = is_redis ? store.redis.key_prefix : store.valkey.collection_prefix;
-  if (!prefix.empty()) options.prefix = prefix;
-  stores::set_seconds(is_redis ? store.redis.read_timeout : store.valkey.timeout, options.limit);
+Result<std::unique_ptr<SharedKeys>> open(const config::KeysStore& store) {
   Limits limits;
   limits.keys_age_max = store.keys_age_max;
-  options.grace = limits.grace;
-  // Owned by the configurations that use the store.
-  return std::make_shared<SharedKeys>(make_redis_keys(std::move(options)), limits);
+  auto server = store.backend == "postgres" ? postgres_of(store.postgres, limits.grace)
+                                            : redis_of(store, limits.grace);
+  if (!server) return fail_in(kKeysSection, std::move(server).error());
+  return std::make_unique<SharedKeys>(*std::move(server), limits);
 }
 
 }  // namespace signalbox::shared_keys

@@ -53,6 +53,8 @@ class SharedKeys {
 
   /// The set that was read last; null if none was, or too long ago. Does not block.
   KeySetPointer known() const;
+  /// True if a set was read, however long ago. Does not block.
+  bool has_read() const;
   struct Stats {
     bool works = false;   // the last exchange succeeded
     std::string trouble;  // why not
@@ -81,8 +83,8 @@ class SharedKeys {
   std::string logged_;  // the trouble that was logged last
 };
 
-/// As configured. Precondition: store.is_used(). Errors: those of redis_server(), with the key in
-/// the file.
-Result<std::shared_ptr<SharedKeys>> open(const config::KeysStore& store);
+/// As configured. Precondition: store.is_used(). Errors: those of redis_server(), postgres_server()
+/// and make_postgres(), with the key in the file.
+Result<std::unique_ptr<SharedKeys>> open(const config::KeysStore& store);
 
 }  // namespace signalbox::shared_keys

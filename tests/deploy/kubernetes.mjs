@@ -97,10 +97,11 @@ export function checkPod(spec, config) {
   if (listener.address === "0.0.0.0") assert.equal(ports.openai, listener.port);
   else assert.equal(ports.openai, undefined, "nobody else reaches the loopback");
 
-  for (const [probe, path] of [["startupProbe", "/ready"], ["readinessProbe", "/ready"], ["livenessProbe", "/health"]])
+  const isSidecar = router.restartPolicy === "Always"; // the other containers wait for its startup probe
+  for (const [probe, path] of [["startupProbe", isSidecar ? "/ready" : "/health"], ["readinessProbe", "/ready"], ["livenessProbe", "/health"]])
     assert.deepEqual(router[probe].httpGet, { path, port: "management" }, probe);
   const { failureThreshold, periodSeconds } = router.startupProbe;
-  assert.ok(failureThreshold * periodSeconds >= 60, "models take their time to load");
+  assert.ok(failureThreshold * periodSeconds >= (isSidecar ? 3600 : 60), "a router that waits is not started again");
   const seconds = parseInt(config.global.services.http.drain_timeout) + (router.lifecycle?.preStop.sleep.seconds ?? 0);
   assert.ok(spec.terminationGracePeriodSeconds > seconds, "killed before it has drained");
 

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -253,12 +253,18 @@ test("changes while the router is stopped show in the digests of its start", asy
 });
 
 test("a log that cannot be written refuses changes if the configuration requires it", async () => {
+  // The router makes a folder that is gone anew within a second. A file replaces a link in one step, before it can.
+  const put = async (file, text) => {
+    await mkdir(join(file, "..", "audit-first"));
+    await symlink("audit-first", join(file, "..", "audit"));
+    await writeFile(file, text);
+  };
   for (const [mode, status] of [["refuse_changes", 503], ["report", 201]]) {
-    const one = await Daemon.start(configuration(`, unwritable: ${mode}`));
+    const one = await Daemon.start(configuration(`, unwritable: ${mode}`), put);
     await newKey({ name: "first" }, one);
     await noted({ event: "change", what: "first" }, one);
-    await rename(folder(one), `${folder(one)}-moved`);
-    await writeFile(folder(one), "in the way");
+    await writeFile(`${folder(one)}-file`, "in the way");
+    await rename(`${folder(one)}-file`, folder(one));
     const answer = await manage("POST", "/api/v1/keys", { name: "second" }, undefined, one);
     assert.equal(answer.status, status, mode);
     if (status === 503) assert.match((await answer.json()).error.message, /the audit log cannot be written: .*Not a directory/);
@@ -268,8 +274,7 @@ test("a log that cannot be written refuses changes if the configuration requires
     await writeFile(one.file, (await readFile(one.file, "utf8")).replace("[mail]", "[mail, letter]"));
     const active = mode === "report" ? /generation 2 is active/ : /rejected; generation 1 stays active/;
     await until(() => active.test(one.log), "the configuration was tried");
-    await rm(folder(one));
-    await mkdir(folder(one));
+    await rm(folder(one)); // the router makes the folder
     await until(() => /the audit log is written again/.test(one.log), "it goes on");
     await newKey({ name: "third" }, one);
     await noted({ event: "change", what: "third" }, one);

@@ -67,8 +67,8 @@ async function statusOf(url, authority) {
 export class Daemon {
   /// `configuration(port, managementPort)` returns the YAML. SIGNALBOX names the program. `put(file, text)` writes the
   /// file if it is to be more than a plain file. `authority` (PEM) has signed the management listener's certificate, if
-  /// it has one.
-  static async start(configuration, put = writeFile, authority = "") {
+  /// it has one. Waits until `/ready` has the status `wanted`.
+  static async start(configuration, put = writeFile, authority = "", wanted = 200) {
     assert.ok(process.env.SIGNALBOX, "SIGNALBOX: expected the path of the program to test");
     const daemon = new Daemon();
     const [port, managementPort] = await freePorts(2);
@@ -85,16 +85,16 @@ export class Daemon {
     });
     daemon.process.stderr.setEncoding("utf8").on("data", (text) => (daemon.log += text));
     daemon.exited = new Promise((done) => daemon.process.on("close", (code, signal) => done({ code, signal })));
-    await daemon.#ready();
+    await daemon.#ready(wanted);
     return daemon;
   }
 
-  async #ready() {
+  async #ready(wanted) {
     let over = false;
     this.exited.then(() => (over = true));
     for (const end = Date.now() + kReadyMsMax; Date.now() < end; await pause(20)) {
       if (over) break;
-      if ((await statusOf(`${this.managementUrl}/ready`, this.authority)) === 200) return;
+      if ((await statusOf(`${this.managementUrl}/ready`, this.authority)) === wanted) return;
     }
     this.process.kill("SIGKILL");
     assert.fail(`the daemon did not become ready; its log:\n${this.log}`);

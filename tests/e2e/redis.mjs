@@ -25,6 +25,16 @@ export class Redis {
     return redis;
   }
 
+  get name() {
+    return `redis 127.0.0.1:${this.port}`;
+  }
+  keysStore() {
+    return `{backend: redis, redis: {address: "127.0.0.1:${this.port}", dial_timeout: 5, read_timeout: 5}}`;
+  }
+  storedKeys() {
+    return this.ask("HGET", "signalbox:keys:set", "text");
+  }
+
   /// Every life begins without data.
   async start() {
     const options = ["--port", this.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", this.folder];
@@ -52,6 +62,10 @@ export class Redis {
   async kill() {
     this.process.kill("SIGKILL");
     await once(this.process, "close");
+  }
+
+  remove() {
+    return this.kill();
   }
 
   /// Sends one command and returns the first bytes of its reply.

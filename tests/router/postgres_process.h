@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "router/stores/postgres.h"
 #include "tests/router/server_process.h"
 #include "tests/router/small_disk.h"
 
@@ -12,8 +13,10 @@ namespace signalbox::test {
 
 class PostgresProcess {
  public:
-  /// The reason for GTEST_SKIP, or "" if the server is available.
+  /// The reason for GTEST_SKIP, or "" if the server and our client of it are available.
   static std::string missing() {
+    if (const auto client = stores::make_postgres({}, {"any", {}}); !client)
+      return client.error().message;
     return program("postgres").empty() ? "PostgreSQL is not installed" : "";
   }
 
@@ -47,7 +50,14 @@ class PostgresProcess {
   bool has_disk() const { return disk_ && disk_->missing().empty(); }
   const SmallDisk& disk() const { return *disk_; }
 
-  const std::string& database() const { return database_; }
+  /// Returns the server's address, with the limits that a router uses.
+  stores::PostgresServer address() const {
+    return {.host = "127.0.0.1",
+            .port = server_.port(),
+            .database = database_,
+            .user = "tester",
+            .ssl_mode = "disable"};
+  }
   /// Returns the configuration keys for a router, with another port in between.
   std::string keys(uint16_t port) const {
     return fmt::format("host: 127.0.0.1, port: {}, database: {}, user: tester, ssl_mode: disable",

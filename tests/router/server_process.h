@@ -62,6 +62,8 @@ class ServerProcess {
   const std::filesystem::path& folder() const { return folder_; }
   uint16_t port() const { return port_; }
 
+  bool is_running() const { return pid_ > 0; }
+
   /// Runs a program to its end.
   bool run(std::vector<std::string> command) const {
     const pid_t pid = spawn(std::move(command));

@@ -24,7 +24,7 @@ using Texts = std::vector<std::string>;
 struct Place {
   config::Config config;
   std::filesystem::path file;                      // "": the store
-  std::shared_ptr<shared_keys::SharedKeys> store;  // owned by nobody else here
+  std::unique_ptr<shared_keys::SharedKeys> store;  // null: the file
 
   std::string name() const { return store == nullptr ? file.string() : store->name(); }
   Result<std::vector<config::ClientKey>> read() const {
@@ -170,9 +170,9 @@ int import(const std::string& file, const cxxopts::ParseResult& parsed) {
 
 int keys_command(int argc, char** argv) {
   cxxopts::Options options("signalbox keys",
-                           "Makes, lists and revokes the keys of clients in the file or the store "
-                           "that global.access of the configuration names. A running router "
-                           "notices within a second.");
+                           "Makes, lists, revokes and imports the keys of clients, in the file or "
+                           "the store that global.access of the configuration names. A running "
+                           "router notices within a second.");
   options.positional_help("new NAME | list | revoke NAME | import FILE");
   options.add_options()("config", "configuration file", cxxopts::value<std::string>());
   options.add_options("new")("user", "user in whose name the key is used; default: NAME",
@@ -210,6 +210,7 @@ int keys_command(int argc, char** argv) {
 
 }  // namespace
 
-const Command kKeysCommand = {"keys", "makes, lists and revokes the keys of clients", keys_command};
+const Command kKeysCommand = {"keys", "makes, lists, revokes and imports the keys of clients",
+                              keys_command};
 
 }  // namespace signalbox::tools

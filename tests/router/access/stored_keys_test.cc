@@ -80,8 +80,11 @@ TEST_F(StoredClients,
     EXPECT_EQ(sender(*clients, "a"), "503 keys_unavailable");
     EXPECT_EQ(clients->change(adding(named_key("ann", "a"))).error().code, Code::kUpstream);
     EXPECT_EQ(clients->keys_hash(), "");
+    EXPECT_TRUE(clients->awaits_keys());
+    EXPECT_TRUE(site.configure(config_).value()->awaits_keys());
     redis_.start();
     wait_for([&] { return sender(*clients, "a") == "401 unknown_key"; });
+    wait_for([&] { return !clients->awaits_keys(); });
     ASSERT_TRUE(clients->change(adding(named_key("ann", "a"))));
     EXPECT_EQ(sender(*clients, "a"), "ann");
     EXPECT_NE(clients->keys_hash(), "");
@@ -135,6 +138,7 @@ TEST_F(StoredClients, keys_end_when_the_store_is_away_for_too_long) {
   ASSERT_TRUE(clients->change(adding(named_key("ann", "a"))));
   redis_.server().end();
   wait_for([&] { return sender(*clients, "a") == "503 keys_unavailable"; });
+  EXPECT_FALSE(clients->awaits_keys()) << "other routers lack them, too";
   redis_.start();
   wait_for([&] { return sender(*clients, "a") == "ann"; });
 }

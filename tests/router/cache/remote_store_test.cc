@@ -153,11 +153,7 @@ class Postgres {
   void start() { process_.start(); }
   std::unique_ptr<Remote> remote(milliseconds look_up_limit = milliseconds(100),
                                  std::string table = "signalbox_answers") const {
-    return *make_postgres_remote({.host = "127.0.0.1",
-                                  .port = process_.server().port(),
-                                  .database = process_.database(),
-                                  .user = "tester",
-                                  .ssl_mode = "disable",
+    return *make_postgres_remote({.server = process_.address(),
                                   .table = std::move(table),
                                   .look_up_limit = look_up_limit,
                                   .write_limit = write_limit(look_up_limit)});

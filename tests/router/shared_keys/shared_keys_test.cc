@@ -1,15 +1,17 @@
-// Tests the keys that several routers share over a real Redis, which stops, loses its data, or
+// Tests the keys that several routers share over a real server, which stops, loses its data, or
 // comes back with an older state.
 
 #include "router/shared_keys/shared_keys.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "base/sha256.h"
-#include "router/shared_keys/redis_keys.h"
-#include "tests/router/two_sites.h"
+#include "tests/router/shared_keys/key_stores.h"
 
 namespace signalbox::shared_keys {
 namespace {
@@ -18,8 +20,6 @@ using Keys = std::vector<config::ClientKey>;
 using std::chrono::milliseconds;
 using test::kWithin;
 using test::wait_for;
-
-constexpr milliseconds kGrace{200};
 
 SharedKeys::Change adding(std::string name) {
   return [name = std::move(name)](Keys& keys) -> Result<void> {
@@ -67,14 +67,9 @@ class Lossy final : public KeyServer {
 
 /// A router, as far as it has keys.
 struct Site {
-  explicit Site(const test::RedisProcess& redis, milliseconds age_max = std::chrono::hours(1))
-      : keys(server_of(redis), {.keys_age_max = age_max, .grace = kGrace, .change = kWithin}) {}
+  explicit Site(const Store& store, milliseconds age_max = std::chrono::hours(1))
+      : keys(store.connect(), {.keys_age_max = age_max, .grace = kGrace, .change = kWithin}) {}
 
-  static std::unique_ptr<KeyServer> server_of(const test::RedisProcess& redis) {
-    RedisOptions options{.server = redis.address(), .grace = kGrace};
-    options.server.connect_limit = options.limit = kWithin;
-    return make_redis_keys(options);
-  }
   /// The names of the keys as they are now, with blanks between them; or the error.
   std::string names() {
     const auto set = keys.read();
@@ -93,16 +88,67 @@ struct Site {
   SharedKeys keys;
 };
 
-class SharedKeysTest : public test::TwoSites<Site> {
+/// Two routers over one store.
+class KeysTest : public testing::Test {
  protected:
+  void begin(std::unique_ptr<Store> store) {
+    store_ = std::move(store);
+    if (const std::string missing = store_->missing(); !missing.empty()) GTEST_SKIP() << missing;
+    store_->start();
+    a_ = std::make_unique<Site>(*store_);
+    b_ = std::make_unique<Site>(*store_);
+  }
   void lose_server() {
-    redis_.server().end();
+    store_->end();
     EXPECT_EQ(a_->names(), "error");
     EXPECT_EQ(b_->names(), "error");
   }
+  void expect_refused(std::string_view field, std::string_view value) {
+    store_->save();
+    store_->set(field, value);
+    const auto read = a_->keys.read();
+    ASSERT_FALSE(read) << field;
+    EXPECT_EQ(read.error().code, Code::kCorrupt) << read.error().message;
+    EXPECT_EQ(a_->keys.change(adding("bob")).error().code, Code::kCorrupt);
+    EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
+    store_->put_back();
+  }
+
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Site> a_, b_;
 };
 
-TEST_F(SharedKeysTest, a_change_of_one_router_is_known_to_the_other) {
+class SharedKeysTest : public KeysTest, public testing::WithParamInterface<const char*> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == std::string_view("redis")) return begin(std::make_unique<RedisStore>());
+    begin(std::make_unique<PostgresStore>());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, SharedKeysTest, testing::Values("redis", "postgres"),
+                         [](const auto& name) { return std::string(name.param); });
+
+class KeysInRedis : public KeysTest {
+ protected:
+  void SetUp() override {
+    auto store = std::make_unique<RedisStore>();
+    redis_ = store.get();
+    begin(std::move(store));
+  }
+  RedisStore* redis_ = nullptr;
+};
+
+class KeysInPostgres : public KeysTest {
+ protected:
+  void SetUp() override {
+    auto store = std::make_unique<PostgresStore>();
+    postgres_ = store.get();
+    begin(std::move(store));
+  }
+  PostgresStore* postgres_ = nullptr;
+};
+
+TEST_P(SharedKeysTest, a_change_of_one_router_is_known_to_the_other) {
   EXPECT_EQ(a_->names(), "");
   EXPECT_EQ(a_->keys.known()->stamp.version, 0u);
   a_->change(adding("ann"));
@@ -116,7 +162,7 @@ TEST_F(SharedKeysTest, a_change_of_one_router_is_known_to_the_other) {
   EXPECT_EQ(*a_->keys.read(), before) << "what has not changed is not read again";
 }
 
-TEST_F(SharedKeysTest, simultaneous_changes_are_not_lost) {
+TEST_P(SharedKeysTest, simultaneous_changes_are_not_lost) {
   constexpr int kEach = 10;
   const auto change = [&](Site& site, std::string_view prefix) {
     for (int i = 0; i < kEach; ++i) site.change(adding(fmt::format("{}{}", prefix, i)));
@@ -129,7 +175,7 @@ TEST_F(SharedKeysTest, simultaneous_changes_are_not_lost) {
   EXPECT_EQ(a_->keys.known()->stamp.version, uint64_t{2 * kEach});
 }
 
-TEST_F(SharedKeysTest, while_the_server_is_away_known_keys_stay_and_no_key_is_changed) {
+TEST_P(SharedKeysTest, while_the_server_is_away_known_keys_stay_and_no_key_is_changed) {
   a_->change(adding("ann"));
   b_->change(removing("ann"));
   a_->change(adding("bob"));
@@ -142,26 +188,26 @@ TEST_F(SharedKeysTest, while_the_server_is_away_known_keys_stay_and_no_key_is_ch
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUpstream);
   EXPECT_EQ(refused.error().message.find("not known"), std::string::npos) << "it was not sent";
-  redis_.start();
+  store_->start();
   EXPECT_EQ(b_->names(), "bob");
   EXPECT_TRUE(b_->keys.stats().works);
 }
 
-TEST_F(SharedKeysTest, keys_that_are_too_old_are_refused) {
+TEST_P(SharedKeysTest, keys_that_are_too_old_are_refused) {
   a_->change(adding("ann"));
-  Site brief(redis_, milliseconds(1));
+  Site brief(*store_, milliseconds(1));
   EXPECT_EQ(brief.names(), "ann");
   wait_for([&] { return brief.keys.known() == nullptr; });
   EXPECT_EQ(brief.names(), "ann");
 }
 
-TEST_F(SharedKeysTest, an_empty_server_gets_the_latest_keys_that_a_router_knows) {
+TEST_P(SharedKeysTest, an_empty_server_gets_the_latest_keys_that_a_router_knows) {
   a_->change(adding("ann"));
   EXPECT_EQ(b_->names(), "ann");
   a_->change(removing("ann"));
   a_->change(adding("bob"));  // b does not know
   lose_server();
-  redis_.start();
+  store_->start();
   EXPECT_EQ(b_->names(), "ann") << "nobody else was there yet";
   EXPECT_EQ(a_->names(), "bob");
   EXPECT_EQ(b_->names(), "bob") << "a revoked key does not come back";
@@ -169,127 +215,121 @@ TEST_F(SharedKeysTest, an_empty_server_gets_the_latest_keys_that_a_router_knows)
   EXPECT_EQ(a_->names(), "bob cid");
 }
 
-TEST_F(SharedKeysTest, the_latest_keys_win_if_routers_restore_at_once) {
+TEST_P(SharedKeysTest, the_latest_keys_win_if_routers_restore_at_once) {
   for (int i = 0; i < 20; ++i) {
     const std::string latest = fmt::format("k{}", i);
     a_->change([&](Keys& keys) -> Result<void> {
       keys.clear();
       return adding(latest)(keys);
     });
-    ask({"DEL", "signalbox:keys:set", "signalbox:keys:restored"});
+    store_->remove();
+    store_->end_quiet();
     std::thread first([&] { a_->names(); }), second([&] { b_->names(); });
     first.join();
     second.join();
     EXPECT_EQ(a_->names(), latest);
     EXPECT_EQ(b_->names(), latest);
-    ask({"DEL", "signalbox:keys:restored"});
+    store_->end_quiet();
   }
 }
 
-TEST_F(SharedKeysTest, restored_keys_are_not_changed_before_others_have_seen_them) {
+TEST_P(SharedKeysTest, restored_keys_are_not_changed_before_others_have_seen_them) {
   a_->change(adding("ann"));
   EXPECT_EQ(b_->names(), "ann");
   a_->change(adding("bob"));  // b does not know
   lose_server();
-  redis_.start();
+  store_->start();
   std::thread change([&] { b_->change(adding("cid")); });  // restores what b knows, and waits
-  wait_for([&] {
-    return client_->run({"EXISTS", "signalbox:keys:restored"}, kWithin)->number == 1;
-  });
+  wait_for([&] { return store_->is_quiet(); });
   EXPECT_EQ(a_->names(), "ann bob");
   change.join();
   EXPECT_EQ(a_->names(), "ann bob cid");
 }
 
-TEST_F(SharedKeysTest, an_older_state_of_the_server_is_replaced) {
+TEST_P(SharedKeysTest, an_older_state_of_the_server_is_replaced) {
   a_->change(adding("ann"));
-  const auto old = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
-  ASSERT_TRUE(old);
+  store_->save();
   a_->change(removing("ann"));
   EXPECT_EQ(b_->names(), "");
-  ask({"RESTORE", "signalbox:keys:set", "0", old->text, "REPLACE"});
+  store_->put_back();
   EXPECT_EQ(b_->names(), "");
-  Site c(redis_);
+  Site c(*store_);
   EXPECT_EQ(c.names(), "") << "the key stays revoked";
 }
 
 // A command knows no keys, and may come before the routers have read the server that came back.
-TEST_F(SharedKeysTest, a_server_that_was_started_again_is_not_changed_before_routers_have_seen_it) {
+TEST_P(SharedKeysTest, a_server_that_was_started_again_is_not_changed_before_routers_have_seen_it) {
   a_->change(adding("ann"));
-  const auto old = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
-  ASSERT_TRUE(old);
+  store_->save();
   a_->change(removing("ann"));
   lose_server();
-  redis_.start();
-  ask({"RESTORE", "signalbox:keys:set", "0", old->text});
-  Site fresh(redis_);
+  store_->start();
+  store_->put_back();
+  Site fresh(*store_);
   std::thread change([&] { fresh.change(adding("bob")); });
-  wait_for([&] {
-    return client_->run({"EXISTS", "signalbox:keys:restored"}, kWithin)->number == 1 ||
-           client_->run({"HGET", "signalbox:keys:set", "version"}, kWithin)->text == "2";
-  });
+  wait_for([&] { return store_->is_quiet() || store_->version() == "2"; });
   EXPECT_EQ(a_->names(), "") << "a revoked key does not come back";
   change.join();
   EXPECT_EQ(a_->names(), "bob");
 }
 
-TEST_F(SharedKeysTest, a_server_that_was_started_again_with_its_keys_is_changed_after_a_moment) {
+TEST_P(SharedKeysTest, a_server_that_was_started_again_with_its_keys_is_changed_after_a_moment) {
   a_->change(adding("ann"));
-  const auto kept = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
-  ASSERT_TRUE(kept);
+  store_->save();
   lose_server();
-  redis_.start();
-  ask({"RESTORE", "signalbox:keys:set", "0", kept->text});
+  store_->start();
+  store_->put_back();
   b_->change(adding("bob"));
   a_->change(adding("cid"));
   EXPECT_EQ(b_->names(), "ann bob cid");
 }
 
-TEST_F(SharedKeysTest, a_new_set_of_keys_waits_for_routers_that_know_an_older_one) {
+TEST_P(SharedKeysTest, a_new_set_of_keys_waits_for_routers_that_know_an_older_one) {
   a_->change(adding("ann"));
   lose_server();
-  redis_.start();
-  Site fresh(redis_);  // such as a command
+  store_->start();
+  Site fresh(*store_);  // such as a command
   std::thread change([&] { fresh.change(adding("bob")); });
   EXPECT_EQ(a_->names(), "ann");
   change.join();
   EXPECT_EQ(a_->names(), "ann bob");
 }
 
-TEST_F(SharedKeysTest, a_damaged_set_of_keys_changes_nothing) {
+TEST_P(SharedKeysTest, a_damaged_set_of_keys_changes_nothing) {
   a_->change(adding("ann"));
-  const auto expect_refused = [&](std::string_view field, std::string_view value) {
-    const auto before = client_->run({"DUMP", "signalbox:keys:set"}, kWithin);
-    ask({"HSET", "signalbox:keys:set", field, value});
-    const auto read = a_->keys.read();
-    ASSERT_FALSE(read) << field;
-    EXPECT_EQ(read.error().code, Code::kCorrupt) << read.error().message;
-    EXPECT_EQ(a_->keys.change(adding("bob")).error().code, Code::kCorrupt);
-    EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
-    ask({"RESTORE", "signalbox:keys:set", "0", before->text, "REPLACE"});
-  };
   expect_refused("digest", "0");
+  const std::string wrong = R"({"keys": [{"name": "x", "hash": "sb-secret"}]})";
+  store_->set("digest", sha256_hex(wrong));
+  expect_refused("keys", wrong);
+  EXPECT_EQ(a_->keys.stats().trouble.find("sb-secret"), std::string::npos) << "it reaches the log";
+  store_->remove();
+  EXPECT_EQ(a_->names(), "ann") << "who removes it gets the keys again";
+  const std::string large(kTextBytesMax + 1, ' ');
+  store_->set("digest", sha256_hex(large));
+  expect_refused("keys", large);
+}
+
+TEST_F(KeysInRedis, change_nothing_if_their_form_is_another) {
+  a_->change(adding("ann"));
   expect_refused("version", "none");
   expect_refused("version", "-1");
   expect_refused("version", "01");
   expect_refused("version", "0");
   expect_refused("version", "18446744073709551615");  // the next one would be 0
   expect_refused("epoch", "");
-  const std::string wrong = R"({"keys": [{"name": "x", "hash": "sb-secret"}]})";
-  ask({"HSET", "signalbox:keys:set", "digest", sha256_hex(wrong)});
-  expect_refused("text", wrong);
-  EXPECT_EQ(a_->keys.stats().trouble.find("sb-secret"), std::string::npos) << "it reaches the log";
-  ask({"SET", "signalbox:keys:set", "another type"});
+  redis_->ask({"SET", "signalbox:keys:set", "another type"});
   EXPECT_EQ(a_->names(), "error");
   EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
-  ask({"DEL", "signalbox:keys:set"});
-  EXPECT_EQ(a_->names(), "ann") << "who removes it gets the keys again";
+  store_->remove();
+  EXPECT_EQ(a_->names(), "ann");
 }
 
-TEST_F(SharedKeysTest, the_log_names_another_set_once_and_only_if_its_keys_count) {
+TEST_P(SharedKeysTest, the_log_names_another_set_once_and_only_if_its_keys_count) {
   a_->change(adding("ann"));
   const auto put = [&](const std::string& text) {
-    ask({"HSET", "signalbox:keys:set", "epoch", "other", "digest", sha256_hex(text), "text", text});
+    store_->set("epoch", "other");
+    store_->set("digest", sha256_hex(text));
+    store_->set("keys", text);
   };
   const auto warnings = [&] {
     testing::internal::CaptureStderr();
@@ -304,47 +344,153 @@ TEST_F(SharedKeysTest, the_log_names_another_set_once_and_only_if_its_keys_count
   put("nonsense");
   EXPECT_EQ(warnings(), 0u);
   EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
-  EXPECT_EQ(a_->keys.read().error().message.find("global.access.keys_store: redis localhost:"), 0u)
+  EXPECT_EQ(a_->keys.read().error().message.find("global.access.keys_store: " + a_->keys.name()),
+            0u)
       << a_->keys.read().error().message;
   put(config::keys_text({}));
   EXPECT_EQ(warnings(), 1u);
   EXPECT_EQ(a_->names(), "");
 }
 
-TEST_F(SharedKeysTest, a_full_server_refuses_and_keeps_the_keys) {
+TEST_F(KeysInRedis, stay_as_they_are_at_a_server_that_is_full) {
   a_->change(adding("ann"));
-  ask({"CONFIG", "SET", "maxmemory", "1"});
+  redis_->ask({"CONFIG", "SET", "maxmemory", "1"});
   const auto refused = a_->keys.change(adding("bob"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUpstream);
   EXPECT_EQ(a_->names(), "ann");
-  ask({"CONFIG", "SET", "maxmemory", "0"});
+  redis_->ask({"CONFIG", "SET", "maxmemory", "0"});
   a_->change(adding("bob"));
   EXPECT_EQ(b_->names(), "ann bob");
 }
 
-TEST_F(SharedKeysTest, the_login_that_the_documents_recommend_is_enough) {
-  ask({"ACL", "SETUSER", "keys", "on", ">secret", "~signalbox:keys:*", "+eval", "+info", "+hmget",
-       "+hget", "+hset", "+exists", "+set"});
-  RedisOptions options{.server = redis_.address(), .limit = kWithin, .grace = kGrace};
+TEST_F(KeysInRedis, need_no_more_than_the_login_of_the_documents) {
+  redis_->ask({"ACL", "SETUSER", "keys", "on", ">secret", "~signalbox:keys:*", "+eval", "+info",
+               "+hmget", "+hget", "+hset", "+exists", "+set"});
+  RedisOptions options = redis_->options();
   options.server.username = "keys";
   options.server.password = "secret";
-  options.server.connect_limit = kWithin;
   SharedKeys keys(make_redis_keys(options), {.grace = kGrace, .change = kWithin});
   ASSERT_TRUE(keys.change(adding("ann")));
-  ask({"DEL", "signalbox:keys:set"});
+  store_->remove();
   const auto restored = keys.change(adding("bob"));
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(a_->names(), "ann bob");
 }
 
-TEST_F(SharedKeysTest, a_change_whose_answer_is_lost_is_found_or_reported_as_not_known) {
+TEST_F(KeysInPostgres, need_no_more_than_the_login_of_the_documents) {
   a_->change(adding("ann"));
-  SharedKeys finds(std::make_unique<Lossy>(Site::server_of(redis_), true), {});
+  postgres_->ask("DROP ROLE IF EXISTS keys");
+  postgres_->ask("CREATE ROLE keys LOGIN");
+  postgres_->ask("GRANT SELECT, INSERT, UPDATE ON signalbox_keys TO keys");
+  PostgresOptions options = postgres_->options();
+  options.server.user = "keys";
+  SharedKeys keys(*make_postgres_keys(options), {.grace = kGrace, .change = kWithin});
+  const auto changed = keys.change(adding("bob"));
+  ASSERT_TRUE(changed) << changed.error().message;
+  store_->remove();
+  const auto restored = keys.change(adding("cid"));
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(a_->names(), "ann bob cid");
+  postgres_->ask("DROP TABLE signalbox_keys");
+  const auto refused = keys.read();
+  ASSERT_FALSE(refused) << "it cannot make the table";
+  EXPECT_EQ(Site::names_of(*keys.known()), "ann bob cid");
+  EXPECT_EQ(a_->names(), "ann bob cid");
+  postgres_->ask("DROP OWNED BY keys");
+  postgres_->ask("DROP ROLE keys");
+}
+
+TEST_F(KeysInPostgres, are_put_into_a_new_table_if_theirs_is_gone) {
+  a_->change(adding("ann"));
+  postgres_->ask("DROP TABLE signalbox_keys");
+  EXPECT_EQ(a_->names(), "ann");
+  EXPECT_EQ(Site(*store_).names(), "ann");
+  postgres_->ask("DROP TABLE signalbox_keys");
+  postgres_->ask("CREATE TABLE signalbox_keys (id integer, epoch text)");
+  const auto refused = a_->keys.read();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUpstream);
+  EXPECT_EQ(Site::names_of(*a_->keys.known()), "ann");
+}
+
+TEST_F(KeysInPostgres, stay_as_they_are_at_a_server_that_must_not_write) {
+  a_->change(adding("ann"));
+  postgres_->ask("ALTER ROLE tester SET default_transaction_read_only = on");
+  Site fresh(*store_);
+  const auto refused = fresh.keys.change(adding("bob"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("read-only transaction"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(refused.error().message.find("not known"), std::string::npos) << "it did nothing";
+  EXPECT_EQ(fresh.names(), "ann");
+  postgres_->ask("ALTER ROLE tester RESET default_transaction_read_only");
+  fresh.change(adding("bob"));
+  EXPECT_EQ(a_->names(), "ann bob") << "a new connection reaches the server that may write";
+}
+
+TEST_F(KeysInPostgres, wait_for_a_lock_no_longer_than_their_limit) {
+  a_->change(adding("ann"));
+  PostgresOptions options = postgres_->options();
+  options.limit = milliseconds(200);
+  options.server.statement_max = milliseconds(1000);
+  SharedKeys brief(*make_postgres_keys(options), {.grace = kGrace, .change = kWithin});
+  ASSERT_TRUE(brief.read());
+  const auto other = *stores::make_postgres(options.server, {"signalbox_keys", {}});
+  ASSERT_TRUE(other->run("BEGIN", {}, kWithin));  // its only connection is kept
+  ASSERT_TRUE(other->run("LOCK TABLE signalbox_keys", {}, kWithin));
+  const auto late = brief.read();
+  ASSERT_FALSE(late);
+  EXPECT_NE(late.error().message.find("no answer in time"), std::string::npos);
+  EXPECT_EQ(Site::names_of(*brief.known()), "ann");
+  wait_for([&] {  // the server ends what nobody waits for
+    return postgres_->text(
+               "SELECT count(*)::text FROM pg_stat_activity WHERE wait_event_type = "
+               "'Lock'") == "0";
+  });
+  ASSERT_TRUE(other->run("ROLLBACK", {}, kWithin));
+  EXPECT_TRUE(brief.read());
+}
+
+// A pool gives the server's connections to other clients.
+TEST_F(KeysInPostgres, leave_no_time_limit_on_a_connection) {
+  EXPECT_EQ(postgres_->text("SELECT current_setting('statement_timeout')"), "10s");
+  postgres_->ask(
+      "DO $$BEGIN COMMIT; IF current_setting('statement_timeout') <> '0' THEN RAISE 'it stays'; "
+      "END IF; END$$");
+}
+
+TEST_F(KeysInPostgres, are_awaited_through_signals) {
+  struct sigaction handler {
+  }, before{};
+  handler.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGUSR1, &handler, &before), 0);
+  std::atomic<bool> done{false};
+  std::thread waiter([&] {
+    postgres_->ask("SELECT pg_sleep(0.3)");
+    done = true;
+  });
+  while (!done) {
+    pthread_kill(waiter.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  waiter.join();
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_F(KeysInPostgres, have_a_table_with_a_plain_name) {
+  PostgresOptions options = postgres_->options();
+  options.table = "x; drop table y";
+  EXPECT_EQ(make_postgres_keys(options).error().code, Code::kInvalid);
+}
+
+TEST_P(SharedKeysTest, a_change_whose_answer_is_lost_is_found_or_reported_as_not_known) {
+  a_->change(adding("ann"));
+  SharedKeys finds(std::make_unique<Lossy>(store_->connect(), true), {});
   const auto done = finds.change(adding("bob"));
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(Site::names_of(**done), "ann bob");
-  SharedKeys loses(std::make_unique<Lossy>(Site::server_of(redis_), false), {});
+  SharedKeys loses(std::make_unique<Lossy>(store_->connect(), false), {});
   const auto open = loses.change(adding("cid"));
   ASSERT_FALSE(open);
   EXPECT_EQ(open.error().code, Code::kUpstream);
@@ -355,8 +501,8 @@ TEST_F(SharedKeysTest, a_change_whose_answer_is_lost_is_found_or_reported_as_not
 }
 
 // As after a connection that was closed before its answer came.
-TEST_F(SharedKeysTest, a_change_that_is_sent_twice_counts_once) {
-  const auto server = Site::server_of(redis_);
+TEST_P(SharedKeysTest, a_change_that_is_sent_twice_counts_once) {
+  const auto server = store_->connect();
   const std::string text = config::keys_text({});
   const Stamp next{"epoch", 1, sha256_hex(text)};
   for (int i = 0; i < 2; ++i) EXPECT_EQ(server->write({}, next, text), KeyServer::Written::kDone);

@@ -1,0 +1,282 @@
+// The only file that uses libpq. Its blocking calls have no time limit, so this polls the socket
+// instead.
+
+#include "router/stores/postgres.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+namespace signalbox::stores {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr size_t kIdlePostgresMax = 8;
+constexpr int kBinary = 1;
+constexpr milliseconds kMakeMax{1000};  // to make the table, whatever the limit of the call is
+constexpr std::string_view kUndefinedTable = "42P01", kReadOnly = "25006", kShutdown = "57P0";
+
+struct Finish {
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+using PostgresConnection = std::unique_ptr<PGconn, Finish>;
+struct Clear {
+  void operator()(PGresult* result) const { PQclear(result); }
+};
+using PostgresResult = std::unique_ptr<PGresult, Clear>;
+
+bool is_table_name(std::string_view text) {
+  return !text.empty() && text.size() < 60 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string_view field_of(const PGresult& result, int code) {
+  const char* const out = PQresultErrorField(&result, code);
+  return out == nullptr ? "" : out;
+}
+
+std::vector<Postgres::Row> rows_of(const PGresult& result) {
+  std::vector<Postgres::Row> out(static_cast<size_t>(PQntuples(&result)));
+  for (int row = 0; row < PQntuples(&result); ++row) {
+    for (int column = 0; column < PQnfields(&result); ++column)
+      out[static_cast<size_t>(row)].emplace_back(
+          PQgetvalue(&result, row, column), static_cast<size_t>(PQgetlength(&result, row, column)));
+  }
+  return out;
+}
+
+// Returns false when the time is up.
+bool wait_for_socket(PGconn& connection, short events, Clock::time_point until) {
+  for (;;) {
+    pollfd socket{PQsocket(&connection), events, 0};
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+    if (left <= 0) return false;
+    const int ready = ::poll(&socket, 1, static_cast<int>(left));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+class LibpqPostgres final : public Postgres {
+ public:
+  LibpqPostgres(PostgresServer server, PostgresTable table)
+      : server_(std::move(server)),
+        table_(std::move(table)),
+        name_(fmt::format("postgres {}:{}", server_.host, server_.port)),
+        set_limit_(fmt::format("SELECT set_config('statement_timeout', '{}', true)",
+                               server_.statement_max.count())) {}
+
+  Result<std::vector<Row>> run(const std::string& statement, Parameters parameters,
+                               milliseconds limit) override {
+    auto done = run_once(statement, parameters, limit);
+    if (done.may_repeat) done = run_once(statement, parameters, limit);
+    return std::move(done.rows);
+  }
+  const std::string& name() const override { return name_; }
+
+ private:
+  struct Done {
+    Result<std::vector<Row>> rows;
+    bool may_repeat = false;
+  };
+
+  Done run_once(const std::string& statement, Parameters parameters, milliseconds limit) {
+    const auto until = Clock::now() + limit;
+    PostgresConnection connection = take_idle();
+    const bool is_kept = connection != nullptr;
+    if (!is_kept) {
+      auto made = open_connection(std::min(until, Clock::now() + server_.connect_limit));
+      if (!made) return {tl::unexpected(made.error())};
+      connection = *std::move(made);
+    }
+    const auto make_until = std::max(until, Clock::now() + kMakeMax);
+    if (const auto made = make_table(*connection, make_until); !made)
+      return {tl::unexpected(made.error()), forget(*connection) && is_kept};
+    std::string state;
+    auto rows = exchange(*connection, statement, parameters, until, &state);
+    if (rows) {
+      give_back(std::move(connection));
+      return {std::move(rows)};
+    }
+    if (state == kUndefinedTable) {
+      const std::lock_guard lock(making_);
+      is_made_ = false;
+      return {std::move(rows), true};
+    }
+    // Behind the same address, another server may have taken over, or will.
+    const bool is_over = state == kReadOnly || state.starts_with(kShutdown);
+    if (is_over) forget_all();
+    return {std::move(rows), (forget(*connection) || is_over) && is_kept};
+  }
+
+  // Returns true if the connection is broken. Then the server has gone, and the others are, too.
+  bool forget(const PGconn& connection) {
+    if (PQstatus(&connection) != CONNECTION_BAD) return false;
+    forget_all();
+    return true;
+  }
+  void forget_all() {
+    const std::lock_guard lock(mutex_);
+    idle_.clear();
+  }
+  PostgresConnection take_idle() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    PostgresConnection out = std::move(idle_.back());
+    idle_.pop_back();
+    return out;
+  }
+  void give_back(PostgresConnection connection) {
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() < kIdlePostgresMax) idle_.push_back(std::move(connection));
+  }
+
+  // The first line of a message has neither the statement's values nor the password.
+  tl::unexpected<Error> error_of(Code code, std::string_view message) const {
+    return fail(code, "{}: {}", name_, message.substr(0, message.find('\n')));
+  }
+  tl::unexpected<Error> broken(const PGconn& connection) const {
+    return error_of(Code::kIo, PQerrorMessage(&connection));
+  }
+  tl::unexpected<Error> timed_out() const {
+    return fail(Code::kDeadline, "{}: no answer in time", name_);
+  }
+
+  Result<PostgresConnection> open_connection(Clock::time_point until) const {
+    const std::string port = std::to_string(server_.port);
+    const std::array names{
+        "host",     "port",    "dbname",           "user",
+        "password", "sslmode", "application_name", static_cast<const char*>(nullptr)};
+    const std::array values{server_.host.c_str(),
+                            port.c_str(),
+                            server_.database.c_str(),
+                            server_.user.c_str(),
+                            server_.password.c_str(),
+                            server_.ssl_mode.c_str(),
+                            "signalbox",
+                            static_cast<const char*>(nullptr)};
+    PostgresConnection out(PQconnectStartParams(names.data(), values.data(), 0));
+    if (out == nullptr) return error_of(Code::kIo, "no memory");
+    PQsetNoticeProcessor(
+        out.get(), [](void*, const char*) {}, nullptr);
+    for (PostgresPollingStatusType state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;) {
+      if (PQstatus(out.get()) == CONNECTION_BAD || state == PGRES_POLLING_FAILED)
+        return broken(*out);
+      if (!wait_for_socket(*out, state == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
+        return timed_out();
+      state = PQconnectPoll(out.get());
+    }
+    if (PQsetnonblocking(out.get(), 1) != 0 || PQenterPipelineMode(out.get()) == 0)
+      return broken(*out);
+    return out;
+  }
+
+  // A login that may only use the table cannot make it, even if it exists. If several routers
+  // create it at the same time, PostgreSQL rejects all but one, and a sequence may get another
+  // name. The lock prevents that.
+  Result<void> make_table(PGconn& connection, Clock::time_point until) {
+    const std::lock_guard lock(making_);
+    if (is_made_) return {};
+    SIGNALBOX_TRY(const auto found,
+                  exchange(connection, "SELECT to_regclass($1::text)::text", {table_.name}, until));
+    if (found.empty() || found.front().front().empty()) {
+      std::vector<std::string> all{"BEGIN", "SELECT pg_advisory_xact_lock(hashtext('{0}'))"};
+      all.insert(all.end(), table_.statements.begin(), table_.statements.end());
+      all.push_back("COMMIT");
+      for (const std::string& each : all) {
+        SIGNALBOX_TRY(
+            const auto rows,
+            exchange(connection, fmt::format(fmt::runtime(each), table_.name), {}, until));
+      }
+    }
+    is_made_ = true;
+    return {};
+  }
+
+  // `state` gets PostgreSQL's code of an error of the server. The statement's time limit is sent
+  // before it and ends with it, because a pool between us and the server (pgbouncer) may give the
+  // server's connection to another client after each statement.
+  Result<std::vector<Row>> exchange(PGconn& connection, const std::string& statement,
+                                    Parameters parameters, Clock::time_point until,
+                                    std::string* state = nullptr) const {
+    if (!send(connection, set_limit_, {}) || !send(connection, statement, parameters) ||
+        PQpipelineSync(&connection) == 0)
+      return broken(connection);
+    for (int left = PQflush(&connection); left != 0; left = PQflush(&connection)) {
+      if (left < 0) return broken(connection);
+      if (!wait_for_socket(connection, POLLOUT, until)) return timed_out();
+    }
+    PostgresResult last;
+    int ended = 0;  // statements
+    for (;;) {
+      while (PQisBusy(&connection) != 0) {
+        if (!wait_for_socket(connection, POLLIN, until)) return timed_out();
+        if (PQconsumeInput(&connection) == 0) return broken(connection);
+      }
+      PostgresResult next(PQgetResult(&connection));
+      if (next == nullptr) {
+        if (PQstatus(&connection) == CONNECTION_BAD) return broken(connection);
+        ++ended;
+        continue;
+      }
+      const ExecStatusType status = PQresultStatus(next.get());
+      if (status == PGRES_PIPELINE_SYNC) break;
+      if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+        return refused(connection, *next, state);
+      last = std::move(next);
+    }
+    // One result alone is that of the time limit.
+    if (ended != 2 || last == nullptr) return error_of(Code::kIo, "no result");
+    return rows_of(*last);
+  }
+
+  static bool send(PGconn& connection, const std::string& statement, Parameters parameters) {
+    std::vector<const char*> values;
+    std::vector<int> sizes, formats;
+    for (const std::string_view parameter : parameters) {
+      values.push_back(parameter.data() == nullptr ? "" : parameter.data());
+      sizes.push_back(static_cast<int>(parameter.size()));
+      formats.push_back(kBinary);
+    }
+    return PQsendQueryParams(&connection, statement.c_str(), static_cast<int>(values.size()),
+                             nullptr, values.data(), sizes.data(), formats.data(), kBinary) == 1;
+  }
+
+  // A result without a code is libpq's own: the connection has broken.
+  tl::unexpected<Error> refused(const PGconn& connection, const PGresult& result,
+                                std::string* state) const {
+    const std::string_view code = field_of(result, PG_DIAG_SQLSTATE);
+    if (state != nullptr) *state = code;
+    if (code.empty()) return broken(connection);
+    return error_of(code.starts_with(kShutdown) ? Code::kIo : Code::kUpstream,
+                    field_of(result, PG_DIAG_MESSAGE_PRIMARY));
+  }
+
+  const PostgresServer server_;
+  const PostgresTable table_;
+  const std::string name_;
+  const std::string set_limit_;
+  std::mutex mutex_;
+  std::vector<PostgresConnection> idle_;
+  std::mutex making_;
+  bool is_made_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Postgres>> make_postgres(PostgresServer server, PostgresTable table) {
+  if (!is_table_name(table.name))
+    return fail(Code::kInvalid, "\"{}\" is not a valid table name: use a-z, 0-9 and _", table.name);
+  std::unique_ptr<Postgres> out =
+      std::make_unique<LibpqPostgres>(std::move(server), std::move(table));
+  return out;
+}
+
+}  // namespace signalbox::stores

@@ -1,0 +1,58 @@
+#pragma once
+// A client for PostgreSQL (12 or newer). It sends single statements over kept connections, and
+// makes the table that they use. Each exchange has a time limit, in however many pieces it arrives.
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "router/config/stores.h"
+
+namespace signalbox::stores {
+
+struct PostgresServer {
+  std::string host = {};  // a name, an address, or a folder with a socket
+  uint16_t port = 5432;
+  std::string database = {}, user = {}, password = {};
+  std::string ssl_mode = "prefer";               // libpq's sslmode
+  std::chrono::milliseconds connect_limit{500};  // to connect and log in
+  /// After this time, the server ends a statement. It does not notice that a client waits no
+  /// longer, so each call that waits for a locked table would leave a process there.
+  std::chrono::milliseconds statement_max{10'000};
+};
+
+/// A table, and the statements that make it, each with "{0}" in the place of its name.
+struct PostgresTable {
+  std::string name;
+  std::vector<std::string> statements;
+};
+
+/// Thread-safe; calls block. Connects at the first call. Errors: kInvalid (the table's name), kIo
+/// (refused, broken), kDeadline, kUpstream (the server returned an error, and has done nothing). A
+/// statement is sent once more if a kept connection turns out to be closed, or if the server has no
+/// such table, which is made then; so all statements must be repeatable.
+class Postgres {
+ public:
+  using Row = std::vector<std::string>;  // bytes; null is ""
+  using Parameters = std::initializer_list<std::string_view>;
+
+  virtual ~Postgres() = default;
+  virtual Result<std::vector<Row>> run(const std::string& statement, Parameters parameters,
+                                       std::chrono::milliseconds limit) = 0;
+  /// For log lines: "postgres 127.0.0.1:5432".
+  virtual const std::string& name() const = 0;
+};
+
+/// Errors: kInvalid for a table name that is not of a-z, 0-9 and _; kUnsupported if the program was
+/// built without libpq.
+Result<std::unique_ptr<Postgres>> make_postgres(PostgresServer server, PostgresTable table);
+
+/// Missing keys get the defaults of PostgresServer. Errors: kInvalid without a host.
+Result<PostgresServer> postgres_server(const config::Postgres& postgres);
+
+}  // namespace signalbox::stores
