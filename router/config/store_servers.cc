@@ -50,7 +50,8 @@ constexpr Key kPostgresKeys[] = {
     string(FIELD(Postgres, database), "Database."),
     string(FIELD(Postgres, user), "Name of the login."),
     string(FIELD(Postgres, password), kPassword),
-    string(FIELD(Postgres, ssl_mode), "`disable`, `require`, `verify-full` and others."),
+    word(FIELD(Postgres, ssl_mode), "disable allow prefer require verify-ca verify-full",
+         "What TLS has to prove, in the words of libpq."),
     count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
         .no_effect(kConnections),
     count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
