@@ -18,6 +18,12 @@ http::Task<> send_ready(http::Exchange exchange, Readiness found) {
   co_await exchange.reply.send(found.is_ready ? 200 : 503, fields, body);
 }
 
+http::Handler ready_handler(const serving::CurrentState& current, const std::atomic<bool>& ready) {
+  return [&current, &ready](http::Exchange exchange) {
+    return send_ready(exchange, readiness_of(current, ready));
+  };
+}
+
 }  // namespace
 
 Readiness readiness_of(const serving::CurrentState& current, const std::atomic<bool>& ready) {
@@ -39,9 +45,13 @@ std::vector<http::Route> health_routes(const serving::CurrentState& current,
       .member("version", SIGNALBOX_VERSION)
       .end_object();
   return {{"GET", "/health", http::fixed_json(health.take())},
-          {"GET", "/ready", [&current, &ready](http::Exchange exchange) {
-             return send_ready(exchange, readiness_of(current, ready));
-           }}};
+          {"GET", "/ready", ready_handler(current, ready)}};
+}
+
+std::vector<http::Route> client_health_routes(const serving::CurrentState& current,
+                                              const std::atomic<bool>& ready) {
+  return {{"GET", "/health", ready_handler(current, ready)},
+          {"GET", "/ready", ready_handler(current, ready)}};
 }
 
 }  // namespace signalbox::admin

@@ -17,8 +17,13 @@ struct Readiness {
 };
 Readiness readiness_of(const serving::CurrentState& current, const std::atomic<bool>& ready);
 
-/// Both arguments must outlive the routes.
+/// The routes of the management listener. Both arguments must outlive the routes.
 std::vector<http::Route> health_routes(const serving::CurrentState& current,
                                        const std::atomic<bool>& ready);
+
+/// The same paths on the listeners of clients, for balancers that check the port that they use:
+/// both succeed while the router accepts requests. Both arguments must outlive the routes.
+std::vector<http::Route> client_health_routes(const serving::CurrentState& current,
+                                              const std::atomic<bool>& ready);
 
 }  // namespace signalbox::admin

@@ -238,11 +238,14 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   add(memory_api::client_routes(*memories, state->config(), *storage));
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
+  const std::vector<http::Route> health = admin::client_health_routes(current, ready);
+  add(health);
   routes.push_back(admin::openapi_route(routes));
+  // A balancer that checks the health has no key.
   state->handler = access::refuse_pages(
       access::Origins(state->config().http.allowed_origins), error_body(), audit,
-      access::gate(*state->clients, gates, false,
-                   http::make_routes(std::move(routes), error_body())));
+      http::in_front(health, access::gate(*state->clients, gates, false,
+                                          http::make_routes(std::move(routes), error_body()))));
   return state;
 }
 

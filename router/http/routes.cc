@@ -2,6 +2,7 @@
 
 #include "router/http/routes.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -17,6 +18,14 @@ namespace {
 
 bool accepts(const Route& route, std::string_view method) {
   return method == route.method || (method == "HEAD" && route.method == "GET");
+}
+
+/// The route that answers the request; null if there is none.
+const Route* route_of(const std::vector<Route>& routes, const Request& request) {
+  const auto found = std::ranges::find_if(routes, [&](const Route& route) {
+    return matches(route, request.path()) && accepts(route, request.method);
+  });
+  return found == routes.end() ? nullptr : &*found;
 }
 
 /// The value of Allow for a path; "" if no route has it.
@@ -66,12 +75,18 @@ Handler make_routes(std::vector<Route> routes, ErrorBody error_body) {
   // Shared by the copies of the std::function.
   auto table = std::make_shared<const Table>(Table{std::move(routes), std::move(error_body)});
   return [table](Exchange exchange) {
-    const std::string_view path = exchange.request.path();
-    for (const Route& route : table->routes) {
-      if (matches(route, path) && accepts(route, exchange.request.method))
-        return route.handler(exchange);
-    }
-    return nowhere(exchange, methods_of(table->routes, path), table->error_body);
+    if (const Route* found = route_of(table->routes, exchange.request))
+      return found->handler(exchange);
+    return nowhere(exchange, methods_of(table->routes, exchange.request.path()), table->error_body);
+  };
+}
+
+Handler in_front(std::vector<Route> routes, Handler next) {
+  // Shared by the copies of the std::function.
+  auto first = std::make_shared<const std::vector<Route>>(std::move(routes));
+  return [first, next = std::move(next)](Exchange exchange) {
+    const Route* found = route_of(*first, exchange.request);
+    return found != nullptr ? found->handler(exchange) : next(exchange);
   };
 }
 

@@ -21,6 +21,9 @@ bool matches(const Route& route, std::string_view path);
 /// OPTIONS 204 with Allow. `error_body` writes the bodies of the first two.
 Handler make_routes(std::vector<Route> routes, ErrorBody error_body);
 
+/// A handler that answers requests to the routes, and passes all others to `next`.
+Handler in_front(std::vector<Route> routes, Handler next);
+
 /// A handler that always answers 200 with this JSON.
 Handler fixed_json(std::string body);
 

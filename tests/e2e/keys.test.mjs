@@ -91,6 +91,17 @@ const refused = async (key) => [401, 429].includes((await listed(key)).status);
 
 const listed = (key) => fetch(`${daemon.url}/v1/models`, { headers: key ? { authorization: `Bearer ${key}` } : {} });
 
+test("a balancer checks the port of clients without a key", async () => {
+  for (const path of ["/health", "/ready"]) {
+    const reply = await fetch(daemon.url + path);
+    assert.equal(reply.status, 200);
+    assert.deepEqual(await reply.json(), { ready: true });
+    assert.equal((await fetch(daemon.url + path, { method: "HEAD" })).status, 200);
+    assert.equal((await fetch(daemon.url + path, { method: "POST", body: "{}" })).status, 401);
+  }
+  assert.equal((await fetch(`${daemon.url}/health/`)).status, 401);
+});
+
 test("a header that is there twice is refused", async () => {
   const key = await make("twin");
   const { request } = await import("node:http");

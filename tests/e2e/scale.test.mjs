@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -20,6 +21,7 @@ import { until } from "./until.mjs";
 const missing = missingOf(["haproxy", "redis-server"]);
 const kSkip = missing !== "" && `${missing} not installed`;
 
+const kKey = "sb-scale"; // of all clients; the balancer's checks have none
 const kWorkers = 8; // concurrent requests
 const kGapMs = 15; // between two deltas of a stream, so that streams are interrupted in the middle
 
@@ -84,6 +86,8 @@ async function startRouter() {
   const configuration = await deployed("scale/signalbox.yaml", ports, ({ global }) => {
     assert.equal(global.stores.response_cache.redis.address, "cache.internal:6379");
     global.stores.response_cache.redis.address = `127.0.0.1:${redisPort}`;
+    const hash = `sha256:${createHash("sha256").update(kKey).digest("hex")}`;
+    global.access = { ...global.access, keys: [{ name: "clients", hash }] };
     global.services.response_api.enabled = true; // a request that must not be sent twice
   });
   const daemon = await Daemon.start(configuration);
@@ -124,7 +128,7 @@ before(async () => {
   balancer = spawn("haproxy", ["-W", "-db", "-f", haproxy], { env: kSystemEnv, stdio: ["ignore", "pipe", "pipe"] });
   for (const stream of [balancer.stdout, balancer.stderr]) stream.setEncoding("utf8").on("data", (text) => (log += text));
   await listens(balancerPort);
-  client = new OpenAI({ apiKey: "unused", baseURL: `http://127.0.0.1:${balancerPort}/v1`, maxRetries: 0 });
+  client = new OpenAI({ apiKey: kKey, baseURL: `http://127.0.0.1:${balancerPort}/v1`, maxRetries: 0 });
 });
 
 after(async () => {
@@ -193,7 +197,7 @@ const failures = (requests) => requests.filter((request) => request.failed);
 const servers = (requests) => [...new Set(requests.map((request) => request.by))].filter(Boolean).sort();
 
 test("three routers share the work, and answers in Redis", { skip: kSkip }, async () => {
-  const direct = routers.map((daemon) => new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0 }));
+  const direct = routers.map((daemon) => new OpenAI({ apiKey: kKey, baseURL: `${daemon.url}/v1`, maxRetries: 0 }));
   const calls = small.calls.length;
   assert.equal((await ask("first", "What is asked everywhere", false, direct[0])).hit, false);
   for (const [i, stream] of [[1, false], [2, true]]) {
@@ -216,7 +220,7 @@ test("a session has the same worker, whichever router it comes by", { skip: kSki
   for (let session = 0; session < 6; ++session) {
     for (const [i, daemon] of routers.entries()) {
       const body = JSON.stringify(asked(`Prove theorem ${session} to router ${i}`));
-      const headers = { "content-type": "application/json", "x-session-id": `session-${session}` };
+      const headers = { authorization: `Bearer ${kKey}`, "content-type": "application/json", "x-session-id": `session-${session}` };
       const response = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", headers, body });
       assert.equal(response.status, 200);
       await response.arrayBuffer();
