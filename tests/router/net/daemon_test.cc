@@ -442,7 +442,9 @@ TEST(Daemon, knows_its_paths_and_their_methods) {
   EXPECT_EQ(options.status, 204);
   EXPECT_EQ(ask(*daemon, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n").status, 204);
   EXPECT_EQ(ask(*daemon, "HEAD /v1/models HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
-  EXPECT_EQ(ask(*daemon, get("/health")).status, 404) << "the data plane does not carry management";
+  EXPECT_EQ(ask(*daemon, get("/ready")).body, R"({"ready":true})");
+  EXPECT_EQ(ask(*daemon, get("/metrics")).status, 404)
+      << "the data plane does not carry management";
 }
 
 TEST(Daemon, lists_its_models) {
