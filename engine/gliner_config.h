@@ -16,7 +16,7 @@
 
 namespace signalbox::engine {
 
-/// What precedes the names of the encoder's tensors in a checkpoint of GLiNER.
+/// The prefix of the encoder's tensors in a checkpoint of GLiNER.
 inline constexpr const char* kGlinerEncoder = "token_rep_layer.bert_layer.model.";
 
 struct GlinerConfig {

@@ -60,8 +60,8 @@ Planner::Candidates Planner::begin_image(const PlanInputs& inputs, Candidates& c
   return painters;
 }
 
-// What may not go to the models for images goes to no image server, and then there is no answer,
-// as for an image alone.
+// A request that no model for images may get goes to no image server and gets no answer, as for an
+// image alone.
 Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters, Plan& plan) const {
   Plan choice;
   remove_forbidden(inputs.conditions.allowed, painters, choice);

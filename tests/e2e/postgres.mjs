@@ -13,7 +13,7 @@ const kFolders = [17, 16, 15, 14, 13, 12].map((version) => `/usr/lib/postgresql/
 const kPrograms = kFolders.find((folder) => existsSync(join(folder, "postgres")));
 const idOf = (option) => Number(execFileSync("id", [option, "postgres"], { encoding: "utf8" }));
 
-/// Whether the program can have keys in PostgreSQL; no server is there.
+/// Returns whether the program was built with PostgreSQL. It needs no server.
 function hasClient() {
   const folder = mkdtempSync(join(tmpdir(), "signalbox-postgres-"));
   try {

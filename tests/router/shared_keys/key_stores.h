@@ -30,7 +30,7 @@ class Store {
   virtual void save() = 0;
   virtual void put_back() = 0;
   virtual void remove() = 0;
-  /// Of "epoch", "version", "digest" and "keys".
+  /// Changes one field of the set: "epoch", "version", "digest" or "keys".
   virtual void set(std::string_view field, std::string_view value) = 0;
   virtual std::string version() = 0;
   /// The moment in which the set is not changed.
