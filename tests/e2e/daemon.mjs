@@ -128,3 +128,14 @@ export async function metric(daemon, name) {
   const text = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   return Number(text.split("\n").find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
 }
+
+/// The beginning of a configuration in which the built-in echo is the only model.
+export const echoOnly = (port) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: echo}
+  models:
+    - {name: echo, backend_refs: [{type: echo}]}
+`;

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { withDaemon } from "./daemon.mjs";
+import { echoOnly, withDaemon } from "./daemon.mjs";
 import { classifierFiles, kFamilyNames } from "./encoder_models.mjs";
 import { Hub } from "./hub.mjs";
 
@@ -44,15 +44,7 @@ async function pulled(family, kind) {
   return join(folder, "models", name);
 }
 
-const configuration = (guard, threshold, tagger) => (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: echo}
-  models:
-    - {name: echo, backend_refs: [{type: echo}]}
-routing:
+const configuration = (guard, threshold, tagger) => (port, managementPort) => `${echoOnly(port)}routing:
   signals:
     jailbreak: [{name: attack}]
     pii: [{name: personal, threshold: 0.01}]

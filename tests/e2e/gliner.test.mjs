@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { withDaemon } from "./daemon.mjs";
+import { echoOnly, withDaemon } from "./daemon.mjs";
 import { glinerFiles } from "./encoder_models.mjs";
 import { Hub } from "./hub.mjs";
 import { safetensors, torch } from "./hub_models.mjs";
@@ -117,15 +117,7 @@ test("labels and models that cannot be used are refused with the reason", async 
   }
 });
 
-const configuration = (directory) => (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: echo}
-  models:
-    - {name: echo, backend_refs: [{type: echo}]}
-routing:
+const configuration = (directory) => (port, managementPort) => `${echoOnly(port)}routing:
   signals:
     pii: [{name: personal, threshold: 0.6}]
   decisions:

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, echoOnly } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
 const kModels = fileURLToPath(new URL("../../models", import.meta.url));
@@ -37,15 +37,7 @@ function writeScreen(directory) {
   writeFileSync(join(directory, "model.safetensors"), Buffer.concat([size, Buffer.from(header), values]));
 }
 
-const configuration = (model, more) => (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: echo}
-  models:
-    - {name: echo, backend_refs: [{type: echo}]}
-routing:
+const configuration = (model, more) => (port, managementPort) => `${echoOnly(port)}routing:
   signals:
     jailbreak: [{name: attack}]
   decisions:

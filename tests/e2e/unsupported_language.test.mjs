@@ -6,21 +6,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, echoOnly } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
 const kModel = fileURLToPath(new URL("../../models/attacks/jailbreak", import.meta.url));
 const kSkip = existsSync(kModel) ? false : "no model in models/attacks";
 
-const configuration = (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: echo}
-  models:
-    - {name: echo, backend_refs: [{type: echo}]}
-routing:
+const configuration = (port, managementPort) => `${echoOnly(port)}routing:
   signals:
     keywords:
       - {name: strict, keywords: [tenant-strict]}
