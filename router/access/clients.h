@@ -72,8 +72,9 @@ struct KeyHistory {
 class Clients {
  public:
   /// Reads the keys file or store and, on a thread of its own, follows its changes. A changed file
-  /// that is wrong is reported and changes nothing. A store that cannot be read is an error only if
-  /// its keys are not known, an earlier configuration was made, and none that lives has this store.
+  /// that is wrong is reported and changes nothing. A store that cannot be read is no error if
+  /// its keys are known, if this is the first configuration, or if another one that lives has the
+  /// same store.
   /// Errors: those of read_keys(), of shared_keys::SharedKeys, of KeyRing::create() and of
   /// tokens::Verifier::create(); kInvalid for a key with the name of a token.
   static Result<std::unique_ptr<Clients>> create(const config::Config& config,

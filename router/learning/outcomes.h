@@ -38,8 +38,8 @@ struct Tally {
   /// The share of good verdicts, 0 to 1, as if two good and two bad ones had come before. Of equal
   /// models, the one that was reported to be more than was needed has the lower score.
   double score() const;
-  /// A value that the score may have by what is known: a sample of the distribution of which the
-  /// score is the mean. The fewer verdicts, the wider it is.
+  /// Draws a value from the distribution whose mean is the score. The distribution is wide while
+  /// there are few verdicts.
   double sample(std::mt19937_64& random) const;
 
  private:

@@ -115,7 +115,7 @@ struct Plan {
   // Placeholders in `body` and their originals, to restore in the reply
   std::vector<pii::Mask> masks;
 
-  /// The plugin's name in place of an algorithm that has no part beside an image.
+  /// The algorithm, or the plugin's name if the answer is a text with an image.
   std::string_view algorithm_that_ran() const {
     return painter != nullptr ? std::string_view("image_gen") : algorithm;
   }

@@ -40,8 +40,9 @@ void add_left_out(std::vector<Plan::LeftOut>& from, std::vector<Plan::LeftOut>& 
 
 }  // namespace
 
-// Sets plan.image, or returns the models of which one draws beside the text. Of the candidates it
-// leaves those for images, or for texts, if there are any.
+// Sets plan.image if the answer is an image alone. If it is a text with an image, returns the
+// models that may draw. Keeps only the candidates for the answer's kind in `candidates`, if there
+// are any.
 Planner::Candidates Planner::begin_image(const PlanInputs& inputs, Candidates& candidates,
                                          Plan& plan) {
   const config::Decision* decision = inputs.target.decision;
@@ -73,7 +74,7 @@ Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters,
     plan.message = std::move(choice.message);
     return {};
   }
-  // The report of learning has one place, for the choice of the text's model.
+  // The plan can report one sampled choice, and that is the choice of the text's model.
   RuntimeConditions conditions = inputs.conditions;
   conditions.seed.reset();
   const PlanInputs without_samples{inputs.target,  inputs.confidence,    inputs.values,
