@@ -1,5 +1,9 @@
-// Words: projection, LSTM. Spans: the vectors of the first and the last word, joined and projected.
-// A logit is the product of a span's vector with a label's.
+// Words: projection, LSTM. Spans: the vectors of the first and the last word, joined and passed
+// through two layers. A logit is the product of a span's vector with a label's.
+//
+// There are up to width_max times as many spans as words, so their layers are rearranged. The first
+// one is a sum of a product with the first word and one with the last word, each computed once a
+// word. The second one, which has no function after it, is multiplied with the labels first.
 
 #include "engine/gliner.h"
 
@@ -12,7 +16,7 @@ namespace signalbox::engine {
 namespace {
 
 // Spans that pass the layers together.
-constexpr int32_t kBlockSpans = 384;
+constexpr int32_t kBlockSpans = 64;
 
 struct WordRange {
   int32_t first, last;  // both included
@@ -54,7 +58,7 @@ class GlinerHead::Reader {
       out.lstm_.push_back(BiLstm::read(reader_, "rnn.lstm", layer, hidden));
     out.start_ = mlp("span_rep_layer.span_rep_layer.project_start", hidden, hidden);
     out.end_ = mlp("span_rep_layer.span_rep_layer.project_end", hidden, hidden);
-    out.span_ = mlp("span_rep_layer.span_rep_layer.out_project", 2 * hidden, hidden);
+    read_spans("span_rep_layer.span_rep_layer.out_project", hidden, out);
     out.label_ = mlp("prompt_rep_layer", hidden, hidden);
     if (!reader_.status()) return tl::unexpected<Error>(reader_.status().error());
     if (rows_of(file_, fmt::format("rnn.lstm.weight_ih_l{}", config.lstm_layers)) > 0) {
@@ -70,6 +74,25 @@ class GlinerHead::Reader {
   Mlp mlp(const std::string& name, int32_t in, int32_t out) {
     return {reader_.linear(name + ".0", in, 4 * out, true),
             reader_.linear(name + ".3", 4 * out, out, true)};
+  }
+
+  void read_spans(const std::string& name, int32_t hidden, GlinerHead& out) {
+    const int32_t wide = 4 * hidden;
+    const Buffer<float> up = reader_.read(name + ".0.weight", {wide, 2 * hidden});
+    const Buffer<float> bias = reader_.read(name + ".0.bias", {wide});
+    const Buffer<float> down = reader_.read(name + ".3.weight", {hidden, wide});
+    out.span_bias_ = reader_.read(name + ".3.bias", {hidden});
+    if (!reader_.status()) return;
+    Buffer<float> first(down.size()), last(down.size()), transposed(down.size());  // (wide, hidden)
+    for (int64_t row = 0; row < wide; ++row) {
+      const float* const from = up.data() + row * 2 * hidden;
+      std::copy_n(from, hidden, first.data() + row * hidden);
+      std::copy_n(from + hidden, hidden, last.data() + row * hidden);
+      for (int64_t i = 0; i < hidden; ++i) transposed[row * hidden + i] = down[i * wide + row];
+    }
+    out.span_start_ = reader_.packed(hidden, wide, first, bias);
+    out.span_end_ = reader_.packed(hidden, wide, last, {});
+    out.span_down_ = reader_.packed(hidden, wide, transposed, {});
   }
 
   const weights::SafeTensors& file_;
@@ -111,35 +134,59 @@ Buffer<float> GlinerHead::apply(const Mlp& mlp, int32_t rows, const float* x) co
   return apply(mlp.down, rows, up.data());
 }
 
+/// The layer from a span's inner values, (4 hidden), to its logits, (labels).
+struct GlinerHead::Scorer {
+  Buffer<std::byte> memory;
+  Linear layer;
+};
+
+GlinerHead::Scorer GlinerHead::scorer(int32_t labels, const float* of_labels) const {
+  constexpr auto kFormat = kernels::Format::kF32;
+  const int32_t wide = 4 * hidden_;
+  const Buffer<float> weights = apply(span_down_, labels, of_labels);  // (labels, 4 hidden)
+  Buffer<float> bias(labels), packed_bias(kernels::packed_bias_size(labels));
+  for (int32_t label = 0; label < labels; ++label)
+    bias[label] = dot(hidden_, span_bias_.data(), of_labels + int64_t{label} * hidden_);
+  kernels::pack_bias(labels, bias.data(), packed_bias.data());
+  Scorer out;
+  out.memory = Buffer<std::byte>(kernels::packed_linear_bytes(kFormat, wide, labels));
+  kernels::pack_linear(kFormat, wide, labels, weights.data(), out.memory.data());
+  out.layer = Linear(kFormat, wide, labels, out.memory.data(), std::move(packed_bias));
+  return out;
+}
+
 std::vector<float> GlinerHead::logits(const float* x, const GlinerLayout& layout) const {
   const auto words = static_cast<int32_t>(layout.words.size());
   const auto labels = static_cast<int32_t>(layout.labels.size());
   std::vector<float> out(size_t{layout.words.size()} * width_max_ * labels);
   if (out.empty()) return out;
-  const Buffer<float> of_labels = apply(label_, labels, gather(x, layout.labels).data());
+  const Scorer scores =
+      scorer(labels, apply(label_, labels, gather(x, layout.labels).data()).data());
   Buffer<float> of_words = gather(x, layout.words);  // (words, hidden)
   for (const BiLstm& layer : lstm_) of_words = layer.apply(*kernels_, words, of_words.data());
   Buffer<float> starts = apply(start_, words, of_words.data());
   Buffer<float> ends = apply(end_, words, of_words.data());
   kernels_->relu(static_cast<int64_t>(starts.size()), starts.data());
   kernels_->relu(static_cast<int64_t>(ends.size()), ends.data());
+  starts = apply(span_start_, words, starts.data());  // (words, 4 hidden)
+  ends = apply(span_end_, words, ends.data());        // (words, 4 hidden)
+  const int64_t wide = 4 * int64_t{hidden_};
   const std::vector<WordRange> spans = spans_of(words, width_max_);
-  Buffer<float> joined(int64_t{kBlockSpans} * 2 * hidden_);  // (spans of a block, 2 hidden)
+  Buffer<float> inner(kBlockSpans * wide);  // (spans of a block, 4 hidden)
   for (size_t begin = 0; begin < spans.size(); begin += kBlockSpans) {
     const auto block =
         std::span(spans).subspan(begin, std::min<size_t>(kBlockSpans, spans.size() - begin));
-    float* row = joined.data();
-    for (const WordRange& span : block) {
-      row = std::copy_n(starts.data() + int64_t{span.first} * hidden_, hidden_, row);
-      row = std::copy_n(ends.data() + int64_t{span.last} * hidden_, hidden_, row);
+    const auto rows = static_cast<int32_t>(block.size());
+    for (int32_t i = 0; i < rows; ++i) {
+      float* const row = inner.data() + i * wide;
+      std::copy_n(starts.data() + block[i].first * wide, wide, row);
+      kernels_->add(wide, ends.data() + block[i].last * wide, row);
     }
-    const Buffer<float> of_spans = apply(span_, static_cast<int32_t>(block.size()), joined.data());
-    for (size_t i = 0; i < block.size(); ++i) {
+    kernels_->relu(rows * wide, inner.data());
+    const Buffer<float> logits = apply(scores.layer, rows, inner.data());  // (rows, labels)
+    for (int32_t i = 0; i < rows; ++i) {
       const int64_t place = int64_t{block[i].first} * width_max_ + block[i].last - block[i].first;
-      for (int32_t label = 0; label < labels; ++label) {
-        out[place * labels + label] = dot(hidden_, of_spans.data() + i * hidden_,
-                                          of_labels.data() + int64_t{label} * hidden_);
-      }
+      std::copy_n(logits.data() + int64_t{i} * labels, labels, out.data() + place * labels);
     }
   }
   return out;
