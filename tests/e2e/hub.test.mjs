@@ -173,7 +173,7 @@ test("a prompt that only the model's card states comes from the list of models",
 
 test("an adapter brings its base model", async () => {
   hub.add("owner/tiny", modelFiles());
-  hub.add("other/tuned", adapter("owner/tiny"));
+  hub.add("other/tuned", { ...adapter("owner/tiny"), "vocab.txt": kVocabulary.join("\n") });
   const { err } = await pulled("hf:other/tuned");
   assert.match(err, /tuned: an adapter of owner\/tiny, which is needed too/);
   assert.deepEqual((await readdir(path())).sort(), ["tiny", "tuned"]);

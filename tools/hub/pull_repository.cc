@@ -72,9 +72,7 @@ struct Pull {
   }
 };
 
-Result<Source> open_source(const Pull& pull) {
-  RepositoryName name = pull.name;
-  if (name.revision.empty() && pull.before) name.revision = pull.before->commit;
+Result<Source> open_source(const Pull& pull, const RepositoryName& name) {
   if (!pull.options.mirror.empty()) {
     SIGNALBOX_TRY(MirroredRepository found, find_in_mirror(pull.options.mirror, name));
     return Source(std::move(found));
@@ -146,6 +144,34 @@ Result<void> fetch_files(Pull& pull, const Source& source, const std::vector<std
   }
   pull.bar = nullptr;
   return fetched;
+}
+
+// Fetches what a GLiNER lacks of its encoder from the encoder's own repository, where published
+// ones leave the configuration and the tokenizer. Their weights include the encoder's.
+Result<void> fetch_from_encoder(Pull& pull) {
+  // An interrupted pull may have left files that are not in the receipt yet.
+  const auto is_there = [&](std::string_view name) { return pull.receipt.find(name) != nullptr; };
+  if (!is_there(kGlinerFile)) return {};
+  SIGNALBOX_TRY(const auto config, weights::HfConfig::open(pull.staging / kGlinerFile));
+  SIGNALBOX_TRY(const auto inner, config.root().object("encoder_config"));
+  const bool has_config = inner || is_there(kConfigFile);
+  const bool has_tokenizer = std::ranges::any_of(kTokenizerForms, is_there);
+  SIGNALBOX_TRY(const std::string id, config.root().string("model_name", ""));
+  const auto encoder = parse_repository_name(id);
+  // Without the encoder's name, the engine's error is the better one.
+  if ((has_config && has_tokenizer) || !encoder) return {};
+  pull.print(fmt::format("its encoder is {}, which is needed too", id));
+  SIGNALBOX_TRY(const Source source, open_source(pull, *encoder));
+  std::vector<std::string> paths;
+  const auto add = [&](const std::string& path) {
+    if (source.listing().find(path) != nullptr && !is_there(path)) paths.push_back(path);
+  };
+  if (!has_config) add(kConfigFile);
+  if (!has_tokenizer) {
+    add(tokenizer_of(source.listing()));
+    add("tokenizer_config.json");
+  }
+  return fetch_files(pull, source, paths);
 }
 
 // The weights, of which an index that has been fetched lists the files.
@@ -269,7 +295,9 @@ Result<void> pull_in_steps(Pull& pull) {
   const std::string& asked = pull.name.revision;
   if ((asked.empty() || is_commit(asked)) && is_installed(pull, asked)) return {};
   SIGNALBOX_TRY_VOID(make_folder(pull.staging));
-  SIGNALBOX_TRY(const Source source, open_source(pull));
+  RepositoryName wanted = pull.name;
+  if (asked.empty() && pull.before) wanted.revision = pull.before->commit;
+  SIGNALBOX_TRY(const Source source, open_source(pull, wanted));
   const Repository& listing = source.listing();
   if (!listing.commit.empty() && is_installed(pull, listing.commit)) return {};
   SIGNALBOX_TRY_VOID(prepare_staging(pull, listing.commit));
@@ -277,6 +305,7 @@ Result<void> pull_in_steps(Pull& pull) {
   pull.receipt.commit = listing.commit;
   SIGNALBOX_TRY(const Selection selection, select_files(listing));
   SIGNALBOX_TRY_VOID(fetch_files(pull, source, selection.settings));
+  SIGNALBOX_TRY_VOID(fetch_from_encoder(pull));
   const bool is_adapter = selection.kind == Selection::Weights::kAdapter;
   SIGNALBOX_TRY_VOID(is_adapter ? pull_base(pull) : check_architecture(pull.staging));
   SIGNALBOX_TRY(const std::vector<std::string> weights, weight_files(pull, selection, source));
