@@ -12,6 +12,7 @@
 #include "engine/gliner_config.h"
 #include "engine/linear.h"
 #include "engine/lstm.h"
+#include "engine/parallel.h"
 #include "kernels/kernels.h"
 #include "weights/safetensors.h"
 
@@ -36,7 +37,8 @@ class GlinerHead {
 
   /// Returns logits (words, width_max, labels) for hidden states x (tokens, width). Row [w][k] is
   /// the span of the k + 1 words from w on; rows of spans that end after the last word are 0.
-  std::vector<float> logits(const float* x, const GlinerLayout& layout) const;
+  /// The bits do not depend on the number of threads.
+  std::vector<float> logits(const float* x, const GlinerLayout& layout, Workers& workers) const;
 
  private:
   /// Two layers with max(0, x) between them.
@@ -46,11 +48,12 @@ class GlinerHead {
   class Reader;
 
   explicit GlinerHead(const kernels::Table& kernels) : kernels_(&kernels) {}
-  Buffer<float> gather(const float* x, std::span<const int32_t> tokens) const;
-  Buffer<float> apply(const Linear& layer, int32_t rows, const float* x) const;
-  Buffer<float> apply(const Mlp& mlp, int32_t rows, const float* x) const;
+  Buffer<float> gather(const float* x, std::span<const int32_t> tokens, Workers& workers) const;
+  void multiply(const Linear& layer, int32_t rows, const float* x, float* y) const;
+  Buffer<float> apply(const Linear& layer, int32_t rows, const float* x, Workers& workers) const;
+  Buffer<float> apply(const Mlp& mlp, int32_t rows, const float* x, Workers& workers) const;
   struct Scorer;
-  Scorer scorer(int32_t labels, const float* of_labels) const;
+  Scorer scorer(int32_t labels, const float* of_labels, Workers& workers) const;
 
   const kernels::Table* kernels_;
   int32_t width_ = 0;                 // of the encoder's hidden states

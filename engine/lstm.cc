@@ -57,10 +57,13 @@ void BiLstm::run(const kernels::Table& kernels, const Direction& direction, bool
   }
 }
 
-Buffer<float> BiLstm::apply(const kernels::Table& kernels, int32_t rows, const float* x) const {
+Buffer<float> BiLstm::apply(const kernels::Table& kernels, int32_t rows, const float* x,
+                            Workers& workers) const {
   Buffer<float> y(size_t{static_cast<uint32_t>(rows)} * width_);
-  run(kernels, forward_, false, rows, x, y.data());
-  run(kernels, backward_, true, rows, x, y.data());
+  workers.for_each(2, [&](int32_t direction, int32_t) {
+    const bool backward = direction == 1;
+    run(kernels, backward ? backward_ : forward_, backward, rows, x, y.data());
+  });
   return y;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "engine/linear.h"
+#include "engine/parallel.h"
 #include "engine/tensor_reader.h"
 
 namespace signalbox::engine {
@@ -21,7 +22,9 @@ class BiLstm {
   static BiLstm read(TensorReader& reader, std::string_view name, int32_t layer, int32_t width);
 
   /// Returns y (rows, width) for x (rows, width): the forward states, then the backward ones.
-  Buffer<float> apply(const kernels::Table& kernels, int32_t rows, const float* x) const;
+  /// Two threads at most work together, one a direction.
+  Buffer<float> apply(const kernels::Table& kernels, int32_t rows, const float* x,
+                      Workers& workers) const;
 
  private:
   /// The four gates of a direction, in the order in, forget, cell, out.
