@@ -2,7 +2,7 @@
 // through two layers. A logit is the product of a span's vector with a label's.
 //
 // There are up to width_max times as many spans as words, so their layers are rearranged. The first
-// one is a sum of a product with the first word and one with the last word, each computed once a
+// one is a sum of a product with the first word and one with the last word, each computed once per
 // word. The second one, which has no function after it, is multiplied with the labels first.
 
 #include "engine/gliner.h"

@@ -22,7 +22,7 @@ class BiLstm {
   static BiLstm read(TensorReader& reader, std::string_view name, int32_t layer, int32_t width);
 
   /// Returns y (rows, width) for x (rows, width): the forward states, then the backward ones.
-  /// Two threads at most work together, one a direction.
+  /// At most two threads work together, one per direction.
   Buffer<float> apply(const kernels::Table& kernels, int32_t rows, const float* x,
                       Workers& workers) const;
 

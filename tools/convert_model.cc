@@ -118,7 +118,7 @@ bool is_deberta(const std::map<std::string, std::string>& files) {
   return type && *type == "deberta-v2";
 }
 
-// The options of DeBERTa's tokenizer that would change its tokens, and that no published model has.
+// Refuses options of DeBERTa's tokenizer that would change its tokens. No published model has them.
 Result<void> check_deberta_options(const std::map<std::string, std::string>& files) {
   const auto file = files.find(kTokenizerConfig);
   if (file == files.end()) return {};
@@ -152,7 +152,7 @@ Result<void> make_deberta_tokenizer(std::string_view bytes,
   return {};
 }
 
-// Makes a tokenizer.json of an older form of a vocabulary, if there is one.
+// Makes a tokenizer.json from an older form of a vocabulary, if there is one.
 Result<void> make_tokenizer(const std::vector<fs::path>& places,
                             std::map<std::string, std::string>& files) {
   if (files.contains(kVocabulary)) return make_bert_tokenizer(files);

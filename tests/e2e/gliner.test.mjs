@@ -178,4 +178,10 @@ test("the configuration and the tokenizer come from the encoder's repository if 
   await rm(path("small", "config.json"));
   assert.equal((await run(["models", "pull", "hf:owner/small"])).status, 0);
   assert.ok(existsSync(path("small", "config.json")));
+  // The encoder's repository has changed since, but the files of an installed commit stay the same.
+  await rm(path("small", "config.json"));
+  hub.add("tiny/base", { "config.json": JSON.stringify({ ...encoder, layer_norm_eps: 0.5 }), "spm.model": debertaPieces() });
+  const changed = await run(["models", "pull", "hf:owner/small"]);
+  assert.equal(changed.status, 1);
+  assert.match(changed.err, /config\.json: sha256 \w+ was recorded for this file when it was first fetched/);
 });

@@ -53,9 +53,10 @@ Result<std::string> read_prompt(const cxxopts::ParseResult& parsed) {
   if (role != "query" && role != "passage")
     return fail(Code::kInvalid, "--as: expected query or passage, found \"{}\"", role);
   if (!prompts.has_any()) {
-    SIGNALBOX_TRY(prompts, listed_prompts(place.trunk));
+    SIGNALBOX_TRY(engine::Prompts listed, listed_prompts(place.trunk));
+    if (listed.has_any()) prompts = std::move(listed);
   }
-  if (!prompts.has_any()) {
+  if (prompts.texts.empty()) {
     return fail(Code::kInvalid,
                 "--as: the model has no prompts in {}, and the list of models has none for it",
                 (place.trunk / engine::kPromptsFile).string());

@@ -100,10 +100,10 @@ bool reuse(const Pull& pull, const RepositoryFile& file, const fs::path& to) {
   return !error;
 }
 
-// The digests of a commit cannot change. If they do, the hub or the receipt is wrong.
-Result<void> compare_with_receipt(const Pull& pull, const Source& source,
-                                  const RepositoryFile& fetched) {
-  if (!pull.before || pull.before->commit != source.listing().commit) return {};
+// The digests of a commit cannot change. If they do, the hub or the receipt is wrong. Files of a
+// GLiNER's encoder have a commit of their own and may change, but not unnoticed.
+Result<void> compare_with_receipt(const Pull& pull, const RepositoryFile& fetched) {
+  if (!pull.before || pull.before->commit != pull.receipt.commit) return {};
   const RepositoryFile* const old = pull.before->find(fetched.path);
   const bool is_converted = !pull.before->converted_from.empty() && fetched.path == kWeightsFile;
   if (old == nullptr || is_converted || old->sha256 == fetched.sha256) return {};
@@ -122,7 +122,7 @@ Result<void> fetch_file(Pull& pull, const Source& source, RepositoryFile file,
   if (!file.sha256.empty() || !file.git_sha.empty()) pull.receipt.checked.push_back(file.path);
   SIGNALBOX_TRY(const auto content, MappedFile::open(to));
   file.sha256 = sha256_hex(content.text());
-  SIGNALBOX_TRY_VOID(compare_with_receipt(pull, source, file));
+  SIGNALBOX_TRY_VOID(compare_with_receipt(pull, file));
   pull.receipt.files.push_back(std::move(file));
   return {};
 }
@@ -146,8 +146,8 @@ Result<void> fetch_files(Pull& pull, const Source& source, const std::vector<std
   return fetched;
 }
 
-// Fetches what a GLiNER lacks of its encoder from the encoder's own repository, where published
-// ones leave the configuration and the tokenizer. Their weights include the encoder's.
+// Fetches the configuration and the tokenizer of a GLiNER's encoder from the encoder's own
+// repository if the GLiNER's lacks them, as published ones do. Their weights include the encoder's.
 Result<void> fetch_from_encoder(Pull& pull) {
   // An interrupted pull may have left files that are not in the receipt yet.
   const auto is_there = [&](std::string_view name) { return pull.receipt.find(name) != nullptr; };
@@ -158,7 +158,7 @@ Result<void> fetch_from_encoder(Pull& pull) {
   const bool has_tokenizer = std::ranges::any_of(kTokenizerForms, is_there);
   SIGNALBOX_TRY(const std::string id, config.root().string("model_name", ""));
   const auto encoder = parse_repository_name(id);
-  // Without the encoder's name, the engine's error is the better one.
+  // Without the encoder's name, the engine reports what is missing.
   if ((has_config && has_tokenizer) || !encoder) return {};
   pull.print(fmt::format("its encoder is {}, which is needed too", id));
   SIGNALBOX_TRY(const Source source, open_source(pull, *encoder));

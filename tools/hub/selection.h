@@ -14,7 +14,7 @@ namespace signalbox::tools {
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kGlinerFile = "gliner_config.json";  // of GLiNER, instead or as well
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
-// Older forms of a vocabulary, of which a tokenizer.json is made.
+// Older forms of a vocabulary, from which a tokenizer.json is made.
 inline constexpr const char* kBertVocabulary = "vocab.txt";
 inline constexpr const char* kDebertaVocabulary = "spm.model";
 inline constexpr const char* kTokenizerForms[] = {kTokenizerFile, kBertVocabulary,
@@ -43,7 +43,7 @@ struct Selection {
   }
 };
 
-/// Returns the name of a repository's tokenizer.json, or of the vocabulary of which one can be
+/// Returns the name of a repository's tokenizer.json, or of a vocabulary from which one can be
 /// made;
 /// "" if it has neither.
 std::string tokenizer_of(const Repository& repository);
