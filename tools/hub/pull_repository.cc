@@ -110,7 +110,7 @@ Result<void> compare_with_receipt(const Pull& pull, const RepositoryFile& fetche
   return fail(Code::kCorrupt,
               "{}: sha256 {} was recorded for this file when it was first fetched; the file that "
               "comes now has {}. Remove {} to accept it",
-              fetched.path, old->sha256, fetched.sha256, (pull.target / kReceiptName).string());
+              fetched.path, old->sha256, fetched.sha256, pull.target.string());
 }
 
 // Fetches one file into the staging folder and adds it to the receipt.
