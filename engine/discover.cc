@@ -34,8 +34,9 @@ Contents contents_of(const ModelListing& model) {
 
 Discovery discover_classifier(std::string_view task, std::span<const ModelListing> listing) {
   std::vector<std::string> order;
-  for (const char* family : {"bert", "roberta", "modernbert"})
-    order.push_back(fmt::format("lora_{}_classifier_{}_model", task, family));
+  for (const char* network :
+       {"bert", "bert-base-uncased", "roberta", "roberta-base", "modernbert", "modernbert-base"})
+    order.push_back(fmt::format("lora_{}_classifier_{}_model", task, network));
   order.push_back(fmt::format("{}_classifier_modernbert-base_model", task));
   Discovery out;
   for (std::string& name : order) {

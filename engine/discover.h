@@ -37,8 +37,10 @@ struct Discovery {
   std::vector<Other> others;     // in order of preference
 };
 
-/// Returns the classifier for a task ("jailbreak", "intent", "pii"), in this order:
-///   lora_TASK_classifier_{bert,roberta,modernbert}_model, TASK_classifier_modernbert-base_model.
+/// Returns the classifier for a task ("jailbreak", "intent"), in this order:
+///   lora_TASK_classifier_{bert,roberta,modernbert}_model, each followed by the name under which it
+///   is published (bert-base-uncased, roberta-base, modernbert-base),
+///   TASK_classifier_modernbert-base_model.
 Discovery discover_classifier(std::string_view task, std::span<const ModelListing> listing);
 
 /// Lists a models directory, sorted by name. Errors: kNotFound, kIo.

@@ -12,6 +12,7 @@
 #include "engine/gliner_config.h"
 #include "engine/linear.h"
 #include "engine/lstm.h"
+#include "engine/parallel.h"
 #include "kernels/kernels.h"
 #include "weights/safetensors.h"
 
@@ -25,7 +26,8 @@ struct GlinerLayout {
   std::vector<int32_t> words;   // (words): the first token of each, or kNoToken without tokens
 };
 
-/// Immutable, thread-safe. All its layers are in single precision unless the file has them packed.
+/// Immutable, thread-safe. All its layers are in single precision, except those of words and labels
+/// that the file has packed.
 class GlinerHead {
  public:
   /// `width` is that of the encoder's hidden states. `kernels` must outlive the head, and so must
@@ -35,7 +37,8 @@ class GlinerHead {
 
   /// Returns logits (words, width_max, labels) for hidden states x (tokens, width). Row [w][k] is
   /// the span of the k + 1 words from w on; rows of spans that end after the last word are 0.
-  std::vector<float> logits(const float* x, const GlinerLayout& layout) const;
+  /// The bits do not depend on the number of threads.
+  std::vector<float> logits(const float* x, const GlinerLayout& layout, Workers& workers) const;
 
  private:
   /// Two layers with max(0, x) between them.
@@ -45,9 +48,12 @@ class GlinerHead {
   class Reader;
 
   explicit GlinerHead(const kernels::Table& kernels) : kernels_(&kernels) {}
-  Buffer<float> gather(const float* x, std::span<const int32_t> tokens) const;
-  Buffer<float> apply(const Linear& layer, int32_t rows, const float* x) const;
-  Buffer<float> apply(const Mlp& mlp, int32_t rows, const float* x) const;
+  Buffer<float> gather(const float* x, std::span<const int32_t> tokens, Workers& workers) const;
+  void multiply(const Linear& layer, int32_t rows, const float* x, float* y) const;
+  Buffer<float> apply(const Linear& layer, int32_t rows, const float* x, Workers& workers) const;
+  Buffer<float> apply(const Mlp& mlp, int32_t rows, const float* x, Workers& workers) const;
+  struct Scorer;
+  Scorer scorer(int32_t labels, const float* of_labels, Workers& workers) const;
 
   const kernels::Table* kernels_;
   int32_t width_ = 0;                 // of the encoder's hidden states
@@ -56,9 +62,12 @@ class GlinerHead {
   std::optional<Linear> projection_;  // width to hidden
   std::vector<BiLstm> lstm_;          // (layers): hidden to hidden
   Mlp start_, end_;                   // hidden to 4 hidden to hidden
-  Mlp span_;                          // 2 hidden to 4 hidden to hidden
   Mlp label_;                         // hidden to 4 hidden to hidden
-  Arena arena_;                       // memory of the layers
+  // The two layers of spans, 2 hidden to 4 hidden to hidden, as logits() uses them.
+  Linear span_start_, span_end_;  // hidden to 4 hidden: the first layer's halves
+  Linear span_down_;              // hidden to 4 hidden: the second layer, transposed
+  Buffer<float> span_bias_;       // (hidden): of the second layer
+  Arena arena_;                   // memory of the layers
 };
 
 }  // namespace signalbox::engine

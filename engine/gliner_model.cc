@@ -93,7 +93,8 @@ class GlinerModel final : public TextModel, public HasMemory {
     SIGNALBOX_TRY_VOID(check_ids(ids, types));
     const auto scratch = pool_.borrow();
     scratch->batch.add(ids, types);
-    encode(*scratch);
+    Workers workers(threads_);
+    encode(*scratch, workers);
     States out;
     const float* x = scratch->x.data();  // (tokens, hidden)
     out.last_hidden_state.assign(x, x + ids.size() * shape_.hidden);
@@ -158,21 +159,21 @@ class GlinerModel final : public TextModel, public HasMemory {
     return {};
   }
 
-  void encode(Scratch& s) const {
+  void encode(Scratch& s, Workers& workers) const {
     s.reserve(shape_, threads_);
-    Workers workers(threads_);
     parts_.trunk->encode(s, shape_.layers, workers);
   }
 
   // Runs the batch and empties it; writes the answers of its sequences.
   Result<void> run(Scratch& s, std::span<const GlinerSequence> sequences,
                    std::span<Answer> answers) const {
-    encode(s);
+    Workers workers(threads_);
+    encode(s, workers);
     const auto labels = static_cast<int32_t>(info_.labels.size());
     for (size_t i = 0; i < sequences.size(); ++i) {
       const GlinerSequence& sequence = sequences[i];
       const float* x = s.x.data() + int64_t{s.batch.begin(static_cast<int32_t>(i))} * shape_.hidden;
-      const std::vector<float> logits = parts_.head->logits(x, sequence.layout);
+      const std::vector<float> logits = parts_.head->logits(x, sequence.layout, workers);
       if (!std::ranges::all_of(logits, [](float value) { return std::isfinite(value); })) {
         return fail(Code::kCorrupt, "{}: the scores of spans are not finite",
                     parts_.directory.string());

@@ -12,22 +12,10 @@ float sigmoid(float x) {
   return 1 / (1 + std::exp(-x));
 }
 
-// Packs w (out, in) and keeps the memory in `packed`.
-Linear pack(const Buffer<float>& w, int32_t in, int32_t out, const Buffer<float>* bias,
-            std::vector<Buffer<std::byte>>& packed) {
-  constexpr auto kFormat = kernels::Format::kF32;
-  auto& memory = packed.emplace_back(kernels::packed_linear_bytes(kFormat, in, out));
-  kernels::pack_linear(kFormat, in, out, w.data(), memory.data());
-  Buffer<float> packed_bias(bias == nullptr ? 0 : kernels::packed_bias_size(out));
-  if (bias != nullptr) kernels::pack_bias(out, bias->data(), packed_bias.data());
-  return {kFormat, in, out, memory.data(), std::move(packed_bias)};
-}
-
 }  // namespace
 
 BiLstm::Direction BiLstm::read_direction(TensorReader& reader, const std::string& name,
-                                         const std::string& suffix, int32_t width,
-                                         std::vector<Buffer<std::byte>>& packed) {
+                                         const std::string& suffix, int32_t width) {
   const int32_t half = width / 2, gates = 4 * half;
   const Buffer<float> input = reader.read(name + "weight_ih" + suffix, {gates, width});
   const Buffer<float> memory = reader.read(name + "weight_hh" + suffix, {gates, half});
@@ -35,15 +23,15 @@ BiLstm::Direction BiLstm::read_direction(TensorReader& reader, const std::string
   const Buffer<float> second = reader.read(name + "bias_hh" + suffix, {gates});
   if (!reader.status()) return {};
   for (int32_t i = 0; i < gates; ++i) bias[i] += second[i];
-  return {pack(input, width, gates, &bias, packed), pack(memory, half, gates, nullptr, packed)};
+  return {reader.packed(width, gates, input, bias), reader.packed(half, gates, memory, {})};
 }
 
 BiLstm BiLstm::read(TensorReader& reader, std::string_view name, int32_t layer, int32_t width) {
   BiLstm out;
   out.width_ = width;
   const std::string at = fmt::format("{}.", name), suffix = fmt::format("_l{}", layer);
-  out.forward_ = read_direction(reader, at, suffix, width, out.packed_);
-  out.backward_ = read_direction(reader, at, suffix + "_reverse", width, out.packed_);
+  out.forward_ = read_direction(reader, at, suffix, width);
+  out.backward_ = read_direction(reader, at, suffix + "_reverse", width);
   return out;
 }
 
@@ -69,10 +57,13 @@ void BiLstm::run(const kernels::Table& kernels, const Direction& direction, bool
   }
 }
 
-Buffer<float> BiLstm::apply(const kernels::Table& kernels, int32_t rows, const float* x) const {
+Buffer<float> BiLstm::apply(const kernels::Table& kernels, int32_t rows, const float* x,
+                            Workers& workers) const {
   Buffer<float> y(size_t{static_cast<uint32_t>(rows)} * width_);
-  run(kernels, forward_, false, rows, x, y.data());
-  run(kernels, backward_, true, rows, x, y.data());
+  workers.for_each(2, [&](int32_t direction, int32_t) {
+    const bool backward = direction == 1;
+    run(kernels, backward ? backward_ : forward_, backward, rows, x, y.data());
+  });
   return y;
 }
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/buffer.h"
 #include "engine/linear.h"
+#include "engine/parallel.h"
 #include "engine/tensor_reader.h"
 
 namespace signalbox::engine {
@@ -17,11 +17,14 @@ namespace signalbox::engine {
 class BiLstm {
  public:
   /// Reads layer `layer` of PyTorch's LSTM named `name`, whose output, both directions together,
-  /// has the width of its input. `width` is even. Errors are the reader's.
+  /// has the width of its input. `width` is even. Errors are the reader's, whose arena holds the
+  /// weights.
   static BiLstm read(TensorReader& reader, std::string_view name, int32_t layer, int32_t width);
 
   /// Returns y (rows, width) for x (rows, width): the forward states, then the backward ones.
-  Buffer<float> apply(const kernels::Table& kernels, int32_t rows, const float* x) const;
+  /// At most two threads work together, one per direction.
+  Buffer<float> apply(const kernels::Table& kernels, int32_t rows, const float* x,
+                      Workers& workers) const;
 
  private:
   /// The four gates of a direction, in the order in, forget, cell, out.
@@ -30,14 +33,12 @@ class BiLstm {
     Linear memory;  // width / 2 to 4 width / 2
   };
   static Direction read_direction(TensorReader& reader, const std::string& name,
-                                  const std::string& suffix, int32_t width,
-                                  std::vector<Buffer<std::byte>>& packed);
+                                  const std::string& suffix, int32_t width);
   void run(const kernels::Table& kernels, const Direction& direction, bool backward, int32_t rows,
            const float* x, float* y) const;
 
   int32_t width_ = 0;
   Direction forward_, backward_;
-  std::vector<Buffer<std::byte>> packed_;  // memory of the layers
 };
 
 }  // namespace signalbox::engine

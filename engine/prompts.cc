@@ -20,6 +20,10 @@ const std::string* Prompts::find(std::string_view name) const {
   return found == texts.end() ? nullptr : &found->second;
 }
 
+bool Prompts::has_any() const {
+  return std::ranges::any_of(texts, [](const auto& each) { return !each.second.empty(); });
+}
+
 std::string Prompts::of_query() const {
   for (const std::string_view name : kQueryNames) {
     if (const std::string* text = find(name)) return *text;

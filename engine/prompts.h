@@ -24,6 +24,9 @@ struct Prompts {
   /// Returns the text for inputs of no stated kind.
   std::string by_default() const;
 
+  /// Returns whether any text is not empty.
+  bool has_any() const;
+
   /// Returns null for an unknown name.
   const std::string* find(std::string_view name) const;
 };

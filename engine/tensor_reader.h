@@ -75,6 +75,10 @@ class TensorReader {
     return linear({{name}, name, in, out, bias, gated});
   }
 
+  /// Packs a matrix w (out, in) that was computed from tensors, in single precision and into the
+  /// arena. bias (out), or empty.
+  Linear packed(int32_t in, int32_t out, const Buffer<float>& w, const Buffer<float>& bias);
+
   /// Reads NAME.weight (width), and NAME.bias (width) if `bias`; otherwise the bias is zero.
   Norm norm(const std::string& name, int32_t width, bool bias);
 

@@ -16,6 +16,8 @@
 #include "base/mapped_file.h"
 #include "engine/engine.h"
 #include "engine/pack_model.h"
+#include "tools/sentencepiece_model.h"
+#include "tools/sentencepiece_to_hf.h"
 #include "tools/wordpiece_to_hf.h"
 #include "weights/hf_config.h"
 #include "weights/lora.h"
@@ -33,6 +35,7 @@ constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 constexpr const char* kVocabulary = "vocab.txt";
+constexpr const char* kSentencePiece = "spm.model";  // of DeBERTa
 constexpr const char* kModules = "modules.json";
 // Names of labels. Those of an adapter replace those of its model.
 constexpr const char* kLabelFiles[] = {"category_mapping.json", "pii_type_mapping.json",
@@ -88,7 +91,7 @@ Result<void> read_modules(const std::vector<fs::path>& places,
 }
 
 // Makes a tokenizer.json for a BERT model that has only a vocab.txt, as was usual until 2020.
-Result<void> make_tokenizer(std::map<std::string, std::string>& files) {
+Result<void> make_bert_tokenizer(std::map<std::string, std::string>& files) {
   bool lowercase = true;
   if (const auto file = files.find(kTokenizerConfig); file != files.end()) {
     SIGNALBOX_TRY(const auto config, weights::HfConfig::parse(file->second, kTokenizerConfig));
@@ -104,6 +107,60 @@ Result<void> make_tokenizer(std::map<std::string, std::string>& files) {
   if (!made) return fail_in(kVocabulary, std::move(made).error());
   files[kTokenizer] = *std::move(made);
   return {};
+}
+
+// Returns whether the files describe a DeBERTa of version 2 or 3, over which every GLiNER is built.
+bool is_deberta(const std::map<std::string, std::string>& files) {
+  if (files.contains(kGlinerConfig)) return true;
+  const auto config = weights::HfConfig::parse(files.at(kConfig), kConfig);
+  if (!config) return false;  // the engine will report it
+  const auto type = config->root().string("model_type", "");
+  return type && *type == "deberta-v2";
+}
+
+// Refuses options of DeBERTa's tokenizer that would change its tokens. No published model has them.
+Result<void> check_deberta_options(const std::map<std::string, std::string>& files) {
+  const auto file = files.find(kTokenizerConfig);
+  if (file == files.end()) return {};
+  SIGNALBOX_TRY(const auto config, weights::HfConfig::parse(file->second, kTokenizerConfig));
+  for (const char* key : {"do_lower_case", "split_by_punct"}) {
+    SIGNALBOX_TRY(const bool value, config.root().boolean(key, false));
+    if (!value) continue;
+    return fail(Code::kUnsupported, "{}: true is not supported with {}", config.root().where(key),
+                kSentencePiece);
+  }
+  return {};
+}
+
+// Makes a tokenizer.json for a DeBERTa that has only sentencepiece's file, as Microsoft's have.
+Result<void> make_deberta_tokenizer(std::string_view bytes,
+                                    std::map<std::string, std::string>& files) {
+  SIGNALBOX_TRY_VOID(check_deberta_options(files));
+  auto model = SentencePieceModel::parse(bytes);
+  if (!model) return fail_in(kSentencePiece, std::move(model).error());
+  const auto id_of = [&](std::string_view text) {
+    const auto found = std::ranges::find(model->pieces, text, &SentencePieceModel::Piece::text);
+    return found == model->pieces.end() ? -1 : static_cast<int32_t>(found - model->pieces.begin());
+  };
+  model->begin_id = id_of("[CLS]");
+  model->end_id = id_of("[SEP]");
+  if (model->begin_id < 0 || model->end_id < 0) {
+    return fail(Code::kCorrupt, "{}: lacks [CLS] or [SEP], which DeBERTa requires", kSentencePiece);
+  }
+  SIGNALBOX_TRY(files[kTokenizer],
+                sentencepiece_to_hf(*model, {.begin = true, .end = true, .begin_second = false}));
+  return {};
+}
+
+// Makes a tokenizer.json from an older form of a vocabulary, if there is one.
+Result<void> make_tokenizer(const std::vector<fs::path>& places,
+                            std::map<std::string, std::string>& files) {
+  if (files.contains(kVocabulary)) return make_bert_tokenizer(files);
+  std::map<std::string, std::string> found;
+  if (is_deberta(files)) {
+    SIGNALBOX_TRY_VOID(read_companion(kSentencePiece, places, found));
+  }
+  return found.empty() ? Result<void>() : make_deberta_tokenizer(found.at(kSentencePiece), files);
 }
 
 Result<void> gather_files(const fs::path& file, ModelFormat format,
@@ -129,8 +186,8 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     }
   }
   for (const char* name : kLabelFiles) SIGNALBOX_TRY_VOID(read_companion(name, places, files));
-  if (!files.contains(kTokenizer) && files.contains(kVocabulary)) {
-    if (auto done = make_tokenizer(files); !done) {
+  if (!files.contains(kTokenizer)) {
+    if (auto done = make_tokenizer(places, files); !done) {
       return fail_in(file.string(), std::move(done).error());
     }
   }

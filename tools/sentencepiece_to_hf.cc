@@ -83,7 +83,8 @@ void write_template(const SentencePieceModel& model, const SentencePieceToHfOpti
   out.begin_array();
   int type_id = 0;
   for (const std::string_view sequence : sequences) {
-    if (options.begin) write_special(piece_of(model, model.begin_id), type_id, out);
+    if (options.begin && (type_id == 0 || options.begin_second))
+      write_special(piece_of(model, model.begin_id), type_id, out);
     out.begin_object().key("Sequence").begin_object();
     out.member("id", sequence).member("type_id", type_id).end_object().end_object();
     if (options.end) write_special(piece_of(model, model.end_id), type_id, out);

@@ -8,8 +8,9 @@
 namespace signalbox::tools {
 
 struct SentencePieceToHfOptions {
-  bool begin = false;  // puts the model's <s> in front of every text
-  bool end = false;    // puts its </s> after every text
+  bool begin = false;        // puts the model's <s> in front of every text
+  bool end = false;          // puts its </s> after every text
+  bool begin_second = true;  // `begin` also holds for the second text of a pair
 };
 
 /// Derives scores, merges, normalizer, Metaspace and added tokens as Hugging Face's converter does,

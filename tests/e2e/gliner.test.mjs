@@ -4,13 +4,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { echoOnly, withDaemon } from "./daemon.mjs";
-import { glinerFiles } from "./encoder_models.mjs";
+import { debertaPieces, glinerFiles } from "./encoder_models.mjs";
 import { Hub } from "./hub.mjs";
 import { safetensors, torch } from "./hub_models.mjs";
 
@@ -109,7 +109,8 @@ test("labels and models that cannot be used are refused with the reason", async 
   await refused(/does not embed/, 1, "embed", "--model", "spans");
   for (const [name, settings, pattern] of [
     ["conv", { span_mode: "conv_share" }, /does not support this model: gliner_config\.json: span_mode: "conv_share" is not supported/],
-    ["bare", { encoder_config: null }, /gliner_config\.json: encoder_config: missing, and no config\.json either: add the config\.json of the encoder, tiny\/deberta/],
+    ["bare", { encoder_config: null }, /hf:owner\/bare: hf:tiny\/deberta: not found \(HTTP 401\)/],
+    ["nameless", { encoder_config: null, model_name: "" }, /gliner_config\.json: encoder_config: missing, and no config\.json either: add the config\.json of the encoder/],
   ]) {
     publish(name, settings);
     await refused(pattern, 1, "models", "pull", `hf:owner/${name}`);
@@ -156,4 +157,33 @@ test("a configuration of the encoder beside it is enough", async () => {
   await writeFile(path("beside", "gliner_config.json"), JSON.stringify(rest));
   await writeFile(path("beside", "config.json"), JSON.stringify(encoder));
   assert.deepEqual(await tagged("--model", "beside", "--labels", kLabels), await tagged("--model", "spans", "--labels", kLabels));
+});
+
+test("the configuration and the tokenizer come from the encoder's repository if its own lacks them", async () => {
+  const { tensors, "gliner_config.json": settings } = glinerFiles({ model_name: "tiny/base" });
+  const { encoder_config: encoder, ...rest } = JSON.parse(settings);
+  hub.add("tiny/base", { "config.json": JSON.stringify(encoder), "spm.model": debertaPieces(), "pytorch_model.bin": "x".repeat(900) });
+  const commit = hub.add("owner/small", { "gliner_config.json": JSON.stringify(rest), "pytorch_model.bin": torch(tensors) });
+  await mkdir(path(".small.partial")); // of an interrupted pull
+  await writeFile(path(".small.partial", ".commit"), commit);
+  await writeFile(path(".small.partial", "config.json"), JSON.stringify(encoder).slice(0, 20));
+  const { status, err } = await run(["models", "pull", "hf:owner/small"]);
+  assert.equal(status, 0, err);
+  assert.match(err, /small: its encoder is tiny\/base, which is needed too/);
+  assert.deepEqual((await readdir(path("small"))).sort(), ["config.json", "gliner_config.json", "model.safetensors", "pulled.json", "spm.model", "tokenizer.json"]);
+  assert.ok(!hub.requests.some(({ url }) => url.includes("tiny/base") && url.includes("pytorch_model.bin")));
+  const marks = async (name) => (await run(["tag", "--model", name, "--labels", kLabels, "--threshold", "0.01"], ["the cat sat, ada", "call me on monday"])).out;
+  assert.equal(await marks("small"), await marks("spans"));
+  assert.match((await run(["models", "pull", "hf:owner/small"])).err, /nothing to fetch/);
+  await rm(path("small", "config.json"));
+  assert.equal((await run(["models", "pull", "hf:owner/small"])).status, 0);
+  assert.ok(existsSync(path("small", "config.json")));
+  // The encoder's repository has changed since, but the files of an installed commit stay the same.
+  await rm(path("small", "config.json"));
+  hub.add("tiny/base", { "config.json": JSON.stringify({ ...encoder, layer_norm_eps: 0.5 }), "spm.model": debertaPieces() });
+  const changed = await run(["models", "pull", "hf:owner/small"]);
+  assert.equal(changed.status, 1);
+  assert.match(changed.err, /config\.json: sha256 \w+ was recorded for this file when it was first fetched.* Remove \S*small to accept it/);
+  await rm(path("small"), { recursive: true });
+  assert.equal((await run(["models", "pull", "hf:owner/small"])).status, 0);
 });

@@ -158,9 +158,29 @@ test("a vocabulary alone becomes a tokenizer", async () => {
   assert.deepEqual(JSON.parse(tokens.out).ids, [2, 4, 5, 3], tokens.err);
 });
 
+const kEmptyPrompts = '{"prompts": {"query": "", "document": ""}}';
+
+test("a prompt that only the model's card states comes from the list of models", async () => {
+  hub.add("intfloat/e5-small-v2", { ...modelFiles(), "config_sentence_transformers.json": kEmptyPrompts });
+  await pulled("e5-small-v2");
+  const embed = async (text, ...words) => (await run(["embed", "--model", "e5-small-v2", ...words], { input: `${JSON.stringify({ text })}\n` })).out;
+  assert.equal(await embed("the cat", "--as", "query"), await embed("query: the cat"));
+  assert.equal(await embed("the cat", "--as", "passage"), await embed("passage: the cat"));
+  assert.notEqual(await embed("the cat", "--as", "query"), await embed("the cat"));
+  hub.add("other/e5-small-v2", modelFiles());
+  await pulled("hf:other/e5-small-v2", {}, "--to", "others");
+  const other = await run(["embed", "--model", "others/e5-small-v2", "--as", "query"], { input: '{"text": "the cat"}\n' });
+  assert.match(other.err, /the model has no prompts in .*, and the list of models has none for it/);
+  // Prompts that are stated to be empty are prompts.
+  hub.add("owner/plain", { ...modelFiles(), "config_sentence_transformers.json": kEmptyPrompts });
+  await pulled("hf:owner/plain");
+  const plain = await run(["embed", "--model", "plain", "--as", "query"], { input: '{"text": "the cat"}\n' });
+  assert.equal(plain.out, (await run(["embed", "--model", "plain"], { input: '{"text": "the cat"}\n' })).out, plain.err);
+});
+
 test("an adapter brings its base model", async () => {
   hub.add("owner/tiny", modelFiles());
-  hub.add("other/tuned", adapter("owner/tiny"));
+  hub.add("other/tuned", { ...adapter("owner/tiny"), "vocab.txt": kVocabulary.join("\n") });
   const { err } = await pulled("hf:other/tuned");
   assert.match(err, /tuned: an adapter of owner\/tiny, which is needed too/);
   assert.deepEqual((await readdir(path())).sort(), ["tiny", "tuned"]);

@@ -144,11 +144,13 @@ export function torch(all) {
   return zip({ "archive/data.pkl": Buffer.concat(out), "archive/version": Buffer.from("3\n"), ...files });
 }
 
+// The fields of protobuf messages.
+const varint = (value) => { const out = []; for (; value > 127; value = Math.floor(value / 128)) out.push((value % 128) | 128); return Buffer.from([...out, value]); };
+export const number = (field, value) => Buffer.concat([varint(field * 8), varint(value)]);
+export const bytes = (field, value) => { const content = Buffer.from(value); return Buffer.concat([varint(field * 8 + 2), varint(content.length), content]); };
+
 // ONNX: a protocol buffer whose graph holds the tensors under their names before the export.
 export function onnx(all) {
-  const varint = (value) => { const out = []; for (; value > 127; value = Math.floor(value / 128)) out.push((value % 128) | 128); return Buffer.from([...out, value]); };
-  const number = (field, value) => Buffer.concat([varint(field * 8), varint(value)]);
-  const bytes = (field, value) => Buffer.concat([varint(field * 8 + 2), varint(value.length), Buffer.from(value)]);
   const initializers = Object.entries(all).map(([name, { shape, data }]) =>
     bytes(5, Buffer.concat([...shape.map((size) => number(1, size)), number(2, 1), bytes(8, name), bytes(9, data)])));
   return Buffer.concat([number(1, 8), bytes(7, Buffer.concat(initializers))]);

@@ -65,8 +65,9 @@ TEST_P(GlinerGolden, logits_are_those_of_pytorch) {
   GlinerLayout layout;
   for (const float x : values_of(*file, "expected.labels")) layout.labels.push_back(int32_t(x));
   for (const float x : values_of(*file, "expected.words")) layout.words.push_back(int32_t(x));
+  Workers workers(2);
   expect_near(values_of(*file, "expected.logits"),
-              head->logits(values_of(*file, "expected.x").data(), layout));
+              head->logits(values_of(*file, "expected.x").data(), layout, workers));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -141,8 +142,11 @@ TEST(GlinerReference, the_whole_network_agrees_with_the_formulas) {
   for (int32_t i = 9; i < 60; i += 3) words.push_back(i % 4 == 0 ? -1 : i);
   const auto states = (*model)->states(ids);
   ASSERT_TRUE(states) << states.error().message;
-  expect_near(network.logits(ids, {1, 4, 7}, words),
-              head->logits(states->last_hidden_state.data(), {{1, 4, 7}, words}));
+  Workers one(1), three(3);
+  const float* const x = states->last_hidden_state.data();
+  const std::vector<float> logits = head->logits(x, {{1, 4, 7}, words}, one);
+  expect_near(network.logits(ids, {1, 4, 7}, words), logits);
+  EXPECT_EQ(head->logits(x, {{1, 4, 7}, words}, three), logits) << "the same bits";
 }
 
 TEST(Gliner, an_answer_does_not_depend_on_the_other_texts) {

@@ -221,6 +221,11 @@ TEST(ManifestPlaces, the_command_puts_the_model_where_it_is_searched) {
       "signalbox models pull hf:KRLabsOrg/lettucedect-base-modernbert-en-v1 --to /var/models");
   EXPECT_EQ(pull_command("sentence-transformers/all-MiniLM-L12-v2"),
             "signalbox models pull hf:sentence-transformers/all-MiniLM-L12-v2");
+  for (const char* network : {"bert", "roberta", "modernbert"}) {
+    const std::string command =
+        pull_command(fmt::format("models/lora_jailbreak_classifier_{}_model", network));
+    EXPECT_NE(command.find("/lora_jailbreak_classifier_"), std::string::npos) << network;
+  }
   EXPECT_EQ(pull_command("models/signals/domain"), "signalbox models pull signals");
   EXPECT_EQ(pull_command("/x/signals/pii"), "signalbox models pull signals --to /x");
   EXPECT_EQ(pull_command("models/domain"), "");  // a head is not a model of its own

@@ -8,8 +8,10 @@
 #include "engine/model_path.h"
 #include "engine/prompts.h"
 #include "tools/command.h"
+#include "tools/hub/receipt.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
+#include "weights/manifest.h"
 
 namespace signalbox::tools {
 namespace {
@@ -28,18 +30,35 @@ int embed(const engine::TextModel& model, const std::string& prompt,
   return done ? kExitOk : report(done.error());
 }
 
+// Returns the prompts that the list of models has, for repositories that state theirs on their card
+// alone. A pulled model is found by its repository, any other by the name of its directory.
+Result<engine::Prompts> listed_prompts(const std::filesystem::path& directory) {
+  SIGNALBOX_TRY(const auto receipt, read_receipt(directory));
+  SIGNALBOX_TRY(const weights::Manifest list, weights::Manifest::built_in());
+  const std::string name = (directory / "").lexically_normal().parent_path().filename().string();
+  const weights::ManifestModel* const model =
+      receipt ? list.find_repository(receipt->id) : list.find(name);
+  if (model == nullptr || (!receipt && model->name != name)) return engine::Prompts();
+  return engine::Prompts{.texts = model->prompts};
+}
+
 // Returns the text that the model's card puts in front of a query or a passage. Without --as it is
 // the model's default prompt, which most models do not have.
 Result<std::string> read_prompt(const cxxopts::ParseResult& parsed) {
   const auto& name = parsed["model"].as<std::string>();
   SIGNALBOX_TRY(const engine::ModelPath place, engine::find_model(model_directory(name)));
-  SIGNALBOX_TRY(const engine::Prompts prompts, engine::read_prompts(place.trunk));
+  SIGNALBOX_TRY(engine::Prompts prompts, engine::read_prompts(place.trunk));
   if (parsed.count("as") == 0) return prompts.by_default();
   const auto& role = parsed["as"].as<std::string>();
   if (role != "query" && role != "passage")
     return fail(Code::kInvalid, "--as: expected query or passage, found \"{}\"", role);
+  if (!prompts.has_any()) {
+    SIGNALBOX_TRY(engine::Prompts listed, listed_prompts(place.trunk));
+    if (listed.has_any()) prompts = std::move(listed);
+  }
   if (prompts.texts.empty()) {
-    return fail(Code::kInvalid, "--as: the model has no prompts in {}",
+    return fail(Code::kInvalid,
+                "--as: the model has no prompts in {}, and the list of models has none for it",
                 (place.trunk / engine::kPromptsFile).string());
   }
   return role == "query" ? prompts.of_query() : prompts.of_passage();
@@ -79,7 +98,7 @@ int embed_command(int argc, char** argv) {
   auto add = options.add_options();
   add("as",
       "query or passage: put the model's own prompt for this kind of text "
-      "(config_sentence_transformers.json) in front",
+      "(config_sentence_transformers.json, otherwise `models list --json`) in front",
       cxxopts::value<std::string>(), "KIND");
   add("dim", "keep the first N numbers, for models trained for this (matryoshka)",
       cxxopts::value<int32_t>(), "N");

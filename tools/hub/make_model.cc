@@ -66,10 +66,14 @@ Result<void> check_architecture(const fs::path& folder) {
 }
 
 bool needs_conversion(const fs::path& folder, const Selection& selection) {
-  std::error_code ignored;
+  const auto is_there = [&](const char* name) {
+    std::error_code ignored;
+    return fs::exists(folder / name, ignored);
+  };
   return selection.kind == Selection::Weights::kTorch ||
          selection.kind == Selection::Weights::kTorchIndex ||
-         selection.kind == Selection::Weights::kOnnx || fs::exists(folder / "vocab.txt", ignored);
+         selection.kind == Selection::Weights::kOnnx || is_there(kBertVocabulary) ||
+         is_there(kDebertaVocabulary);
 }
 
 Result<void> convert_in_place(const fs::path& folder, const Selection& selection,

@@ -72,9 +72,7 @@ struct Pull {
   }
 };
 
-Result<Source> open_source(const Pull& pull) {
-  RepositoryName name = pull.name;
-  if (name.revision.empty() && pull.before) name.revision = pull.before->commit;
+Result<Source> open_source(const Pull& pull, const RepositoryName& name) {
   if (!pull.options.mirror.empty()) {
     SIGNALBOX_TRY(MirroredRepository found, find_in_mirror(pull.options.mirror, name));
     return Source(std::move(found));
@@ -102,17 +100,17 @@ bool reuse(const Pull& pull, const RepositoryFile& file, const fs::path& to) {
   return !error;
 }
 
-// The digests of a commit cannot change. If they do, the hub or the receipt is wrong.
-Result<void> compare_with_receipt(const Pull& pull, const Source& source,
-                                  const RepositoryFile& fetched) {
-  if (!pull.before || pull.before->commit != source.listing().commit) return {};
+// The digests of a commit cannot change. If they do, the hub or the receipt is wrong. Files of a
+// GLiNER's encoder have a commit of their own and may change, but not unnoticed.
+Result<void> compare_with_receipt(const Pull& pull, const RepositoryFile& fetched) {
+  if (!pull.before || pull.before->commit != pull.receipt.commit) return {};
   const RepositoryFile* const old = pull.before->find(fetched.path);
   const bool is_converted = !pull.before->converted_from.empty() && fetched.path == kWeightsFile;
   if (old == nullptr || is_converted || old->sha256 == fetched.sha256) return {};
   return fail(Code::kCorrupt,
               "{}: sha256 {} was recorded for this file when it was first fetched; the file that "
               "comes now has {}. Remove {} to accept it",
-              fetched.path, old->sha256, fetched.sha256, (pull.target / kReceiptName).string());
+              fetched.path, old->sha256, fetched.sha256, pull.target.string());
 }
 
 // Fetches one file into the staging folder and adds it to the receipt.
@@ -124,7 +122,7 @@ Result<void> fetch_file(Pull& pull, const Source& source, RepositoryFile file,
   if (!file.sha256.empty() || !file.git_sha.empty()) pull.receipt.checked.push_back(file.path);
   SIGNALBOX_TRY(const auto content, MappedFile::open(to));
   file.sha256 = sha256_hex(content.text());
-  SIGNALBOX_TRY_VOID(compare_with_receipt(pull, source, file));
+  SIGNALBOX_TRY_VOID(compare_with_receipt(pull, file));
   pull.receipt.files.push_back(std::move(file));
   return {};
 }
@@ -146,6 +144,34 @@ Result<void> fetch_files(Pull& pull, const Source& source, const std::vector<std
   }
   pull.bar = nullptr;
   return fetched;
+}
+
+// Fetches the configuration and the tokenizer of a GLiNER's encoder from the encoder's own
+// repository if the GLiNER's lacks them, as published ones do. Their weights include the encoder's.
+Result<void> fetch_from_encoder(Pull& pull) {
+  // An interrupted pull may have left files that are not in the receipt yet.
+  const auto is_there = [&](std::string_view name) { return pull.receipt.find(name) != nullptr; };
+  if (!is_there(kGlinerFile)) return {};
+  SIGNALBOX_TRY(const auto config, weights::HfConfig::open(pull.staging / kGlinerFile));
+  SIGNALBOX_TRY(const auto inner, config.root().object("encoder_config"));
+  const bool has_config = inner || is_there(kConfigFile);
+  const bool has_tokenizer = std::ranges::any_of(kTokenizerForms, is_there);
+  SIGNALBOX_TRY(const std::string id, config.root().string("model_name", ""));
+  const auto encoder = parse_repository_name(id);
+  // Without the encoder's name, the engine reports what is missing.
+  if ((has_config && has_tokenizer) || !encoder) return {};
+  pull.print(fmt::format("its encoder is {}, which is needed too", id));
+  SIGNALBOX_TRY(const Source source, open_source(pull, *encoder));
+  std::vector<std::string> paths;
+  const auto add = [&](const std::string& path) {
+    if (source.listing().find(path) != nullptr && !is_there(path)) paths.push_back(path);
+  };
+  if (!has_config) add(kConfigFile);
+  if (!has_tokenizer) {
+    add(tokenizer_of(source.listing()));
+    add("tokenizer_config.json");
+  }
+  return fetch_files(pull, source, paths);
 }
 
 // The weights, of which an index that has been fetched lists the files.
@@ -269,7 +295,9 @@ Result<void> pull_in_steps(Pull& pull) {
   const std::string& asked = pull.name.revision;
   if ((asked.empty() || is_commit(asked)) && is_installed(pull, asked)) return {};
   SIGNALBOX_TRY_VOID(make_folder(pull.staging));
-  SIGNALBOX_TRY(const Source source, open_source(pull));
+  RepositoryName wanted = pull.name;
+  if (asked.empty() && pull.before) wanted.revision = pull.before->commit;
+  SIGNALBOX_TRY(const Source source, open_source(pull, wanted));
   const Repository& listing = source.listing();
   if (!listing.commit.empty() && is_installed(pull, listing.commit)) return {};
   SIGNALBOX_TRY_VOID(prepare_staging(pull, listing.commit));
@@ -277,6 +305,7 @@ Result<void> pull_in_steps(Pull& pull) {
   pull.receipt.commit = listing.commit;
   SIGNALBOX_TRY(const Selection selection, select_files(listing));
   SIGNALBOX_TRY_VOID(fetch_files(pull, source, selection.settings));
+  SIGNALBOX_TRY_VOID(fetch_from_encoder(pull));
   const bool is_adapter = selection.kind == Selection::Weights::kAdapter;
   SIGNALBOX_TRY_VOID(is_adapter ? pull_base(pull) : check_architecture(pull.staging));
   SIGNALBOX_TRY(const std::vector<std::string> weights, weight_files(pull, selection, source));

@@ -13,7 +13,6 @@ namespace signalbox::tools {
 namespace {
 
 constexpr const char* kAdapterConfig = "adapter_config.json";
-constexpr const char* kVocabulary = "vocab.txt";
 
 constexpr const char* kSettings[] = {kConfigFile,
                                      kGlinerFile,
@@ -79,6 +78,13 @@ std::string names_of(const Repository& repository) {
 
 }  // namespace
 
+std::string tokenizer_of(const Repository& repository) {
+  for (const char* name : kTokenizerForms) {
+    if (repository.find(name) != nullptr) return name;
+  }
+  return "";
+}
+
 Result<Selection> select_files(const Repository& repository) {
   Selection out;
   const bool is_adapter =
@@ -105,10 +111,8 @@ Result<Selection> select_files(const Repository& repository) {
   for (const char* name : kSettings) {
     if (repository.find(name) != nullptr) out.settings.emplace_back(name);
   }
-  // A vocabulary alone is enough to make BERT's tokenizer.json.
-  if (repository.find(kTokenizerFile) == nullptr && repository.find(kVocabulary) != nullptr) {
-    out.settings.emplace_back(kVocabulary);
-  }
+  const std::string vocabulary = is_adapter ? "" : tokenizer_of(repository);
+  if (!vocabulary.empty() && vocabulary != kTokenizerFile) out.settings.push_back(vocabulary);
   add_steps(repository, out.settings);
   if (out.is_index()) out.settings.push_back(out.weights);
   if (out.kind == Kind::kOnnx) {

@@ -48,7 +48,7 @@ void run_gliner(const weights::HfConfig& config, const weights::SafeTensors& fil
   (*trunk)->encode(scratch, shape.layers, workers);
   engine::GlinerLayout layout{{0}, {engine::kNoToken}};
   for (int32_t token = 0; token < tokens; ++token) layout.words.push_back(token);
-  const std::vector<float> logits = head->logits(scratch.x.data(), layout);
+  const std::vector<float> logits = head->logits(scratch.x.data(), layout, workers);
   engine::choose_spans(logits, tokens + 1, gliner->width_max, 1, 0.5f);
 }
 
