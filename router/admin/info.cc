@@ -214,7 +214,7 @@ http::Task<> send_startup(http::Exchange exchange, Readiness found) {
 }  // namespace
 
 std::vector<http::Route> info_routes(const serving::CurrentState& current,
-                                     const std::atomic<bool>& ready, http::ThreadPool& pool,
+                                     const std::atomic<Stage>& stage, http::ThreadPool& pool,
                                      observe::Metrics& metrics) {
   std::vector<http::Route> routes;
   routes.push_back(management_route("GET", "/info/models", access::kConfigRead, current, pool,
@@ -223,8 +223,8 @@ std::vector<http::Route> info_routes(const serving::CurrentState& current,
                                     }));
   routes.push_back(
       management_route("GET", "/info/classifier", access::kConfigRead, current, pool, classifier));
-  routes.push_back({"GET", "/startup-status", [&current, &ready](http::Exchange exchange) {
-                      return send_startup(exchange, readiness_of(current, ready));
+  routes.push_back({"GET", "/startup-status", [&current, &stage](http::Exchange exchange) {
+                      return send_startup(exchange, readiness_of(current, stage));
                     }});
   return routes;
 }

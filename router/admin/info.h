@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "router/admin/classifiers.h"
+#include "router/admin/health.h"
 #include "router/observe/metrics.h"
 
 namespace signalbox::admin {
@@ -11,7 +12,7 @@ namespace signalbox::admin {
 /// /startup-status is available at any time and requires no token. All arguments must outlive the
 /// routes.
 std::vector<http::Route> info_routes(const serving::CurrentState& current,
-                                     const std::atomic<bool>& ready, http::ThreadPool& pool,
+                                     const std::atomic<Stage>& stage, http::ThreadPool& pool,
                                      observe::Metrics& metrics);
 
 }  // namespace signalbox::admin

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 #include "base/json_writer.h"
@@ -33,6 +34,22 @@ bool ended_well(std::string_view finish_reason) {
 
 tl::unexpected<Error> unknown_member(std::string_view where, std::string_view name) {
   return fail(Code::kInvalid, "a {} with the member {}", where, json::quote_briefly(name));
+}
+
+// Clients and our own translations bound the size of an event, and a text may have a whole image.
+constexpr size_t kDeltaBytesMax = size_t{1} << 20;
+
+// Returns the deltas that make up a text, as JSON.
+std::vector<std::string> deltas_of(std::string_view name, const json::Value& text) {
+  if (text.raw().size() <= kDeltaBytesMax) return {fmt::format("{{\"{}\":{}}}", name, text.raw())};
+  std::vector<std::string> out;
+  for (std::string_view rest = text.text(); !rest.empty();) {
+    size_t size = std::min(rest.size(), kDeltaBytesMax);
+    while (size < rest.size() && (static_cast<unsigned char>(rest[size]) & 0xC0) == 0x80) --size;
+    out.push_back(fmt::format("{{\"{}\":{}}}", name, json::quote(rest.substr(0, size))));
+    rest.remove_prefix(size);
+  }
+  return out;
 }
 
 int64_t index_of(const json::Value& object) {
@@ -108,7 +125,7 @@ void add_choice(const json::Value& choice, Chunks& chunks) {
     if (calls && member.value.items().begin() != member.value.items().end()) {
       rest.push_back(fmt::format("{{\"tool_calls\":{}}}", add_call_numbers(member.value)));
     } else if (is_one_of(member.key, kTexts) && member.value.is_string()) {
-      rest.push_back(fmt::format("{{\"{}\":{}}}", member.key, member.value.raw()));
+      std::ranges::move(deltas_of(member.key, member.value), std::back_inserter(rest));
     } else if (!calls) {
       first += fmt::format(",{}:{}", json::quote(member.key), member.value.raw());
     }
@@ -118,9 +135,9 @@ void add_choice(const json::Value& choice, Chunks& chunks) {
   chunks.delta(index, first + "}");
   bool logprobs_sent = false;
   for (const std::string& each : rest) {
-    const bool of_content = each.starts_with(R"({"content")");
-    chunks.delta(index, each, "null", of_content && logprobs ? logprobs->raw() : "null"sv);
-    logprobs_sent = logprobs_sent || of_content;
+    const bool takes_logprobs = !logprobs_sent && each.starts_with(R"({"content")");
+    chunks.delta(index, each, "null", takes_logprobs && logprobs ? logprobs->raw() : "null"sv);
+    logprobs_sent = logprobs_sent || takes_logprobs;
   }
   const auto reason = choice.find("finish_reason");
   chunks.delta(index, "{}", reason ? reason->raw() : "null"sv,

@@ -201,14 +201,12 @@ constexpr Key kKeysStoreKeys[] = {
 void check_keys_store(Reader& reader, const yaml::Node& node, KeysStore& store) {
   if (!store.is_used()) return;
   check_servers(reader, node, store.backend, store.redis, store.valkey);
-  const yaml::Node* const postgres = node.find("postgres");
-  const bool is_postgres = store.backend == "postgres";
+  if (store.backend == "postgres") return check_postgres(reader, node, store.postgres);
+  const yaml::Node* const unused = node.find("postgres");
+  if (unused == nullptr) return;
   reader.at_key("postgres", [&] {
-    if (is_postgres && store.postgres.host.empty())
-      reader.error(postgres == nullptr ? node.line : postgres->line, "expected a host");
-    if (!is_postgres && postgres != nullptr)
-      reader.notice(postgres->line,
-                    fmt::format("has no effect, because the backend is {}", store.backend));
+    reader.notice(unused->line,
+                  fmt::format("has no effect, because the backend is {}", store.backend));
   });
 }
 

@@ -135,6 +135,12 @@ bool is_idle(const yaml::Node& node) {
          (mode != nullptr && mode->scalar == "disabled");
 }
 
+bool is_table_name(std::string_view text) {
+  return !text.empty() && text.size() <= kTableNameBytesMax && !ascii::is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return ascii::is_lower(c) || ascii::is_digit(c) || c == '_'; });
+}
+
 void read_text(Reader& reader, const yaml::Node& node, std::string& out) {
   auto scalar = reader.scalar(node, "a string");
   if (!scalar) return;

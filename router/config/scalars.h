@@ -16,6 +16,11 @@ namespace signalbox::config {
 /// `mode: disabled`.
 bool is_idle(const yaml::Node& node);
 
+constexpr size_t kTableNameBytesMax = 59;  // PostgreSQL cuts names after 63
+/// True for a name of a table that PostgreSQL takes without quotes, unless it is a reserved word:
+/// at most kTableNameBytesMax of a-z, 0-9 and _, not a digit at its beginning.
+bool is_table_name(std::string_view text);
+
 /// A scalar that is not empty.
 void read_text(Reader& reader, const yaml::Node& node, std::string& out);
 /// A list of scalars that are not empty; null is an empty list.

@@ -1,5 +1,6 @@
 // The servers of stores: Redis, Valkey, PostgreSQL, Milvus and Qdrant.
 
+#include "base/json_writer.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -51,13 +52,14 @@ constexpr Key kPostgresKeys[] = {
     string(FIELD(Postgres, user), "Name of the login."),
     string(FIELD(Postgres, password), kPassword),
     word(FIELD(Postgres, ssl_mode), "disable allow prefer require verify-ca verify-full",
-         "What TLS has to prove, in the words of libpq."),
+         "What TLS has to prove, in the words of libpq. Default: `prefer`, which verifies nothing. "
+         "The environment variable PGSSLROOTCERT names the PEM file of the authorities to trust."),
     count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
         .no_effect(kConnections),
     count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
     count(FIELD(Postgres, conn_max_lifetime), "Lifetime of a connection, in seconds.")
         .no_effect("connections are kept until they fail"),
-    string(FIELD(Postgres, table_name), "Table."),
+    string(FIELD(Postgres, table_name), "Table: a-z, 0-9 and _, not a digit at its beginning."),
 };
 
 constexpr Key kQdrantKeys[] = {
@@ -269,6 +271,24 @@ void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
                    "their own: username, password and db");
     } else if (const auto address = parse_endpoint(redis.address, false); !address) {
       reader.error(line, address.error().message);
+    }
+  });
+}
+
+void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& postgres) {
+  const yaml::Node* const section = node.find("postgres");
+  reader.at_key("postgres", [&] {
+    if (postgres.host.empty()) {
+      reader.error(section == nullptr ? node.line : section->line, "expected a host");
+      return;
+    }
+    if (!postgres.table_name.empty() && !is_table_name(postgres.table_name)) {
+      reader.at_key("table_name", [&] {
+        reader.error(section->find("table_name")->line,
+                     fmt::format("expected at most {} of a-z, 0-9 and _, not a digit first, found "
+                                 "{}",
+                                 kTableNameBytesMax, json::quote_briefly(postgres.table_name)));
+      });
     }
   });
 }

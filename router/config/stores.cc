@@ -68,7 +68,13 @@ constexpr Key kCacheStoreKeys[] = {
            "The server, for `qdrant`. Only the plugin `rag` uses its connection.")
         .read_by<read_qdrant>(),
 };
-constexpr Section kCacheStore{kCacheStoreKeys};
+
+void check_cache_store(Reader& reader, const yaml::Node& node, ResponseCacheStore& store) {
+  if (store.enabled && store.backend_type == "postgres")
+    check_postgres(reader, node, store.postgres);
+}
+
+constexpr Section kCacheStore{kCacheStoreKeys, checked<check_cache_store>};
 
 // A cache that is switched off needs no notices about keys without an effect.
 void read_cache_store(Reader& reader, const yaml::Node& node, ResponseCacheStore& store) {

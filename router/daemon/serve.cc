@@ -112,7 +112,7 @@ struct Daemon::Impl {
   Result<void> follow_kubernetes(const config::Config& config);
 
   models::OpenModels open;
-  std::atomic<bool> ready{false};
+  std::atomic<admin::Stage> stage{admin::Stage::kStarting};
   mutable selection::RuntimeStats
       stats;                      // outlives reloads, because it does not depend on the file
   mutable upstream::Fleet fleet;  // outlives reloads, too
@@ -238,7 +238,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   add(memory_api::client_routes(*memories, state->config(), *storage));
   if (contexts.store() != nullptr)
     add(admin::context_routes(*contexts.store(), state->config(), *storage));
-  const std::vector<http::Route> health = admin::client_health_routes(current, ready);
+  const std::vector<http::Route> health = admin::client_health_routes(current, stage);
   add(health);
   routes.push_back(admin::openapi_route(routes));
   // A balancer that checks the health has no key.
@@ -327,12 +327,12 @@ extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& reques
 }
 
 http::Handler Daemon::Impl::management_handler(const config::ManagementApi& initial) {
-  std::vector<http::Route> routes = admin::health_routes(current, ready);
+  std::vector<http::Route> routes = admin::health_routes(current, stage);
   const auto add = [&](std::vector<http::Route> more) {
     for (http::Route& route : more) routes.push_back(std::move(route));
   };
   add(admin::config_routes(current, *admin, [this] { return active_reloader.load(); }));
-  add(admin::info_routes(current, ready, *admin, metrics));
+  add(admin::info_routes(current, stage, *admin, metrics));
   add(admin::replay_routes(*replay, current, *admin));
   add(admin::outcome_routes(memory.outcomes, *replay, metrics, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
@@ -516,7 +516,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
     active_reloader = reloader.get();
   }
   SIGNALBOX_TRY_VOID(follow_kubernetes(current.get()->config()));
-  ready = true;
+  stage = admin::Stage::kServing;
   return {};
 }
 
@@ -565,7 +565,7 @@ void Daemon::reload() {
 }
 
 bool Daemon::drain() {
-  impl_->ready = false;
+  impl_->stage = admin::Stage::kDraining;
   const std::chrono::milliseconds limit = impl_->current.get()->config().http.drain_timeout;
   std::future<bool> envoy;  // drains at the same time
   if (impl_->envoy)

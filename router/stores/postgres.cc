@@ -12,6 +12,8 @@
 #include <mutex>
 #include <utility>
 
+#include "router/config/scalars.h"
+
 namespace signalbox::stores {
 namespace {
 
@@ -31,12 +33,6 @@ struct Clear {
   void operator()(PGresult* result) const { PQclear(result); }
 };
 using PostgresResult = std::unique_ptr<PGresult, Clear>;
-
-bool is_table_name(std::string_view text) {
-  return !text.empty() && text.size() < 60 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
 
 std::string_view field_of(const PGresult& result, int code) {
   const char* const out = PQresultErrorField(&result, code);
@@ -272,8 +268,9 @@ class LibpqPostgres final : public Postgres {
 }  // namespace
 
 Result<std::unique_ptr<Postgres>> make_postgres(PostgresServer server, PostgresTable table) {
-  if (!is_table_name(table.name))
-    return fail(Code::kInvalid, "\"{}\" is not a valid table name: use a-z, 0-9 and _", table.name);
+  if (!config::is_table_name(table.name))
+    return fail(Code::kInvalid,
+                "\"{}\" is not a valid table name: use a-z, 0-9 and _, no digit first", table.name);
   std::unique_ptr<Postgres> out =
       std::make_unique<LibpqPostgres>(std::move(server), std::move(table));
   return out;

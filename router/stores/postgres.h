@@ -48,7 +48,7 @@ class Postgres {
   virtual const std::string& name() const = 0;
 };
 
-/// Errors: kInvalid for a table name that is not of a-z, 0-9 and _; kUnsupported if the program was
+/// Errors: kInvalid for a name that is not config::is_table_name(); kUnsupported if the program was
 /// built without libpq.
 Result<std::unique_ptr<Postgres>> make_postgres(PostgresServer server, PostgresTable table);
 

@@ -1,5 +1,5 @@
 // Tests unmodified agent frameworks with their default settings, over several turns with tools: the AI SDK's own
-// providers for OpenAI and Anthropic, OpenAI Agents with a handoff, and LangGraph. Each runs directly and through the
+// providers for OpenAI and Anthropic, OpenAI Agents with a handoff, LangGraph, and LlamaIndex. Each runs directly and through the
 // daemon, in front of servers of its own API, which must get the same bytes, and of chat completions.
 
 import assert from "node:assert/strict";
@@ -10,8 +10,11 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { tool as langTool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
+import { OpenAI as LlamaIndexOpenAI } from "@llamaindex/openai";
+import { agent as llamaAgent } from "@llamaindex/workflow";
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool as agentTool } from "@openai/agents";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { tool as llamaTool } from "llamaindex";
 
 import { AgentModel } from "./clients/model.mjs";
 import { Daemon } from "./daemon.mjs";
@@ -133,4 +136,16 @@ test("LangGraph's agent calls tools", async () => {
     assert.equal(result.messages.at(-1).content, "27 and 9 degrees.");
   };
   await same(session, "chats", "/v1/chat/completions");
+});
+
+test("LlamaIndex's agent calls tools", async () => {
+  const session = async (baseURL, model) => {
+    const llm = new LlamaIndexOpenAI({ model, apiKey: "k", baseURL });
+    const degrees = llamaTool({ name: "weather", description: "Degrees", parameters: kSchema, execute: ({ city }) => kDegrees[city] });
+    const { data } = await llamaAgent({ llm, tools: [degrees] }).run("Weather in Rome and Oslo?");
+    assert.equal(data.result, "27 and 9 degrees.");
+  };
+  await same(session, "chats", "/v1/chat/completions");
+  const routed = await requests(session, daemon.url, "claude");
+  assert.deepEqual(routed.map(({ path }) => path), ["/v1/messages", "/v1/messages", "/v1/messages"]);
 });

@@ -157,6 +157,24 @@ describe("images as answers", () => {
     assert.equal(events.at(-1).response.output_text ?? events.at(-1).response.output[0].content[0].text, markdown);
   });
 
+  // OpenAI's client needs minutes for an event of this size, and a stream of responses ends with some.
+  test("a stream of each API carries an image of twenty megabytes", async () => {
+    const image = "Q".repeat(20_000_000), said = "paint a large ship", messages = [{ role: "user", content: said }];
+    images.answer = () => ({ body: { data: [{ b64_json: image }] } });
+    const apis = {
+      "chat/completions": { asked: { messages }, piece: (event) => event.choices[0]?.delta.content },
+      messages: { asked: { messages, max_tokens: 9 }, piece: (event) => event.delta?.text },
+      responses: { asked: { input: said }, piece: (event) => event.type === "response.output_text.delta" && event.delta },
+    };
+    for (const [api, { asked, piece }] of Object.entries(apis)) {
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${daemon.url}/v1/${api}`, { method: "POST", headers, body: JSON.stringify({ model: "auto", stream: true, ...asked }) });
+      const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("data: {"));
+      const text = lines.map((line) => piece(JSON.parse(line.slice(6))) || "").join("");
+      assert.ok(text === `![image](data:image/png;base64,${image})`, `${api}: ${text.length} characters`);
+    }
+  });
+
   test("vLLM-Omni gets a chat with its own parameters", async () => {
     images.answer = () => completion({ content: [{ type: "text", text: "x" }, { type: "image_url", image_url: { url: kUrl } }] });
     const { data } = await ask("a ship for omni");

@@ -3,7 +3,9 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -185,6 +187,25 @@ test("TLS is checked against the service account's authority", async (closing) =
   closing.after(() => other.stop());
   assert.equal((await ask(other)).model, "fallback");
   await until(() => /intelligent\w+: .*certificate verify failed.*stays active/.test(other.log));
+});
+
+test("a router that waits for its first resources is starting", async (t) => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const server = `http://127.0.0.1:${silent.address().port}`;
+  const daemon = await Daemon.start(
+    configuration(`server: "${server}", namespace: models, service_account: "${account}", wait_at_start: 600s`), undefined, undefined, 503);
+  t.after(async () => {
+    daemon.process.kill("SIGKILL");
+    await daemon.exited;
+    await rm(daemon.folder, { recursive: true });
+    silent.close();
+  });
+  const phase = async () => (await (await fetch(`${daemon.managementUrl}/startup-status`)).json()).phase;
+  await until(async () => (await phase()) !== "loading_models", "the state of the file");
+  assert.equal(await phase(), "starting");
+  const ready = await fetch(`${daemon.managementUrl}/ready`);
+  assert.deepEqual([ready.status, await ready.json()], [503, { ready: false, message: "the router is starting" }]);
 });
 
 test("resources may also be files of a folder", async () => {

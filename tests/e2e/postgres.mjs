@@ -2,7 +2,7 @@
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -35,6 +35,7 @@ global: {access: {keys_store: {backend: postgres, postgres: {host: 127.0.0.1, po
 
 export class Postgres {
   password = "Geheim-7Kt!9";
+  settings = [];
 
   /// The reason to skip a test, or false.
   static missing() {
@@ -42,26 +43,44 @@ export class Postgres {
     return hasClient() ? false : "the program was built without PostgreSQL";
   }
 
-  /// The server does not run as root.
-  static async on() {
+  /// The server does not run as root. With the PEM files of a certificate and its key, it takes connections over TLS only.
+  static async on(_folder, certificate) {
     const postgres = new Postgres();
     postgres.user = process.getuid() === 0 ? { uid: idOf("-u"), gid: idOf("-g") } : {};
     postgres.folder = mkdtempSync(join(tmpdir(), "signalbox-postgres-"));
+    postgres.#give(postgres.folder);
     [postgres.port] = await freePorts(1);
-    const file = join(postgres.folder, "password");
-    writeFileSync(file, postgres.password);
-    if (process.getuid() === 0) for (const each of [postgres.folder, file]) chownSync(each, postgres.user.uid, postgres.user.gid);
-    const options = ["-D", join(postgres.folder, "empty"), "-U", "tester", "-A", "scram-sha-256", "--pwfile", file, "-N"];
+    const data = join(postgres.folder, "empty");
+    const options = ["-D", data, "-U", "tester", "-A", "scram-sha-256", "--pwfile", postgres.#put("password", postgres.password), "-N"];
     execFileSync(join(kPrograms, "initdb"), options, { ...postgres.user, stdio: "ignore" });
+    if (certificate) {
+      writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+      const files = Object.entries({ ssl_cert_file: certificate.cert, ssl_key_file: certificate.key });
+      postgres.settings = ["ssl=on", ...files.map(([name, from]) => `${name}=${postgres.#put(name, readFileSync(from))}`)];
+    }
     await postgres.start();
     return postgres;
+  }
+
+  #give(path) {
+    if (process.getuid() === 0) chownSync(path, this.user.uid, this.user.gid);
+  }
+  #put(name, content) {
+    const path = join(this.folder, name);
+    writeFileSync(path, content, { mode: 0o600 });
+    this.#give(path);
+    return path;
   }
 
   get name() {
     return `postgres 127.0.0.1:${this.port}`;
   }
-  keysStore(password = this.password) {
-    return `{backend: postgres, postgres: {host: 127.0.0.1, port: ${this.port}, database: postgres, user: tester, password: "${password}"}}`;
+  /// The section of the server; `more` may replace its keys.
+  section(more = {}) {
+    return JSON.stringify({ host: "127.0.0.1", port: this.port, database: "postgres", user: "tester", password: this.password, ...more });
+  }
+  keysStore() {
+    return `{backend: postgres, postgres: ${this.section()}}`;
   }
   storedKeys() {
     return this.ask("SELECT convert_from(keys, 'UTF8') FROM signalbox_keys");
@@ -72,7 +91,7 @@ export class Postgres {
     this.lives = (this.lives ?? 0) + 1;
     const data = join(this.folder, `life-${this.lives}`);
     execFileSync("cp", ["-a", join(this.folder, "empty"), data], this.user);
-    const options = ["-D", data, "-p", this.port, "-h", "127.0.0.1", "-k", this.folder, "-F"];
+    const options = ["-D", data, "-p", this.port, "-h", "127.0.0.1", "-k", this.folder, "-F", ...this.settings.flatMap((each) => ["-c", each])];
     this.process = spawn(join(kPrograms, "postgres"), options.map(String), { ...this.user, stdio: "ignore" });
     await until(() => {
       try {
@@ -85,7 +104,7 @@ export class Postgres {
 
   ask(statement) {
     const options = ["-h", "127.0.0.1", "-p", String(this.port), "-U", "tester", "-d", "postgres", "-Atc", statement];
-    return execFileSync("psql", options, { encoding: "utf8", stdio: "pipe", env: { ...process.env, PGPASSWORD: this.password } }).trim();
+    return execFileSync("psql", options, { encoding: "utf8", stdio: "pipe", env: { ...process.env, PGSSLROOTCERT: "", PGPASSWORD: this.password } }).trim();
   }
 
   async kill() {

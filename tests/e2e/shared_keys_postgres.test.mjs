@@ -14,7 +14,7 @@ testSharedKeys(Postgres);
 test("a wrong password is reported without it", { skip: Postgres.missing() }, async () => {
   const [{ file, folder }] = daemons;
   const wrong = join(folder, "wrong.yaml");
-  await writeFile(wrong, (await readFile(file, "utf8")).replace(/password: "[^"]*"/, 'password: "Falsch-8Lu"'));
+  await writeFile(wrong, (await readFile(file, "utf8")).replace(/"password":"[^"]*"/, '"password":"Falsch-8Lu"'));
   assert.throws(() => execFileSync(process.env.SIGNALBOX, ["keys", "list", "--config", wrong], { encoding: "utf8", stdio: "pipe" }), (error) => {
     assert.match(error.stderr, /keys_store: postgres 127\.0\.0\.1:\d+: .*password authentication failed/);
     assert.doesNotMatch(error.stderr, /Falsch/);

@@ -2,7 +2,7 @@
 // tests/router/net/tls_test.cc tests the listeners for clients.
 
 import assert from "node:assert/strict";
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 
 import * as grpc from "@grpc/grpc-js";
 
+import { issue, makeAuthority } from "./certificates.mjs";
 import { Daemon, freePorts } from "./daemon.mjs";
 import { head, Processor } from "./envoy.mjs";
 
@@ -20,17 +21,6 @@ const { UNAVAILABLE, OK } = grpc.status;
 let folder;
 const path = (name) => join(folder, name);
 const pem = (name) => readFile(path(name));
-const openssl = (...words) => execFileSync("openssl", words, { stdio: "ignore", cwd: folder });
-const kKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-
-const authority = (name) => openssl("req", "-x509", ...kKey, "-keyout", `${name}.key`, "-out", `${name}.pem`, "-days", "2", "-subj", `/CN=${name}`);
-
-async function issue(name, by, names) {
-  openssl("req", ...kKey, "-keyout", `${name}.key`, "-out", `${name}.asked`, "-subj", `/CN=${name}`);
-  await writeFile(path(`${name}.names`), `subjectAltName=${names}\n`);
-  openssl("x509", "-req", "-in", `${name}.asked`, "-CA", `${by}.pem`, "-CAkey", `${by}.key`, "-CAcreateserial", "-days", "2",
-    "-extfile", `${name}.names`, "-out", `${name}.pem`);
-}
 
 const configuration = (envoyPort, clients = "") => (port, managementPort) => `
 version: v0.3
@@ -55,11 +45,11 @@ const start = async (envoyPort, clients) => Daemon.start(configuration(envoyPort
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "signalbox-tls-"));
-  authority("ca");
-  authority("stranger");
-  await issue("server", "ca", "DNS:localhost,IP:127.0.0.1");
-  await issue("envoy", "ca", "DNS:envoy.test");
-  await issue("impostor", "stranger", "DNS:envoy.test");
+  makeAuthority(folder, "ca");
+  makeAuthority(folder, "stranger");
+  issue(folder, "server", "ca", "DNS:localhost,IP:127.0.0.1");
+  issue(folder, "envoy", "ca", "DNS:envoy.test");
+  issue(folder, "impostor", "stranger", "DNS:envoy.test");
 });
 
 after(async () => rm(folder, { recursive: true }));

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
+
 namespace signalbox::cache {
 namespace {
 
@@ -54,6 +56,36 @@ TEST(CacheReply, streams_the_stored_reply) {
   EXPECT_NE(with.find("\"choices\":[],\"usage\":{\"total_tokens\":3}"), std::string::npos) << with;
   EXPECT_EQ(without.find("usage"), std::string::npos) << without;
   EXPECT_TRUE(without.ends_with("data: [DONE]\n\n"));
+}
+
+TEST(CacheReply, streams_a_long_text_in_pieces_that_end_between_characters) {
+  constexpr size_t kEventMax = (size_t{1} << 20) + 1000;
+  std::string text = "x";
+  while (text.size() < (size_t{3} << 20)) text += "\u20AC";
+  const std::string whole = fmt::format(
+      R"({{"object":"chat.completion","id":"c","choices":[{{"index":0,"message":{{"role":)"
+      R"("assistant","content":"{}"}},"logprobs":null,"finish_reason":"stop"}}]}})",
+      text);
+  const std::string stream = events(whole, false);
+  EXPECT_TRUE(utf8::is_valid(stream));
+  size_t longest = 0;
+  for (size_t at = 0, end = 0; (end = stream.find("\n\n", at)) != std::string::npos; at = end + 2) {
+    EXPECT_TRUE(utf8::is_valid(std::string_view(stream).substr(at, end - at)));
+    longest = std::max(longest, end - at);
+  }
+  EXPECT_LT(longest, kEventMax);
+  EXPECT_EQ(*assemble(stream, 65536, text.size()), whole);
+}
+
+TEST(CacheReply, sends_log_probabilities_once_with_a_long_text) {
+  const std::string stream = events(
+      fmt::format(R"({{"choices":[{{"index":0,"message":{{"content":"{}"}},"logprobs":{{"content":)"
+                  R"([]}},"finish_reason":"stop"}}]}})",
+                  std::string(size_t{3} << 20, 'x')),
+      false);
+  const size_t first = stream.find(R"("logprobs":{"content")");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(stream.find(R"("logprobs":{"content")", first + 1), std::string::npos);
 }
 
 TEST(CacheReply, keeps_calls_of_tools) {
