@@ -202,6 +202,7 @@ CacheLookup::CacheLookup(const GatewayContext& context, const config::ResponseCa
   const auto header =
       request.headers.find(controls.header.empty() ? kControlHeader : controls.header);
   controls_ = read_controls(controls, header.value_or(""));
+  if (plan.drops()) controls_.store = false;
   if (controls_.look_up || controls_.store)
     key_ = key_of_request(config_, *plugin, plan, request, target);
 }
@@ -283,9 +284,15 @@ std::unique_ptr<upstream::UpstreamReply> CacheLookup::record(
   return std::make_unique<RecordedReply>(std::move(answer), *this);
 }
 
+seconds CacheLookup::lifetime() const {
+  const uint32_t turns = plan_.retention == nullptr ? 0 : plan_.retention->ttl_turns.value_or(0);
+  if (turns > 0) return turns * kTurn;
+  return seconds(plugin_->ttl_seconds.value_or(config_.response_cache.ttl_seconds));
+}
+
 void CacheLookup::keep(std::string reply) {
   const cache::TimePoint now = cache::TimePoint::clock::now();
-  const seconds ttl(plugin_->ttl_seconds.value_or(config_.response_cache.ttl_seconds));
+  const seconds ttl = lifetime();
   if (ttl.count() == 0) return give_up();
   cache::Entry entry{.id = key_->id,
                      .partition = key_->partition,

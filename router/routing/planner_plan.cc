@@ -324,6 +324,7 @@ Result<void> Planner::begin(const PlanInputs& inputs, Plan& plan) const {
   plan.category = decision->name;
   plan.confidence = inputs.confidence;
   plan.algorithm = decision->algorithm.type;
+  plan.retention = config::retention_of(*decision);
   if (decision->fast_response) {
     plan.path = Plan::Path::kFastResponse;
     plan.message = decision->fast_response->message;
