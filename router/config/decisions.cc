@@ -328,10 +328,10 @@ using EmitRetention = Emit::Retention;
 constexpr Key kEmitRetentionKeys[] = {
     boolean(FIELD(EmitRetention, drop),
             "The router stores no answer: not in the response cache, as a memory, or as a response "
-            "of OpenAI's API."),
+            "of OpenAI's API. Servers of the responses API get `store: false`."),
     integer(FIELD(EmitRetention, ttl_turns), 0, 1'000'000,
-            "Turns for which the response cache keeps an answer, a minute each. 0: as long as the "
-            "cache keeps others."),
+            "Turns for which the response cache keeps an answer, a minute each. No effect if this "
+            "or `ttl_seconds` is 0."),
     boolean(FIELD(EmitRetention, keep_current_model),
             "Keep the conversation's model if it is one of the decision's, whatever another one "
             "would gain."),
@@ -343,7 +343,7 @@ constexpr Section kEmitRetention{kEmitRetentionKeys};
 
 constexpr Key kEmitKeys[] = {
     word(FIELD(Emit, kind), "retention", "Kind of directive.").required(),
-    object(FIELD(Emit, retention), kEmitRetention, "The directive."),
+    object(FIELD(Emit, retention), kEmitRetention, "The directive.").required(),
 };
 constexpr Section kEmit{kEmitKeys};
 

@@ -202,7 +202,6 @@ CacheLookup::CacheLookup(const GatewayContext& context, const config::ResponseCa
   const auto header =
       request.headers.find(controls.header.empty() ? kControlHeader : controls.header);
   controls_ = read_controls(controls, header.value_or(""));
-  if (plan.drops()) controls_.store = false;
   if (controls_.look_up || controls_.store)
     key_ = key_of_request(config_, *plugin, plan, request, target);
 }
@@ -285,9 +284,10 @@ std::unique_ptr<upstream::UpstreamReply> CacheLookup::record(
 }
 
 seconds CacheLookup::lifetime() const {
+  const seconds ttl(plugin_->ttl_seconds.value_or(config_.response_cache.ttl_seconds));
   const uint32_t turns = plan_.retention == nullptr ? 0 : plan_.retention->ttl_turns.value_or(0);
-  if (turns > 0) return turns * kTurn;
-  return seconds(plugin_->ttl_seconds.value_or(config_.response_cache.ttl_seconds));
+  // A cache that stores nothing has no lifetime that turns could replace.
+  return ttl.count() == 0 || turns == 0 ? ttl : turns * kTurn;
 }
 
 void CacheLookup::keep(std::string reply) {

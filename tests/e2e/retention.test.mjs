@@ -11,13 +11,14 @@ import { until } from "./until.mjs";
 
 const kVector = [1, 0, 0, 0];
 
-const decision = (name, priority, retention) => `
+const decision = (name, priority, retention, ttl = 600, model = "plain") => `
     - name: ${name}
       priority: ${priority}
       rules: {type: keyword, name: ${name}}
+      modelRefs: [{model: ${model}}]
       emits: [{kind: retention, retention: {${retention}}}]
       plugins:
-        - {type: response_cache, configuration: {mode: exact, ttl_seconds: 600}}
+        - {type: response_cache, configuration: {mode: exact, ttl_seconds: ${ttl}}}
         - {type: memory, configuration: {auto_store: true}}`;
 
 const configuration = (model, embedder) => (port, managementPort) => `
@@ -28,6 +29,7 @@ providers:
   defaults: {default_model: plain}
   models:
     - {name: plain, backend_refs: [{endpoint: "127.0.0.1:${model}"}]}
+    - {name: direct, responses_api: true, backend_refs: [{endpoint: "127.0.0.1:${model}"}]}
 routing:
   signals:
     keywords:
@@ -35,7 +37,9 @@ routing:
       - {name: brief, keywords: [brief]}
       - {name: hinted, keywords: [hinted]}
       - {name: kept, keywords: [kept]}
-  decisions:${decision("dropped", 4, "drop: true")}${decision("brief", 3, "ttl_turns: 2")}${decision("hinted", 2, "drop: false, ttl_turns: 0, keep_current_model: true, prefer_prefix_retention: true")}${decision("kept", 1, "")}
+      - {name: direct, keywords: [direct]}
+      - {name: off, keywords: [off]}
+  decisions:${decision("off", 6, "ttl_turns: 2", 0)}${decision("direct", 5, "drop: true", 600, "direct")}${decision("dropped", 4, "drop: true")}${decision("brief", 3, "ttl_turns: 2")}${decision("hinted", 2, "drop: false, ttl_turns: 0, keep_current_model: true, prefer_prefix_retention: true")}${decision("kept", 1, "")}
 global:
   model_catalog: {embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder}/v1", model: e, dimensions: 4}}}}
   services:
@@ -117,6 +121,26 @@ test("a dropped response is not stored, and reports so", async () => {
     assert.equal(kept.store, true);
     assert.equal((await client.responses.retrieve(kept.id)).id, kept.id);
   }
+});
+
+test("a server is asked to store nothing that is dropped", async () => {
+  model.answer = () => ({ body: { id: "resp_1", object: "response", status: "completed", model: "direct", store: false, output: [] } });
+  for (const more of [{}, { store: true }]) {
+    await client.responses.create({ model: "auto", input: "direct: which sea is the deepest?", ...more });
+    assert.equal(model.path, "/v1/responses");
+    assert.equal(model.asked.store, false);
+  }
+  model.answer = () => completion({ content: "An answer." });
+  await client.chat.completions.create({ ...messages("dropped: which sea is the widest?"), store: true });
+  assert.equal(model.asked.store, false);
+  await client.chat.completions.create(messages("dropped: which sea is the widest?"));
+  assert.equal("store" in model.asked, false);
+  await client.chat.completions.create({ ...messages("kept: which sea is the widest?"), store: true });
+  assert.equal(model.asked.store, true);
+});
+
+test("turns give no lifetime to answers where ttl_seconds is 0", async () => {
+  for (let i = 0; i < 2; ++i) assert.equal((await headersOf("off: how deep is the sea?")).get("x-vsr-cache-hit"), null);
 });
 
 test("an answer for a number of turns is cached for a minute each", async () => {
