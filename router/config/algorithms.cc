@@ -521,8 +521,8 @@ constexpr Key kLearningStoreKeys[] = {
     integer(FIELD(LearningStore, ttl_seconds), 1, 1'000'000'000,
             "Time for which a conversation is kept after its last request, in seconds. Default: "
             "86400."),
-    count(FIELD(LearningStore, timeout_ms),
-          "Time limit of an exchange with Redis, in milliseconds. Default: 500."),
+    integer(FIELD(LearningStore, timeout_ms), 0, 60'000,
+            "Time limit of an exchange with Redis, in milliseconds. 0: the default, 500."),
     object(FIELD(LearningStore, redis), kRedis, "The server, for `redis`."),
 };
 

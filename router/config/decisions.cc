@@ -326,22 +326,24 @@ constexpr Section kAdaptations{kAdaptationsKeys};
 using EmitRetention = Emit::Retention;
 
 constexpr Key kEmitRetentionKeys[] = {
-    boolean(FIELD(EmitRetention, drop), "The server need not keep the conversation.")
-        .not_built("no retention header is sent"),
-    count(FIELD(EmitRetention, ttl_turns), "Turns for which to keep the conversation.")
-        .not_built("no retention header is sent"),
+    boolean(FIELD(EmitRetention, drop),
+            "The router stores no answer: not in the response cache, as a memory, or as a response "
+            "of OpenAI's API. Servers of the responses API get `store: false`."),
+    integer(FIELD(EmitRetention, ttl_turns), 0, 1'000'000,
+            "Turns for which the response cache keeps an answer, a minute each. No effect if this "
+            "or `ttl_seconds` is 0."),
     boolean(FIELD(EmitRetention, keep_current_model),
             "Keep the conversation's model if it is one of the decision's, whatever another one "
             "would gain."),
     boolean(FIELD(EmitRetention, prefer_prefix_retention),
-            "Keep the beginning of the conversation.")
-        .not_built("no retention header is sent"),
+            "Servers should keep the beginning of the conversation. Only the header "
+            "`x-vsr-retention-prefer-prefix` has it."),
 };
 constexpr Section kEmitRetention{kEmitRetentionKeys};
 
 constexpr Key kEmitKeys[] = {
-    word(FIELD(Emit, kind), "retention", "Kind of hint.").required(),
-    object(FIELD(Emit, retention), kEmitRetention, "The hint, for kind `retention`."),
+    word(FIELD(Emit, kind), "retention", "Kind of directive.").required(),
+    object(FIELD(Emit, retention), kEmitRetention, "The directive.").required(),
 };
 constexpr Section kEmit{kEmitKeys};
 
@@ -364,8 +366,23 @@ void complete_algorithm(const ModelSelection& defaults, bool has_type, Algorithm
   complete(algorithm.mlp, defaults.ml.mlp, "mlp");
 }
 
+void check_emits(Reader& reader, const yaml::Node& node, const Decision& decision) {
+  const Emit::Retention* retention = retention_of(decision);
+  if (retention == nullptr) return;
+  const uint32_t line = node.find("emits")->line;
+  reader.at_key("emits", [&] {
+    if (decision.emits.size() > 1)
+      reader.error(line, fmt::format("expected one directive, found {}", decision.emits.size()));
+    if (retention->drop.value_or(false) && retention->ttl_turns.value_or(0) > 0)
+      reader.error(line,
+                   "drop and ttl_turns exclude each other: an answer that is not stored has "
+                   "no lifetime");
+  });
+}
+
 void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   out.line = node.line;
+  check_emits(reader, node, out);
   const yaml::Node* written = node.find("algorithm");
   const yaml::Node* type = written == nullptr ? nullptr : written->find("type");
   complete_algorithm(reader.config.router.model_selection, type != nullptr, out.algorithm);
@@ -411,11 +428,15 @@ constexpr Key kDecisionKeys[] = {
     list(FIELD_AS("candidateIterations", Decision, candidate_iterations), kCandidate,
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
-    list(FIELD(Decision, emits), kEmit, "Hints about keeping the conversation."),
+    list(FIELD(Decision, emits), kEmit, "Directives about what is kept, at most one."),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };
 
 }  // namespace
+
+const Emit::Retention* retention_of(const Decision& decision) {
+  return decision.emits.empty() ? nullptr : &decision.emits.front().retention;
+}
 
 constinit const Section kRule{kRuleKeys, checked<check_rule>};
 constinit const Section kDecision{kDecisionKeys, checked<check_decision>};

@@ -141,7 +141,8 @@ constexpr Key kModelCardKeys[] = {
     texts(FIELD(ModelCard, capabilities), "Strengths of the model as keywords."),
     number(FIELD(ModelCard, quality_score), "Overall quality, from 0 to 1."),
     string(FIELD(ModelCard, modality),
-           "Kind of model: `ar`, `text`, `omni` or `diffusion`. For people."),
+           "Kind of model: `ar`, `text`, `omni` or `diffusion`. A `text` model gets no images, and "
+           "`image_gen` draws for a `diffusion` model."),
     texts(FIELD(ModelCard, tags), "Tags. For people and other tools."),
     named(FIELD(ModelCard, loras), kLora, "Adapters of the model."),
 };

@@ -99,13 +99,14 @@ struct Adaptations {
   Protection protection;
 };
 
-/// Hints for servers about keeping the conversation in their caches.
+/// What a decision requires of those that keep its requests and answers.
 struct Emit {
+  /// What is not set is not in the headers either.
   struct Retention {
-    std::optional<bool> drop;
-    std::optional<uint32_t> ttl_turns;
+    std::optional<bool> drop;           // the router stores no answer
+    std::optional<uint32_t> ttl_turns;  // lifetime of a cached answer; 0: that of the cache
     std::optional<bool> keep_current_model;
-    std::optional<bool> prefer_prefix_retention;
+    std::optional<bool> prefer_prefix_retention;  // only a header
   };
   std::string kind;
   Retention retention;
@@ -130,6 +131,9 @@ struct Decision : Plugins {
   std::vector<std::string> missing_plugins;
   uint32_t line = 0;
 };
+
+/// What the decision requires of those that keep its answers; null: nothing.
+const Emit::Retention* retention_of(const Decision& decision);
 
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);

@@ -39,6 +39,8 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
+  /// Call it before the reply if nothing of the request and the reply may be stored.
+  virtual void keep_nothing() {}
   /// True if publish() has something to give.
   virtual bool has_unpublished() const { return false; }
   /// Call it before the client gets what whole(), push() or finish() returned: what other routers

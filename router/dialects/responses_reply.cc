@@ -99,6 +99,7 @@ class ResponsesReplies final : public ChatStream {
   Result<std::string> whole(std::string body) override;
   std::string refusal(int, std::string_view body) const override { return std::string(body); }
   std::string broken(std::string_view error_body) override;
+  void keep_nothing() override;
   bool has_unpublished() const override { return stored_ && store_->is_shared(); }
   std::optional<std::chrono::milliseconds> publish(std::function<void()> done) override {
     if (!stored_) return std::nullopt;
@@ -148,6 +149,12 @@ class ResponsesReplies final : public ChatStream {
   std::string finish_;
   std::optional<ChatUsage> usage_;
 };
+
+void ResponsesReplies::keep_nothing() {
+  request_.store = false;
+  for (auto& [key, value] : request_.repeated)
+    if (key == "store") value = "false";
+}
 
 json::Writer ResponsesReplies::about_item(std::string_view type) {
   json::Writer event;

@@ -283,9 +283,16 @@ std::unique_ptr<upstream::UpstreamReply> CacheLookup::record(
   return std::make_unique<RecordedReply>(std::move(answer), *this);
 }
 
+seconds CacheLookup::lifetime() const {
+  const seconds ttl(plugin_->ttl_seconds.value_or(config_.response_cache.ttl_seconds));
+  const uint32_t turns = plan_.retention == nullptr ? 0 : plan_.retention->ttl_turns.value_or(0);
+  // A cache that stores nothing has no lifetime that turns could replace.
+  return ttl.count() == 0 || turns == 0 ? ttl : turns * kTurn;
+}
+
 void CacheLookup::keep(std::string reply) {
   const cache::TimePoint now = cache::TimePoint::clock::now();
-  const seconds ttl(plugin_->ttl_seconds.value_or(config_.response_cache.ttl_seconds));
+  const seconds ttl = lifetime();
   if (ttl.count() == 0) return give_up();
   cache::Entry entry{.id = key_->id,
                      .partition = key_->partition,

@@ -45,6 +45,8 @@ class CacheLookup {
   /// Longer questions are compared byte by byte only, because an embedding covers only the
   /// beginning of a text.
   static constexpr size_t kQuestionBytesMax = 1000;
+  /// What `ttl_turns` of a decision counts, as in the vLLM Semantic Router.
+  static constexpr std::chrono::seconds kTurn{60};
   /// Longer replies are not kept.
   static constexpr uint64_t kReplyBytesMax = uint64_t{1} << 20;
 
@@ -82,6 +84,7 @@ class CacheLookup {
 
  private:
   bool compares() const;
+  std::chrono::seconds lifetime() const;
   http::Task<> find(http::Interrupt& interrupt);
   http::Task<bool> embed_and_find(routing::Evaluation& evaluation, http::Interrupt& interrupt);
 

@@ -58,6 +58,7 @@ Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& req
       plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kOverloaded, "too many requests are waiting to be understood");
   scope.record.planned(plan, evaluation.decision(), request.chat.stream);
+  if (plan.drops() && request.replies) request.replies->keep_nothing();
   return plan;
 }
 

@@ -26,8 +26,9 @@ void forget(const RequestScope& scope);
 routing::RuntimeConditions runtime_conditions(const RequestScope& scope,
                                               std::span<const std::string_view> failed = {});
 
-/// Records what was understood and plans. Errors: those of Evaluation::plan(), and kOverloaded for
-/// a request that the plan would answer without a model, although it was never evaluated.
+/// Records what was understood and plans. If the plan stores nothing, the request's translator does
+/// not either. Errors: those of Evaluation::plan(), and kOverloaded for a request that the plan
+/// would answer without a model, although it was never evaluated.
 Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& request,
                                    const routing::Evaluation& evaluation,
                                    const Understanding& understanding);

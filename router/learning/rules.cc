@@ -12,9 +12,8 @@ Mode mode_of(std::string_view word) {
 }
 
 bool keeps_model(const config::Decision& decision) {
-  return std::any_of(decision.emits.begin(), decision.emits.end(), [](const config::Emit& emit) {
-    return emit.kind == "retention" && emit.retention.keep_current_model.value_or(false);
-  });
+  const config::Emit::Retention* retention = config::retention_of(decision);
+  return retention != nullptr && retention->keep_current_model.value_or(false);
 }
 
 }  // namespace

@@ -79,6 +79,16 @@ void add_learning(const learning::Report& report, std::vector<Header>& headers) 
     headers.push_back({"x-vsr-learning-scopes", fmt::format("protection={}", report.scope)});
 }
 
+void add_retention(const config::Emit::Retention& retention, std::vector<Header>& headers) {
+  const auto add = [&](std::string_view name, const auto& value) {
+    if (value) headers.push_back({name, fmt::format("{}", *value)});
+  };
+  add("x-vsr-retention-drop", retention.drop);
+  add("x-vsr-retention-ttl-turns", retention.ttl_turns);
+  add("x-vsr-retention-keep-current-model", retention.keep_current_model);
+  add("x-vsr-retention-prefer-prefix", retention.prefer_prefix_retention);
+}
+
 }  // namespace
 
 std::string header_value(const std::vector<std::string>& names) {
@@ -150,6 +160,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
     add("x-vsr-tools-tokens-saved", fmt::format("{}", plan.tools.tokens_saved));
   }
   if (plan.learning) add_learning(*plan.learning, headers);
+  if (plan.retention != nullptr) add_retention(*plan.retention, headers);
   for (const Plan::Matched& matched : plan.matched) {
     const auto header = std::find_if(kMatchedHeaders.begin(), kMatchedHeaders.end(),
                                      [&](const auto& each) { return each.first == matched.type; });

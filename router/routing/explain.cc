@@ -94,6 +94,8 @@ class Explainer {
           if (const auto threshold = type.signals->threshold(i))
             out_.member("threshold", *threshold);
           write_similarity(type, i);
+          if (const auto label = type.readings[i].label; !label.empty())
+            out_.member("label", label);
           if (const auto language = type.readings[i].unsupported_language; !language.empty())
             out_.member("unsupported_language", language);
           if (const signals::Reading& reading = type.readings[i]; reading.windows_cleared > 0) {
@@ -278,6 +280,8 @@ class Explainer {
       out += found;
     }
     const signals::Reading& reading = type.readings[signal];
+    if (!reading.label.empty())
+      out += fmt::format("{}best label {}", out.empty() ? "" : ", ", reading.label);
     if (reading.matched && !reading.unsupported_language.empty())
       out += fmt::format("{}unsupported_language {}, which counts as a match",
                          out.empty() ? "" : ", ", reading.unsupported_language);

@@ -87,6 +87,7 @@ struct Plan {
   const config::HeaderMutationPlugin* header_mutation = nullptr;
   const config::ResponseCachePlugin* response_cache = nullptr;  // nullptr: no caching
   const config::ShadowDispatchPlugin* shadow = nullptr;         // nullptr: no shadows
+  const config::Emit::Retention* retention = nullptr;           // nullptr: nothing is required
   std::optional<learning::Report> learning;                     // nullopt: it had no part
   std::vector<std::string> instead_of;                          // models that failed before
   std::vector<LeftOut> left_out;                                // in the order of the decision
@@ -114,6 +115,9 @@ struct Plan {
   bool asks_facts = false;  // a signal requires the facts of the reply to be checked
   // Placeholders in `body` and their originals, to restore in the reply
   std::vector<pii::Mask> masks;
+
+  /// True if nothing of the answer may be stored.
+  bool drops() const { return retention != nullptr && retention->drop.value_or(false); }
 
   /// The algorithm, or the plugin's name if the answer is a text with an image.
   std::string_view algorithm_that_ran() const {

@@ -136,6 +136,7 @@ void Planner::add_memories(const PlanInputs& inputs, Plan& plan) const {
   plan.memory_rules = rules;
   plugins::FoundMemories& memories = plan.memories;
   memories = inputs.results.memories;
+  if (plan.drops()) memories.turn = nullptr;
   // There was no time for the first step.
   if (memories.outcome == MemoryOutcome::kUnused) memories.outcome = MemoryOutcome::kFailed;
   if (is_among(config_.memory.disabled_models, plan.model->name)) {

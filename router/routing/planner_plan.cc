@@ -249,6 +249,8 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
+  // Its servers store a response unless they are asked not to.
+  if (plan.drops() && native.api == request::Api::kResponses) body.set("store", "false");
   add_prompt(inputs, plan, native, body, edits);
   if (plan.reasoning)
     plugins::set_reasoning(native.api, *plan.reasoning, plan.reasoning_effort, body, edits);
@@ -282,6 +284,8 @@ std::string Planner::edit_body(const PlanInputs& inputs, const config::Difficult
   }
   if (plan.takes_usage) request_usage(root, body, edits);
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
+  // Not every server knows the member, so it is set only where the client has.
+  if (plan.drops() && root.find("store")) body.set("store", "false");
   add_prompt(inputs, plan, *root.find("messages"), edits);
   // Without a decision about it, the client's wish is written as the model's family wants it.
   const std::optional<bool> reasoning = plan.reasoning ? plan.reasoning : request.reasoning;
@@ -324,6 +328,7 @@ Result<void> Planner::begin(const PlanInputs& inputs, Plan& plan) const {
   plan.category = decision->name;
   plan.confidence = inputs.confidence;
   plan.algorithm = decision->algorithm.type;
+  plan.retention = config::retention_of(*decision);
   if (decision->fast_response) {
     plan.path = Plan::Path::kFastResponse;
     plan.message = decision->fast_response->message;
@@ -346,8 +351,9 @@ const config::DifficultyCase* Planner::apply_decision(const config::ModelRef& re
   set_reasoning_of(ref, difficulty, inputs, plan);
   plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
   if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
-  // The cache has no place for images.
-  if (plan.painter == nullptr && config::keeps_answers(config_.response_cache, *decision))
+  // The cache has no place for images, and what a decision drops is never there.
+  if (plan.painter == nullptr && !plan.drops() &&
+      config::keeps_answers(config_.response_cache, *decision))
     plan.response_cache = &*decision->response_cache;
   const auto& shadow = decision->shadow_dispatch;
   if (shadow && shadow->is_on() && plan.loop == nullptr) plan.shadow = &*shadow;

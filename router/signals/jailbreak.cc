@@ -45,6 +45,9 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       classifier_.why = "the classifier has none of prompt_guard's positive_labels";
       classifier_.model = nullptr;
     }
+    // A single label only repeats that it is an attack.
+    if (guard_heads_.positive.size() > 1 || guard_heads_.document_head)
+      guard_heads_.labels = classifier_.labels;
   }
 
   Result<void> embed(const engine::TextEmbedder& embedder) {
@@ -264,8 +267,12 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
       if (!answers) return tl::unexpected<Error>(answers.error());
       ++out.windows;
       if (is_cleared(guard_heads_, *answers)) ++out.windows_cleared;
-      out.score = std::max(out.score, attack_probability(guard_heads_, *answers, windows.pieces[w],
-                                                         kinds[windows.of[w]]));
+      const Attack attack =
+          find_attack(guard_heads_, *answers, windows.pieces[w], kinds[windows.of[w]]);
+      if (attack.probability > out.score) {
+        out.score = attack.probability;
+        out.label = attack.label;
+      }
       if (out.score >= stop_at) break;
     }
     out.matched = out.score >= probability_threshold(signal);

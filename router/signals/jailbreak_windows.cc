@@ -97,17 +97,29 @@ bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads) {
   return guard.screen && heads[guard.head].scores.empty();
 }
 
+Attack find_attack(const Guard& guard, std::span<const engine::Answer> heads,
+                   std::string_view window, TextKind kind) {
+  if (is_cleared(guard, heads)) return {heads[*guard.screen].scores[1]};
+  if (!has_words(window)) return {};
+  const std::vector<float>& scores = heads[guard.head].scores;
+  Attack out;
+  float best = -1;
+  for (const size_t label : guard.positive) {
+    out.probability += scores[label];
+    if (scores[label] <= best) continue;
+    best = scores[label];
+    if (!guard.labels.empty()) out.label = guard.labels[label];
+  }
+  out.probability = weighed(out.probability, window, guard.languages, guard.unsupported_odds);
+  if (kind == TextKind::kPrompt || !guard.document_head) return out;
+  const double injection = weighed(heads[*guard.document_head].scores[guard.injection], window,
+                                   guard.document_languages, guard.document_unsupported_odds);
+  return injection > out.probability ? Attack{injection, kInjection} : out;
+}
+
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
                           std::string_view window, TextKind kind) {
-  if (is_cleared(guard, heads)) return heads[*guard.screen].scores[1];
-  if (!has_words(window)) return 0;
-  double attack = 0;
-  for (const size_t label : guard.positive) attack += heads[guard.head].scores[label];
-  attack = weighed(attack, window, guard.languages, guard.unsupported_odds);
-  if (kind == TextKind::kPrompt || !guard.document_head) return attack;
-  const double injection = heads[*guard.document_head].scores[guard.injection];
-  return std::max(attack, weighed(injection, window, guard.document_languages,
-                                  guard.document_unsupported_odds));
+  return find_attack(guard, heads, window, kind).probability;
 }
 
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind) {

@@ -32,7 +32,8 @@ enum class TextKind : uint8_t { kPrompt, kDocument };
 /// documents.
 struct Guard {
   size_t head = 0;
-  std::vector<size_t> positive = {};  // labels of `head` that count as an attack
+  std::vector<size_t> positive = {};         // labels of `head` that count as an attack
+  std::span<const std::string> labels = {};  // of `head`; empty: attacks are reported without
   std::optional<size_t> document_head = {};
   size_t injection = 0;  // the label of `document_head` that counts
   /// The head that clears windows after the model's first layers, and its limit of the probability.
@@ -60,10 +61,19 @@ bool uses_screen(const Guard& guard, size_t windows, double threshold);
 /// Returns true if the screen has cleared the window that these are the answers of all heads for.
 bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads);
 
+struct Attack {
+  double probability = 0;
+  std::string_view label = {};  // the most probable of those that count; "": it is not reported
+};
+
 /// Returns the probability that a window holds an attack, from the answers of all heads for it;
 /// that of the screen, below its limit, if it has cleared the window; 0 if the window has no words.
-/// A head that does not support
-/// the language of the window counts with less than its probability (HeadInfo::unsupported_shift).
+/// A head that does not support the language of the window counts with less than its probability
+/// (HeadInfo::unsupported_shift).
+Attack find_attack(const Guard& guard, std::span<const engine::Answer> heads,
+                   std::string_view window, TextKind kind);
+
+/// The probability alone.
 double attack_probability(const Guard& guard, std::span<const engine::Answer> heads,
                           std::string_view window, TextKind kind);
 

@@ -29,6 +29,9 @@ struct Reading {
   /// The language of a text that the model does not support, if it is certain and no attack was
   /// found; otherwise "". Static.
   std::string_view unsupported_language = {};
+  /// The guard's label with the greatest part in the score, if it has several for attacks;
+  /// otherwise "". Points into the signal type, which outlives the request.
+  std::string_view label = {};
   /// Windows that a guard has read, and those of them that its screen has cleared.
   uint32_t windows = 0, windows_cleared = 0;
 };

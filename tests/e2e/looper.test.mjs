@@ -27,7 +27,7 @@ routing:
     - {name: large, param_size: 70b}
   signals:
     keywords:
-${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hanging", "bounded"].map((name) => `      - {name: ${name}, operator: OR, keywords: [${name}]}`).join("\n")}
+${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hanging", "bounded", "chosen", "mixed"].map((name) => `      - {name: ${name}, operator: OR, keywords: [${name}]}`).join("\n")}
   decisions:
     - name: cascade
       rules: {operator: AND, conditions: [{type: keyword, name: cascade}]}
@@ -65,6 +65,14 @@ ${["cascade", "graded", "compared", "rounds", "panel", "steps", "hurried", "hang
       rules: {operator: AND, conditions: [{type: keyword, name: bounded}]}
       modelRefs: [{model: small}, {model: third}]
       algorithm: {type: fusion, fusion: {model: large}, budget: {max_calls: 2}}
+    - name: chosen
+      rules: {operator: AND, conditions: [{type: keyword, name: chosen}]}
+      modelRefs: [{model: small}, {model: third}]
+      algorithm: {type: prompt, prompt: {model: large, instructions: "Prefer the third one."}}
+    - name: mixed
+      rules: {operator: AND, conditions: [{type: keyword, name: mixed}]}
+      modelRefs: [{model: small}, {model: large}]
+      algorithm: {type: automix, automix: {enable_cascade: true, max_escalations: 1}}
 global:
   integrations: {looper: {headers: {X-Trace-Source: looper}, fusion: {model_names: [vllm-sr/fusion]}}}
   services:
@@ -117,6 +125,8 @@ function script(replies) {
   return calls;
 }
 
+/// A model that is not sure of its answer, and grades it accordingly.
+const unsure = (request) => whole(/grade|confidence/i.test(JSON.stringify(request.messages)) ? '{"confidence": 0.1}' : "hm", -3);
 const kDown = () => ({ status: 500, body: { error: { message: "down" } } });
 const asked = (text, more = {}) => ({ model: "auto", messages: [{ role: "system", content: "Be kind" }, { role: "user", content: text }], ...more });
 const looper = (response, name) => response.headers.get(`x-vsr-looper-${name}`);
@@ -301,17 +311,55 @@ test("rounds of replies end in a synthesis", async () => {
   assert.equal(completion.reasoning_mom_responses[0].breadth, 2);
 });
 
+test("the synthesis of rounds streams as it comes", async () => {
+  script({ small: () => whole("one"), third: () => whole("two"), large: ({ stream }) => (stream ? streamed("all in one") : whole("no stream")) });
+  const { data, response } = await client.chat.completions.create(asked("rounds", { stream: true })).withResponse();
+  assert.equal(looper(response, "iterations"), "3");
+  assert.deepEqual(await collect(data), { text: "all in one", chunks: 5 });
+});
+
+const kPlan = { steps: [{ name: "collect", models: ["small"], prompt: "Collect facts" }, { name: "check", models: ["third"], prompt: "Check them" }] };
+const planned = (answer) => ({
+  small: () => whole("the facts"),
+  third: (request) => whole(/the facts/.test(request.messages.at(-1).content) ? "checked" : "blind"),
+  large: (request) => (/JSON/.test(request.messages[0].content) ? whole(JSON.stringify(kPlan)) : answer(request)),
+});
+
 test("a model plans steps, and they are carried out", async () => {
-  const plan = { steps: [{ name: "collect", models: ["small"], prompt: "Collect facts" }, { name: "check", models: ["third"], prompt: "Check them" }] };
-  const calls = script({
-    small: () => whole("the facts"),
-    third: (request) => whole(/the facts/.test(request.messages.at(-1).content) ? "checked" : "blind"),
-    large: (request) => (/JSON/.test(request.messages[0].content) ? whole(JSON.stringify(plan)) : whole("done")),
-  });
+  const calls = script(planned(() => whole("done")));
   const completion = await client.chat.completions.create(asked("steps"));
   assert.equal(completion.choices[0].message.content, "done");
   assert.deepEqual(calls.map(({ name }) => name), ["large", "small", "third", "large"]);
   assert.match(calls.at(-1).asked.messages.at(-1).content, /checked/);
+});
+
+test("the last step of a plan streams as it comes", async () => {
+  const calls = script(planned(({ stream }) => (stream ? streamed("all is done") : whole("no stream"))));
+  const { data } = await client.chat.completions.create(asked("steps", { stream: true })).withResponse();
+  assert.deepEqual(await collect(data), { text: "all is done", chunks: 5 });
+  assert.deepEqual(calls.map(({ asked: { stream } }) => stream), [undefined, undefined, undefined, true]);
+});
+
+test("a model chooses the one that answers, whole and streamed", async () => {
+  for (const stream of [false, true]) {
+    const calls = script({ large: () => whole('{"model": "third"}'), third: () => (stream ? streamed("my own answer") : whole("my own answer")) });
+    const { data, response } = await client.chat.completions.create(asked("chosen", { stream })).withResponse();
+    assert.equal(stream ? (await collect(data)).text : data.choices[0].message.content, "my own answer");
+    assert.equal(response.headers.get("x-vsr-selected-model"), "third");
+    assert.deepEqual(calls.map(({ name }) => name), ["large", "third"]);
+    assert.match(JSON.stringify(calls[0].asked.messages), /Prefer the third one/);
+  }
+});
+
+test("automix goes on to the next model if the first one is unsure, whole and streamed", async () => {
+  for (const stream of [false, true]) {
+    const calls = script({ small: unsure, large: () => (stream ? streamed("certainly so") : whole("certainly so")) });
+    const { data, response } = await client.chat.completions.create(asked("mixed", { stream })).withResponse();
+    assert.equal(stream ? (await collect(data)).text : data.choices[0].message.content, "certainly so");
+    assert.equal(response.headers.get("x-vsr-selected-algorithm"), "automix");
+    assert.equal(response.headers.get("x-vsr-selected-model"), "large");
+    assert.equal(calls.at(-1).name, "large");
+  }
 });
 
 test("a run that has spent its budget of calls returns the replies so far", async () => {

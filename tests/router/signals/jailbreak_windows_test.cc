@@ -1,4 +1,5 @@
-// Tests the probability of an attack in languages that a head supports and in others.
+// Tests the probability of an attack in languages that a head supports and in others, and its
+// label.
 
 #include "router/signals/jailbreak_windows.h"
 
@@ -46,6 +47,18 @@ TEST(AttackProbability, IsThatOfTheSurerHeadForADocument) {
       attack_probability(guard(), answers(0.9F, 0.5F), kInEnglish, TextKind::kDocument), 0.9F);
   EXPECT_DOUBLE_EQ(attack_probability(guard(), answers(0.9F, 0.5F), kInGerman, TextKind::kDocument),
                    0.5F);
+}
+
+TEST(AttackLabel, IsThatOfTheSurerHead) {
+  const std::vector<std::string> labels{"benign", "jailbreak"};
+  Guard named = guard();
+  named.labels = labels;
+  const auto label = [&](float attack, float injection, TextKind kind) {
+    return find_attack(named, answers(attack, injection), kInEnglish, kind).label;
+  };
+  EXPECT_EQ(label(0.9F, 0.5F, TextKind::kDocument), "jailbreak");
+  EXPECT_EQ(label(0.5F, 0.9F, TextKind::kDocument), "injection");
+  EXPECT_EQ(label(0.5F, 0.9F, TextKind::kPrompt), "jailbreak");
 }
 
 TEST(AttackProbability, IsThatOfTheHeadIfItNamesNoShift) {
