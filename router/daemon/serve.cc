@@ -11,6 +11,7 @@
 
 #include "router/access/gate.h"
 #include "router/access/hosts.h"
+#include "router/access/local_token.h"
 #include "router/admin/cache_admin.h"
 #include "router/admin/classify.h"
 #include "router/admin/config.h"
@@ -27,6 +28,7 @@
 #include "router/admin/openapi.h"
 #include "router/admin/replay.h"
 #include "router/admin/rerank.h"
+#include "router/daemon/dashboard_address.h"
 #include "router/daemon/documents.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
@@ -112,6 +114,7 @@ struct Daemon::Impl {
   Result<void> follow_kubernetes(const config::Config& config);
 
   models::OpenModels open;
+  std::filesystem::path file;  // "": none
   std::atomic<bool> ready{false};
   mutable selection::RuntimeStats
       stats;                      // outlives reloads, because it does not depend on the file
@@ -196,8 +199,11 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models),
                                                      {memories.get(), documents.get()}));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
+  auto token = access::Access::uses_local_token(router->config().management)
+                   ? access::open_local_token(file)
+                   : access::LocalToken();
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
-                                                       std::move(clients), audit);
+                                                       std::move(clients), std::move(token), audit);
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
@@ -472,6 +478,7 @@ Result<void> Daemon::Impl::follow_kubernetes(const config::Config& config) {
 Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_models,
                                  Origin origin) {
   open = std::move(open_models);
+  file = origin.file;
   const config::HttpLimits& limits = config.http;
   compute = std::make_unique<http::ThreadPool>(config::evaluating_threads(limits),
                                                limits.model_queue_max);
@@ -553,6 +560,12 @@ const std::vector<std::string>& Daemon::listening() const {
 }
 const std::vector<std::string>& Daemon::notices() const {
   return impl_->notices;
+}
+
+std::string Daemon::dashboard() const {
+  const auto state = impl_->current.get();
+  return dashboard_address(state->config().management, port(kManagement),
+                           state->access.local_token());
 }
 
 uint16_t Daemon::port(std::string_view listener) const {

@@ -165,6 +165,7 @@ TEST_F(Dashboard, sends_a_chat_to_the_model) {
 TEST_F(Dashboard, lists_the_rights_of_everybody_on_this_machine) {
   const Reply reply = send(get("/api/v1/access"));
   EXPECT_EQ(member(reply.body, "asks_for_token"), "false");
+  EXPECT_EQ(member(reply.body, "changes_need_token"), "true");
   EXPECT_NE(reply.body.find("\"chat.invoke\""), std::string::npos);
   EXPECT_EQ(reply.body.find("\"secret_view\""), std::string::npos);
 }

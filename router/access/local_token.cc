@@ -1,0 +1,116 @@
+// A new file gets its content under another name and is then linked, so that no process reads a
+// part of it and of two processes that make it at once both read the same.
+
+#include "router/access/local_token.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "router/access/key_file.h"
+
+namespace signalbox::access {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kSecretBytesMin = 32;
+constexpr size_t kSecretBytesMax = 128;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int operator*() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> failed(const fs::path& path) {
+  return fail(errno == ENOENT ? Code::kNotFound : Code::kIo, "{}: {}", path.string(),
+              std::strerror(errno));
+}
+
+Result<std::string> read_token(const fs::path& file) {
+  const Descriptor from(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat known {};
+  if (*from < 0 || ::fstat(*from, &known) != 0) return failed(file);
+  if (!S_ISREG(known.st_mode) || known.st_uid != ::geteuid() || (known.st_mode & 077) != 0)
+    return fail(Code::kIo, "{}: expected a file of mode 0600 that belongs to the router's user",
+                file.string());
+  std::string text(kSecretBytesMax + 1, '\0');
+  const ssize_t bytes = ::read(*from, text.data(), text.size());
+  if (bytes < 0) return failed(file);
+  text.resize(static_cast<size_t>(bytes));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.size() < kSecretBytesMin || text.size() > kSecretBytesMax ||
+      text.find_first_of(" \r\n\t") != std::string::npos)
+    return fail(Code::kIo,
+                "{}: expected one token of {} to {} bytes; remove the file to get a new one",
+                file.string(), kSecretBytesMin, kSecretBytesMax);
+  return text;
+}
+
+/// Makes the file unless another process has made it meanwhile.
+Result<void> make_token(const fs::path& file) {
+  std::error_code error;
+  const fs::path folder = file.parent_path();
+  fs::create_directories(folder, error);
+  if (error) return fail(Code::kIo, "{}: {}", folder.string(), error.message());
+  std::string partial = file.string() + ".XXXXXX";
+  const Descriptor to(::mkostemp(partial.data(), O_CLOEXEC));  // of mode 0600
+  if (*to < 0) return failed(file);
+  const std::string text = new_key().secret + '\n';
+  const bool made = ::write(*to, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                    (::link(partial.c_str(), file.c_str()) == 0 || errno == EEXIST);
+  const int reason = errno;
+  ::unlink(partial.c_str());
+  errno = reason;
+  if (!made) return failed(file);
+  return {};
+}
+
+Result<std::string> read_or_make(const fs::path& file) {
+  auto found = read_token(file);
+  if (found || found.error().code != Code::kNotFound) return found;
+  SIGNALBOX_TRY_VOID(make_token(file));
+  return read_token(file);
+}
+
+}  // namespace
+
+fs::path local_token_file(const fs::path& configuration) {
+  const std::string name = configuration.filename().string() + ".token";
+  const char* state = std::getenv("STATE_DIRECTORY");
+  if (state == nullptr || *state == '\0') return configuration.parent_path() / ".signalbox" / name;
+  const std::string_view folders = state;
+  return fs::path(folders.substr(0, folders.find(':'))) / name;
+}
+
+LocalToken open_local_token(const fs::path& configuration) {
+  LocalToken out{
+      .required = true, .file = local_token_file(configuration), .secret = {}, .trouble = {}};
+  if (configuration.empty()) {
+    out.trouble = "the router was started without a configuration file";
+    return out;
+  }
+  auto secret = read_or_make(out.file);
+  if (secret)
+    out.secret = *std::move(secret);
+  else
+    out.trouble = secret.error().message;
+  return out;
+}
+
+}  // namespace signalbox::access
