@@ -180,7 +180,8 @@ endfunction()
 
 # signalbox_fuzz(name_fuzz [SOURCE file] [CORPUS dir] LINKS room ...): under the fuzz preset a libFuzzer target, by default
 # of fuzz/name_fuzz.cc with the corpus fuzz/name. Its ctest entry runs it for SIGNALBOX_FUZZ_SECONDS starting from the
-# corpus. New inputs stay in the build tree and are used again in the next run. Under every other preset ctest replays the corpus with the program of signalbox_fuzz_replay.
+# corpus. New inputs stay in the build tree and are used again in the next run. Under every other preset ctest replays
+# the corpus with the program of signalbox_fuzz_replay.
 set(SIGNALBOX_FUZZ_SECONDS 2 CACHE STRING "How long ctest runs each fuzz target")
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})

@@ -1,5 +1,6 @@
 // The first byte is the size of the pieces in which the rest arrives, as a request and as a
-// response. Pieces and the whole lead to the same message, and limits hold.
+// response whose connection then ends. Pieces and the whole lead to the same message, and limits
+// hold.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +18,7 @@ constexpr uint64_t kBodyBytesMax = 256;
 
 /// What a parser has made of some bytes.
 struct HttpReading {
-  bool done = false, keeps_alive = false;
+  bool done = false, failed = false, keeps_alive = false;
   std::string message, rest;
   bool operator==(const HttpReading&) const = default;
 };
@@ -32,7 +33,8 @@ HttpReading read_pieces(Parser& parser, std::string_view wire, size_t piece) {
     for (bool again = true; again && !parser.done();) {
       const bool had_header = parser.header_done();
       const auto used = parser.feed(out.rest);
-      if (!used) return out;
+      out.failed = !used;
+      if (out.failed) return out;
       SIGNALBOX_CHECK(*used <= out.rest.size());
       out.rest.erase(0, *used);
       again = had_header != parser.header_done() && !out.rest.empty();
@@ -61,6 +63,7 @@ HttpReading read_response(std::string_view wire, size_t piece) {
   http::Response response;
   http::ResponseParser parser(response, kHeaderBytesMax);
   HttpReading out = read_pieces(parser, wire, piece);
+  if (!out.done && !out.failed) out.done = parser.end().has_value();
   if (!out.done) return out;
   SIGNALBOX_CHECK(response.status >= 100 && response.status <= 999);
   out.keeps_alive = parser.keep_alive();
