@@ -68,6 +68,11 @@ bool takes_tokens(const config::ManagementApi& management) {
   return ascii::iequals(management.auth.mode, "bearer");
 }
 
+bool uses_local_token(const config::ManagementApi& management) {
+  return management.enabled && management.auth.token_for_changes && !takes_tokens(management) &&
+         is_loopback(management.bind_address);
+}
+
 }  // namespace
 
 bool equal(std::string_view a, std::string_view b) {
@@ -95,15 +100,10 @@ bool is_loopback(std::string_view address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
-bool Access::uses_local_token(const config::ManagementApi& management) {
-  return management.enabled && management.auth.local_token && !takes_tokens(management) &&
-         is_loopback(management.bind_address);
-}
-
-Access::Access(const config::ManagementApi& management, LocalToken local)
+Access::Access(const config::ManagementApi& management, const std::filesystem::path& configuration)
     : asks_for_tokens_(takes_tokens(management)),
       loopback_only_(is_loopback(management.bind_address)),
-      local_(uses_local_token(management) ? std::move(local) : LocalToken()) {
+      local_(uses_local_token(management) ? open_local_token(configuration) : LocalToken()) {
   const auto note = [&](std::string what) {
     notices_.push_back("global.services.management_api: " + std::move(what));
   };
@@ -115,7 +115,7 @@ Access::Access(const config::ManagementApi& management, LocalToken local)
     if (!local_.trouble.empty())
       note(
           fmt::format("the configuration and the keys cannot be changed here, because there is no "
-                      "token of this machine: {}",
+                      "local token: {}",
                       local_.trouble));
     return;
   }

@@ -54,12 +54,10 @@ class Access {
   enum class Verdict { kGranted, kUnknown, kForbidden, kExposed, kForeignPage, kNoLocalToken };
 
   /// Reads the tokens from the environment once. If the configuration defines no roles, there are
-  /// viewer, operator and admin. `local` counts if uses_local_token().
-  Access(const config::ManagementApi& management, LocalToken local);
-
-  /// True for a listener on loopback without tokens, unless `auth.local_token` is false: changes of
-  /// the configuration and of keys then need the local token.
-  static bool uses_local_token(const config::ManagementApi& management);
+  /// viewer, operator and admin. Without tokens on loopback, changes of the configuration and of
+  /// keys need the local token, unless `auth.token_for_changes` is false; it is then read or made
+  /// beside `configuration`.
+  Access(const config::ManagementApi& management, const std::filesystem::path& configuration);
 
   /// kUnknown: no token or an unknown one. kForbidden: the token's role lacks the permission.
   /// kExposed: no tokens are required, other machines can connect, and the permission is for a

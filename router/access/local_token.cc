@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "router/access/key_file.h"
 
 namespace signalbox::access {
@@ -20,8 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kSecretBytesMin = 32;
-constexpr size_t kSecretBytesMax = 128;
+constexpr size_t kTokenBytesMin = 32;
+constexpr size_t kTokenBytesMax = 128;
+constexpr size_t kPartialDigits = 8;  // of the file before it is linked
+/// Headers and addresses of pages take them as they are.
+constexpr const char* kTokenDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 class Descriptor {
  public:
@@ -49,16 +54,18 @@ Result<std::string> read_token(const fs::path& file) {
   if (!S_ISREG(known.st_mode) || known.st_uid != ::geteuid() || (known.st_mode & 077) != 0)
     return fail(Code::kIo, "{}: expected a file of mode 0600 that belongs to the router's user",
                 file.string());
-  std::string text(kSecretBytesMax + 1, '\0');
+  std::string text(kTokenBytesMax + 1, '\0');
   const ssize_t bytes = ::read(*from, text.data(), text.size());
   if (bytes < 0) return failed(file);
   text.resize(static_cast<size_t>(bytes));
   if (text.ends_with('\n')) text.pop_back();
-  if (text.size() < kSecretBytesMin || text.size() > kSecretBytesMax ||
-      text.find_first_of(" \r\n\t") != std::string::npos)
-    return fail(Code::kIo,
-                "{}: expected one token of {} to {} bytes; remove the file to get a new one",
-                file.string(), kSecretBytesMin, kSecretBytesMax);
+  if (text.size() < kTokenBytesMin || text.size() > kTokenBytesMax ||
+      text.find_first_not_of(kTokenDigits) != std::string::npos)
+    return fail(
+        Code::kIo,
+        "{}: expected one token of {} to {} letters, digits, \"-\" and \"_\"; remove the file "
+        "to get a new one",
+        file.string(), kTokenBytesMin, kTokenBytesMax);
   return text;
 }
 
@@ -68,16 +75,17 @@ Result<void> make_token(const fs::path& file) {
   const fs::path folder = file.parent_path();
   fs::create_directories(folder, error);
   if (error) return fail(Code::kIo, "{}: {}", folder.string(), error.message());
-  std::string partial = file.string() + ".XXXXXX";
-  const Descriptor to(::mkostemp(partial.data(), O_CLOEXEC));  // of mode 0600
-  if (*to < 0) return failed(file);
-  const std::string text = new_key().secret + '\n';
-  const bool made = ::write(*to, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                    (::link(partial.c_str(), file.c_str()) == 0 || errno == EEXIST);
+  const NewKey made = new_key();
+  const fs::path partial =
+      file.string() + '.' + made.hash.substr(made.hash.size() - kPartialDigits);
+  FileWriter to(partial, Readers::kOwner);
+  to.append(made.secret + '\n');
+  SIGNALBOX_TRY_VOID(to.commit());
+  const bool linked = ::link(partial.c_str(), file.c_str()) == 0 || errno == EEXIST;
   const int reason = errno;
   ::unlink(partial.c_str());
   errno = reason;
-  if (!made) return failed(file);
+  if (!linked) return failed(file);
   return {};
 }
 
@@ -93,7 +101,11 @@ Result<std::string> read_or_make(const fs::path& file) {
 fs::path local_token_file(const fs::path& configuration) {
   const std::string name = configuration.filename().string() + ".token";
   const char* state = std::getenv("STATE_DIRECTORY");
-  if (state == nullptr || *state == '\0') return configuration.parent_path() / ".signalbox" / name;
+  if (state == nullptr || *state == '\0') {
+    std::error_code ignored;
+    const fs::path whole = fs::absolute(configuration, ignored);
+    return (ignored ? configuration : whole).parent_path() / ".signalbox" / name;
+  }
   const std::string_view folders = state;
   return fs::path(folders.substr(0, folders.find(':'))) / name;
 }
@@ -109,7 +121,8 @@ LocalToken open_local_token(const fs::path& configuration) {
   if (secret)
     out.secret = *std::move(secret);
   else
-    out.trouble = secret.error().message;
+    out.trouble = secret.error().message +
+                  "; the environment variable STATE_DIRECTORY can name another folder";
   return out;
 }
 

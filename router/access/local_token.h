@@ -1,7 +1,6 @@
 #pragma once
-// The token of this machine: a secret in a file that only the router's user can read. On a loopback
-// listener without tokens of its own, it separates the operator from the other users and programs
-// of the machine.
+// The local token: a secret in a file that only the router's user can read. On a loopback listener
+// without other tokens, it separates the operator from the other users of the machine.
 
 #include <filesystem>
 #include <string>
@@ -11,12 +10,13 @@ namespace signalbox::access {
 struct LocalToken {
   bool required = false;
   std::filesystem::path file;
-  std::string secret;  // "" if none is required; else `trouble` is the reason, and nobody has it
-  std::string trouble;
+  std::string secret;   // "": none is required, or there is none, and nobody can make changes
+  std::string trouble;  // why there is none although one is required
 };
 
-/// Returns the place of the token: `.signalbox/NAME.token` beside the configuration file NAME, or
-/// NAME.token in the folder that a service manager gives to its service ($STATE_DIRECTORY).
+/// Returns the absolute path of the token: `.signalbox/NAME.token` beside the configuration file
+/// NAME, or NAME.token in the folder that a service manager gives to its service
+/// ($STATE_DIRECTORY).
 std::filesystem::path local_token_file(const std::filesystem::path& configuration);
 
 /// Reads the token, and makes it if there is no file. Processes that do this at the same time get

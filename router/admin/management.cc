@@ -23,11 +23,12 @@ http::Task<> send(http::Exchange exchange, const AdminReply& reply) {
 std::string lacks_local_token(const access::LocalToken& token) {
   if (!token.trouble.empty())
     return fmt::format(
-        "this change needs the token of this machine, and there is none: {}; set "
-        "global.services.management_api.auth.token_for_changes to false to require none",
+        "this request needs the local token, and there is none: {}; otherwise set "
+        "global.services.management_api.auth.mode to bearer, or auth.token_for_changes to false",
         token.trouble);
   return fmt::format(
-      "this change needs the header Authorization: Bearer TOKEN with the token in {}",
+      "this request needs the header Authorization: Bearer TOKEN with the token in {}, which only "
+      "the router's user can read",
       token.file.string());
 }
 

@@ -1,5 +1,4 @@
-// A listener with a token of this machine is on loopback, where ::1 is the only address in
-// brackets.
+// A listener with a local token is on loopback, where ::1 is the only address in brackets.
 
 #include "router/daemon/dashboard_address.h"
 

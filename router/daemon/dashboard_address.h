@@ -9,9 +9,8 @@
 
 namespace signalbox::daemon {
 
-/// Returns the address with the token of this machine, or "" if there is none. The token follows
-/// the
-/// #, so browsers do not send it.
+/// Returns the address with the local token, or "" if there is none. The token follows the #, so
+/// browsers do not send it.
 std::string dashboard_address(const config::ManagementApi& management, uint16_t port,
                               const access::LocalToken& token);
 

@@ -8,10 +8,10 @@
 #include <future>
 #include <map>
 #include <thread>
+#include <tuple>
 
 #include "router/access/gate.h"
 #include "router/access/hosts.h"
-#include "router/access/local_token.h"
 #include "router/admin/cache_admin.h"
 #include "router/admin/classify.h"
 #include "router/admin/config.h"
@@ -194,11 +194,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models),
                                                      {memories.get(), documents.get()}));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
-  auto token = access::Access::uses_local_token(router->config().management)
-                   ? access::open_local_token(file)
-                   : access::LocalToken();
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
-                                                       std::move(clients), std::move(token), audit);
+                                                       std::move(clients), file, audit);
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;

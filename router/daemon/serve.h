@@ -36,7 +36,7 @@ class Daemon {
   /// Startup notices for the operator, one line each.
   const std::vector<std::string>& notices() const;
   /// Returns the address of the dashboard with the local token, for the terminal of the operator
-  /// and for no log; "" without such a token. The token follows the #, so browsers do not send it.
+  /// and for no log; "" without such a token.
   std::string dashboard() const;
   /// Returns the bound port of a listener by its name, or 0 if there is none. "management" is the
   /// management API, "ext_proc" the listener for Envoy.

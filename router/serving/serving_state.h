@@ -27,7 +27,7 @@ struct ServingState {
   /// `fleet` and `log` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
                upstream::Fleet& fleet, std::unique_ptr<access::Clients> known,
-               access::LocalToken token, audit::Log& log)
+               const std::filesystem::path& file, audit::Log& log)
       : audit(log),
         clients(std::move(known)),
         router(std::move(made)),
@@ -35,7 +35,7 @@ struct ServingState {
         hash(sha256_hex(text)),
         backends(router->config(), fleet),
         destinations(router->config()),
-        access(router->config().management, std::move(token)),
+        access(router->config().management, file),
         hosts(router->config().management),
         shelf(router->models().open) {}
 

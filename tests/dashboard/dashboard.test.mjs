@@ -2,8 +2,9 @@
 // and in dark mode, and that it sends requests only to its daemon.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { Daemon } from "../e2e/daemon.mjs";
@@ -379,7 +380,7 @@ test("with tokens, each role sees and does only what it is permitted", async () 
   }
 });
 
-test("without tokens, changes need the token of this machine", async () => {
+test("without tokens, changes need the local token", async () => {
   const local = await Daemon.start(configuration(upstream.port, ""));
   const apply = (page) => page.getByRole("button", { name: "Apply…" });
   const change = (page) => page.getByRole("button", { name: "Sign in to make changes" });
@@ -388,7 +389,11 @@ test("without tokens, changes need the token of this machine", async () => {
       await page.getByText("not change it").waitFor();
       assert.equal(await apply(page).count(), 0);
       await change(page).click();
+      await page.getByText(join(local.folder, ".signalbox", "config.yaml.token")).waitFor();
       await accessible(visit);
+      await page.getByRole("button", { name: "Back" }).click();
+      await page.getByText("not change it").waitFor();
+      await change(page).click();
       const signIn = async (token) => {
         await page.getByLabel("Token").fill(token);
         await page.getByRole("button", { name: "Sign in", exact: true }).click();
@@ -405,6 +410,23 @@ test("without tokens, changes need the token of this machine", async () => {
       await page.goto(`${local.managementUrl}/#token=${token}`);
       await page.getByRole("button", { name: "Sign out" }).waitFor();
       assert.ok(!page.url().includes(token), "the address of the page keeps the token");
+    }, local.managementUrl);
+  } finally {
+    await local.stop();
+  }
+});
+
+test("if there is no local token, the page gives the reason and shows no form", async () => {
+  const put = async (file, text) => {
+    await symlink("nowhere/at/all", join(dirname(file), ".signalbox"));
+    await writeFile(file, text);
+  };
+  const local = await Daemon.start(configuration(upstream.port, ""), put);
+  try {
+    await visiting("configuration", {}, async (page, visit) => {
+      await page.getByText(/there is no local token: .*STATE_DIRECTORY/).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Sign in to make changes" }).count(), 0);
+      await accessible(visit);
     }, local.managementUrl);
   } finally {
     await local.stop();

@@ -100,7 +100,7 @@ export class Daemon {
     assert.fail(`the daemon did not become ready; its log:\n${this.log}`);
   }
 
-  /// Returns the header of a change through the management API, with the token of this machine.
+  /// Returns the header of a change through the management API, with the local token.
   async authorization() {
     const token = await readFile(join(this.folder, ".signalbox", "config.yaml.token"), "utf8");
     return { authorization: `Bearer ${token.trim()}` };

@@ -95,7 +95,7 @@ test("a configuration is read, changed under If-Match and taken back", async () 
   assert.match(await readFile(daemon.file, "utf8"), /^# a remark/);
 });
 
-test("a change without the token of this machine is refused, and the token is in no log", async () => {
+test("a change without the local token is refused, and the token is in no log", async () => {
   const refused = await management("/config/router", { method: "PATCH", body: JSON.stringify({ routing: { strategy: "confidence" } }) });
   assert.equal(refused.status, 401);
   assert.match(refused.body.error.message, /\.signalbox\/config\.yaml\.token/);

@@ -4,6 +4,8 @@ export interface Access {
   version: string;
   asks_for_token: boolean;
   changes_need_token: boolean;
+  token_file?: string;
+  no_token?: string; // why nobody has the token
   permissions: string[];
 }
 

@@ -45,12 +45,12 @@ function useTheme(): [Theme, () => void] {
 
 const pageOf = () => location.hash.replace(/^#\/?/, "").split("?")[0];
 
-function SignIn({ why, done }: { why: ComponentChild; done: () => Promise<void> }) {
+function SignIn({ why, done, leave }: { why: ComponentChild; done: () => Promise<void>; leave?: () => void }) {
   const [failed, setFailed] = useState(false);
   return (
     <main class="page narrow">
       <h1>Sign in</h1>
-      <p class="muted">{why} It stays in this browser tab and is sent only to this address.</p>
+      <p class="muted">{why} The token stays in this browser tab and is sent only to this address.</p>
       <form
         class="card stack"
         onSubmit={(event) => {
@@ -65,8 +65,13 @@ function SignIn({ why, done }: { why: ComponentChild; done: () => Promise<void> 
           <input name="token" type="password" autocomplete="current-password" required autofocus />
         </label>
         {failed && <Notice kind="bad">That token is not known here.</Notice>}
-        <div>
+        <div class="row">
           <button class="primary">Sign in</button>
+          {leave && (
+            <button type="button" onClick={leave}>
+              Back
+            </button>
+          )}
         </div>
       </form>
     </main>
@@ -102,6 +107,7 @@ function App() {
         token.takeFromAddress();
         void ask();
       }
+      setUnlocking(false);
       setPage(pageOf());
       document.querySelector("main")?.focus();
     };
@@ -143,7 +149,7 @@ function App() {
         <button class="quiet" onClick={nextTheme} aria-label={`Colours: ${theme}`} title="Colours: as the system, light, dark">
           <span aria-hidden="true">{theme === "auto" ? "◐ Auto" : theme === "light" ? "○ Light" : "● Dark"}</span>
         </button>
-        {known?.changes_need_token && !may("config.write") && !unlocking && (
+        {known?.changes_need_token && !known.no_token && !may("config.write") && !unlocking && (
           <button class="quiet" onClick={() => setUnlocking(true)}>
             Sign in to make changes
           </button>
@@ -172,15 +178,18 @@ function App() {
         <SignIn
           why={
             <>
-              Changes of the configuration and of keys need the token that is in a file beside the configuration: for config.yaml,{" "}
-              <code>.signalbox/config.yaml.token</code>.
+              Changes of the configuration and of keys need the token that the router keeps in the file <code>{known.token_file}</code>.
             </>
           }
           done={ask}
+          leave={() => setUnlocking(false)}
         />
       )}
       {known && !unlocking && (
         <main class="page" id="main" tabindex={-1} data-page={current.path}>
+          {known.no_token && (
+            <Notice kind="warn">The configuration and the keys cannot be changed here, because there is no local token: {known.no_token}</Notice>
+          )}
           {may(current.needs) ? (
             <Page key={current.path} may={may} />
           ) : (
