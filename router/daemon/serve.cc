@@ -109,7 +109,6 @@ struct Daemon::Impl {
   Result<void> follow_kubernetes(const config::Config& config);
 
   models::OpenModels open;
-  std::filesystem::path file;  // "": none
   std::atomic<bool> ready{false};
   mutable selection::RuntimeStats
       stats;                      // outlives reloads, because it does not depend on the file
@@ -174,6 +173,7 @@ struct Daemon::Impl {
   std::atomic<const http::Server*> serving{nullptr};
   std::atomic<const shared_counts::SharedCounts*> active_counts{nullptr};
   std::atomic<vector_stores::VectorStores*> active_documents{nullptr};
+  std::filesystem::path file;  // "": none
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
