@@ -91,8 +91,9 @@ export class Changes {
   #text(epoch) {
     return this.router.configuration(epoch);
   }
-  #patchWith(routing) {
-    return fetch(`${this.router.managementUrl}/config/router`, { method: "PATCH", body: JSON.stringify({ routing }) });
+  async #patchWith(routing) {
+    const headers = await this.router.authorization();
+    return fetch(`${this.router.managementUrl}/config/router`, { method: "PATCH", headers, body: JSON.stringify({ routing }) });
   }
 
   async #file() {

@@ -10,7 +10,8 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${doc} RENAME copyright CO
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${doc} COMPONENT daemon FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/deploy/config ${CMAKE_SOURCE_DIR}/deploy/envoy
     ${CMAKE_SOURCE_DIR}/deploy/integrations ${CMAKE_SOURCE_DIR}/deploy/scale
-  DESTINATION ${doc}/examples COMPONENT daemon)
+  DESTINATION ${doc}/examples COMPONENT daemon
+  PATTERN .signalbox EXCLUDE)  # the tokens of routers that ran here
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME signalbox)

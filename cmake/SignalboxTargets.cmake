@@ -178,12 +178,20 @@ function(spare_oracle)
   endif()
 endfunction()
 
-# signalbox_fuzz(name SOURCE a_fuzz.cc CORPUS dir LINKS room ...): under the fuzz preset a libFuzzer target. Its ctest
-# entry runs it for SIGNALBOX_FUZZ_SECONDS starting from the corpus. New inputs stay in the build tree and are used
-# again in the next run. Under every other preset ctest replays the corpus with the program of signalbox_fuzz_replay.
+# signalbox_fuzz(name_fuzz [SOURCE file] [CORPUS dir] LINKS room ...): under the fuzz preset a libFuzzer target, by default
+# of fuzz/name_fuzz.cc with the corpus fuzz/name. Its ctest entry runs it for SIGNALBOX_FUZZ_SECONDS starting from the
+# corpus. New inputs stay in the build tree and are used again in the next run. Under every other preset ctest replays
+# the corpus with the program of signalbox_fuzz_replay.
 set(SIGNALBOX_FUZZ_SECONDS 2 CACHE STRING "How long ctest runs each fuzz target")
 function(signalbox_fuzz name)
   cmake_parse_arguments(arg "" "SOURCE;CORPUS" "LINKS" ${ARGN})
+  if(NOT arg_SOURCE)
+    set(arg_SOURCE fuzz/${name}.cc)
+  endif()
+  if(NOT arg_CORPUS)
+    string(REGEX REPLACE "_fuzz$" "" folder ${name})
+    set(arg_CORPUS ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/${folder})
+  endif()
   if(SIGNALBOX_FUZZ)
     add_executable(${name} ${arg_SOURCE} ${CMAKE_SOURCE_DIR}/tests/fuzz/custom_mutator.cc)
     target_link_libraries(${name} PRIVATE signalbox_mutations)

@@ -59,6 +59,20 @@ bool changes_something(std::string_view permission) {
          permission == kKeysWrite || permission == kDataWrite || permission == kLearn;
 }
 
+/// True for what decides who may use the router and where requests go.
+bool needs_local_token(std::string_view permission) {
+  return permission == kConfigWrite || permission == kKeysWrite;
+}
+
+bool takes_tokens(const config::ManagementApi& management) {
+  return ascii::iequals(management.auth.mode, "bearer");
+}
+
+bool uses_local_token(const config::ManagementApi& management) {
+  return management.enabled && management.auth.token_for_changes && !takes_tokens(management) &&
+         is_loopback(management.bind_address);
+}
+
 }  // namespace
 
 bool equal(std::string_view a, std::string_view b) {
@@ -86,9 +100,10 @@ bool is_loopback(std::string_view address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
-Access::Access(const config::ManagementApi& management)
-    : asks_for_tokens_(ascii::iequals(management.auth.mode, "bearer")),
-      loopback_only_(is_loopback(management.bind_address)) {
+Access::Access(const config::ManagementApi& management, const std::filesystem::path& configuration)
+    : asks_for_tokens_(takes_tokens(management)),
+      loopback_only_(is_loopback(management.bind_address)),
+      local_(uses_local_token(management) ? open_local_token(configuration) : LocalToken()) {
   const auto note = [&](std::string what) {
     notices_.push_back("global.services.management_api: " + std::move(what));
   };
@@ -97,6 +112,11 @@ Access::Access(const config::ManagementApi& management)
       note(
           "every client that can connect may classify and may read everything, also the audit log "
           "and the list of keys; changes are refused without auth.mode bearer");
+    if (!local_.trouble.empty())
+      note(
+          fmt::format("the configuration and the keys cannot be changed here, because there is no "
+                      "local token: {}",
+                      local_.trouble));
     return;
   }
   const Roles roles = management.auth.roles.empty() ? default_roles() : management.auth.roles;
@@ -132,7 +152,10 @@ Access::Verdict Access::check(std::string_view permission, const Credentials& ca
   if (!asks_for_tokens_) {
     if (!changes_something(permission)) return Verdict::kGranted;
     if (!loopback_only_) return Verdict::kExposed;
-    return caller.origin && !is_own_page(caller) ? Verdict::kForeignPage : Verdict::kGranted;
+    if (!is_on_this_machine(caller)) return Verdict::kForeignPage;
+    const bool lacks_token =
+        local_.required && needs_local_token(permission) && !has_local_token(caller);
+    return lacks_token ? Verdict::kNoLocalToken : Verdict::kGranted;
   }
   const Token* token = find(caller.authorization);
   if (token == nullptr) return Verdict::kUnknown;
@@ -140,8 +163,17 @@ Access::Verdict Access::check(std::string_view permission, const Credentials& ca
   return allows(token->permissions, permission) ? Verdict::kGranted : Verdict::kForbidden;
 }
 
+bool Access::is_on_this_machine(const Credentials& caller) const {
+  return !asks_for_tokens_ && loopback_only_ && (!caller.origin || is_own_page(caller));
+}
+
+bool Access::has_local_token(const Credentials& caller) const {
+  const std::string_view sent = bearer_token(caller.authorization.value_or(""));
+  return !local_.secret.empty() && equal(sha256_hex(local_.secret), sha256_hex(sent));
+}
+
 std::string Access::actor(const Credentials& caller) const {
-  if (!asks_for_tokens_) return "anybody";
+  if (!asks_for_tokens_) return has_local_token(caller) ? "local token" : "anybody";
   const Token* token = find(caller.authorization);
   return token == nullptr ? "unknown token" : "role " + token->role;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "router/access/local_token.h"
 #include "router/config/config.h"
 #include "router/http/message.h"
 
@@ -50,23 +51,30 @@ Credentials credentials_of(const http::Request& request);
 /// Immutable and thread-safe.
 class Access {
  public:
-  enum class Verdict { kGranted, kUnknown, kForbidden, kExposed, kForeignPage };
+  enum class Verdict { kGranted, kUnknown, kForbidden, kExposed, kForeignPage, kNoLocalToken };
 
   /// Reads the tokens from the environment once. If the configuration defines no roles, there are
-  /// viewer, operator and admin.
-  explicit Access(const config::ManagementApi& management);
+  /// viewer, operator and admin. Without tokens on loopback, changes of the configuration and of
+  /// keys need the local token, unless `auth.token_for_changes` is false; it is then read or made
+  /// beside `configuration`.
+  Access(const config::ManagementApi& management, const std::filesystem::path& configuration);
 
   /// kUnknown: no token or an unknown one. kForbidden: the token's role lacks the permission.
   /// kExposed: no tokens are required, other machines can connect, and the permission is for a
   /// change. kForeignPage: no tokens are required, the permission is for a change, and the request
-  /// comes from a page of another site or port in a browser on this machine.
+  /// comes from a page of another site or port in a browser on this machine. kNoLocalToken: the
+  /// local token is required, and the request lacks it.
   Verdict check(std::string_view permission, const Credentials& caller) const;
 
-  /// Returns the caller's name in the audit log: "role operator", "unknown token", or "anybody" if
-  /// no tokens are required.
+  /// Returns the caller's name in the audit log: "role operator", "unknown token", or without
+  /// required tokens "local token" or "anybody".
   std::string actor(const Credentials& caller) const;
 
   bool asks_for_tokens() const { return asks_for_tokens_; }
+  const LocalToken& local_token() const { return local_; }
+  /// True if no tokens are required and the caller is a program of this machine, as far as the
+  /// listener's address and the Origin header reveal.
+  bool is_on_this_machine(const Credentials& caller) const;
   /// Returns all permissions of the caller, among those that routes require.
   std::vector<std::string_view> granted(const Credentials& caller) const;
 
@@ -83,9 +91,11 @@ class Access {
     std::string role;
   };
   const Token* find(std::optional<std::string_view> authorization) const;
+  bool has_local_token(const Credentials& caller) const;
 
   bool asks_for_tokens_;
   bool loopback_only_;
+  LocalToken local_;
   std::vector<Token> tokens_;
   std::vector<std::string> notices_;
 };

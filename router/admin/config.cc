@@ -54,10 +54,7 @@ bool wants_yaml(const http::Request& request) {
 Result<std::optional<std::string>> file_for(const http::Request& request,
                                             const serving::ServingState& state, bool secrets) {
   if (secrets) return state.text;
-  if (state.access.asks_for_tokens() ||
-      state.access.check(access::kConfigWrite, access::credentials_of(request)) !=
-          access::Access::Verdict::kGranted)
-    return std::nullopt;
+  if (!state.access.is_on_this_machine(access::credentials_of(request))) return std::nullopt;
   return config::as_written(state.text, state.config().source);
 }
 

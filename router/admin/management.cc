@@ -20,6 +20,18 @@ http::Task<> send(http::Exchange exchange, const AdminReply& reply) {
   co_await exchange.reply.send(reply.status, fields, reply.body);
 }
 
+std::string lacks_local_token(const access::LocalToken& token) {
+  if (!token.trouble.empty())
+    return fmt::format(
+        "this request needs the local token, and there is none: {}; otherwise set "
+        "global.services.management_api.auth.mode to bearer, or auth.token_for_changes to false",
+        token.trouble);
+  return fmt::format(
+      "this request needs the header Authorization: Bearer TOKEN with the token in {}, which only "
+      "the router's user can read",
+      token.file.string());
+}
+
 std::optional<access::Failure> refusal(const access::Access& access, std::string_view permission,
                                        const http::Request& request) {
   switch (access.check(permission, access::credentials_of(request))) {
@@ -40,6 +52,8 @@ std::optional<access::Failure> refusal(const access::Access& access, std::string
     case access::Access::Verdict::kForeignPage:
       return access::Failure{403, "FORBIDDEN",
                              "a page of another site must not change anything here"};
+    case access::Access::Verdict::kNoLocalToken:
+      return access::Failure{401, "UNAUTHORIZED", lacks_local_token(access.local_token())};
   }
   return access::Failure{500, "INTERNAL_ERROR", "no verdict"};
 }

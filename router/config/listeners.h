@@ -87,6 +87,7 @@ struct ManagementApi {
     std::string mode = "disabled";
     std::vector<Token> tokens;
     std::map<std::string, std::vector<std::string>> roles;  // permissions of each role
+    bool token_for_changes = true;  // without other tokens, the one that the router makes
   };
   bool enabled = true;
   std::string bind_address = "127.0.0.1";

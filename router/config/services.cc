@@ -120,6 +120,9 @@ constexpr Key kManagementAuthKeys[] = {
          "Admit everybody (default), or clients with a token."),
     list(FIELD(ManagementAuth, tokens), kManagementToken, "Tokens and their roles."),
     texts_map(FIELD(ManagementAuth, roles), "Permissions of each role."),
+    boolean(FIELD(ManagementAuth, token_for_changes),
+            "On loopback with mode disabled, changes of the configuration and of keys need the "
+            "token that the router keeps in a file. Default: true."),
 };
 constexpr Section kManagementAuth{kManagementAuthKeys};
 

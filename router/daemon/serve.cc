@@ -8,6 +8,7 @@
 #include <future>
 #include <map>
 #include <thread>
+#include <tuple>
 
 #include "router/access/gate.h"
 #include "router/access/hosts.h"
@@ -27,7 +28,9 @@
 #include "router/admin/openapi.h"
 #include "router/admin/replay.h"
 #include "router/admin/rerank.h"
+#include "router/daemon/dashboard_address.h"
 #include "router/daemon/documents.h"
+#include "router/daemon/stores.h"
 #include "router/dialects/anthropic.h"
 #include "router/dialects/completions.h"
 #include "router/dialects/responses.h"
@@ -42,13 +45,10 @@
 #include "router/http/server.h"
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
-#include "router/memories/local_memories.h"
 #include "router/memory_api/memory_routes.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_learning/redis_learning.h"
-#include "router/shared_memories/redis_memories.h"
-#include "router/shared_replay/redis_replay.h"
 #include "router/shared_responses/redis_responses.h"
 #include "router/spending/prices.h"
 #include "router/vector_store_api/vector_store_routes.h"
@@ -102,9 +102,6 @@ struct Daemon::Impl {
   Result<void> listen_for_envoy(const config::Config& config);
   http::Handler management_handler(const config::ManagementApi& initial);
   Result<void> listen_for_operators(const config::Config& config);
-  Result<void> open_ledger(const config::Config& config);
-  Result<void> open_memories(const config::MemoryStore& store);
-  Result<void> open_replay(const config::RouterReplay& config);
   Result<void> share_counts(const config::Config& config);
   spending::Ledger* ledger_of(const config::Config& config) const {
     return config.spending ? ledger.get() : nullptr;
@@ -176,6 +173,7 @@ struct Daemon::Impl {
   std::atomic<const http::Server*> serving{nullptr};
   std::atomic<const shared_counts::SharedCounts*> active_counts{nullptr};
   std::atomic<vector_stores::VectorStores*> active_documents{nullptr};
+  std::filesystem::path file;  // "": none
   std::map<std::string, uint16_t, std::less<>> ports;
   std::vector<std::string> listening;
   std::vector<std::string> notices;
@@ -197,7 +195,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                                                      {memories.get(), documents.get()}));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
   auto state = std::make_unique<serving::ServingState>(std::move(router), std::move(text), fleet,
-                                                       std::move(clients), audit);
+                                                       std::move(clients), file, audit);
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
@@ -403,36 +401,6 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
   return {};
 }
 
-Result<void> Daemon::Impl::open_ledger(const config::Config& config) {
-  if (!config.spending) return {};
-  auto opened = spending::Ledger::open(spending::file_of(*config.spending, config.source));
-  if (!opened) return fail(opened.error().code, "global.spending.file: {}", opened.error().message);
-  ledger = *std::move(opened);
-  return {};
-}
-
-Result<void> Daemon::Impl::open_memories(const config::MemoryStore& store) {
-  if (!config::is_shared(store)) {
-    memories = std::make_unique<memories::LocalMemories>();
-    return {};
-  }
-  SIGNALBOX_TRY(auto shared, shared_memories::open(store));
-  shared_memories = shared.get();
-  memories = std::move(shared);
-  return {};
-}
-
-Result<void> Daemon::Impl::open_replay(const config::RouterReplay& config) {
-  if (!config.is_shared()) {
-    replay = std::make_unique<observe::LocalReplay>();
-    return {};
-  }
-  SIGNALBOX_TRY(auto shared, shared_replay::open(config));
-  shared_replay = shared.get();
-  replay = std::move(shared);
-  return {};
-}
-
 Result<void> Daemon::Impl::share_counts(const config::Config& config) {
   if (!config.shared_counts.is_used()) return {};
   SIGNALBOX_TRY(counts, shared_counts::SharedCounts::open(config, limiter, ledger.get()));
@@ -472,6 +440,7 @@ Result<void> Daemon::Impl::follow_kubernetes(const config::Config& config) {
 Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_models,
                                  Origin origin) {
   open = std::move(open_models);
+  file = origin.file;
   const config::HttpLimits& limits = config.http;
   compute = std::make_unique<http::ThreadPool>(config::evaluating_threads(limits),
                                                limits.model_queue_max);
@@ -482,14 +451,14 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
-  SIGNALBOX_TRY_VOID(open_memories(config.memory));
-  SIGNALBOX_TRY_VOID(open_replay(config.router_replay));
+  SIGNALBOX_TRY(std::tie(memories, shared_memories), open_memories(config.memory));
+  SIGNALBOX_TRY(std::tie(replay, shared_replay), open_replay(config.router_replay));
   if (const auto& store = config.router.learning.state_store; store.is_shared()) {
     SIGNALBOX_TRY(shared_learning, shared_learning::open(store, memory));
   }
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
-  SIGNALBOX_TRY_VOID(open_ledger(config));
+  SIGNALBOX_TRY(ledger, open_ledger(config));
   SIGNALBOX_TRY_VOID(share_counts(config));
   SIGNALBOX_TRY(documents, open_documents(config));
   active_documents = documents.get();
@@ -553,6 +522,12 @@ const std::vector<std::string>& Daemon::listening() const {
 }
 const std::vector<std::string>& Daemon::notices() const {
   return impl_->notices;
+}
+
+std::string Daemon::dashboard() const {
+  const auto state = impl_->current.get();
+  return dashboard_address(state->config().management, port(kManagement),
+                           state->access.local_token());
 }
 
 uint16_t Daemon::port(std::string_view listener) const {

@@ -26,7 +26,8 @@ namespace signalbox::serving {
 struct ServingState {
   /// `fleet` and `log` must outlive it.
   ServingState(std::unique_ptr<const routing::Router> made, std::string from,
-               upstream::Fleet& fleet, std::unique_ptr<access::Clients> known, audit::Log& log)
+               upstream::Fleet& fleet, std::unique_ptr<access::Clients> known,
+               const std::filesystem::path& file, audit::Log& log)
       : audit(log),
         clients(std::move(known)),
         router(std::move(made)),
@@ -34,7 +35,7 @@ struct ServingState {
         hash(sha256_hex(text)),
         backends(router->config(), fleet),
         destinations(router->config()),
-        access(router->config().management),
+        access(router->config().management, file),
         hosts(router->config().management),
         shelf(router->models().open) {}
 

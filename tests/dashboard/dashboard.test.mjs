@@ -2,8 +2,9 @@
 // and in dark mode, and that it sends requests only to its daemon.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { Daemon } from "../e2e/daemon.mjs";
@@ -15,7 +16,7 @@ const kReply = ["The", " bridge", " is", " 640", " m", " long", ".", " It", " ca
 const kPaintMsMax = 500;
 const kPaints = 5; // the shortest one counts, because other work on the machine only adds time
 
-const configuration = (upstream, management = "") => (port, managementPort) => `# kept
+const configuration = (upstream, management = ", auth: {token_for_changes: false}") => (port, managementPort) => `# kept
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -376,6 +377,59 @@ test("with tokens, each role sees and does only what it is permitted", async () 
     assert.equal((await chat("o-token")).status, 400);
   } finally {
     await guarded.stop();
+  }
+});
+
+test("without tokens, changes need the local token", async () => {
+  const local = await Daemon.start(configuration(upstream.port, ""));
+  const apply = (page) => page.getByRole("button", { name: "Apply…" });
+  const change = (page) => page.getByRole("button", { name: "Sign in to make changes" });
+  try {
+    await visiting("configuration", {}, async (page, visit) => {
+      await page.getByText("not change it").waitFor();
+      assert.equal(await apply(page).count(), 0);
+      await change(page).click();
+      await page.getByText(join(local.folder, ".signalbox", "config.yaml.token")).waitFor();
+      await accessible(visit);
+      await page.getByRole("button", { name: "Back" }).click();
+      await page.getByText("not change it").waitFor();
+      await change(page).click();
+      const signIn = async (token) => {
+        await page.getByLabel("Token").fill(token);
+        await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      };
+      await signIn("wrong");
+      await page.getByText("not known here").waitFor();
+      await signIn((await local.authorization()).authorization.replace("Bearer ", ""));
+      await apply(page).waitFor();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await change(page).waitFor();
+    }, local.managementUrl);
+    await visiting("configuration", {}, async (page) => {
+      const token = (await local.authorization()).authorization.replace("Bearer ", "");
+      await page.goto(`${local.managementUrl}/#token=${token}`);
+      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      assert.ok(!page.url().includes(token), "the address of the page keeps the token");
+    }, local.managementUrl);
+  } finally {
+    await local.stop();
+  }
+});
+
+test("if there is no local token, the page gives the reason and shows no form", async () => {
+  const put = async (file, text) => {
+    await symlink("nowhere/at/all", join(dirname(file), ".signalbox"));
+    await writeFile(file, text);
+  };
+  const local = await Daemon.start(configuration(upstream.port, ""), put);
+  try {
+    await visiting("configuration", {}, async (page, visit) => {
+      await page.getByText(/there is no local token: .*STATE_DIRECTORY/).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Sign in to make changes" }).count(), 0);
+      await accessible(visit);
+    }, local.managementUrl);
+  } finally {
+    await local.stop();
   }
 });
 

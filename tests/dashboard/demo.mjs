@@ -88,7 +88,7 @@ global:
   services:
     audit: {file: audit/audit.jsonl}
     router_replay: {enabled: true}
-    management_api: {bind_address: 127.0.0.1, port: ${managementPort}${more}}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}${more || ", auth: {token_for_changes: false}"}}
   model_catalog:
     system:
       pii_classifier: ""

@@ -25,7 +25,7 @@ providers:
 global:
   # kept, too
   services:
-    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}, auth: {token_for_changes: false}}
 `;
 
 before(async () => {

@@ -155,7 +155,7 @@ test("a changed configuration keeps the counts", async () => {
   await ask(dora);
   const changed = await fetch(`${daemon.managementUrl}/config/router`, {
     method: "PATCH",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...(await daemon.authorization()) },
     body: JSON.stringify({ routing: { strategy: "confidence" } }),
   });
   assert.equal(changed.status, 200, await changed.text());

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { get } from "node:https";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -98,6 +98,12 @@ export class Daemon {
     }
     this.process.kill("SIGKILL");
     assert.fail(`the daemon did not become ready; its log:\n${this.log}`);
+  }
+
+  /// Returns the header of a change through the management API, with the local token.
+  async authorization() {
+    const token = await readFile(join(this.folder, ".signalbox", "config.yaml.token"), "utf8");
+    return { authorization: `Bearer ${token.trim()}` };
   }
 
   /// Stops the daemon as an operator would. If a sanitizer found a leak or a race, the exit code makes this fail.

@@ -220,8 +220,9 @@ test("a key has a limit of its own", async () => {
 });
 
 test("the management API adds, lists and revokes keys", async () => {
+  const headers = await daemon.authorization();
   const api = (method, path, body) =>
-    fetch(`${daemon.managementUrl}/api/v1/keys${path}`, { method, body: body && JSON.stringify(body) });
+    fetch(`${daemon.managementUrl}/api/v1/keys${path}`, { method, headers, body: body && JSON.stringify(body) });
   const added = await api("POST", "", { name: "api key", groups: ["ops"], expires: "2999-01-01", limits: [{ requests_per_unit: 9, unit: "hour" }] });
   assert.equal(added.status, 201);
   const { key } = await added.json();

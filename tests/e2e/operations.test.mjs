@@ -77,7 +77,8 @@ test("SIGHUP reads the file again and ends nothing", async () => {
 test("a configuration is read, changed under If-Match and taken back", async () => {
   const { body, etag } = await management("/config/router");
   body.routing.decisions[0].name = "three";
-  const headers = { "Content-Type": "application/json", "If-Match": etag };
+  const authorization = await daemon.authorization();
+  const headers = { "Content-Type": "application/json", "If-Match": etag, ...authorization };
   const put = await management("/config/router", { method: "PUT", headers, body: JSON.stringify(body) });
   assert.equal(put.status, 200, JSON.stringify(put.body));
   assert.equal(await decision(), "three");
@@ -86,6 +87,7 @@ test("a configuration is read, changed under If-Match and taken back", async () 
   assert.equal(late.body.error.code, "CONFIG_CHANGED");
   const back = await management("/config/router/rollback", {
     method: "POST",
+    headers: authorization,
     body: JSON.stringify({ version: put.body.version }),
   });
   assert.equal(back.status, 200, JSON.stringify(back.body));
@@ -93,9 +95,18 @@ test("a configuration is read, changed under If-Match and taken back", async () 
   assert.match(await readFile(daemon.file, "utf8"), /^# a remark/);
 });
 
+test("a change without the local token is refused, and the token is in no log", async () => {
+  const refused = await management("/config/router", { method: "PATCH", body: JSON.stringify({ routing: { strategy: "confidence" } }) });
+  assert.equal(refused.status, 401);
+  assert.match(refused.body.error.message, /\.signalbox\/config\.yaml\.token/);
+  const { authorization } = await daemon.authorization();
+  assert.ok(!daemon.log.includes(authorization.replace("Bearer ", "")));
+});
+
 test("the error on a wrong patch names line and key, and nothing changes", async () => {
   const patch = await management("/config/router", {
     method: "PATCH",
+    headers: await daemon.authorization(),
     body: JSON.stringify({ routing: { strategy: "dice" } }),
   });
   assert.equal(patch.status, 400);

@@ -144,19 +144,21 @@ describe("a ConfigMap", () => {
 
 test("changes through the management API, and undoing them, fail no request", async (t) => {
   const daemon = await Daemon.start(configuration("first"));
+  const change = async (method, path, body) =>
+    fetch(`${daemon.managementUrl}${path}`, { method, headers: await daemon.authorization(), body: JSON.stringify(body) });
   const traffic = new Traffic(daemon);
   const versions = [];
   for (let i = 1; i <= kSwaps; ++i) {
     const decisions = [{ name: `patch-${i}`, modelRefs: [{ model: "scripted" }] }];
-    const response = await fetch(`${daemon.managementUrl}/config/router`, { method: "PATCH", body: JSON.stringify({ routing: { decisions } }) });
+    const response = await change("PATCH", "/config/router", { routing: { decisions } });
     const body = await response.json();
     assert.equal(response.status, 200, JSON.stringify(body));
     versions.push(body.version);
     await until(() => traffic.decisions.get(`patch-${i}`) >= kRequests, `the ${i}th change serves`);
   }
-  const wrong = await fetch(`${daemon.managementUrl}/config/router`, { method: "PATCH", body: JSON.stringify({ routing: { strategy: "dice" } }) });
+  const wrong = await change("PATCH", "/config/router", { routing: { strategy: "dice" } });
   assert.equal(wrong.status, 400);
-  const back = await fetch(`${daemon.managementUrl}/config/router/rollback`, { method: "POST", body: JSON.stringify({ version: versions[0] }) });
+  const back = await change("POST", "/config/router/rollback", { version: versions[0] });
   assert.equal(back.status, 200);
   assert.match(await readFile(daemon.file, "utf8"), /name: first/);
   const seen = traffic.decisions.get("first");

@@ -50,7 +50,8 @@ const refused = (daemon, key) => until(async () => [401, 429].includes(await lis
 const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_keys_works")) === value, `works ${value}`);
 
 async function api(daemon, method, path, body) {
-  const answer = await fetch(`${daemon.managementUrl}/api/v1/keys${path}`, { method, body: body && JSON.stringify(body) });
+  const headers = await daemon.authorization();
+  const answer = await fetch(`${daemon.managementUrl}/api/v1/keys${path}`, { method, headers, body: body && JSON.stringify(body) });
   return { status: answer.status, body: await answer.json() };
 }
 async function make(daemon, name, more = {}) {

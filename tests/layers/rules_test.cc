@@ -155,6 +155,14 @@ TEST(Built, a_file_is_named_from_the_directory_of_a_list_above_it) {
               IsEmpty());
   EXPECT_THAT(check_built({{"tests/CMakeLists.txt", "file(GLOB sources *.cc)"}, source}),
               SizeIs(1));
+
+  const File target{"tests/base/fuzz/a_fuzz.cc", "// What it is.\n"};
+  const auto listed = [&](std::string_view line) {
+    return check_built({{"tests/base/CMakeLists.txt", std::string(line)}, target});
+  };
+  EXPECT_THAT(listed("signalbox_fuzz(a_fuzz LINKS base)"), IsEmpty());
+  EXPECT_THAT(listed("signalbox_fuzz(b_fuzz LINKS base)"), SizeIs(1));
+  EXPECT_THAT(listed("signalbox_fuzz(a_fuzz SOURCE fuzz/b.cc LINKS base)"), SizeIs(1));
 }
 
 TEST(Words, a_note_to_self_is_found_as_a_whole_word) {

@@ -85,6 +85,11 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
       "ready in {} ms:", std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
   for (const std::string& listener : (*daemon)->listening()) line += "  " + listener;
   log::info("serve", "{}", line);
+  // The address contains a secret, so it goes to a terminal and to no log.
+  if (const std::string page = (*daemon)->dashboard();
+      ::isatty(STDOUT_FILENO) != 0 && !page.empty())
+    std::fprintf(stdout, "The dashboard, with the right to change the configuration: %s\n",
+                 page.c_str());
 
   while (signals.wait() == SIGHUP) (*daemon)->reload();
   signals.let_through();

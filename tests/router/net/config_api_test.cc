@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <set>
+
+#include "router/access/local_token.h"
 #include "router/config/document.h"
 #include "tests/router/net/file_daemon.h"
 #include "tests/router/net/gateway.h"
@@ -58,7 +62,16 @@ class ConfigApi : public testing::Test {
     daemon_ = follow(file_, no_models);
     ASSERT_NE(daemon_, nullptr);
   }
-  Reply ask(const std::string& sent) const {
+  fs::path token_file() const { return folder_.at(".signalbox/config.yaml.token"); }
+  /// Sends a request with the local token, if there is one and the request has no other.
+  Reply ask(std::string sent) const {
+    const auto token = read_file(token_file(), 1 << 10);
+    if (token && sent.find("uthorization:") == std::string::npos)
+      sent.insert(sent.find("\r\n") + 2,
+                  fmt::format("Authorization: Bearer {}\r\n", token->substr(0, token->find('\n'))));
+    return ask_as_it_is(sent);
+  }
+  Reply ask_as_it_is(const std::string& sent) const {
     Wire client = Wire::connect(daemon_->port("management"));
     client.send(sent);
     return client.read_reply();
@@ -367,6 +380,116 @@ TEST_F(ManagementAccess, the_right_to_write_cannot_extend_its_own_rights) {
                   R"({"global":{"services":{"management_api":{"auth":{"mode":"disabled"}}}}})")
                 .status,
             200);
+}
+
+const std::string kPatch = R"({"routing":{"strategy":"confidence"}})";
+
+TEST_F(ManagementAccess, changes_without_tokens_need_the_local_token) {
+  start();
+  EXPECT_EQ(fs::status(token_file()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  const std::string change = request("PATCH", "/config/router", kPatch);
+  for (const std::string& sent :
+       {change, request("PATCH", "/config/router", kPatch, with("")),
+        request("PATCH", "/config/router", kPatch, with("wrong")),
+        request("POST", "/config/router/validate", kPatch), request("POST", "/api/v1/keys", "{}"),
+        request("DELETE", "/api/v1/keys/a")}) {
+    const Reply refused = ask_as_it_is(sent);
+    EXPECT_EQ(refused.status, 401) << sent;
+    EXPECT_NE(refused.body.find(token_file().string()), std::string::npos) << refused.body;
+  }
+  EXPECT_EQ(ask_as_it_is(get("/config/router?format=file")).body,
+            ask(get("/config/router?format=file")).body);
+  const Reply known = ask_as_it_is(get("/api/v1/access"));
+  EXPECT_EQ(member(known.body, "changes_need_token"), "true");
+  EXPECT_EQ(member(known.body, "token_file"), token_file().string());
+  EXPECT_EQ(known.body.find("config.write"), std::string::npos) << known.body;
+  EXPECT_EQ(ask(change).status, 200);
+  EXPECT_NE(ask(get("/api/v1/access")).body.find("config.write"), std::string::npos);
+}
+
+TEST_F(ManagementAccess, the_local_token_stays_until_its_file_is_removed) {
+  start();
+  const std::string token = read_file(token_file(), 1 << 10).value();
+  EXPECT_GT(token.size(), 40U);
+  EXPECT_NE(daemon_->dashboard().find("/#token=" + token.substr(0, token.size() - 1)),
+            std::string::npos);
+  daemon_.reset();
+  start();
+  EXPECT_EQ(read_file(token_file(), 1 << 10).value(), token);
+  fs::remove(token_file());
+  daemon_->reload();
+  ASSERT_TRUE(eventually([this] { return fs::exists(token_file()); }));
+  EXPECT_NE(read_file(token_file(), 1 << 10).value(), token);
+}
+
+TEST_F(ManagementAccess, a_token_that_others_can_read_counts_for_nobody) {
+  const std::string token(40, 't');
+  folder_.write(".signalbox/config.yaml.token", token);
+  fs::permissions(token_file(), fs::perms::owner_read | fs::perms::others_read);
+  start();
+  const Reply refused = ask_as_it_is(request("PATCH", "/config/router", kPatch, with(token)));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_NE(refused.body.find("expected a file of mode 0600"), std::string::npos) << refused.body;
+  EXPECT_NE(ask(get("/config/status")).body.find("no local token"), std::string::npos);
+  EXPECT_EQ(daemon_->dashboard(), "");
+
+  fs::remove(token_file());
+  fs::create_symlink(folder_.write("elsewhere", token), token_file());
+  daemon_.reset();
+  start();
+  EXPECT_EQ(ask_as_it_is(request("PATCH", "/config/router", kPatch, with(token))).status, 401);
+}
+
+TEST_F(ManagementAccess, a_token_that_no_header_can_carry_counts_for_nobody) {
+  folder_.write(".signalbox/config.yaml.token", std::string(40, 't') + '\x01');
+  fs::permissions(token_file(), fs::perms::owner_read | fs::perms::owner_write);
+  start();
+  const Reply refused = ask_as_it_is(request("PATCH", "/config/router", kPatch));
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_NE(refused.body.find("remove the file to get a new one"), std::string::npos)
+      << refused.body;
+}
+
+TEST_F(ManagementAccess, a_folder_that_cannot_be_made_is_reported_with_what_to_do) {
+  fs::create_directory_symlink(folder_.at("nowhere/at/all"), folder_.at(".signalbox"));
+  start();
+  const Reply refused = ask_as_it_is(request("PATCH", "/config/router", kPatch));
+  EXPECT_EQ(refused.status, 401);
+  for (const char* part : {"STATE_DIRECTORY", "auth.mode to bearer", "token_for_changes"})
+    EXPECT_NE(refused.body.find(part), std::string::npos) << refused.body;
+  EXPECT_NE(
+      member(ask(get("/api/v1/access")).body, "no_token").find(folder_.at(".signalbox: ").string()),
+      std::string::npos);
+}
+
+TEST(LocalToken, lies_beside_the_configuration_or_in_the_folder_of_the_service) {
+  ::unsetenv("STATE_DIRECTORY");
+  EXPECT_EQ(access::local_token_file("/etc/a/config.yaml"), "/etc/a/.signalbox/config.yaml.token");
+  EXPECT_EQ(access::local_token_file("config.yaml"),
+            fs::current_path() / ".signalbox/config.yaml.token");
+  ::setenv("STATE_DIRECTORY", "/var/lib/a:/var/lib/b", 1);
+  EXPECT_EQ(access::local_token_file("/etc/a/config.yaml"), "/var/lib/a/config.yaml.token");
+  ::unsetenv("STATE_DIRECTORY");
+}
+
+TEST(LocalToken, is_the_same_for_routers_that_make_it_at_once) {
+  const Folder folder;
+  std::vector<std::future<access::LocalToken>> routers;
+  for (int i = 0; i < 16; ++i)
+    routers.push_back(
+        std::async(std::launch::async, access::open_local_token, folder.at("a.yaml")));
+  std::set<std::string> secrets;
+  for (auto& router : routers) secrets.insert(router.get().secret);
+  EXPECT_EQ(secrets.size(), 1U);
+  EXPECT_FALSE(secrets.contains(""));
+  const fs::directory_iterator files(folder.at(".signalbox"));
+  EXPECT_EQ(std::distance(fs::begin(files), fs::end(files)), 1);
+}
+
+TEST_F(ManagementAccess, the_configuration_may_require_no_local_token) {
+  start(std::string(kOnDisk) + "      auth: {token_for_changes: false}\n");
+  EXPECT_FALSE(fs::exists(token_file()));
+  EXPECT_EQ(ask(request("PATCH", "/config/router", kPatch)).status, 200);
 }
 
 TEST_F(ManagementAccess, needs_remote_exposure_to_listen_to_other_machines) {

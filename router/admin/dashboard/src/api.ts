@@ -3,6 +3,9 @@
 export interface Access {
   version: string;
   asks_for_token: boolean;
+  changes_need_token: boolean;
+  token_file?: string;
+  no_token?: string; // why nobody has the token
   permissions: string[];
 }
 
@@ -297,6 +300,13 @@ const kTokenKey = "signalbox.token";
 export const token = {
   get: () => sessionStorage.getItem(kTokenKey) ?? "",
   set: (value: string) => (value ? sessionStorage.setItem(kTokenKey, value) : sessionStorage.removeItem(kTokenKey)),
+  /// Takes the token from an address such as `/#token=...`, which `signalbox serve` prints, and removes it from the address.
+  takeFromAddress: () => {
+    const found = /^#token=(.+)$/.exec(location.hash)?.[1];
+    if (!found) return;
+    token.set(found);
+    history.replaceState(null, "", location.pathname);
+  },
 };
 
 export async function call(path: string, options: RequestInit = {}): Promise<Response> {

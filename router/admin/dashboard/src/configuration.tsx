@@ -212,7 +212,7 @@ export function Configuration({ may }: { may: May }) {
       </div>
       {status?.refused && <Notice kind="bad">The file on disk is newer and was refused: {status.refused.why}</Notice>}
       {said && <Notice kind={said.kind}>{said.text}</Notice>}
-      {!mayWrite && <Notice>Your role may read the configuration, not change it.</Notice>}
+      {!mayWrite && <Notice>You may read the configuration, but not change it.</Notice>}
       <div class="row wrap">
         <div class="row" role="group" aria-label="View">
           <button class="tab" aria-pressed={view === "edit"} onClick={() => setView("edit")}>

@@ -45,14 +45,12 @@ function useTheme(): [Theme, () => void] {
 
 const pageOf = () => location.hash.replace(/^#\/?/, "").split("?")[0];
 
-function SignIn({ done }: { done: () => Promise<void> }) {
+function SignIn({ why, done, leave }: { why: ComponentChild; done: () => Promise<void>; leave?: () => void }) {
   const [failed, setFailed] = useState(false);
   return (
     <main class="page narrow">
       <h1>Sign in</h1>
-      <p class="muted">
-        This router requires a token. It stays in this browser tab and is sent only to this address.
-      </p>
+      <p class="muted">{why} The token stays in this browser tab and is sent only to this address.</p>
       <form
         class="card stack"
         onSubmit={(event) => {
@@ -67,8 +65,13 @@ function SignIn({ done }: { done: () => Promise<void> }) {
           <input name="token" type="password" autocomplete="current-password" required autofocus />
         </label>
         {failed && <Notice kind="bad">That token is not known here.</Notice>}
-        <div>
+        <div class="row">
           <button class="primary">Sign in</button>
+          {leave && (
+            <button type="button" onClick={leave}>
+              Back
+            </button>
+          )}
         </div>
       </form>
     </main>
@@ -77,12 +80,16 @@ function SignIn({ done }: { done: () => Promise<void> }) {
 
 function App() {
   const [access, setAccess] = useState<Access | "refused" | "starting" | null>(null);
+  const [unlocking, setUnlocking] = useState(false);
   const [page, setPage] = useState(pageOf());
   const [theme, nextTheme] = useTheme();
 
   const ask = async () => {
     try {
-      setAccess(await json<Access>("/api/v1/access"));
+      const answer = await json<Access>("/api/v1/access");
+      if (answer.changes_need_token && !answer.permissions.includes("config.write")) token.set("");
+      else setUnlocking(false);
+      setAccess(answer);
     } catch (error) {
       if ((error as Refused).status === 401) {
         token.set("");
@@ -93,8 +100,14 @@ function App() {
     }
   };
   useEffect(() => {
+    token.takeFromAddress();
     void ask();
     const moved = () => {
+      if (location.hash.startsWith("#token=")) {
+        token.takeFromAddress();
+        void ask();
+      }
+      setUnlocking(false);
       setPage(pageOf());
       document.querySelector("main")?.focus();
     };
@@ -136,12 +149,18 @@ function App() {
         <button class="quiet" onClick={nextTheme} aria-label={`Colours: ${theme}`} title="Colours: as the system, light, dark">
           <span aria-hidden="true">{theme === "auto" ? "◐ Auto" : theme === "light" ? "○ Light" : "● Dark"}</span>
         </button>
-        {known?.asks_for_token && (
+        {known?.changes_need_token && !known.no_token && !may("config.write") && !unlocking && (
+          <button class="quiet" onClick={() => setUnlocking(true)}>
+            Sign in to make changes
+          </button>
+        )}
+        {(known?.asks_for_token || (known?.changes_need_token && may("config.write"))) && (
           <button
             class="quiet"
             onClick={() => {
               token.set("");
-              setAccess("refused");
+              if (known.asks_for_token) setAccess("refused");
+              else void ask();
             }}
           >
             Sign out
@@ -154,9 +173,23 @@ function App() {
           <Notice>The router is starting, or does not answer. Trying again every second.</Notice>
         </main>
       )}
-      {access === "refused" && <SignIn done={ask} />}
-      {known && (
+      {access === "refused" && <SignIn why="This router requires a token." done={ask} />}
+      {known && unlocking && (
+        <SignIn
+          why={
+            <>
+              Changes of the configuration and of keys need the token that the router keeps in the file <code>{known.token_file}</code>.
+            </>
+          }
+          done={ask}
+          leave={() => setUnlocking(false)}
+        />
+      )}
+      {known && !unlocking && (
         <main class="page" id="main" tabindex={-1} data-page={current.path}>
+          {known.no_token && (
+            <Notice kind="warn">The configuration and the keys cannot be changed here, because there is no local token: {known.no_token}</Notice>
+          )}
           {may(current.needs) ? (
             <Page key={current.path} may={may} />
           ) : (

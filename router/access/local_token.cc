@@ -1,0 +1,129 @@
+// A new file gets its content under another name and is then linked, so that no process reads a
+// part of it and of two processes that make it at once both read the same.
+
+#include "router/access/local_token.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "router/access/key_file.h"
+
+namespace signalbox::access {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kTokenBytesMin = 32;
+constexpr size_t kTokenBytesMax = 128;
+constexpr size_t kPartialDigits = 8;  // of the file before it is linked
+/// Headers and addresses of pages take them as they are.
+constexpr const char* kTokenDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int operator*() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> failed(const fs::path& path) {
+  return fail(errno == ENOENT ? Code::kNotFound : Code::kIo, "{}: {}", path.string(),
+              std::strerror(errno));
+}
+
+Result<std::string> read_token(const fs::path& file) {
+  const Descriptor from(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat known {};
+  if (*from < 0 || ::fstat(*from, &known) != 0) return failed(file);
+  if (!S_ISREG(known.st_mode) || known.st_uid != ::geteuid() || (known.st_mode & 077) != 0)
+    return fail(Code::kIo, "{}: expected a file of mode 0600 that belongs to the router's user",
+                file.string());
+  std::string text(kTokenBytesMax + 1, '\0');
+  const ssize_t bytes = ::read(*from, text.data(), text.size());
+  if (bytes < 0) return failed(file);
+  text.resize(static_cast<size_t>(bytes));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.size() < kTokenBytesMin || text.size() > kTokenBytesMax ||
+      text.find_first_not_of(kTokenDigits) != std::string::npos)
+    return fail(
+        Code::kIo,
+        "{}: expected one token of {} to {} letters, digits, \"-\" and \"_\"; remove the file "
+        "to get a new one",
+        file.string(), kTokenBytesMin, kTokenBytesMax);
+  return text;
+}
+
+/// Makes the file unless another process has made it meanwhile.
+Result<void> make_token(const fs::path& file) {
+  std::error_code error;
+  const fs::path folder = file.parent_path();
+  fs::create_directories(folder, error);
+  if (error) return fail(Code::kIo, "{}: {}", folder.string(), error.message());
+  const NewKey made = new_key();
+  const fs::path partial =
+      file.string() + '.' + made.hash.substr(made.hash.size() - kPartialDigits);
+  FileWriter to(partial, Readers::kOwner);
+  to.append(made.secret + '\n');
+  SIGNALBOX_TRY_VOID(to.commit());
+  const bool linked = ::link(partial.c_str(), file.c_str()) == 0 || errno == EEXIST;
+  const int reason = errno;
+  ::unlink(partial.c_str());
+  errno = reason;
+  if (!linked) return failed(file);
+  return {};
+}
+
+Result<std::string> read_or_make(const fs::path& file) {
+  auto found = read_token(file);
+  if (found || found.error().code != Code::kNotFound) return found;
+  SIGNALBOX_TRY_VOID(make_token(file));
+  return read_token(file);
+}
+
+}  // namespace
+
+fs::path local_token_file(const fs::path& configuration) {
+  const std::string name = configuration.filename().string() + ".token";
+  const char* state = std::getenv("STATE_DIRECTORY");
+  if (state == nullptr || *state == '\0') {
+    std::error_code ignored;
+    const fs::path whole = fs::absolute(configuration, ignored);
+    return (ignored ? configuration : whole).parent_path() / ".signalbox" / name;
+  }
+  const std::string_view folders = state;
+  return fs::path(folders.substr(0, folders.find(':'))) / name;
+}
+
+LocalToken open_local_token(const fs::path& configuration) {
+  LocalToken out{
+      .required = true, .file = local_token_file(configuration), .secret = {}, .trouble = {}};
+  if (configuration.empty()) {
+    out.trouble = "the router was started without a configuration file";
+    return out;
+  }
+  auto secret = read_or_make(out.file);
+  if (secret)
+    out.secret = *std::move(secret);
+  else
+    out.trouble = secret.error().message +
+                  "; the environment variable STATE_DIRECTORY can name another folder";
+  return out;
+}
+
+}  // namespace signalbox::access
