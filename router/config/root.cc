@@ -203,6 +203,24 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
+// Envoy may reach a model that the router does not reach.
+void note_direct_calls(Reader& reader, const Config& config) {
+  if (!config.ext_proc.enabled) return;
+  for (const Routing* routing : routings_of(config)) {
+    for (const Decision& decision : routing->decisions) {
+      const bool draws = decision.image_gen && decision.image_gen->enabled;
+      if (!draws && !calls_several(decision.algorithm, decision.model_refs.size())) continue;
+      reader.notice(decision.line,
+                    fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
+                                "calls {}; these addresses must be reachable from here, and Envoy "
+                                "must wait for the answer (docs/envoy.md)",
+                                decision.name,
+                                draws ? "the image server, and the models of a text with an image"
+                                      : "its models at their backend_refs"));
+    }
+  }
+}
+
 bool searches_qdrant(const Config& config) {
   const auto searches_it = [](const Decision& decision) {
     return decision.rag && decision.rag->enabled && searches(*decision.rag, "qdrant");
@@ -221,6 +239,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_answers(reader, node, config);
   refuse_unbuilt_memory(config);
   refuse_unserved_documents(reader, config);
+  note_direct_calls(reader, config);
   reader.settle(searches_qdrant(config));
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);

@@ -3,6 +3,7 @@
 
 #include "router/dialects/completions.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/json_writer.h"
@@ -109,6 +110,34 @@ std::string text_of(const Value& content) {
   return out;
 }
 
+/// True if `value`, of a parameter that chats lack, requests nothing.
+bool is_neutral(const Value& value) {
+  if (value.is_null()) return true;
+  if (value.is_string()) return value.text().empty();
+  const auto number = value.integer();
+  return value.raw() == "false" || (number && *number == 1);
+}
+
+/// Copies the messages without the mark of a list.
+Result<void> copy_messages(const Value& messages, json::Writer& out) {
+  out.begin_array();
+  size_t prompts = 0;
+  for (const Value& message : messages.items()) {
+    out.begin_object();
+    for (const json::Member& member : message.members()) {
+      if (member.key != kList) out.key(member.key).raw(member.value.raw());
+      prompts += member.key == kList ? 1 : 0;
+    }
+    out.end_object();
+  }
+  out.end_array();
+  if (prompts > 1) {
+    return wrong("prompt", "found {} texts; a decision that calls several models answers one",
+                 prompts);
+  }
+  return {};
+}
+
 bool is_from_user(const Value& message) {
   const auto role = message.find("role");
   return role && role->text() == kUser;
@@ -167,6 +196,33 @@ Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
   for (const std::string& each : prompts) prompt.append(prompt.empty() ? "" : ",").append(each);
   if (is_list) prompt = fmt::format("[{}]", prompt);
   return replace_member(document, "messages", "prompt", prompt);
+}
+
+// `logprobs` is a number in this API, and true in a call for which the router itself set it.
+Result<std::string> CompletionsDialect::as_chat(std::string chat) const {
+  constexpr auto kOwn = std::to_array<std::string_view>({"best_of", "echo", "logprobs", "suffix"});
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
+  json::Writer out;
+  out.begin_object();
+  for (const json::Member& member : document.root().members()) {
+    const Value& value = member.value;
+    if (member.key == "messages") {
+      SIGNALBOX_TRY_VOID(copy_messages(value, out.key(member.key)));
+      continue;
+    }
+    const bool is_own = std::find(kOwn.begin(), kOwn.end(), member.key) != kOwn.end();
+    const bool is_ours = member.key == "logprobs" && value.raw() == "true";
+    const bool is_count = member.key == "logprobs" && value.integer().has_value();
+    if (!is_own || is_ours) {
+      out.key(member.key).raw(value.raw());
+    } else if (is_count || !is_neutral(value)) {
+      return wrong(
+          member.key,
+          "not possible here: the decision calls several models, which answer chats, and a "
+          "chat has no such parameter");
+    }
+  }
+  return out.end_object().take();
 }
 
 std::string CompletionsDialect::refusal(int, std::string_view body) const {

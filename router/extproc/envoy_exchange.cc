@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/log.h"
 #include "router/extproc/mutation.h"
 
 namespace signalbox::extproc {
@@ -46,6 +47,22 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 }
 
 }  // namespace
+
+// --- calls that the router makes ---
+
+// An Envoy that does not time the answer ignores it.
+void Session::request_time() {
+  if (has_time_ || !pending_) return;
+  has_time_ = true;
+  channel_.send(write_wait(site_.timeout));
+}
+
+Task<upstream::CallOutcome> Session::DirectCaller::call(const config::Model& model,
+                                                        const upstream::Call& call) const {
+  session_.request_time();
+  upstream::CallOutcome outcome = co_await session_.host_.direct->call(model, call);
+  co_return outcome;
+}
 
 // --- the request to the server ---
 
@@ -218,9 +235,9 @@ Task<bool> Session::Reply::flush() {
 Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.cancelled_) state_ = State::kBroken;
   if (broken()) co_return false;
-  if (session_.out_.size() + bytes.size() > kReplyBytesMax) {
-    session_.end(Ending::kAborted, "the response is too long to be buffered");
-    state_ = State::kBroken;
+  const bool is_too_long = session_.out_.size() + bytes.size() > kReplyBytesMax;
+  if (is_too_long || (!session_.forwarded_ && !session_.reserve_body(bytes.size()))) {
+    give_up(is_too_long);
     co_return false;
   }
   session_.out_.append(bytes);
@@ -232,6 +249,19 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
     session_.reply(status_, fields_, session_.out_);
   }
   co_return !broken();
+}
+
+// Ends a reply that cannot be buffered. The client gets an error if nothing of the reply was sent.
+void Session::Reply::give_up(bool is_too_long) {
+  const std::string_view why = is_too_long
+                                   ? "the response is too long to be buffered"
+                                   : "the requests in flight use all the memory that they may use";
+  session_.out_ = {};
+  state_ = State::kBroken;
+  if (session_.forwarded_) return session_.end(Ending::kAborted, std::string(why));
+  log::warn("extproc", "refused a reply: {}", why);
+  status_ = is_too_long ? 502 : 429;
+  session_.refuse(status_, why);
 }
 
 void Session::Reply::abandon() {
