@@ -259,6 +259,7 @@ void Session::Reply::give_up(bool is_too_long) {
   session_.out_ = {};
   state_ = State::kBroken;
   if (session_.forwarded_) return session_.end(Ending::kAborted, std::string(why));
+  state_ = State::kFinished;
   log::warn("extproc", "refused a reply: {}", why);
   status_ = is_too_long ? 502 : 429;
   session_.refuse(status_, why);

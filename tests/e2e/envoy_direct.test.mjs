@@ -65,6 +65,7 @@ global:
     modules:
       modality_detector: {enabled: true, method: keyword, keywords: [draw], both_keywords: [and explain]}
   services:
+    http: {body_bytes_max: 64KiB, bodies_bytes_max: 2MiB}
     ext_proc: {enabled: true, port: ${envoyPort}, timeout: 5s}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
@@ -214,6 +215,16 @@ test("an answer that is too long is an error, whole or as events", async () => {
     const failure = await ask(envoy, "cascade", { stream }).catch((error) => error);
     assert.equal(failure.status, 502);
   }
+});
+
+test("an answer for which there is no room in memory is refused, and the record has the reason", async () => {
+  servers.large.answer = () => completion({ content: "x".repeat(900 << 10) });
+  const failure = await openai(envoy.url)
+    .chat.completions.create(asked("cascade"), { headers: { "x-request-id": "roomless" } })
+    .catch((error) => error);
+  assert.equal(failure.status, 429);
+  await until(() => /"request_id":"roomless".*"status":429.*"detail":"there was no room for the reply"/.test(daemon.log), "the record");
+  assert.equal((await ask(daemon, "cascade")).data.choices[0].message.content.length, 900 << 10);
 });
 
 test("Envoy is asked to wait before the first call, once for a request", async () => {
