@@ -66,6 +66,17 @@ Task<upstream::CallOutcome> Session::DirectCaller::call(const config::Model& mod
 
 // --- the request to the server ---
 
+// Removes from the handler's request, not from Envoy's, a client's choice of a model, which a call
+// by the router would pass on to a server.
+void Session::hide_choice() {
+  if (!held_.find(kSelectedModel)) return;
+  http::Headers kept;
+  for (size_t i = 0; i < held_.size(); ++i) {
+    if (!ascii::iequals(held_[i].name, kSelectedModel)) kept.add(held_[i].name, held_[i].value);
+  }
+  request_.headers = std::move(kept);
+}
+
 // Returns the client's header without fields that a client must not set and fields that no server
 // may receive.
 http::Headers Session::client_fields() const {
@@ -88,7 +99,7 @@ Mutation Session::strip_request() const {
   Mutation out = difference(held_, client_fields());
   // Envoy may also hide fields from us (forward_rules), so remove these in any case.
   for (const std::string_view name : {kSelectedModel, kDestination}) {
-    if (!request_.headers.find(name)) out.removed.emplace_back(name);
+    if (!held_.find(name)) out.removed.emplace_back(name);
   }
   return out;
 }
@@ -103,7 +114,7 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);
   Mutation out = difference(duplex_request_ ? held_ : client_fields(), wanted);
-  if (!wanted.find(kDestination) && duplex_request_ && !request_.headers.find(kDestination))
+  if (!wanted.find(kDestination) && duplex_request_ && !held_.find(kDestination))
     out.removed.emplace_back(kDestination);
   const std::string path = to.outgoing.target(call);
   if (path != request_.target) out.set.push_back({":path", path});

@@ -179,6 +179,7 @@ bool Session::begin(Message& head) {
   request_.headers = std::move(head.headers);
   if (!request_.headers.find("host")) request_.headers.add("host", head.authority);
   held_ = request_.headers;
+  hide_choice();
   caller_ = std::make_unique<EnvoyCaller>(*this);
   host_ = site_.find(request_, *caller_);
   return true;

@@ -112,6 +112,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
   void refuse(int status, std::string_view message);
+  void hide_choice();
   http::Headers client_fields() const;
   Mutation strip_request() const;
   Mutation request_mutation(const config::Model& model, const upstream::Call& call) const;

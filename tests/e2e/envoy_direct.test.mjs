@@ -171,6 +171,15 @@ test("masked data stays here and is whole for the client", async () => {
   assert.equal(await textOf(stream), kMail);
 });
 
+test("a client's choice of a server and its identity reach no model", async () => {
+  const said = { "x-selected-model": "evil", "x-vsr-destination-endpoint": "169.254.169.254:80", cookie: "c=1", "x-user-openai-key": "k", "x-own": "kept" };
+  await openai(envoy.url).chat.completions.create(asked("panel"), { headers: said });
+  for (const { headers } of [servers.small, servers.third, servers.large]) {
+    assert.equal(headers["x-own"], "kept");
+    for (const name of Object.keys(said).slice(0, -1)) assert.equal(headers[name], undefined, name);
+  }
+});
+
 test("an answer from the cache takes no calls", async () => {
   await ask(envoy, "stored once");
   servers.large.answer = kDown;
