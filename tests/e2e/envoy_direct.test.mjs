@@ -15,7 +15,7 @@ import { completion, EndlessUpstream, ScriptedUpstream } from "./upstream.mjs";
 
 const kUrl = "https://images.example/1.png";
 const kMail = "ann@example.com";
-const kWords = ["panel", "cascade", "ratings", "masked", "stored", "hanging", "paint", "both"];
+const kWords = ["panel", "cascade", "ratings", "masked", "stored", "guarded", "hanging", "paint", "both"];
 const kModels = ["small", "large", "third"];
 
 const configuration = (envoyPort) => (port, managementPort) => `
@@ -47,6 +47,11 @@ routing:
       modelRefs: [{model: small}, {model: third}]
       algorithm: {type: fusion, fusion: {model: large}}
       plugins: [{type: response_cache, configuration: {mode: exact}}]
+    - name: guarded
+      rules: {type: keyword, name: guarded}
+      modelRefs: [{model: small}, {model: third}]
+      algorithm: {type: fusion, fusion: {model: large}}
+      plugins: [{type: hallucination, configuration: {hallucination_action: block}}]
     - {name: hanging, rules: {type: keyword, name: hanging}, modelRefs: [{model: endless}, {model: endless}], algorithm: {type: ratings}}
     - name: paint
       rules: {type: keyword, name: paint}
@@ -65,6 +70,10 @@ global:
     modules:
       modality_detector: {enabled: true, method: keyword, keywords: [draw], both_keywords: [and explain]}
   services:
+    ratelimit:
+      providers:
+        - type: local-limiter
+          rules: [{name: third, match: {user: bob, model: third}, requests_per_unit: 1, unit: day}]
     http: {body_bytes_max: 64KiB, bodies_bytes_max: 2MiB}
     ext_proc: {enabled: true, port: ${envoyPort}, timeout: 5s}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
@@ -178,6 +187,29 @@ test("a client's choice of a server and its identity reach no model", async () =
     assert.equal(headers["x-own"], "kept");
     for (const name of Object.keys(said).slice(0, -1)) assert.equal(headers[name], undefined, name);
   }
+});
+
+test("a guard withholds an answer, and ends a stream, as over HTTP", async () => {
+  servers.large.answer = () => completion({ content: "The bridge is 640 m long." });
+  const messages = [
+    { role: "system", content: "The Harbour Bridge was opened in 1932. Its main span is 503 m long." },
+    { role: "user", content: "How long is the bridge? It is guarded." },
+  ];
+  await assert.rejects(ask(envoy, "", { messages }), (error) => error.status === 403 && error.code === "response_blocked");
+  const reasons = [];
+  const { data } = await ask(envoy, "", { messages, stream: true });
+  for await (const { choices } of data) reasons.push(choices[0]?.finish_reason);
+  assert.equal(reasons.at(-1), "content_filter");
+});
+
+test("a rate limit of a model holds for its calls", async () => {
+  const headers = { "x-authz-user-id": "bob" };
+  const failed = async () => {
+    const { response } = await openai(envoy.url).chat.completions.create(asked("panel"), { headers }).withResponse();
+    return response.headers.get("x-vsr-looper-models-failed");
+  };
+  assert.equal(await failed(), null);
+  assert.equal(await failed(), "third");
 });
 
 test("an answer from the cache takes no calls", async () => {
