@@ -16,7 +16,8 @@ namespace {
 using json::Value;
 
 // Marks a prompt that is a list, so that it stays a list through the edits, even with one text.
-constexpr std::string_view kList = "one_of_several";  // only outgoing() reads this member
+// outgoing() and as_chat() remove this member.
+constexpr std::string_view kList = "one_of_several";
 constexpr std::string_view kUser = "user";
 
 /// Translates chat completions to completions, for replies that the router creates itself.
@@ -110,12 +111,15 @@ std::string text_of(const Value& content) {
   return out;
 }
 
-/// True if `value`, of a parameter that chats lack, requests nothing.
-bool is_neutral(const Value& value) {
+constexpr auto kUntranslatable =
+    std::to_array<std::string_view>({"best_of", "echo", "logprobs", "n", "suffix"});
+
+/// True if this value of one of kUntranslatable is the same as none.
+bool is_neutral(std::string_view key, const Value& value) {
   if (value.is_null()) return true;
-  if (value.is_string()) return value.text().empty();
-  const auto number = value.integer();
-  return value.raw() == "false" || (number && *number == 1);
+  if (key == "suffix") return value.is_string() && value.text().empty();
+  if (key == "echo") return value.raw() == "false";
+  return key != "logprobs" && value.integer().value_or(0) == 1;
 }
 
 /// Copies the messages without the mark of a list.
@@ -200,7 +204,6 @@ Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
 
 // `logprobs` is a number in this API, and true in a call for which the router itself set it.
 Result<std::string> CompletionsDialect::as_chat(std::string chat) const {
-  constexpr auto kOwn = std::to_array<std::string_view>({"best_of", "echo", "logprobs", "suffix"});
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
   json::Writer out;
   out.begin_object();
@@ -210,16 +213,14 @@ Result<std::string> CompletionsDialect::as_chat(std::string chat) const {
       SIGNALBOX_TRY_VOID(copy_messages(value, out.key(member.key)));
       continue;
     }
-    const bool is_own = std::find(kOwn.begin(), kOwn.end(), member.key) != kOwn.end();
-    const bool is_ours = member.key == "logprobs" && value.raw() == "true";
-    const bool is_count = member.key == "logprobs" && value.integer().has_value();
-    if (!is_own || is_ours) {
+    const auto found = std::find(kUntranslatable.begin(), kUntranslatable.end(), member.key);
+    const bool is_from_router = member.key == "logprobs" && value.raw() == "true";
+    if (found == kUntranslatable.end() || is_from_router) {
       out.key(member.key).raw(value.raw());
-    } else if (is_count || !is_neutral(value)) {
-      return wrong(
-          member.key,
-          "not possible here: the decision calls several models, which answer chats, and a "
-          "chat has no such parameter");
+    } else if (!is_neutral(member.key, value)) {
+      return wrong(member.key,
+                   "not possible here: the decision answers with one text, which several models "
+                   "write as chats");
     }
   }
   return out.end_object().take();

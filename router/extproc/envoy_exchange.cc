@@ -50,7 +50,8 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 
 // --- calls that the router makes ---
 
-// An Envoy that does not time the answer ignores it.
+// Asks Envoy to wait as long as the whole request may take. Envoy ignores this if it does not limit
+// the time of the answer.
 void Session::request_time() {
   if (has_time_ || !pending_) return;
   has_time_ = true;
@@ -65,17 +66,6 @@ Task<upstream::CallOutcome> Session::DirectCaller::call(const config::Model& mod
 }
 
 // --- the request to the server ---
-
-// Removes from the handler's request, not from Envoy's, a client's choice of a model, which a call
-// by the router would pass on to a server.
-void Session::hide_choice() {
-  if (!held_.find(kSelectedModel)) return;
-  http::Headers kept;
-  for (size_t i = 0; i < held_.size(); ++i) {
-    if (!ascii::iequals(held_[i].name, kSelectedModel)) kept.add(held_[i].name, held_[i].value);
-  }
-  request_.headers = std::move(kept);
-}
 
 // Returns the client's header without fields that a client must not set and fields that no server
 // may receive.
@@ -257,7 +247,7 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.forwarded_) {
     session_.answer_pending(true);
   } else if (can_reply()) {
-    session_.reply(status_, fields_, session_.out_);
+    session_.reply(status_, fields_, std::exchange(session_.out_, {}));
   }
   co_return !broken();
 }
@@ -267,10 +257,13 @@ void Session::Reply::give_up(bool is_too_long) {
   const std::string_view why = is_too_long
                                    ? "the response is too long to be buffered"
                                    : "the requests in flight use all the memory that they may use";
-  session_.out_ = {};
-  state_ = State::kBroken;
-  if (session_.forwarded_) return session_.end(Ending::kAborted, std::string(why));
+  const size_t kept = std::exchange(session_.out_, {}).size();
+  if (session_.forwarded_) {
+    state_ = State::kBroken;
+    return session_.end(Ending::kAborted, std::string(why));
+  }
   state_ = State::kFinished;
+  session_.free_body(kept);  // other requests need not wait until Envoy has finished this one
   log::warn("extproc", "refused a reply: {}", why);
   status_ = is_too_long ? 502 : 429;
   session_.refuse(status_, why);

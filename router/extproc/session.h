@@ -3,8 +3,8 @@
 // The same handlers run. They write to an http::Reply whose writes become changes of what Envoy
 // holds. They call a model's server through Envoy, which makes the call and brings back the
 // server's response. So decisions, plugins, masks, metrics, logs and traces are the same as for the
-// HTTP listeners. An answer that takes several calls, or an image server, is made of calls by the
-// router itself, and takes the place of a server's response.
+// HTTP listeners. If an answer takes several calls, or an image server, the router makes the calls
+// itself, and the answer takes the place of a server's response.
 //
 // It does not depend on gRPC: messages are byte strings.
 
@@ -32,7 +32,7 @@ inline constexpr size_t kReplyBytesMax = size_t{1} << 26;
 struct SessionHost {
   http::Handler handler;
   const upstream::Destinations* destinations = nullptr;
-  const upstream::ModelCaller* direct = nullptr;  // makes the calls that Envoy cannot make
+  const upstream::ModelCaller* direct = nullptr;  // makes calls without Envoy
   bool clears_route = false;                      // global.router.clear_route_cache
   std::shared_ptr<const void> held = {};  // keeps the objects that the other members refer to alive
 };
@@ -108,11 +108,11 @@ class Session : public std::enable_shared_from_this<Session> {
   bool begin(Message& head);
   bool add(Message& message);
   bool reserve_body(size_t bytes);
+  void free_body(size_t bytes);
   void release_body();
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
   void refuse(int status, std::string_view message);
-  void hide_choice();
   http::Headers client_fields() const;
   Mutation strip_request() const;
   Mutation request_mutation(const config::Model& model, const upstream::Call& call) const;

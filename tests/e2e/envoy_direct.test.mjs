@@ -182,10 +182,12 @@ test("masked data stays here and is whole for the client", async () => {
 
 test("a client's choice of a server and its identity reach no model", async () => {
   const said = { "x-selected-model": "evil", "x-vsr-destination-endpoint": "169.254.169.254:80", cookie: "c=1", "x-user-openai-key": "k", "x-own": "kept" };
-  await openai(envoy.url).chat.completions.create(asked("panel"), { headers: said });
-  for (const { headers } of [servers.small, servers.third, servers.large]) {
-    assert.equal(headers["x-own"], "kept");
-    for (const name of Object.keys(said).slice(0, -1)) assert.equal(headers[name], undefined, name);
+  for (const at of [daemon, envoy]) {
+    await openai(at.url).chat.completions.create(asked("panel"), { headers: said });
+    for (const { headers } of [servers.small, servers.third, servers.large]) {
+      assert.equal(headers["x-own"], "kept");
+      for (const name of Object.keys(said).slice(0, -1)) assert.equal(headers[name], undefined, name);
+    }
   }
 });
 
@@ -339,7 +341,7 @@ test("several models answer a legacy completion, whole and as events", async () 
 
 test("a legacy completion that no chat can answer is refused with the parameter", async () => {
   const client = openai(daemon.url);
-  for (const [name, more] of [["suffix", { suffix: "end" }], ["echo", { echo: true }], ["best_of", { best_of: 3 }], ["logprobs", { logprobs: 1 }], ["prompt", { prompt: ["panel", "panel too"] }]]) {
+  for (const [name, more] of [["suffix", { suffix: "end" }], ["echo", { echo: true }], ["best_of", { best_of: 3 }], ["n", { n: 2 }], ["logprobs", { logprobs: 1 }], ["prompt", { prompt: ["panel", "panel too"] }]]) {
     const error = await client.completions.create({ model: "auto", prompt: "panel", ...more }).catch((e) => e);
     assert.equal(error.status, 400, name);
     assert.match(error.message, new RegExp(`${name}: `));

@@ -15,6 +15,7 @@
 //    "json": ...?, "streams": true?, "ends": true?, "clears_route": true?, "mode": n?}
 //   {"from": "reply", "status": n, "set": ...?, "has": part of the body?}
 //   {"from": "wait", "seconds": n}, a request for more time
+// With "held": n in it, the session holds n bytes of the memory for bodies after that message.
 //   {"from": "end", "ending": ..., "has": part of the reason?}
 //
 // Without "body" or "json", the message must have no body. Every message of the router must be in
@@ -321,6 +322,9 @@ class Play : public extproc::Channel {
     EXPECT_EQ(got.status, status ? static_cast<uint64_t>(*status->integer()) : 0);
     const auto seconds = step.find("seconds");
     EXPECT_EQ(got.seconds, seconds ? static_cast<uint64_t>(*seconds->integer()) : 0);
+    if (const auto held = step.find("held")) {
+      EXPECT_EQ(site_.body_bytes, static_cast<uint64_t>(*held->integer()));
+    }
     if (const auto has = step.find("has")) {
       EXPECT_NE(got.body.value_or("").find(has->text()), std::string::npos) << *got.body;
     } else if (step.find("body") || step.find("json")) {
