@@ -203,20 +203,24 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
-// Envoy may reach a model that the router does not reach.
+// A notice names the decisions whose calls the router makes itself even for requests from Envoy,
+// because Envoy may reach a model that the router does not reach.
 void note_direct_calls(Reader& reader, const Config& config) {
   if (!config.ext_proc.enabled) return;
   for (const Routing* routing : routings_of(config)) {
     for (const Decision& decision : routing->decisions) {
       const bool draws = decision.image_gen && decision.image_gen->enabled;
-      if (!draws && !calls_several(decision.algorithm, decision.model_refs.size())) continue;
+      const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
+      if (decision.fast_response || (!draws && !loops)) continue;
+      const std::string_view called = !draws  ? "its models at their backend_refs"
+                                      : loops ? "the image server and its models"
+                                              : "the image server, and its model for a text with "
+                                                "an image";
       reader.notice(decision.line,
                     fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
-                                "calls {}; these addresses must be reachable from here, and Envoy "
-                                "must wait for the answer (docs/envoy.md)",
-                                decision.name,
-                                draws ? "the image server, and the models of a text with an image"
-                                      : "its models at their backend_refs"));
+                                "calls {}; the router must reach these addresses, and Envoy must "
+                                "wait for the answer (docs/envoy.md)",
+                                decision.name, called));
     }
   }
 }

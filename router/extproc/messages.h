@@ -81,8 +81,8 @@ struct Verdict {
 };
 std::string write(const Verdict& verdict);
 
-/// Writes a ProcessingResponse that lets Envoy wait longer for the answer to its last message.
-/// Envoy accepts one for a message, if its max_message_timeout is as long.
+/// Writes a ProcessingResponse that lets Envoy wait for `limit` for the answer to its last message.
+/// Envoy accepts one for each message, and only if its max_message_timeout is not shorter.
 std::string write_wait(std::chrono::milliseconds limit);
 
 /// Writes a ProcessingResponse that replies to the client in place of a server.

@@ -279,7 +279,7 @@ void Server::stop() {
   if (impl_->server) impl_->server->Shutdown(std::chrono::system_clock::now());
   impl_->server.reset();
   for (auto& loop : impl_->loops) {
-    // No session is left, so nothing adds a connection afterwards.
+    // The idle connections of a pool would keep the loop running. No session is left that adds one.
     http::asio::post(loop->io, [&io = loop->io] { upstream::Pool::of(io).clear(); });
     loop->work.reset();
     if (loop->thread.joinable()) loop->thread.join();

@@ -73,7 +73,7 @@ ServerRequest native_request(const RequestScope& scope) {
   return out;
 }
 
-/// `is_loop`: the request is a chat even if the client's API has servers of its own.
+/// `is_loop`: the server gets a chat even if the client's API has servers of its own.
 Result<ServerRequest> translated_request(const RequestScope& scope, const ParsedRequest& request,
                                          const routing::Plan& plan, bool is_loop) {
   const dialects::Dialect* const dialect = scope.api.dialect();

@@ -22,7 +22,7 @@ struct ServerRequest {
   std::unique_ptr<dialects::ReplyTranslator> from_server;
   /// The image server that gets it instead of the plan's model; null: the model's servers.
   const config::ImageGenPlugin* image = nullptr;
-  bool is_direct = false;        // the router calls the server itself, even behind a proxy
+  bool is_direct = false;        // even behind a proxy, the router calls the server itself
   bool to_client = false;        // the chat completion must be translated to the client's API
   bool is_chat = true;           // the reply becomes a chat completion on its way
   dialects::Losses losses = {};  // what the server does not get
@@ -33,9 +33,9 @@ struct ServerRequest {
 /// translator's errors.
 Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
                                           const routing::Plan& plan);
-/// The request of a plan for several models, or of one of their calls. It is a chat, whatever the
-/// client's API, because the answer is made of the texts of chats. The errors are the same, and
-/// kInvalid for a parameter that no chat has.
+/// Makes the request of a plan for several models, or of one of their calls. It is a chat, whatever
+/// the client's API, because the answer is made of the texts of chats. Errors: those of
+/// make_server_request(), and kInvalid for a parameter that no chat has.
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
                                         const routing::Plan& plan);
 

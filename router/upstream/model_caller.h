@@ -30,9 +30,8 @@ class ModelCaller {
   /// Returns once a reply begins or the call has failed. Precondition: the model is in the
   /// configuration.
   virtual http::Task<CallOutcome> call(const config::Model& model, const Call& call) const = 0;
-  /// The caller for answers that the router makes from calls of its own: several models, or an
-  /// image server. A proxy makes one call for each request and knows no image server, so the router
-  /// makes these calls itself.
+  /// Returns the caller for several models and for image servers. A proxy makes one call for each
+  /// request and knows no image server, so the router makes these calls itself.
   virtual const ModelCaller& direct() const { return *this; }
   bool is_direct() const { return &direct() == this; }
 };
