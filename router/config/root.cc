@@ -203,6 +203,28 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
+// A notice names the decisions whose calls the router makes itself even for requests from Envoy,
+// because Envoy may reach a model that the router does not reach.
+void note_direct_calls(Reader& reader, const Config& config) {
+  if (!config.ext_proc.enabled) return;
+  for (const Routing* routing : routings_of(config)) {
+    for (const Decision& decision : routing->decisions) {
+      const bool draws = decision.image_gen && decision.image_gen->enabled;
+      const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
+      if (decision.fast_response || (!draws && !loops)) continue;
+      const std::string_view called = !draws  ? "its models at their backend_refs"
+                                      : loops ? "the image server and its models"
+                                              : "the image server, and its model for a text with "
+                                                "an image";
+      reader.notice(decision.line,
+                    fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
+                                "calls {}; the router must reach these addresses, and Envoy must "
+                                "wait for the answer (docs/envoy.md)",
+                                decision.name, called));
+    }
+  }
+}
+
 bool searches_qdrant(const Config& config) {
   const auto searches_it = [](const Decision& decision) {
     return decision.rag && decision.rag->enabled && searches(*decision.rag, "qdrant");
@@ -221,6 +243,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_answers(reader, node, config);
   refuse_unbuilt_memory(config);
   refuse_unserved_documents(reader, config);
+  note_direct_calls(reader, config);
   reader.settle(searches_qdrant(config));
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);

@@ -264,7 +264,7 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .follow_max = follow_max,
           .ledger = ledger_of(state.config()),
           .learning = learning::is_used(state.config()) ? &memory : nullptr,
-          .shadows = caller.makes_several() ? state.shadows.get() : nullptr,
+          .shadows = caller.is_direct() ? state.shadows.get() : nullptr,
           .memories = memories.get()};
 }
 
@@ -305,11 +305,12 @@ std::vector<http::Route> Daemon::Impl::model_calls(const serving::ServingState& 
 }
 
 // Returns the host for a request from Envoy. It differs from other requests in two ways: Envoy
-// calls the servers, and it waits for us no longer than its message_timeout.
+// calls the servers, unless the answer takes several calls or an image server, and it waits for us
+// no longer than its message_timeout.
 extproc::SessionHost Daemon::Impl::make_session_host(const http::Request& request,
                                                      const upstream::ModelCaller& caller) const {
   std::shared_ptr<const serving::ServingState> state = current.get();
-  extproc::SessionHost out{state->handler, &state->destinations,
+  extproc::SessionHost out{state->handler, &state->destinations, &state->backends,
                            state->config().router.clear_route_cache};
   const auto follow_max = std::min<std::chrono::milliseconds>(
       gateway::kFollowMax, state->config().http.decision_timeout);

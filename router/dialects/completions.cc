@@ -3,6 +3,7 @@
 
 #include "router/dialects/completions.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/json_writer.h"
@@ -15,7 +16,8 @@ namespace {
 using json::Value;
 
 // Marks a prompt that is a list, so that it stays a list through the edits, even with one text.
-constexpr std::string_view kList = "one_of_several";  // only outgoing() reads this member
+// outgoing() and as_chat() remove this member.
+constexpr std::string_view kList = "one_of_several";
 constexpr std::string_view kUser = "user";
 
 /// Translates chat completions to completions, for replies that the router creates itself.
@@ -109,6 +111,37 @@ std::string text_of(const Value& content) {
   return out;
 }
 
+constexpr auto kUntranslatable =
+    std::to_array<std::string_view>({"best_of", "echo", "logprobs", "n", "suffix"});
+
+/// True if this value of one of kUntranslatable is the same as none.
+bool is_neutral(std::string_view key, const Value& value) {
+  if (value.is_null()) return true;
+  if (key == "suffix") return value.is_string() && value.text().empty();
+  if (key == "echo") return value.raw() == "false";
+  return key != "logprobs" && value.integer().value_or(0) == 1;
+}
+
+/// Copies the messages without the mark of a list.
+Result<void> copy_messages(const Value& messages, json::Writer& out) {
+  out.begin_array();
+  size_t prompts = 0;
+  for (const Value& message : messages.items()) {
+    out.begin_object();
+    for (const json::Member& member : message.members()) {
+      if (member.key != kList) out.key(member.key).raw(member.value.raw());
+      prompts += member.key == kList ? 1 : 0;
+    }
+    out.end_object();
+  }
+  out.end_array();
+  if (prompts > 1) {
+    return wrong("prompt", "found {} texts; a decision that calls several models answers one",
+                 prompts);
+  }
+  return {};
+}
+
 bool is_from_user(const Value& message) {
   const auto role = message.find("role");
   return role && role->text() == kUser;
@@ -167,6 +200,30 @@ Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
   for (const std::string& each : prompts) prompt.append(prompt.empty() ? "" : ",").append(each);
   if (is_list) prompt = fmt::format("[{}]", prompt);
   return replace_member(document, "messages", "prompt", prompt);
+}
+
+// `logprobs` is a number in this API, and true in a call for which the router itself set it.
+Result<std::string> CompletionsDialect::as_chat(std::string chat) const {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
+  json::Writer out;
+  out.begin_object();
+  for (const json::Member& member : document.root().members()) {
+    const Value& value = member.value;
+    if (member.key == "messages") {
+      SIGNALBOX_TRY_VOID(copy_messages(value, out.key(member.key)));
+      continue;
+    }
+    const auto found = std::find(kUntranslatable.begin(), kUntranslatable.end(), member.key);
+    const bool is_from_router = member.key == "logprobs" && value.raw() == "true";
+    if (found == kUntranslatable.end() || is_from_router) {
+      out.key(member.key).raw(value.raw());
+    } else if (!is_neutral(member.key, value)) {
+      return wrong(member.key,
+                   "not possible here: the decision answers with one text, which several models "
+                   "write as chats");
+    }
+  }
+  return out.end_object().take();
 }
 
 std::string CompletionsDialect::refusal(int, std::string_view body) const {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/log.h"
 #include "router/extproc/mutation.h"
 
 namespace signalbox::extproc {
@@ -47,6 +48,23 @@ std::optional<uint64_t> length_of(const http::Headers& headers) {
 
 }  // namespace
 
+// --- calls that the router makes ---
+
+// Asks Envoy to wait as long as the whole request may take. Envoy ignores this if it does not limit
+// the time of the answer.
+void Session::request_time() {
+  if (has_time_ || !pending_) return;
+  has_time_ = true;
+  channel_.send(write_wait(site_.timeout));
+}
+
+Task<upstream::CallOutcome> Session::DirectCaller::call(const config::Model& model,
+                                                        const upstream::Call& call) const {
+  session_.request_time();
+  upstream::CallOutcome outcome = co_await session_.host_.direct->call(model, call);
+  co_return outcome;
+}
+
 // --- the request to the server ---
 
 // Returns the client's header without fields that a client must not set and fields that no server
@@ -71,7 +89,7 @@ Mutation Session::strip_request() const {
   Mutation out = difference(held_, client_fields());
   // Envoy may also hide fields from us (forward_rules), so remove these in any case.
   for (const std::string_view name : {kSelectedModel, kDestination}) {
-    if (!request_.headers.find(name)) out.removed.emplace_back(name);
+    if (!held_.find(name)) out.removed.emplace_back(name);
   }
   return out;
 }
@@ -86,7 +104,7 @@ Mutation Session::request_mutation(const config::Model& model, const upstream::C
   wanted.add(kSelectedModel, model.name);
   if (!to.endpoint.empty()) wanted.add(kDestination, to.endpoint);
   Mutation out = difference(duplex_request_ ? held_ : client_fields(), wanted);
-  if (!wanted.find(kDestination) && duplex_request_ && !request_.headers.find(kDestination))
+  if (!wanted.find(kDestination) && duplex_request_ && !held_.find(kDestination))
     out.removed.emplace_back(kDestination);
   const std::string path = to.outgoing.target(call);
   if (path != request_.target) out.set.push_back({":path", path});
@@ -218,9 +236,9 @@ Task<bool> Session::Reply::flush() {
 Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.cancelled_) state_ = State::kBroken;
   if (broken()) co_return false;
-  if (session_.out_.size() + bytes.size() > kReplyBytesMax) {
-    session_.end(Ending::kAborted, "the response is too long to be buffered");
-    state_ = State::kBroken;
+  const bool is_too_long = session_.out_.size() + bytes.size() > kReplyBytesMax;
+  if (is_too_long || (!session_.forwarded_ && !session_.reserve_body(bytes.size()))) {
+    give_up(is_too_long);
     co_return false;
   }
   session_.out_.append(bytes);
@@ -229,9 +247,26 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.forwarded_) {
     session_.answer_pending(true);
   } else if (can_reply()) {
-    session_.reply(status_, fields_, session_.out_);
+    session_.reply(status_, fields_, std::exchange(session_.out_, {}));
   }
   co_return !broken();
+}
+
+// Ends a reply that cannot be buffered. The client gets an error if nothing of the reply was sent.
+void Session::Reply::give_up(bool is_too_long) {
+  const std::string_view why = is_too_long
+                                   ? "the response is too long to be buffered"
+                                   : "the requests in flight use all the memory that they may use";
+  const size_t kept = std::exchange(session_.out_, {}).size();
+  if (session_.forwarded_) {
+    state_ = State::kBroken;
+    return session_.end(Ending::kAborted, std::string(why));
+  }
+  state_ = State::kFinished;
+  session_.free_body(kept);  // other requests need not wait until Envoy has finished this one
+  log::warn("extproc", "refused a reply: {}", why);
+  status_ = is_too_long ? 502 : 429;
+  session_.refuse(status_, why);
 }
 
 void Session::Reply::abandon() {

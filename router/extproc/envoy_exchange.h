@@ -8,18 +8,30 @@
 
 namespace signalbox::extproc {
 
+/// Calls that the router makes while Envoy waits.
+class Session::DirectCaller final : public upstream::ModelCaller {
+ public:
+  explicit DirectCaller(Session& session) : session_(session) {}
+  http::Task<upstream::CallOutcome> call(const config::Model& model,
+                                         const upstream::Call& call) const override;
+
+ private:
+  Session& session_;
+};
+
 /// Calls of models, which Envoy makes.
 class Session::EnvoyCaller final : public upstream::ModelCaller {
  public:
-  explicit EnvoyCaller(Session& session) : session_(session) {}
+  explicit EnvoyCaller(Session& session) : session_(session), direct_(session) {}
   http::Task<upstream::CallOutcome> call(const config::Model& model,
                                          const upstream::Call& call) const override {
     return session_.forward(model, call);
   }
-  bool makes_several() const override { return false; }
+  const upstream::ModelCaller& direct() const override { return direct_; }
 
  private:
   Session& session_;
+  const DirectCaller direct_;
 };
 
 /// The handler's writes become changes of the response that Envoy holds, or a reply in its place.
@@ -38,6 +50,7 @@ class Session::Reply final : public http::Reply {
 
  private:
   bool can_reply();
+  void give_up(bool is_too_long);
 
   Session& session_;
   http::Headers fields_;

@@ -228,6 +228,16 @@ std::string write(const Verdict& verdict) {
   return std::move(out).take();
 }
 
+// override_message_timeout 10 (Duration: seconds 1, nanos 2).
+std::string write_wait(std::chrono::milliseconds limit) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(limit);
+  const auto nanos = std::chrono::nanoseconds(limit - seconds).count();
+  Writer duration, out;
+  duration.varint(1, static_cast<uint64_t>(seconds.count()))
+      .varint(2, static_cast<uint64_t>(nanos));
+  return std::move(out.message(10, duration)).take();
+}
+
 // ImmediateResponse 7: status 1 (HttpStatus: code 1), headers 2, body 3.
 std::string write_reply(int status, const Mutation& headers, std::string_view body) {
   Writer code, reply, out;

@@ -7,6 +7,7 @@
 // use eight of the hundreds of messages that Envoy's protocol files import, and bodies of megabytes
 // stay views until they are kept. Unknown fields are skipped.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -79,6 +80,10 @@ struct Verdict {
       std::nullopt;  // from now on, if Envoy allows the override
 };
 std::string write(const Verdict& verdict);
+
+/// Writes a ProcessingResponse that lets Envoy wait for `limit` for the answer to its last message.
+/// Envoy accepts one for each message, and only if its max_message_timeout is not shorter.
+std::string write_wait(std::chrono::milliseconds limit);
 
 /// Writes a ProcessingResponse that replies to the client in place of a server.
 std::string write_reply(int status, const Mutation& headers, std::string_view body);

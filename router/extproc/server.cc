@@ -24,6 +24,7 @@
 #include "router/http/deadline.h"
 #include "router/http/stream.h"
 #include "router/rpc/log.h"
+#include "router/upstream/pool.h"
 
 namespace signalbox::extproc {
 namespace {
@@ -278,6 +279,8 @@ void Server::stop() {
   if (impl_->server) impl_->server->Shutdown(std::chrono::system_clock::now());
   impl_->server.reset();
   for (auto& loop : impl_->loops) {
+    // The idle connections of a pool would keep the loop running. No session is left that adds one.
+    http::asio::post(loop->io, [&io = loop->io] { upstream::Pool::of(io).clear(); });
     loop->work.reset();
     if (loop->thread.joinable()) loop->thread.join();
   }

@@ -128,11 +128,21 @@ Error Session::cancellation() const {
 
 // --- the request ---
 
+// Reserves memory for a piece of a body. Returns false, and reserves nothing, if there is too
+// little.
 bool Session::reserve_body(size_t bytes) {
-  bytes *= http::kBodyCopies;
-  const uint64_t before = site_.body_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  body_bytes_held_ += bytes;
-  return before + bytes <= site_.limits.bodies_bytes_max;
+  const size_t share = bytes * http::kBodyCopies;
+  const uint64_t before = site_.body_bytes.fetch_add(share, std::memory_order_relaxed);
+  body_bytes_held_ += share;
+  if (before + share <= site_.limits.bodies_bytes_max) return true;
+  free_body(bytes);
+  return false;
+}
+
+void Session::free_body(size_t bytes) {
+  const size_t share = bytes * http::kBodyCopies;
+  site_.body_bytes.fetch_sub(share, std::memory_order_relaxed);
+  body_bytes_held_ -= share;
 }
 
 void Session::release_body() {

@@ -3,7 +3,8 @@
 // The same handlers run. They write to an http::Reply whose writes become changes of what Envoy
 // holds. They call a model's server through Envoy, which makes the call and brings back the
 // server's response. So decisions, plugins, masks, metrics, logs and traces are the same as for the
-// HTTP listeners.
+// HTTP listeners. If an answer takes several calls, or an image server, the router makes the calls
+// itself, and the answer takes the place of a server's response.
 //
 // It does not depend on gRPC: messages are byte strings.
 
@@ -31,7 +32,8 @@ inline constexpr size_t kReplyBytesMax = size_t{1} << 26;
 struct SessionHost {
   http::Handler handler;
   const upstream::Destinations* destinations = nullptr;
-  bool clears_route = false;              // global.router.clear_route_cache
+  const upstream::ModelCaller* direct = nullptr;  // makes calls without Envoy
+  bool clears_route = false;                      // global.router.clear_route_cache
   std::shared_ptr<const void> held = {};  // keeps the objects that the other members refer to alive
 };
 /// Finds the host for a request's method and target. The handler's calls of models go to `caller`,
@@ -89,6 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   class EnvoyCaller;
+  class DirectCaller;
   class Reply;
   class EnvoyReply;
   enum class Phase : uint8_t { kReading, kHandling, kGrace };
@@ -100,10 +103,12 @@ class Session : public std::enable_shared_from_this<Session> {
   http::Task<std::optional<Message>> take();
   http::Task<> wait_for_cancel();
   http::Task<upstream::CallOutcome> forward(const config::Model& model, const upstream::Call& call);
+  void request_time();
 
   bool begin(Message& head);
   bool add(Message& message);
   bool reserve_body(size_t bytes);
+  void free_body(size_t bytes);
   void release_body();
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
@@ -155,6 +160,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<EnvoyCaller> caller_;
   std::unique_ptr<Reply> reply_;
   std::optional<Part> pending_;  // the part to which Envoy waits for an answer
+  bool has_time_ = false;        // Envoy was asked to wait longer
   bool answered_ = false;        // a reply took a server's place: Envoy expects nothing more
   bool is_refused_ = false;      // refused by Envoy, whose response passes unchanged
 

@@ -121,6 +121,7 @@ Loop::Loop(const RequestScope& scope, const ParsedRequest& request,
       requester_(requester),
       decided_(decided),
       drops_logprobs_(!requests_logprobs(request.chat)),
+      passes_stream_(request.chat.stream && scope.context.backends.is_direct()),
       began_(Clock::now()),
       header_mutation_(headers_of(plan, scope.config().looper)) {}
 
@@ -196,7 +197,7 @@ void Loop::cancel(size_t turn) {
 }
 
 bool Loop::streams(const Flight& flight) const {
-  return run_->turns()[flight.turn].call.is_last && request_.chat.stream;
+  return passes_stream_ && run_->turns()[flight.turn].call.is_last;
 }
 
 Loop::Flight* Loop::streaming() const {
@@ -243,7 +244,7 @@ Result<void> Loop::prepare(Flight& flight) {
   }
   // The headers for every call may name what an image server must not know.
   if (flight.plan.image == nullptr) flight.plan.header_mutation = &header_mutation_;
-  SIGNALBOX_TRY(flight.server, make_server_request(scope_, request_, flight.plan));
+  SIGNALBOX_TRY(flight.server, make_loop_request(scope_, request_, flight.plan));
   flight.scope.emplace(
       RequestScope{scope_.context, scope_.api,
                    http::Exchange{scope_.exchange.request, scope_.exchange.reply, flight.interrupt},

@@ -79,6 +79,7 @@ class Loop {
   limits::Requester& requester_;
   const http::Headers& decided_;
   const bool drops_logprobs_;
+  const bool passes_stream_;  // the client gets the last call's events as they come
   const std::chrono::steady_clock::time_point began_;
   config::HeaderMutationPlugin header_mutation_;  // with the headers for every call
   std::optional<looper::Run> run_;

@@ -193,7 +193,8 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
   const RequestScope& scope = journey.scope;
   Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
   std::function<void()> translate = [&] {
-    server = make_server_request(scope, journey.request, plan);
+    server = plan.loop != nullptr ? make_loop_request(scope, journey.request, plan)
+                                  : make_server_request(scope, journey.request, plan);
   };
   if (const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(translate)); !ran)
     server = tl::unexpected<Error>(ran.error());
@@ -266,12 +267,7 @@ http::Task<std::optional<routing::Plan>> Pipeline::try_model(Journey& journey,
 http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan) const {
   const RequestScope& scope = journey.scope;
   http::Headers headers = decision_headers(scope, plan);
-  Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
-  if (server && (!server->is_chat || !context_.backends.makes_several())) {
-    server = fail(Code::kUnsupported, "decision \"{}\" calls {}, which {} does not support",
-                  plan.decision, plan.painter != nullptr ? "an image server" : "several models",
-                  server->is_chat ? "Envoy" : "this API");
-  }
+  const Result<ServerRequest> server = co_await request_for_server(journey, plan, headers);
   if (!server) {
     co_await send_error(scope, server.error(), headers);
     co_return;

@@ -73,26 +73,31 @@ ServerRequest native_request(const RequestScope& scope) {
   return out;
 }
 
+/// `is_loop`: the server gets a chat even if the client's API has servers of its own.
 Result<ServerRequest> translated_request(const RequestScope& scope, const ParsedRequest& request,
-                                         const routing::Plan& plan) {
+                                         const routing::Plan& plan, bool is_loop) {
   const dialects::Dialect* const dialect = scope.api.dialect();
   ServerRequest out;
   out.losses = request.losses;
-  out.to_client = dialect != nullptr && !dialect->passes_replies();
-  out.target = dialect == nullptr ? dialects::kChatPath : dialect->target();
+  out.to_client = dialect != nullptr && (is_loop || !dialect->passes_replies());
+  out.target = dialect == nullptr || is_loop ? dialects::kChatPath : dialect->target();
   out.is_chat = dialect == nullptr || out.to_client;
+  if (dialect != nullptr && is_loop) {
+    SIGNALBOX_TRY(out.body, dialect->as_chat(plan.body));
+  }
   if (plan.model->api_format == config::Model::ApiFormat::kAnthropic) {
     if (out.target != dialects::kChatPath)
       return fail(Code::kUnsupported, "the model's server supports chats only");
     SIGNALBOX_TRY(dialects::MessagesRequest messages,
-                  dialects::to_messages(plan.body, static_cast<int64_t>(std::time(nullptr))));
+                  dialects::to_messages(out.body.empty() ? plan.body : out.body,
+                                        static_cast<int64_t>(std::time(nullptr))));
     out.body = std::move(messages.body);
     out.from_server = std::move(messages.replies);
     out.losses.add(messages.losses);
     out.target = dialects::kMessagesPath;
     return out;
   }
-  if (dialect != nullptr) {
+  if (dialect != nullptr && !is_loop) {
     SIGNALBOX_TRY(out.body, dialect->outgoing(plan.body));
   }
   if (!out.to_client) out.target.append(scope.exchange.request.query());
@@ -103,18 +108,32 @@ Result<ServerRequest> translated_request(const RequestScope& scope, const Parsed
 
 namespace {
 
+tl::unexpected<Error> refuse_image(const routing::Plan& plan) {
+  return fail(
+      Code::kUnsupported,
+      "decision \"{}\" calls an image server, and the answers of this API have no place for "
+      "an image",
+      plan.decision);
+}
+
 // The plan's body is the image server's.
 Result<ServerRequest> image_request(const RequestScope& scope, const routing::Plan& plan) {
   const dialects::Dialect* const dialect = scope.api.dialect();
   ServerRequest out;
   out.image = plan.image;
+  out.is_direct = true;
   out.target = plugins::image_path(*plan.image);
   out.to_client = dialect != nullptr && !dialect->passes_replies();
-  const bool is_chat = dialect == nullptr || out.to_client;
-  if (is_chat && scope.context.backends.makes_several()) return out;
-  return fail(Code::kUnsupported,
-              "decision \"{}\" calls an image server, which {} does not support", plan.decision,
-              is_chat ? "Envoy" : "this API");
+  if (dialect == nullptr || out.to_client) return out;
+  return refuse_image(plan);
+}
+
+/// Returns an error if the configuration wants no part to be left out and one was.
+Result<ServerRequest> without_losses(const RequestScope& scope, ServerRequest out) {
+  const bool strict =
+      scope.config().apis.untranslatable == config::ClientApis::Untranslatable::kRefuse;
+  if (auto refusal = out.losses.refusal(strict)) return tl::unexpected<Error>(*std::move(refusal));
+  return out;
 }
 
 }  // namespace
@@ -123,11 +142,19 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
                                           const routing::Plan& plan) {
   if (plan.image != nullptr) return image_request(scope, plan);
   if (plan.native) return native_request(scope);
-  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan));
-  const bool strict =
-      scope.config().apis.untranslatable == config::ClientApis::Untranslatable::kRefuse;
-  if (auto refusal = out.losses.refusal(strict)) return tl::unexpected<Error>(*std::move(refusal));
-  return out;
+  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, false));
+  return without_losses(scope, std::move(out));
+}
+
+Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
+                                        const routing::Plan& plan) {
+  if (plan.image != nullptr) return image_request(scope, plan);
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  const bool is_completion = dialect != nullptr && dialect->passes_replies();
+  if (is_completion && plan.painter != nullptr) return refuse_image(plan);
+  SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, true));
+  out.is_direct = true;
+  return without_losses(scope, std::move(out));
 }
 
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields) {
@@ -151,7 +178,7 @@ plugins::UpstreamHeaders headers_for_server(const RequestScope& scope, const rou
 ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
                        const routing::Plan& plan, const ServerRequest& server,
                        const http::Headers& decided, bool needs_reply, bool reads_reply)
-    : context_(scope.context),
+    : caller_(server.is_direct ? scope.context.backends.direct() : scope.context.backends),
       model_(server.image != nullptr ? server.image->server : *plan.model),
       client_(change_headers(scope, plan, server, reads_reply, changed_) ? changed_.client
                                                                          : scope.headers()),
@@ -173,7 +200,7 @@ ServerCall::ServerCall(const RequestScope& scope, const ParsedRequest& request,
             .limits_whole = server.image != nullptr} {}
 
 http::Task<upstream::CallOutcome> ServerCall::send() const {
-  upstream::CallOutcome outcome = co_await context_.backends.call(model_, call_);
+  upstream::CallOutcome outcome = co_await caller_.call(model_, call_);
   co_return outcome;
 }
 

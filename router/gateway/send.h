@@ -22,6 +22,7 @@ struct ServerRequest {
   std::unique_ptr<dialects::ReplyTranslator> from_server;
   /// The image server that gets it instead of the plan's model; null: the model's servers.
   const config::ImageGenPlugin* image = nullptr;
+  bool is_direct = false;        // even behind a proxy, the router calls the server itself
   bool to_client = false;        // the chat completion must be translated to the client's API
   bool is_chat = true;           // the reply becomes a chat completion on its way
   dialects::Losses losses = {};  // what the server does not get
@@ -32,6 +33,11 @@ struct ServerRequest {
 /// translator's errors.
 Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
                                           const routing::Plan& plan);
+/// Makes the request of a plan for several models, or of one of their calls. It is a chat, whatever
+/// the client's API, because the answer is made of the texts of chats. Errors: those of
+/// make_server_request(), and kInvalid for a parameter that no chat has.
+Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
+                                        const routing::Plan& plan);
 
 /// Adds x-vsr-client-protocol and x-vsr-upstream-protocol unless both sides speak OpenAI's API.
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);
@@ -57,7 +63,7 @@ class ServerCall {
   http::Task<upstream::CallOutcome> send() const;
 
  private:
-  const GatewayContext& context_;
+  const upstream::ModelCaller& caller_;
   const config::Model& model_;
   plugins::UpstreamHeaders changed_;  // the changed headers, if any change
   const http::Headers& client_;       // the client's, perhaps changed

@@ -30,8 +30,10 @@ class ModelCaller {
   /// Returns once a reply begins or the call has failed. Precondition: the model is in the
   /// configuration.
   virtual http::Task<CallOutcome> call(const config::Model& model, const Call& call) const = 0;
-  /// True if a request may cause several calls, also at the same time.
-  virtual bool makes_several() const { return true; }
+  /// Returns the caller for several models and for image servers. A proxy makes one call for each
+  /// request and knows no image server, so the router makes these calls itself.
+  virtual const ModelCaller& direct() const { return *this; }
+  bool is_direct() const { return &direct() == this; }
 };
 
 }  // namespace signalbox::upstream

@@ -18,8 +18,8 @@ namespace signalbox::upstream {
 std::optional<std::string> key_of(const config::BackendRef& ref);
 
 /// True if no server may receive this field of a client's request: cookies, identity fields that a
-/// proxy in front of us has set (x-authz-* and the fields that `identity` names), and keys for
-/// providers (x-user-*-key).
+/// proxy in front of us has set (x-authz-* and the fields that `identity` names), keys for
+/// providers (x-user-*-key), and x-selected-model, by which an Envoy behind us chooses the server.
 bool stays_here(std::string_view name, const config::Authz::Identity& identity);
 
 /// True for the fields in which clients of the usual providers send their keys.

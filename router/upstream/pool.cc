@@ -28,7 +28,7 @@ Pool::Pool(http::asio::execution_context& context)
     : http::asio::execution_context::service(context),
       pruning_(static_cast<http::asio::io_context&>(context), [this] { prune(); }) {}
 
-void Pool::shutdown() {
+void Pool::clear() {
   pruning_.clear();
   shelves_.clear();
 }

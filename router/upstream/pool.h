@@ -36,9 +36,12 @@ class Pool : public http::asio::execution_context::service {
   /// that has been idle longest is closed.
   void keep(const std::string& address, std::unique_ptr<Channel> channel, uint32_t idle_max,
             std::chrono::milliseconds timeout);
+  /// Closes all connections and cancels the timer, so that nothing of the pool keeps the loop
+  /// running.
+  void clear();
 
  private:
-  void shutdown() override;
+  void shutdown() override { clear(); }
   void prune();
 
   struct Shelf {

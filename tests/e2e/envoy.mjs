@@ -111,6 +111,9 @@ function replaced(bytes, mutation) {
   return mutation.clear_body ? Buffer.alloc(0) : Buffer.from(mutation.body);
 }
 
+/// The statuses of an immediate response that tests expect, by their names in the protocol files.
+const kStatuses = { OK: 200, BadRequest: 400, Forbidden: 403, NotFound: 404, TooManyRequests: 429, NotImplemented: 501, BadGateway: 502, GatewayTimeout: 504 };
+
 /// A proxy whose only filter is ours. A route leads to the cluster that x-selected-model names.
 export class Envoy {
   /// `clusters` maps models to ports; `modes` are {request, response}, each BUFFERED or STREAMED.
@@ -118,6 +121,9 @@ export class Envoy {
     const envoy = new Envoy();
     Object.assign(envoy, { processor, clusters, overrides, modes: { request: "BUFFERED", response: "BUFFERED", ...modes } });
     envoy.failures = [];
+    envoy.waits = []; // the times in seconds that the processor requested
+    envoy.onWait = () => {};
+    envoy.calls = 0; // of clusters
     envoy.server = createServer((request, response) => {
       envoy.#exchange(request, response).catch((failure) => {
         envoy.failures.push(failure);
@@ -140,11 +146,23 @@ export class Envoy {
     }
   }
 
+  // The processor may request more time once for each message.
+  async #ask(stream, message) {
+    let answer = await stream.ask(message);
+    if (answer.override_message_timeout) {
+      this.waits.push(Number(answer.override_message_timeout.seconds));
+      this.onWait();
+      answer = await stream.next();
+    }
+    assert.ok(!answer.override_message_timeout, "a second request for more time");
+    return answer;
+  }
+
   // Returns the answer of the expected kind, or undefined if it was a reply for the client.
   #answer(answer, kind, response) {
     if (answer.immediate_response) {
       const { status, headers, body } = answer.immediate_response;
-      const code = { OK: 200, BadRequest: 400, Forbidden: 403, NotFound: 404, TooManyRequests: 429 }[status.code] ?? 500;
+      const code = kStatuses[status.code] ?? 500;
       response.writeHead(code, mutated({}, headers)).end(body);
       return undefined;
     }
@@ -163,7 +181,7 @@ export class Envoy {
     const bare = body.length === 0;
     // The route is found before the filter runs, and changes only if the filter clears the route cache.
     let route = this.clusters[headers["x-selected-model"]];
-    let told = this.#answer(await stream.ask({ request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
+    let told = this.#answer(await this.#ask(stream, { request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
     if (!told) return;
     headers = mutated(headers, told.header_mutation);
     if (told.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
@@ -172,7 +190,7 @@ export class Envoy {
     for (let at = 0; at < body.length; at += size) {
       const part = body.subarray(at, at + size);
       const message = { request_body: { body: part, end_of_stream: at + size >= body.length } };
-      told = this.#answer(await stream.ask(message), "request_body", response);
+      told = this.#answer(await this.#ask(stream, message), "request_body", response);
       if (!told) return;
       parts.push(replaced(part, told.body_mutation));
       // The headers can still change only if the body was buffered.
@@ -188,6 +206,7 @@ export class Envoy {
   }
 
   #call(port, headers, body) {
+    this.calls += 1;
     const { ":method": method, ":path": path, ":authority": host, ":scheme": _, ...fields } = headers;
     if (!fields["content-length"]) fields["transfer-encoding"] = "chunked";
     return new Promise((done, failed) => {

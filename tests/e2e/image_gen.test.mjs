@@ -352,7 +352,7 @@ describe("images as answers", () => {
   test("an API without a place for images is refused", async () => {
     const answer = await fetch(`${daemon.url}/v1/completions`, { method: "POST", body: JSON.stringify({ model: "auto", prompt: "paint a ship" }) });
     assert.equal(answer.status, 501);
-    assert.match((await answer.json()).error.message, /calls an image server, which this API does not support/);
+    assert.match((await answer.json()).error.message, /calls an image server, and the answers of this API have no place for an image/);
   });
 
   test("tokens and cost count for the decision's model", async () => {

@@ -230,11 +230,11 @@ test("a client of the responses API gets its own shape, too", async () => {
   assert.equal(text, "yes");
 });
 
-test("plain completions cannot come from several models, which the error states", async () => {
-  script({});
-  const error = await client.completions.create({ model: "auto", prompt: "cascade" }).catch((e) => e);
-  assert.equal(error.status, 501);
-  assert.match(error.message, /calls several models/);
+test("a plain completion may come from several models, which get a chat", async () => {
+  const calls = script({ small: () => whole("no", -3), large: () => whole("yes") });
+  const completion = await client.completions.create({ model: "auto", prompt: "cascade" });
+  assert.equal(completion.choices[0].text, "yes");
+  assert.deepEqual(calls.map(({ asked: { messages } }) => messages), Array(2).fill([{ role: "user", content: "cascade" }]));
 });
 
 test("ratings return one choice per model, and none for a model that fails", async () => {

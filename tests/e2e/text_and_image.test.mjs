@@ -158,7 +158,7 @@ describe("a text with an image", () => {
     assert.equal(response.output_text, kMarkdown);
     const answer = await fetch(`${daemon.url}/v1/completions`, { method: "POST", body: JSON.stringify({ model: "auto", prompt: "Draw a plain ship and explain it" }) });
     assert.equal(answer.status, 501);
-    assert.match((await answer.json()).error.message, /calls an image server, which this API does not support/);
+    assert.match((await answer.json()).error.message, /calls an image server, and the answers of this API have no place for an image/);
   });
 
   test("may come from one model, and from a server of another API", async () => {

@@ -142,6 +142,24 @@ TEST(Surfaces, a_plain_completion_is_sent_on_byte_for_byte) {
   EXPECT_EQ(*back, kBody);
 }
 
+TEST(Surfaces, a_plain_completion_for_servers_of_chats) {
+  for (const json::Document& document : rows("as_chats.jsonl")) {
+    const json::Value row = document.root();
+    const dialects::CompletionsDialect surface;
+    auto incoming = surface.read(text(row, "request"), kRequestContext);
+    ASSERT_TRUE(incoming) << row.raw();
+    const auto chat = surface.as_chat(std::move(incoming->chat));
+    if (row.find("error")) {
+      ASSERT_FALSE(chat) << row.raw();
+      EXPECT_EQ(chat.error().message.substr(0, chat.error().message.find(':')), text(row, "error"));
+      EXPECT_EQ(chat.error().code, Code::kInvalid);
+    } else {
+      ASSERT_TRUE(chat) << chat.error().message;
+      EXPECT_EQ(*chat, text(row, "chat"));
+    }
+  }
+}
+
 dialects::StoredResponse stored(std::string_view owner, size_t bytes) {
   return {std::string(owner), std::string(bytes, 'r'), "", ""};
 }

@@ -14,6 +14,8 @@
 //   {"from": PART, "set": {NAME: VALUE}?, "unset": [...]?, "removed": [...]?, "body": ...? or
 //    "json": ...?, "streams": true?, "ends": true?, "clears_route": true?, "mode": n?}
 //   {"from": "reply", "status": n, "set": ...?, "has": part of the body?}
+//   {"from": "wait", "seconds": n}, a request for more time
+// With "held": n in it, the session holds n bytes of the memory for bodies after that message.
 //   {"from": "end", "ending": ..., "has": part of the reason?}
 //
 // Without "body" or "json", the message must have no body. Every message of the router must be in
@@ -30,6 +32,7 @@
 #include "router/extproc/session.h"
 #include "router/gateway/pipeline.h"
 #include "router/http/error_reply.h"
+#include "router/upstream/backends.h"
 #include "tests/router/data_case.h"
 
 namespace signalbox::gateway {
@@ -56,6 +59,7 @@ struct Told {
   uint64_t mode = 0;
   bool asks_for_trailers = false;
   uint64_t status = 0;
+  uint64_t seconds = 0;
   std::string why;
 };
 
@@ -116,6 +120,11 @@ Told told(const std::string& message) {
         if (mode.number() == 4) out.mode = *mode.varint();
         if (mode.number() == 6) out.asks_for_trailers = *mode.varint() == 1;
       });
+    } else if (field.number() == 10) {
+      out.from = "wait";
+      each(*field.bytes(), [&](const protobuf::Field& part) {
+        if (part.number() == 1) out.seconds = *part.varint();
+      });
     } else if (field.number() == 7) {
       out.from = "reply";
       each(*field.bytes(), [&](const protobuf::Field& part) {
@@ -158,6 +167,7 @@ class Play : public extproc::Channel {
     observer_ = Observer::create(*router_, metrics_, replay_).value();
     observer_->start();
     destinations_ = std::make_unique<upstream::Destinations>(router_->config());
+    backends_ = std::make_unique<upstream::Backends>(router_->config(), fleet_);
     site_.limits = router_->config().http;
     site_.timeout = router_->config().ext_proc.timeout;
     const auto limit = [&](std::string_view key, std::chrono::milliseconds& out) {
@@ -178,7 +188,7 @@ class Play : public extproc::Channel {
       http::Route route = request.path() == "/v1/messages"
                               ? dialect_route("/v1/messages", surface_, services)
                               : chat_route(services);
-      return extproc::SessionHost{std::move(route.handler), destinations_.get(),
+      return extproc::SessionHost{std::move(route.handler), destinations_.get(), backends_.get(),
                                   router_->config().router.clear_route_cache};
     };
     session_ = std::make_shared<extproc::Session>(site_, io_, *this);
@@ -310,6 +320,11 @@ class Play : public extproc::Channel {
     EXPECT_EQ(got.asks_for_trailers, mode.has_value());
     const auto status = step.find("status");
     EXPECT_EQ(got.status, status ? static_cast<uint64_t>(*status->integer()) : 0);
+    const auto seconds = step.find("seconds");
+    EXPECT_EQ(got.seconds, seconds ? static_cast<uint64_t>(*seconds->integer()) : 0);
+    if (const auto held = step.find("held")) {
+      EXPECT_EQ(site_.body_bytes, static_cast<uint64_t>(*held->integer()));
+    }
     if (const auto has = step.find("has")) {
       EXPECT_NE(got.body.value_or("").find(has->text()), std::string::npos) << *got.body;
     } else if (step.find("body") || step.find("json")) {
@@ -330,6 +345,8 @@ class Play : public extproc::Channel {
   std::unique_ptr<const routing::Router> router_;
   std::unique_ptr<Observer> observer_;
   std::unique_ptr<upstream::Destinations> destinations_;
+  upstream::Fleet fleet_;
+  std::unique_ptr<upstream::Backends> backends_;
   extproc::Site site_;
   http::asio::io_context io_{1};
   http::ThreadPool compute_{1, 4};

@@ -49,6 +49,8 @@ void try_request(size_t surface, const std::string& body) {
   const auto back = CompletionsDialect().outgoing(incoming->chat);
   SIGNALBOX_CHECK(back);
   check_json(*back);
+  const auto chat = CompletionsDialect().as_chat(incoming->chat);
+  if (chat) check_json(*chat);
 }
 
 void try_reply(size_t surface, const std::string& body) {
