@@ -19,6 +19,16 @@ Candidates::const_iterator find_answerer(const Candidates& candidates,
   });
 }
 
+/// The features of the request with its signals; nullopt if learning needs none.
+std::optional<learning::Features> features_of(const PlanInputs& inputs) {
+  std::optional<learning::Features> out = inputs.conditions.learning->features;
+  if (!out) return out;
+  for (const Plan::Matched& matched : inputs.signals) {
+    for (const std::string& name : matched.names) out->add_signal(matched.type, name);
+  }
+  return out;
+}
+
 }  // namespace
 
 // The model of one call: one of the decision, or another one of the configuration that its
@@ -99,7 +109,7 @@ size_t Planner::apply_learning(const PlanInputs& inputs, const Candidates& left,
   const size_t chosen = learning::choose(
       options, choice.candidate, learning::scope_of(inputs.recipe, decision.name),
       *inputs.conditions.learning, learning::rules_of(config_.router.learning, &decision),
-      inputs.conditions.seed, plan.learning.emplace());
+      features_of(inputs), inputs.conditions.seed, plan.learning.emplace());
   if (chosen == choice.candidate) return chosen;
   plan.selection_method = plan.learning->holds() ? "protection" : "adaptation";
   plan.selection_reason = plan.learning->words();
@@ -114,6 +124,7 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
     if (found != left.end()) {
       plan.learning = learning::tool_loop_report(
           *inputs.conditions.learning, learning::rules_of(config_.router.learning, decision));
+      plan.learning->features = features_of(inputs);
       plan.selection_method = "protection";
       plan.selection_reason = plan.learning->words();
       return *found;

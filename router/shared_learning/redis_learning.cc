@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "base/json_writer.h"
+#include "base/log.h"
 #include "router/shared_learning/changes.h"
 #include "router/stores/follower.h"
 #include "router/stores/redis_config.h"
@@ -21,6 +23,7 @@ namespace signalbox::shared_learning {
 namespace {
 
 using learning::Conversation;
+using learning::Regression;
 using learning::Tally;
 using learning::Verdict;
 using std::chrono::milliseconds;
@@ -73,8 +76,46 @@ announce('key', ARGV[1])
 return 1
 )";
 
+// Adds the features of one more request to the sums of a name, as Regression::add() does. Nil if
+// the sums that are there have another form: they stay as they are.
+constexpr std::string_view kSum = R"(
+local function sum_up(name, steps, reward, most)
+  local at, size, all = KEYS[1] .. 'sums', #steps, {}
+  local length, text = 2 + size + size * (size + 1) / 2, redis.call('HGET', at, name)
+  if text then
+    for number in string.gmatch(text, '%-?%d+') do all[#all + 1] = tonumber(number) end
+    if #all ~= length or all[1] ~= 1 then return nil end
+  else
+    for i = 1, length do all[i] = 0 end
+    all[1] = 1
+  end
+  if all[2] >= most then
+    for i = 2, length do
+      local half = all[i] / 2
+      all[i] = (half < 0 and math.ceil(half) or math.floor(half)) + 0
+    end
+  end
+  all[2] = all[2] + 1
+  local place = 2 + size
+  for i = 1, size do
+    local step = tonumber(string.sub(steps, i, i))
+    all[2 + i] = all[2 + i] + reward * step
+    for j = 1, i do
+      all[place + j] = all[place + j] + step * tonumber(string.sub(steps, j, j))
+    end
+    place = place + i
+  end
+  for i = 1, length do all[i] = string.format('%.0f', all[i]) end
+  text = table.concat(all, ' ')
+  redis.call('HSET', at, name, text)
+  return text
+end
+)";
+
 // ARGV: name, the place of the verdict from 1, the sum at which all are halved, most names, the id
-// of the verdict. Counts as Tally::add() does, and a verdict that is written again only once.
+// of the verdict, the steps of its features as digits ("": none are known), its reward, the count
+// at which the sums are halved. Counts as Tally::add() does, and a verdict that is written again
+// only once.
 constexpr std::string_view kAdd = R"(
 if not redis.call('SET', KEYS[1] .. 'v:' .. ARGV[5], '1', 'NX', 'PX', 86400000) then return 0 end
 local at, counts, sum = KEYS[1] .. 'verdicts', {}, 0
@@ -92,24 +133,35 @@ for i = 1, 4 do
   if i == verdict then counts[i] = counts[i] + 1 end
   counts[i] = string.format('%.0f', counts[i])
 end
-redis.call('HSET', at, ARGV[1], table.concat(counts, ' '))
-announce('verdicts', ARGV[1], 'counts', table.concat(counts, ' '))
+counts = table.concat(counts, ' ')
+redis.call('HSET', at, ARGV[1], counts)
+local sums = ARGV[6] ~= '' and sum_up(ARGV[1], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]))
+if sums then
+  announce('verdicts', ARGV[1], 'counts', counts, 'sums', sums)
+else
+  announce('verdicts', ARGV[1], 'counts', counts)
+end
 return 1
 )";
 
 constexpr std::string_view kReset = R"(
-redis.call('DEL', KEYS[1] .. 'verdicts')
+redis.call('DEL', KEYS[1] .. 'verdicts', KEYS[1] .. 'sums')
 announce('reset', string.format('%.0f', redis.call('INCR', KEYS[1] .. 'resets')))
 return 1
 )";
 
-// ARGV: the last reset that the router knows, then names and counts in turn. Those that are there
-// stay, and nothing is restored after a reset that the router does not know.
+// ARGV: the last reset that the router knows, then names, counts and sums in turn; "": there are no
+// sums. Those that are there stay, and nothing is restored after a reset that the router does not
+// know.
 constexpr std::string_view kRestore = R"(
 if (redis.call('GET', KEYS[1] .. 'resets') or ARGV[1]) ~= ARGV[1] then return 0 end
-for i = 2, #ARGV, 2 do
+for i = 2, #ARGV, 3 do
   if redis.call('HSETNX', KEYS[1] .. 'verdicts', ARGV[i], ARGV[i + 1]) == 1 then
-    announce('verdicts', ARGV[i], 'counts', ARGV[i + 1])
+    if ARGV[i + 2] == '' or redis.call('HSETNX', KEYS[1] .. 'sums', ARGV[i], ARGV[i + 2]) == 0 then
+      announce('verdicts', ARGV[i], 'counts', ARGV[i + 1])
+    else
+      announce('verdicts', ARGV[i], 'counts', ARGV[i + 1], 'sums', ARGV[i + 2])
+    end
   end
 end
 return 1
@@ -162,7 +214,8 @@ class RedisLearning final : public SharedLearning,
   void forgotten(const std::string& key) override {
     queue(forget_, {key, std::to_string(Now().to_ms(Clock::now()))});
   }
-  void added(const std::string& decision, const std::string& model, Verdict verdict) override;
+  void added(const std::string& decision, const std::string& model, Verdict verdict,
+             const learning::Features* features) override;
   void reset() override { queue(reset_, {}); }
 
   // For the follower. Here a "deletion" is none: the stream has changes.
@@ -171,20 +224,23 @@ class RedisLearning final : public SharedLearning,
   Result<void> delete_again(std::span<const stores::NamedDeletion>) override { return {}; }
   std::vector<stores::LostRecord> records() override;
 
+  std::shared_ptr<const Regression> read_or_refuse(std::string_view name,
+                                                   std::string_view sums) const;
   Result<void> restore_verdicts(Fields lost);
   Result<void> run(const std::string& script, const Fields& words);
   void queue(const std::string& script, Fields words);
   void apply(Change change);
 
-  const std::string keep_ = script_of(kKeep), forget_ = script_of(kForget), add_ = script_of(kAdd),
+  const std::string keep_ = script_of(kKeep), forget_ = script_of(kForget),
+                    add_ = script_of(std::string(kSum) + std::string(kAdd)),
                     reset_ = script_of(kReset), restore_ = script_of(kRestore);
   const Options options_;
   learning::Memory& memory_;
   const uint64_t name_ = uint64_t{std::random_device()()} << 32 | std::random_device()();
   std::atomic<uint64_t> verdicts_ = 0;  // of this router so far
-  // The counts that Redis had last, by name. The memory also counts verdicts that still wait, which
-  // would count twice if Redis got them from there. Only the follower uses this.
-  std::map<std::string, std::string> in_redis_;
+  // The outcomes that Redis had last, by name. The memory also counts verdicts that still wait,
+  // which would count twice if Redis got them from there. Only the follower uses this.
+  std::map<std::string, learning::Known> in_redis_;
   int64_t resets_ = 0;  // the number of the last one; only the follower uses this
   stores::Redis redis_;
   WriteQueue queue_;
@@ -215,12 +271,19 @@ void RedisLearning::changed(const std::string& key, const Conversation& conversa
   queue(keep_, std::move(words));
 }
 
-void RedisLearning::added(const std::string& decision, const std::string& model, Verdict verdict) {
+void RedisLearning::added(const std::string& decision, const std::string& model, Verdict verdict,
+                          const learning::Features* features) {
   auto name = verdicts_name(decision, model);
   if (!name) return;
-  queue(add_, {*std::move(name), std::to_string(static_cast<size_t>(verdict) + 1),
-               std::to_string(Tally::kCountMax), std::to_string(learning::Outcomes::kTalliesMax),
-               fmt::format("{:016x}-{}", name_, ++verdicts_)});
+  std::string steps;
+  if (features != nullptr) {
+    for (const uint8_t step : features->steps) steps += std::to_string(step);
+  }
+  queue(add_,
+        {*std::move(name), std::to_string(static_cast<size_t>(verdict) + 1),
+         std::to_string(Tally::kCountMax), std::to_string(learning::Outcomes::kTalliesMax),
+         fmt::format("{:016x}-{}", name_, ++verdicts_), std::move(steps),
+         std::to_string(Regression::reward_of(verdict)), std::to_string(Regression::kCountMax)});
 }
 
 void RedisLearning::apply(Change change) {
@@ -235,10 +298,14 @@ void RedisLearning::apply(Change change) {
       memory_.conversations.unlearn(change.key);
       break;
     case Kind::kVerdicts:
-      memory_.outcomes.learn(change.decision, change.model, change.tally);
+      memory_.outcomes.learn(change.decision, change.model, change.known);
       if (auto name = verdicts_name(change.decision, change.model);
-          name && (in_redis_.contains(*name) || in_redis_.size() < learning::Outcomes::kTalliesMax))
-        in_redis_[*std::move(name)] = counts_of(change.tally);
+          name &&
+          (in_redis_.contains(*name) || in_redis_.size() < learning::Outcomes::kTalliesMax)) {
+        learning::Known& known = in_redis_[*std::move(name)];
+        known.tally = change.known.tally;
+        if (change.known.regression) known.regression = std::move(change.known.regression);
+      }
       break;
     case Kind::kReset:
       in_redis_.clear();
@@ -253,20 +320,45 @@ std::string RedisLearning::learn(const std::vector<std::string>& entry) {
   return {};
 }
 
+// The sums that the router knows stay, or nothing does.
+std::shared_ptr<const Regression> RedisLearning::read_or_refuse(std::string_view name,
+                                                                std::string_view sums) const {
+  auto out = read_sums(sums);
+  if (!out) {
+    log::warn(
+        "learning",
+        "{}: {}sums in {} has a form for {} that this router does not write; it is left as it "
+        "is, and nothing is learnt from it. DELETE /v1/router/outcomes deletes it",
+        kSection, options_.prefix, redis_.name(), json::quote_briefly(name));
+  }
+  return out;
+}
+
 // The stream may have lost the verdicts to newer changes, and Redis may have lost all of them. It
 // gets these before verdicts that wait in a router, which are added to them.
 Result<std::vector<stores::NamedDeletion>> RedisLearning::deletions() {
-  const std::string at = options_.prefix + "verdicts";
-  SIGNALBOX_TRY(const RedisValue all, redis_.run({"HGETALL", at}, options_.limit));
+  SIGNALBOX_TRY(const RedisValue all,
+                redis_.run({"HGETALL", options_.prefix + "verdicts"}, options_.limit));
+  SIGNALBOX_TRY(const RedisValue sums,
+                redis_.run({"HGETALL", options_.prefix + "sums"}, options_.limit));
+  std::map<std::string_view, std::string_view> sums_by_name;
+  for (size_t i = 0; i + 1 < sums.items.size(); i += 2)
+    sums_by_name[sums.items[i].text] = sums.items[i + 1].text;
   std::set<std::string_view> found;
   for (size_t i = 0; i + 1 < all.items.size(); i += 2) {
-    found.insert(all.items[i].text);
-    if (auto change = read_verdicts(all.items[i].text, all.items[i + 1].text))
-      apply(*std::move(change));
+    const std::string_view name = all.items[i].text;
+    found.insert(name);
+    auto change = read_verdicts(name, all.items[i + 1].text);
+    if (!change) continue;
+    if (const auto each = sums_by_name.find(name); each != sums_by_name.end())
+      change->known.regression = read_or_refuse(name, each->second);
+    apply(*std::move(change));
   }
   Fields lost{std::to_string(resets_)};
-  for (const auto& [name, counts] : in_redis_) {
-    if (!found.contains(name)) lost.insert(lost.end(), {name, counts});
+  for (const auto& [name, known] : in_redis_) {
+    if (found.contains(name)) continue;
+    lost.insert(lost.end(), {name, counts_of(known.tally),
+                             known.regression ? sums_of(*known.regression) : std::string()});
   }
   if (lost.size() > 1) SIGNALBOX_TRY_VOID(restore_verdicts(std::move(lost)));
   return std::vector<stores::NamedDeletion>();

@@ -4,6 +4,7 @@
 //
 //   PREFIX c:KEY     a hash: a conversation, which expires
 //   PREFIX verdicts  a hash: the counts of verdicts of each model of each decision
+//   PREFIX sums      a hash: for the same names, the sums of their verdicts by features
 //   PREFIX v:ID      there for a day if the verdict has been counted
 //   PREFIX resets    the number of times at which all verdicts were deleted
 //   PREFIX changes   a stream of the changes of both, which every router follows

@@ -29,7 +29,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (change->kind == Kind::kVerdicts) {
     SIGNALBOX_CHECK(shared::verdicts_name(change->decision, change->model) == entry[1]);
-    SIGNALBOX_CHECK(shared::counts_of(change->tally) == entry[3]);
+    SIGNALBOX_CHECK(shared::counts_of(change->known.tally) == entry[3]);
+    SIGNALBOX_CHECK((change->known.regression != nullptr) == (entry.size() == 6));
+    if (entry.size() == 6) SIGNALBOX_CHECK(shared::sums_of(*change->known.regression) == entry[5]);
   }
   return 0;
 }

@@ -37,8 +37,41 @@ TEST(LearningChange, is_read_as_it_was_written) {
   const auto verdicts = read_change({"verdicts", "r/d\nsmall", "counts", "1 2 0 64"}).value();
   EXPECT_EQ(verdicts.decision, "r/d");
   EXPECT_EQ(verdicts.model, "small");
-  EXPECT_EQ(verdicts.tally.counts[3], 64u);
-  EXPECT_EQ(counts_of(verdicts.tally), "1 2 0 64");
+  EXPECT_EQ(verdicts.known.tally.counts[3], 64u);
+  EXPECT_EQ(counts_of(verdicts.known.tally), "1 2 0 64");
+}
+
+TEST(LearningChange, sums_are_read_as_they_were_written) {
+  learning::Regression sums;
+  learning::Features features;
+  features.add_signal("keyword", "code");
+  for (int i = 0; i < 300; ++i) sums.add(features, learning::Verdict::kFailed);
+  const std::string text = sums_of(sums);
+  EXPECT_LE(text.size(), kSumsBytesMax);
+  const auto read = read_change({"verdicts", "r/d\nsmall", "counts", "1 2 0 64", "sums", text});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->known.tally.counts[3], 64u);
+  EXPECT_EQ(sums_of(*read->known.regression), text);
+}
+
+TEST(LearningChange, refuses_sums_that_no_router_writes) {
+  learning::Regression sums;
+  sums.add({}, learning::Verdict::kGoodFit);
+  const std::string good = sums_of(sums);
+  ASSERT_TRUE(read_sums(good));
+  learning::Regression impossible = sums;
+  impossible.products[1] = 65;
+  learning::Regression most = sums;
+  most.count = INT64_MAX;
+  for (const std::string& bad :
+       {std::string(), std::string("odd"), "2" + good.substr(1), good + " ", good + " 0",
+        good.substr(0, good.size() - 2), "1  " + good.substr(2), "1 nan" + good.substr(3),
+        "01" + good.substr(1), sums_of(impossible), sums_of(most), std::string(1 << 20, '1')}) {
+    EXPECT_FALSE(read_sums(bad)) << bad.substr(0, 80);
+    EXPECT_FALSE(read_change({"verdicts", "d\nm", "counts", "1 0 0 0", "sums", bad}));
+  }
+  EXPECT_FALSE(read_change({"verdicts", "d\nm", "counts", "1 0 0 0", "odd", good}));
+  EXPECT_FALSE(read_change({"verdicts", "d\nm", "counts", "1 0 0", "sums", good}));
 }
 
 TEST(LearningChange, refuses_other_bytes) {

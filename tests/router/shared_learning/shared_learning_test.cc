@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <random>
 #include <thread>
 
 #include "router/shared_learning/changes.h"
@@ -43,7 +44,11 @@ struct Site {
     return found ? found->last.model : "none";
   }
   std::string counts(const std::string& model) const {
-    return counts_of(memory.outcomes.of("d", model));
+    return counts_of(memory.outcomes.of("d", model).tally);
+  }
+  std::string sums(const std::string& model) const {
+    const auto regression = memory.outcomes.of("d", model).regression;
+    return regression ? sums_of(*regression) : "none";
   }
   void written() const { ASSERT_EQ(shared->drain(std::chrono::steady_clock::now() + kWithin), 0u); }
 
@@ -53,6 +58,10 @@ struct Site {
 
 class SharedLearningTest : public test::TwoSites<Site> {
  protected:
+  /// "" if there are none.
+  std::string sums_in_redis() {
+    return client_->run({"HGET", "signalbox:learning:sums", "d\nsmall"}, kWithin).value().text;
+  }
   void lose_server() {
     redis_.server().end();
     wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
@@ -116,12 +125,70 @@ TEST_F(SharedLearningTest, verdicts_of_all_routers_add_up_as_in_one_router) {
     at.memory.outcomes.add("d", "small", verdict);
     at.written();
   }
-  const std::string expected = counts_of(alone.of("d", "small"));
+  const std::string expected = counts_of(alone.of("d", "small").tally);
   wait_for([&] { return a_->counts("small") == expected && b_->counts("small") == expected; });
   EXPECT_EQ(b_->memory.outcomes.reset(), 1u);
   wait_for([&] { return a_->counts("small") == "0 0 0 0"; });
   a_->memory.outcomes.add("d", "small", Verdict::kFailed);
   wait_for([&] { return b_->counts("small") == "0 0 0 1"; });
+}
+
+TEST_F(SharedLearningTest, features_of_all_routers_add_up_as_in_one_router) {
+  learning::Outcomes alone;
+  std::mt19937 random(1);
+  // More than the count at which sums are halved.
+  for (int i = 0; i < 600; ++i) {
+    const auto verdict = static_cast<Verdict>(random() % 4);
+    learning::Features features;
+    for (size_t f = 1; f < learning::Features::kSize; ++f)
+      features.steps[f] = static_cast<uint8_t>(random() % (learning::Features::kSteps + 1));
+    alone.add("d", "small", verdict, &features);
+    Site& at = i % 2 == 0 ? *a_ : *b_;
+    at.memory.outcomes.add("d", "small", verdict, &features);
+    at.written();
+  }
+  const std::string expected = sums_of(*alone.of("d", "small").regression);
+  wait_for([&] { return a_->sums("small") == expected && b_->sums("small") == expected; });
+  a_.reset();
+  b_.reset();
+  ask({"XTRIM", "signalbox:learning:changes", "MAXLEN", "0"});
+  Site c(redis_);
+  wait_for([&] { return c.sums("small") == expected; });
+  EXPECT_EQ(sums_in_redis(), expected);
+  c.memory.outcomes.reset();
+  c.written();
+  EXPECT_EQ(sums_in_redis(), "");
+}
+
+TEST_F(SharedLearningTest, sums_of_another_form_stay_in_redis_and_nothing_is_learnt_from_them) {
+  const learning::Features features;
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
+  a_->written();
+  a_.reset();
+  b_.reset();
+  for (const std::string odd : {"2 1 0", "not sums", "1 9999999999999999999999"}) {
+    ask({"HSET", "signalbox:learning:sums", "d\nsmall", odd});
+    ask({"DEL", "signalbox:learning:changes"});
+    Site c(redis_);
+    wait_for([&] { return c.counts("small") != "0 0 0 0"; });
+    EXPECT_EQ(c.sums("small"), "none");
+    c.memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
+    c.written();
+    EXPECT_EQ(sums_in_redis(), odd);
+  }
+}
+
+TEST_F(SharedLearningTest, a_server_that_lost_its_data_gets_sums_again) {
+  const learning::Features features;
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
+  a_->written();
+  const std::string expected = a_->sums("small");
+  wait_for([&] { return b_->sums("small") == expected; });
+  lose_server();
+  return_server();
+  Site c(redis_);
+  wait_for([&] { return c.sums("small") == expected; });
+  EXPECT_EQ(a_->sums("small"), expected) << "it was not added once more";
 }
 
 TEST_F(SharedLearningTest, each_router_learns_alone_during_an_outage_and_shares_it_afterwards) {
