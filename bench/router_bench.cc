@@ -1,7 +1,6 @@
 // CPU time for routing a request by keywords (parsing, signals, decision, edits), for a choice that
 // learning makes by the features of a request, and for finding languages that a guard does not
-// support. Prints Google Benchmark's table. The result is checked
-// before anything is timed.
+// support. Prints Google Benchmark's table. The result is checked before anything is timed.
 
 #include <benchmark/benchmark.h>
 

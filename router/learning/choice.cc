@@ -171,7 +171,7 @@ size_t choose(std::span<const Option> options, size_t base, std::string_view dec
               const std::optional<Features>& features, std::optional<uint32_t> seed,
               Report& report) {
   report = begin_report(situation, rules);
-  if (rules.adapts && reads_features(rules.strategy)) report.features = features;
+  report.features = features;
   for (const Option& option : options) {
     const Known known = situation.outcomes->of(std::string(decision), std::string(option.model));
     report.values.push_back(value_of(option, known, rules, report.features));

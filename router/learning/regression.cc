@@ -1,8 +1,8 @@
 // With A = I + sum of x x' and b = sum of reward x, the estimate is x' A^-1 b and its deviation the
 // root of x' A^-1 x (Li et al. 2010, disjoint LinUCB). A Cholesky factor of A is computed for each
 // estimate: it takes microseconds, and sums of integers never drift, as an inverse that is updated
-// does. Halving rounds towards zero, by less than half a step a product; these errors add up to
-// less than 0.4 in any direction, so that A stays positive definite.
+// does. Halving rounds products down. All its errors together make each less than 1/64 smaller, and
+// so A less than 24/64 in any direction: A stays positive definite.
 
 #include "router/learning/regression.h"
 
@@ -110,7 +110,8 @@ bool Regression::is_possible() const {
   const int64_t most = count * Features::kSteps * Features::kSteps;
   if (products[0] != most) return false;  // of the constant
   for (size_t i = 0; i < kSize; ++i) {
-    if (std::abs(rewards[i]) > count * Features::kSteps * kRewardMost) return false;
+    const int64_t reward_most = count * Features::kSteps * kRewardMost;
+    if (rewards[i] < -reward_most || rewards[i] > reward_most) return false;
     for (size_t j = 0; j <= i; ++j) {
       const int64_t each = products[at(i, j)];
       if (each < 0 || each > most) return false;

@@ -44,6 +44,11 @@ struct Rules {
   std::chrono::seconds idle_max{0};  // 0: no limit
   uint32_t min_turns = 0;
 
+  /// True if models are compared by the features of the request. Nothing is learnt from the request
+  /// of a decision that bypasses adaptation, so its record has no features.
+  bool needs_features() const {
+    return adapts && adaptation != Mode::kBypass && reads_features(strategy);
+  }
   bool proposes() const { return adapts && adaptation == Mode::kApply; }
   bool holds() const { return keeps || (protects && protection == Mode::kApply); }
 };

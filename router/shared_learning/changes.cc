@@ -37,6 +37,16 @@ bool is_name(std::string_view name) {
   return name.size() <= kNameBytesMax && name.find('\n') == name.npos;
 }
 
+std::optional<Change> read_name(std::string_view name, Change::Kind kind) {
+  const size_t feed = name.find('\n');
+  if (feed == name.npos) return std::nullopt;
+  Change out{.kind = kind,
+             .decision = std::string(name.substr(0, feed)),
+             .model = std::string(name.substr(feed + 1))};
+  if (verdicts_name(out.decision, out.model) != name) return std::nullopt;
+  return out;
+}
+
 std::optional<Change> read_conversation(const Fields& entry) {
   Change out{.kind = Change::Kind::kForgotten, .key = entry[1]};
   if (!is_key(out.key)) return std::nullopt;
@@ -91,14 +101,10 @@ std::optional<std::string> verdicts_name(std::string_view decision, std::string_
 }
 
 std::optional<Change> read_verdicts(std::string_view name, std::string_view counts) {
-  const size_t feed = name.find('\n');
+  auto out = read_name(name, Change::Kind::kVerdicts);
   const auto tally = read_counts(counts);
-  if (feed == name.npos || !tally) return std::nullopt;
-  Change out{.kind = Change::Kind::kVerdicts,
-             .decision = std::string(name.substr(0, feed)),
-             .model = std::string(name.substr(feed + 1)),
-             .known = {.tally = *tally}};
-  if (verdicts_name(out.decision, out.model) != name) return std::nullopt;
+  if (!out || !tally) return std::nullopt;
+  out->tally = *tally;
   return out;
 }
 
@@ -128,11 +134,7 @@ std::shared_ptr<const learning::Regression> read_sums(std::string_view text) {
 std::optional<Change> read_change(const Fields& entry) {
   if (entry.size() < 2) return std::nullopt;
   if (entry[0] == "key") return read_conversation(entry);
-  if (entry[0] == "verdicts" && entry.size() == 6 && entry[2] == "counts" && entry[4] == "sums") {
-    auto out = read_verdicts(entry[1], entry[3]);
-    if (out) out->known.regression = read_sums(entry[5]);
-    return out && out->known.regression ? out : std::nullopt;
-  }
+  if (entry[0] == "sums" && entry.size() == 2) return read_name(entry[1], Change::Kind::kSums);
   if (entry[0] == "verdicts" && entry.size() == 4 && entry[2] == "counts")
     return read_verdicts(entry[1], entry[3]);
   if (Change out;

@@ -21,13 +21,13 @@ using Fields = std::vector<std::string>;
 inline constexpr size_t kNameBytesMax = 1024;  // of a model or a decision
 
 struct Change {
-  enum class Kind : uint8_t { kConversation, kForgotten, kVerdicts, kReset };
+  enum class Kind : uint8_t { kConversation, kForgotten, kVerdicts, kSums, kReset };
   Kind kind = Kind::kReset;
   std::string key = {};                      // of a conversation
   learning::Conversation conversation = {};  // without `used`
   int64_t used_ms = 0;                       // since 1970
-  std::string decision = {}, model = {};     // of verdicts
-  learning::Known known = {};
+  std::string decision = {}, model = {};     // of verdicts, and of sums
+  learning::Tally tally = {};
   int64_t resets = 0;  // how many there have been
 };
 
@@ -49,7 +49,7 @@ std::shared_ptr<const learning::Regression> read_sums(std::string_view text);
 inline constexpr size_t kSumsBytesMax = 4096;
 
 /// Reads an entry of the stream: "key", KEY, and the fields of a conversation or none; "verdicts",
-/// NAME, "counts", COUNTS, and "sums" with SUMS if features are known; or "reset", NUMBER.
+/// NAME, "counts", COUNTS; "sums", NAME, for sums that changed; or "reset", NUMBER.
 std::optional<Change> read_change(const Fields& entry);
 
 // Points of the router's steady clock, as milliseconds since 1970, of which `now` is one.

@@ -461,6 +461,10 @@ for (const strategy of ["linucb", "linear_thompson"]) {
     const { id } = await once("terse");
     const record = await (await fetch(`${at.managementUrl}/v1/router_replay/${id}`)).json();
     assert.match(record.learning_features, /^1:8[0-8]{23}$/);
+    const bypassed = (await ask("secret", {}, at)).headers.get("x-vsr-replay-id");
+    await report(bypassed, "good_fit", `${strategy}-bypassed`, {}, at);
+    const silent = await (await fetch(`${at.managementUrl}/v1/router_replay/${bypassed}`)).json();
+    assert.deepEqual([silent.decision, silent.learning_features], ["secrets", undefined]);
 
     // A conversation that keeps its model is no experiment.
     const headers = { "x-conversation-id": strategy };

@@ -572,5 +572,20 @@ TEST(Rules, a_decision_may_only_weaken_the_mode) {
   EXPECT_EQ(rules_of(learning, nullptr).strategy, Strategy::kSampling);
 }
 
+TEST(Rules, features_are_needed_where_adaptation_reads_them_and_is_not_bypassed) {
+  config::Learning learning;
+  learning.enabled = true;
+  config::Decision decision;
+  EXPECT_FALSE(rules_of(learning, &decision).needs_features());
+  learning.adaptation.strategy = "linucb";
+  EXPECT_TRUE(rules_of(learning, &decision).needs_features());
+  decision.adaptations.mode = "observe";
+  EXPECT_TRUE(rules_of(learning, &decision).needs_features());
+  decision.adaptations.mode = "bypass";
+  EXPECT_FALSE(rules_of(learning, &decision).needs_features());
+  learning.adaptation.enabled = false;
+  EXPECT_FALSE(rules_of(learning, nullptr).needs_features());
+}
+
 }  // namespace
 }  // namespace signalbox::learning

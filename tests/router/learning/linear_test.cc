@@ -324,7 +324,8 @@ double regret_of_two_kinds(Strategy strategy) {
       features.steps[Features::kLength] = static_cast<uint8_t>(random() % 6);
       features.steps[Features::kTurn] = static_cast<uint8_t>(random() % 4);
       Report report;
-      const size_t chosen = choose(options, 0, "r/d", situation, rules, features,
+      const auto read = rules.needs_features() ? std::optional(features) : std::nullopt;
+      const size_t chosen = choose(options, 0, "r/d", situation, rules, read,
                                    static_cast<uint32_t>(random()), report);
       const bool suits = (chosen == 1) == is_code;
       const Verdict verdict =

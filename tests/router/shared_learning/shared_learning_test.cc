@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <thread>
@@ -166,7 +167,16 @@ TEST_F(SharedLearningTest, sums_of_another_form_stay_in_redis_and_nothing_is_lea
   a_->written();
   a_.reset();
   b_.reset();
-  for (const std::string odd : {"2 1 0", "not sums", "1 9999999999999999999999"}) {
+  learning::Regression huge;
+  huge.add(features, Verdict::kGoodFit);
+  huge.rewards[3] = INT64_MAX;
+  learning::Regression negative;
+  negative.add(features, Verdict::kGoodFit);
+  negative.products[1] = -1;
+  int verdicts = 1;
+  for (const std::string& odd :
+       {std::string("2 1 0"), std::string("not sums"), std::string("1 9999999999999999999999"),
+        sums_of(huge), sums_of(negative)}) {
     ask({"HSET", "signalbox:learning:sums", "d\nsmall", odd});
     ask({"DEL", "signalbox:learning:changes"});
     Site c(redis_);
@@ -175,20 +185,31 @@ TEST_F(SharedLearningTest, sums_of_another_form_stay_in_redis_and_nothing_is_lea
     c.memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
     c.written();
     EXPECT_EQ(sums_in_redis(), odd);
+    const auto counts = client_->run({"HGET", "signalbox:learning:verdicts", "d\nsmall"}, kWithin);
+    EXPECT_EQ(counts.value().text, std::to_string(++verdicts) + " 0 0 0")
+        << "they are shared still";
   }
 }
 
 TEST_F(SharedLearningTest, a_server_that_lost_its_data_gets_sums_again) {
   const learning::Features features;
-  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
+  // More than one exchange has.
+  std::vector<std::string> models{"small"};
+  for (int i = 0; i < 300; ++i) models.push_back(std::to_string(i));
+  for (const std::string& model : models)
+    a_->memory.outcomes.add("d", model, Verdict::kGoodFit, &features);
   a_->written();
   const std::string expected = a_->sums("small");
-  wait_for([&] { return b_->sums("small") == expected; });
+  const auto has_all = [&](const Site& site) {
+    return std::all_of(models.begin(), models.end(),
+                       [&](const std::string& model) { return site.sums(model) == expected; });
+  };
+  wait_for([&] { return has_all(*b_); });
   lose_server();
   return_server();
   Site c(redis_);
-  wait_for([&] { return c.sums("small") == expected; });
-  EXPECT_EQ(a_->sums("small"), expected) << "it was not added once more";
+  wait_for([&] { return has_all(c); });
+  EXPECT_TRUE(has_all(*a_)) << "nothing was added once more";
 }
 
 TEST_F(SharedLearningTest, each_router_learns_alone_during_an_outage_and_shares_it_afterwards) {
