@@ -1,6 +1,6 @@
-// CPU time for routing a request by keywords (parsing, signals, decision, edits), and for finding
-// languages that a guard does not support. Prints Google Benchmark's table. The result is checked
-// before anything is timed.
+// CPU time for routing a request by keywords (parsing, signals, decision, edits), for a choice that
+// learning makes by the features of a request, and for finding languages that a guard does not
+// support. Prints Google Benchmark's table. The result is checked before anything is timed.
 
 #include <benchmark/benchmark.h>
 
@@ -12,6 +12,7 @@
 
 #include "base/json_writer.h"
 #include "router/config/load.h"
+#include "router/learning/choice.h"
 #include "router/routing/router.h"
 #include "router/signals/language.h"
 #include "tests/router/decision/many_decisions.h"
@@ -125,6 +126,30 @@ BENCHMARK(BM_Decide)
     ->ArgName("strategy")
     ->Arg(static_cast<int64_t>(config::Routing::Strategy::kPriority))
     ->Arg(static_cast<int64_t>(config::Routing::Strategy::kFusion));
+
+// The choice of linucb between two models with as many verdicts as are kept.
+void BM_ChooseByFeatures(benchmark::State& state) {
+  learning::Outcomes outcomes;
+  learning::Features features;
+  for (int i = 0; i < 250; ++i) {
+    features.steps[1 + i % (learning::Features::kSize - 1)] = static_cast<uint8_t>(i % 9);
+    outcomes.add("r/d", "large", learning::Verdict::kGoodFit, &features);
+    outcomes.add("r/d", "small", learning::Verdict::kFailed, &features);
+  }
+  learning::Situation situation;
+  situation.outcomes = &outcomes;
+  learning::Rules rules;
+  rules.adapts = true;
+  rules.strategy = learning::Strategy::kLinUcb;
+  const learning::Option options[] = {{"small", "small", {}}, {"large", "large", {}}};
+  learning::Report report;
+  const auto choose = [&] {
+    return learning::choose(options, 0, "r/d", situation, rules, features, 1, report);
+  };
+  SIGNALBOX_CHECK(choose() == 1 && report.values[1].with_features == 250);
+  for (auto _ : state) benchmark::DoNotOptimize(choose());
+}
+BENCHMARK(BM_ChooseByFeatures);
 
 // A window of 1 KB, which a guard reads in 15 milliseconds.
 void BM_UnsupportedLanguage(benchmark::State& state, std::string_view sentence, bool is_english) {

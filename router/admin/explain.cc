@@ -186,8 +186,11 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
     return tl::unexpected<access::Failure>(access::failure_of(ran.error()));
   if (!ran) evaluation.give_up(ran.error());
   const auto situation = find_situation(request, state, chat, memory);
-  const Result<routing::Plan> plan = evaluation.plan(
-      {.learning = situation ? &*situation : nullptr, .seed = explain_request.seed});
+  std::optional<uint32_t> seed = explain_request.seed;
+  // This strategy draws nothing: it makes the same choice with any seed.
+  if (!seed && state.config().router.learning.adaptation.strategy == "linucb") seed = 0;
+  const Result<routing::Plan> plan =
+      evaluation.plan({.learning = situation ? &*situation : nullptr, .seed = seed});
   const double ms = watch.ms();
   auto explained = json::Document::parse(evaluation.explain_json());
   if (!explained) return tl::unexpected<access::Failure>(access::failure_of(explained.error()));

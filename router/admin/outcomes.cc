@@ -154,9 +154,10 @@ class OutcomeRoutes {
         break;
     }
     const bool counts = is_about_model && !answered->decision.empty() && !answered->model.empty();
+    const auto features = learning::Features::read(answered->features);
     const bool updated =
         counts && outcomes_.add(learning::scope_of(answered->recipe, answered->decision),
-                                answered->model, outcome.verdict);
+                                answered->model, outcome.verdict, features ? &*features : nullptr);
     if (updated) {
       const std::string_view verdict = learning::kVerdicts[static_cast<size_t>(outcome.verdict)];
       metrics_.outcomes.with({std::string(verdict)}).add();
@@ -169,11 +170,13 @@ class OutcomeRoutes {
     out.begin_object().key("models").begin_array();
     for (const Outcomes::Line& line : outcomes_.lines()) {
       out.begin_object().member("decision", line.decision).member("model", line.model);
-      out.member("score", line.tally.score());
+      const learning::Tally& tally = line.known.tally;
+      out.member("score", tally.score());
       for (size_t i = 0; i < learning::kVerdicts.size(); ++i) {
-        const auto count = static_cast<int64_t>(line.tally.counts[i]);
+        const auto count = static_cast<int64_t>(tally.counts[i]);
         if (count > 0) out.member(learning::kVerdicts[i], count);
       }
+      if (line.known.regression) out.member("with_features", line.known.regression->count);
       out.end_object();
     }
     return {200, out.end_array().end_object().take()};

@@ -455,10 +455,11 @@ constexpr Key kLearningAdaptationKeys[] = {
         .unless("decision"),
     word(FIELD(LearningAdaptation, strategy), "routing_sampling linucb linear_thompson",
          "How to choose: `routing_sampling` tries models at random, by what is known of them. "
-         "Default: by their share of good outcomes alone.")
-        .not_built(
-            "models are compared by their share of good outcomes, and none is tried at random")
-        .unless("routing_sampling"),
+         "`linucb` and `linear_thompson` learn which models suit which requests. Default: by their "
+         "share of good outcomes alone."),
+    number(FIELD(LearningAdaptation, exploration), 0, 10,
+           "Weight of what is uncertain, for `linucb` and `linear_thompson`. 0 tries nothing. "
+           "Default: 0.5. Signalbox only."),
 };
 constexpr Section kLearningAdaptation{kLearningAdaptationKeys};
 

@@ -57,6 +57,7 @@ struct Learning {
     bool enabled = true;
     std::string candidate_set;
     std::string strategy;
+    double exploration = 0.5;  // Signalbox only
   };
   struct Headers {
     std::string session = "x-session-id";

@@ -157,7 +157,9 @@ void RequestRecord::planned(const routing::Plan& plan, const config::Decision* d
   account_.algorithm = plan.algorithm_that_ran();
   account_.selection_method = plan.selection_method;
   account_.learning.clear();  // of an earlier plan
+  account_.learning_features.clear();
   if (plan.learning) {
+    if (plan.learning->features) account_.learning_features = plan.learning->features->text();
     const auto add = [this](std::string_view method, const learning::Report::Step& step) {
       if (!step.action.empty()) account_.learning.push_back({method, step.action, step.reason});
     };

@@ -1,16 +1,21 @@
 // A model's value is the algorithm's score plus the adjustment by outcomes. Adaptation proposes the
 // model of the greatest value; protection compares its value with that of the conversation's model.
-// With samples, each value is drawn from what is known of the model (Thompson sampling): models
-// with few verdicts are tried, and bad ones ever less.
+// An experiment compares other values, so that models with few verdicts are tried, and bad ones
+// ever less: each is drawn from what is known of the model (Thompson sampling), or is the most that
+// the model may achieve (LinUCB).
 
 #include "router/learning/choice.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <random>
 
 namespace signalbox::learning {
 namespace {
+
+/// The most that uncertainty adds to a value or takes from it: as much as outcomes can.
+constexpr double kBonusMost = 0.5;
 
 constexpr double kHandoff = 0.05;
 constexpr double kReadAnewMost = 0.20;
@@ -35,11 +40,34 @@ std::vector<double> values_of(const Report& report, bool with_outcomes) {
   return out;
 }
 
-std::vector<double> sampled_values_of(const Report& report) {
+std::vector<double> tried_values_of(const Report& report) {
   std::vector<double> out;
   for (const Report::Value& value : report.values)
-    out.push_back(value.score + *value.sample - kNeutral);
+    out.push_back(value.score + *value.tried - kNeutral);
   return out;
+}
+
+bool is_experiment(const Report& report) {
+  return report.values.front().tried.has_value();
+}
+
+Report::Value value_of(const Option& option, const Known& known, const Rules& rules,
+                       const std::optional<Features>& features) {
+  Report::Value out{std::string(option.model), option.score.value_or(kNeutral),
+                    known.tally.score() - kNeutral, known.tally};
+  if (!features) return out;
+  static const Regression kNothing;
+  const Regression& regression = known.regression ? *known.regression : kNothing;
+  const Regression::Estimate estimate = regression.estimate(*features);
+  out.with_features = regression.count;
+  out.adjustment = estimate.expected - kNeutral;
+  out.bonus = std::min(rules.exploration * estimate.deviation, kBonusMost);
+  return out;
+}
+
+/// True if a verdict has a part in the value.
+bool knows(const Report::Value& value) {
+  return value.bonus ? value.with_features > 0 : value.tally.sum() > 0;
 }
 
 /// The index of the greatest value; `base` among equals.
@@ -57,12 +85,11 @@ size_t adapt(const Rules& rules, size_t base, Report& report) {
     report.adaptation = {kBypassed, "decision_bypass"};
     return base;
   }
-  const bool knows = std::any_of(report.values.begin(), report.values.end(),
-                                 [](const auto& value) { return value.tally.sum() > 0; });
-  const size_t known = knows ? best_of(values_of(report, true), base) : base;
-  const size_t best = report.seed ? best_of(sampled_values_of(report), base) : known;
+  const bool any = std::any_of(report.values.begin(), report.values.end(), knows);
+  const size_t known = any ? best_of(values_of(report, true), base) : base;
+  const size_t best = is_experiment(report) ? best_of(tried_values_of(report), base) : known;
   const std::string_view reason = best != known  ? "explored"
-                                  : !knows       ? "no_outcomes"
+                                  : !any         ? "no_outcomes"
                                   : best == base ? "base_best"
                                                  : "outcomes_win";
   report.adaptation = {best == base ? "keep_base" : "propose_switch", reason};
@@ -92,15 +119,26 @@ std::optional<Report::Step> unprotected(std::span<const Option> options, std::st
   return std::nullopt;
 }
 
-/// Draws the samples, if the request may be an experiment.
-void draw_samples(std::span<const Option> options, std::string_view decision,
-                  const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
-                  Report& report) {
-  if (!seed || !rules.samples || !rules.proposes() || situation.in_tool_loop) return;
+/// Fills in what the experiment compares, if the request may be one.
+void experiment(std::span<const Option> options, std::string_view decision,
+                const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
+                Report& report) {
+  if (!seed || rules.strategy == Strategy::kScores || !rules.proposes() || situation.in_tool_loop)
+    return;
   if (rules.holds() && !unprotected(options, decision, situation, rules)) return;
-  report.seed = seed;
+  if (rules.strategy != Strategy::kLinUcb) report.seed = seed;
   std::mt19937_64 random(*seed);
-  for (Report::Value& value : report.values) value.sample = value.tally.sample(random);
+  for (Report::Value& value : report.values) {
+    const double expected = kNeutral + value.adjustment, bonus = value.bonus.value_or(0);
+    if (rules.strategy == Strategy::kSampling) {
+      value.tried = value.tally.sample(random);
+    } else if (rules.strategy == Strategy::kLinUcb) {
+      value.tried = expected + bonus;
+    } else {
+      const double drawn = std::normal_distribution<double>(0, 1)(random) * bonus;
+      value.tried = expected + std::clamp(drawn, -2 * kBonusMost, 2 * kBonusMost);
+    }
+  }
 }
 
 /// Applies protection to the proposal. Precondition: protection is on, or the decision keeps
@@ -129,15 +167,16 @@ double switch_cost(const Situation& situation) {
 }
 
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
-              const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
+              const Situation& situation, const Rules& rules,
+              const std::optional<Features>& features, std::optional<uint32_t> seed,
               Report& report) {
   report = begin_report(situation, rules);
+  report.features = features;
   for (const Option& option : options) {
-    const Tally tally = situation.outcomes->of(std::string(decision), std::string(option.model));
-    report.values.push_back({std::string(option.model), option.score.value_or(kNeutral),
-                             tally.score() - kNeutral, tally});
+    const Known known = situation.outcomes->of(std::string(decision), std::string(option.model));
+    report.values.push_back(value_of(option, known, rules, report.features));
   }
-  draw_samples(options, decision, situation, rules, seed, report);
+  experiment(options, decision, situation, rules, seed, report);
   report.base = options[base].model;
   const size_t proposal = adapt(rules, base, report);
   report.proposal = options[proposal].model;
@@ -174,13 +213,28 @@ std::string Report::words() const {
     }
     return out;
   }
-  std::string out = explores() ? "tried by samples of outcomes:" : "outcomes:";
+  std::string out = !explores() ? "outcomes:"
+                    : seed      ? "tried by samples of outcomes:"
+                                : "tried by what outcomes leave open:";
   for (const Value& value : values) {
-    const double adjustment = explores() ? *value.sample - kNeutral : value.adjustment;
+    const double adjustment = explores() ? *value.tried - kNeutral : value.adjustment;
     out += fmt::format(" {} {:.3f}{:+.3f}", value.model, value.score, adjustment);
   }
   return out;
 }
+
+namespace {
+
+/// Leaves out what is 0.
+void write(const Features& features, json::Writer& out) {
+  out.key("features").begin_object();
+  for (size_t i = 0; i < Features::kSize; ++i) {
+    if (features.steps[i] > 0) out.member(Features::name_of(i), features.share(i));
+  }
+  out.end_object();
+}
+
+}  // namespace
 
 void write(const Report& report, json::Writer& out) {
   out.key("learning").begin_object();
@@ -200,12 +254,18 @@ void write(const Report& report, json::Writer& out) {
   }
   if (!report.base.empty()) out.member("base", report.base).member("proposal", report.proposal);
   if (report.gain) out.member("gain", *report.gain).member("needed", report.needed);
-  if (report.seed) out.member("seed", int64_t{*report.seed}).member("explored", report.explores());
+  if (report.seed) out.member("seed", int64_t{*report.seed});
+  if (!report.values.empty() && is_experiment(report)) out.member("explored", report.explores());
+  if (report.features) write(*report.features, out);
   out.key("scores").begin_array();
   for (const Report::Value& value : report.values) {
     out.begin_object().member("model", value.model).member("score", value.score);
     out.member("adjustment", value.adjustment);
-    if (value.sample) out.member("sample", *value.sample);
+    if (value.bonus) {
+      out.member("expected", kNeutral + value.adjustment).member("bonus", *value.bonus);
+      out.member("with_features", value.with_features);
+    }
+    if (value.tried) out.member(report.seed ? "sample" : "upper_bound", *value.tried);
     for (size_t i = 0; i < kVerdicts.size(); ++i) {
       if (value.tally.counts[i] > 0)
         out.member(kVerdicts[i], static_cast<int64_t>(value.tally.counts[i]));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "router/learning/features.h"
 #include "router/learning/rules.h"
 #include "router/learning/situation.h"
 
@@ -31,9 +32,13 @@ struct Report {
   struct Value {
     std::string model;
     double score;       // the algorithm's
-    double adjustment;  // by outcomes: the tally's score less kNeutral
+    double adjustment;  // by outcomes: what they promise, less kNeutral
     Tally tally;
-    std::optional<double> sample = {};  // of the tally, in place of its score; nullopt: none
+    int64_t with_features = 0;         // verdicts that the regression has
+    std::optional<double> bonus = {};  // how much more the model may achieve; nullopt: none
+    // What an experiment compares in place of what outcomes promise: a sample, or the promise with
+    // its bonus. Nullopt: there is no experiment.
+    std::optional<double> tried = {};
   };
   Step adaptation, protection;
   std::string_view scope;  // "conversation" or "session"
@@ -44,9 +49,10 @@ struct Report {
   std::optional<double> gain;  // of the proposal over the conversation's model
   double needed = 0;           // the gain that a change of the model needs
   std::vector<Value> values;
-  std::optional<uint32_t> seed;  // of the samples; nullopt: there are none
+  std::optional<uint32_t> seed;      // of the samples; nullopt: there are none
+  std::optional<Features> features;  // of the request; nullopt: not needed
 
-  /// True if samples have chosen another model than the scores would have.
+  /// True if the experiment has chosen another model than the scores would have.
   bool explores() const { return adaptation.reason == "explored"; }
   /// True if the conversation's model answers.
   bool holds() const { return protection.action == "hold_current"; }
@@ -55,10 +61,12 @@ struct Report {
 };
 
 /// Returns the index of the model that answers. `base` is the algorithm's choice. `decision` is
-/// the result of scope_of(). `seed` is that of the samples, if the rules want some; nullopt: there
-/// are none. A conversation that keeps its model and a loop of tools get none, either.
+/// the result of scope_of(). `features` are those of the request with its signals; nullopt: the
+/// rules need none. `seed` is that of the samples; nullopt: the request is no experiment. A
+/// conversation that keeps its model and a loop of tools are none, either.
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
-              const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
+              const Situation& situation, const Rules& rules,
+              const std::optional<Features>& features, std::optional<uint32_t> seed,
               Report& report);
 
 /// The cost of changing the model: a constant, a part for the text that the next server must read

@@ -62,10 +62,10 @@ double Tally::sample(std::mt19937_64& random) const {
   return value_of(good / (good + bad));
 }
 
-Tally Outcomes::of(const std::string& decision, const std::string& model) const {
+Known Outcomes::of(const std::string& decision, const std::string& model) const {
   const std::lock_guard lock(mutex_);
-  const auto found = tallies_.find({decision, model});
-  return found == tallies_.end() ? Tally{} : found->second;
+  const auto found = known_.find({decision, model});
+  return found == known_.end() ? Known{} : found->second;
 }
 
 Outcomes::Added Outcomes::claim(const std::string& key, std::string_view content) {
@@ -80,29 +80,39 @@ Outcomes::Added Outcomes::claim(const std::string& key, std::string_view content
   return Added::kNew;
 }
 
-bool Outcomes::add(const std::string& decision, const std::string& model, Verdict verdict) {
+bool Outcomes::add(const std::string& decision, const std::string& model, Verdict verdict,
+                   const Features* features) {
   {
     const std::lock_guard lock(mutex_);
     const std::pair key{decision, model};
-    const auto found = tallies_.find(key);
-    if (found == tallies_.end() && tallies_.size() >= kTalliesMax) return false;
-    tallies_[key].add(verdict);
+    if (!known_.contains(key) && known_.size() >= kTalliesMax) return false;
+    Known& known = known_[key];
+    known.tally.add(verdict);
+    if (features != nullptr) {
+      auto next = known.regression ? std::make_shared<Regression>(*known.regression)
+                                   : std::make_shared<Regression>();
+      next->add(*features, verdict);
+      known.regression = std::move(next);
+    }
   }
-  if (SharedOutcomes* const below = below_) below->added(decision, model, verdict);
+  if (SharedOutcomes* const below = below_) below->added(decision, model, verdict, features);
   return true;
 }
 
 std::vector<Outcomes::Line> Outcomes::lines() const {
   const std::lock_guard lock(mutex_);
   std::vector<Line> out;
-  for (const auto& [key, tally] : tallies_) out.push_back({key.first, key.second, tally});
+  for (const auto& [key, known] : known_) out.push_back({key.first, key.second, known});
   return out;
 }
 
-void Outcomes::learn(const std::string& decision, const std::string& model, const Tally& tally) {
+void Outcomes::learn(const std::string& decision, const std::string& model, const Known& known) {
   const std::lock_guard lock(mutex_);
   const std::pair key{decision, model};
-  if (tallies_.contains(key) || tallies_.size() < kTalliesMax) tallies_[key] = tally;
+  if (!known_.contains(key) && known_.size() >= kTalliesMax) return;
+  Known& to = known_[key];
+  to.tally = known.tally;
+  if (known.regression) to.regression = known.regression;
 }
 
 size_t Outcomes::reset() {
@@ -118,8 +128,8 @@ size_t Outcomes::reset() {
 
 size_t Outcomes::unlearn() {
   const std::lock_guard lock(mutex_);
-  const size_t count = tallies_.size();
-  tallies_.clear();
+  const size_t count = known_.size();
+  known_.clear();
   return count;
 }
 

@@ -1,13 +1,14 @@
 #pragma once
-// Reported outcomes of answers, as a score for each model of a decision.
+// Reported outcomes of answers, as a score for each model of a decision, and by the features of
+// their requests.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -15,15 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "router/learning/regression.h"
+#include "router/learning/verdict.h"
+
 namespace signalbox::learning {
-
-enum class Verdict : uint8_t { kGoodFit, kUnderpowered, kOverprovisioned, kFailed };
-inline constexpr std::array<std::string_view, 4> kVerdicts{"good_fit", "underpowered",
-                                                           "overprovisioned", "failed"};
-std::optional<Verdict> verdict_of(std::string_view name);
-
-/// The score of a model about which nothing is known.
-inline constexpr double kNeutral = 0.5;
 
 /// The verdicts on one model of one decision.
 struct Tally {
@@ -50,8 +46,17 @@ struct Tally {
 class SharedOutcomes {
  public:
   virtual ~SharedOutcomes() = default;
-  virtual void added(const std::string& decision, const std::string& model, Verdict verdict) = 0;
+  /// `features` is null if those of the request are not known.
+  virtual void added(const std::string& decision, const std::string& model, Verdict verdict,
+                     const Features* features) = 0;
   virtual void reset() = 0;
+};
+
+/// The outcomes of one model of one decision. A regression never changes once it is here, so that
+/// it is read without a lock.
+struct Known {
+  Tally tally = {};
+  std::shared_ptr<const Regression> regression = {};  // null: no verdict came with features
 };
 
 /// Thread-safe. Lives as long as the process.
@@ -60,8 +65,8 @@ class Outcomes {
   static constexpr size_t kTalliesMax = 4096;
   static constexpr size_t kKeysMax = 16'384;
 
-  /// Nothing is known: all counts are zero.
-  Tally of(const std::string& decision, const std::string& model) const;
+  /// Nothing is known: all counts are zero, and there is no regression.
+  Known of(const std::string& decision, const std::string& model) const;
 
   enum class Added : uint8_t {
     kNew,
@@ -70,12 +75,14 @@ class Outcomes {
   };
   /// Claims an idempotency key for this content. The newest kKeysMax keys are known.
   Added claim(const std::string& key, std::string_view content);
+  /// `features` are those of the request; null: they are not known, and the verdict only counts.
   /// Returns false if there are verdicts on kTalliesMax other models already.
-  bool add(const std::string& decision, const std::string& model, Verdict verdict);
+  bool add(const std::string& decision, const std::string& model, Verdict verdict,
+           const Features* features = nullptr);
 
   struct Line {
     std::string decision, model;
-    Tally tally;
+    Known known;
   };
   /// By decision and model.
   std::vector<Line> lines() const;
@@ -85,15 +92,16 @@ class Outcomes {
   /// Each change from now on goes to `below`, too. Null: to none, from now on.
   void share(SharedOutcomes* below) { below_ = below; }
   // Changes of other routers. They do not go to the shared level.
-  /// Replaces the verdicts on a model, unless there are some on kTalliesMax others.
-  void learn(const std::string& decision, const std::string& model, const Tally& tally);
+  /// Replaces the verdicts on a model, unless there are some on kTalliesMax others. Without a
+  /// regression, the one that is known stays.
+  void learn(const std::string& decision, const std::string& model, const Known& known);
   /// Forgets all verdicts, but no keys. Returns how many models had some.
   size_t unlearn();
 
  private:
   std::atomic<SharedOutcomes*> below_ = nullptr;
   mutable std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Tally> tallies_;
+  std::map<std::pair<std::string, std::string>, Known> known_;
   std::unordered_map<std::string, std::string> claimed_;  // content by key
   std::deque<std::string> keys_;                          // the oldest first
 };

@@ -18,11 +18,24 @@ bool keeps_model(const config::Decision& decision) {
 
 }  // namespace
 
+Strategy strategy_of(std::string_view word) {
+  return word == "routing_sampling"  ? Strategy::kSampling
+         : word == "linucb"          ? Strategy::kLinUcb
+         : word == "linear_thompson" ? Strategy::kLinearThompson
+                                     : Strategy::kScores;
+}
+
+bool reads_features(const config::Learning& learning) {
+  return learning.enabled && learning.adaptation.enabled &&
+         reads_features(strategy_of(learning.adaptation.strategy));
+}
+
 Rules rules_of(const config::Learning& learning, const config::Decision* decision) {
   const config::Learning::Tuning& tuning = learning.protection.tuning;
   Rules out;
   out.adapts = learning.enabled && learning.adaptation.enabled;
-  out.samples = learning.adaptation.strategy == "routing_sampling";
+  out.strategy = strategy_of(learning.adaptation.strategy);
+  out.exploration = learning.adaptation.exploration;
   out.protects = learning.enabled && learning.protection.enabled;
   out.by_session = learning.protection.scope == "session";
   out.switch_margin = tuning.switch_margin;

@@ -15,10 +15,26 @@ enum class Mode : uint8_t {
   kBypass,
 };
 
+/// How adaptation compares models.
+enum class Strategy : uint8_t {
+  kScores,          // by their scores, and none is tried
+  kSampling,        // by samples of their scores
+  kLinUcb,          // by what they may achieve at best for such requests
+  kLinearThompson,  // by samples for such requests
+};
+Strategy strategy_of(std::string_view word);
+/// True if the strategy compares models for requests like this one.
+constexpr bool reads_features(Strategy strategy) {
+  return strategy == Strategy::kLinUcb || strategy == Strategy::kLinearThompson;
+}
+/// True if features of requests are needed.
+bool reads_features(const config::Learning& learning);
+
 struct Rules {
-  bool adapts = false;    // adaptation is switched on
-  bool samples = false;   // adaptation tries models at random, by what is known of them
-  bool protects = false;  // protection is switched on
+  bool adapts = false;  // adaptation is switched on
+  Strategy strategy = Strategy::kScores;
+  double exploration = 0.5;  // weight of what is uncertain, for strategies that read the features
+  bool protects = false;     // protection is switched on
   Mode adaptation = Mode::kApply;
   Mode protection = Mode::kApply;
   bool keeps = false;  // keep_current_model
@@ -28,6 +44,11 @@ struct Rules {
   std::chrono::seconds idle_max{0};  // 0: no limit
   uint32_t min_turns = 0;
 
+  /// True if models are compared by the features of the request. Nothing is learnt from the request
+  /// of a decision that bypasses adaptation, so its record has no features.
+  bool needs_features() const {
+    return adapts && adaptation != Mode::kBypass && reads_features(strategy);
+  }
   bool proposes() const { return adapts && adaptation == Mode::kApply; }
   bool holds() const { return keeps || (protects && protection == Mode::kApply); }
 };

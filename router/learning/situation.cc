@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/sha256.h"
+#include "router/learning/rules.h"
 
 namespace signalbox::learning {
 namespace {
@@ -89,6 +90,7 @@ Situation situation_of(Memory& memory, const config::Learning& learning, std::st
   out.in_tool_loop = after != messages.begin() && std::any_of(after, messages.end(), is_result);
   for (auto message = messages.begin(); message != after; ++message)
     out.earlier_bytes += message->text.size() + message->aside.size();
+  if (reads_features(learning)) out.features = features_of(request, out.earlier_bytes);
 
   const config::Learning::Headers& headers = learning.protection.identity.headers;
   const std::string_view session = header(headers.session).value_or("");

@@ -30,7 +30,8 @@ struct Situation {
   std::string key;                   // a digest; "": the request has no identity
   std::optional<Conversation> past;  // nullopt: nothing is known, or the conversation begins
   bool in_tool_loop = false;
-  size_t earlier_bytes = 0;  // text of the conversation before this turn
+  size_t earlier_bytes = 0;               // text of the conversation before this turn
+  std::optional<Features> features = {};  // of the request, without signals; nullopt: not needed
   TimePoint now = {};
   const Outcomes* outcomes = nullptr;
 

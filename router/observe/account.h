@@ -135,6 +135,7 @@ struct Account {
   std::string recipe, decision, category, algorithm, selection_method;
   double confidence = 0;
   std::vector<LearningStep> learning;  // empty: it had no part
+  std::string learning_features;       // the request as learning saw it; "": not needed
   std::optional<bool> reasoning;
   std::string_view response_path = "error";
   std::string jailbreak;  // the signal that caused the refusal

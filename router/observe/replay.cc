@@ -134,6 +134,8 @@ std::string record_json(const Account& account) {
   if (!account.key.empty()) more.member("key", account.key);
   if (!account.user.empty()) more.member("user", account.user);
   if (account.cost > 0 && !account.currency.empty()) more.member("currency", account.currency);
+  if (!account.learning_features.empty())
+    more.member("learning_features", account.learning_features);
   write_signals(more, account);
   return head + "," + account_json(account) + "," + more.end_object().take().substr(1);
 }
@@ -183,8 +185,8 @@ std::string detail_json(const RecordTexts& texts) {
 
 size_t LocalReplay::Record::bytes() const {
   size_t out = sizeof(Record) + id.size() + recipe.size() + decision.size() + model.size() +
-               user.size() + key.size() + json.size() + request_body.size() + response_body.size() +
-               outcomes.size();
+               features.size() + user.size() + key.size() + json.size() + request_body.size() +
+               response_body.size() + outcomes.size();
   for (const OfShadow& shadow : shadows)
     out += sizeof shadow + shadow.json.size() + shadow.response.size();
   return out;
@@ -202,6 +204,7 @@ void LocalReplay::add(Account& account) {
   record.recipe = account.recipe;
   record.decision = account.decision;
   record.model = account.model;
+  record.features = account.learning_features;
   record.user = account.user;
   record.key = account.key;
   record.at = account.at;
@@ -298,7 +301,7 @@ Result<std::optional<Replay::Answered>> LocalReplay::answered(std::string_view i
   prune(std::chrono::system_clock::now());
   const Record* found = find(id);
   if (found == nullptr) return std::nullopt;
-  return Answered{found->recipe, found->decision, found->model};
+  return Answered{found->recipe, found->decision, found->model, found->features};
 }
 
 Result<bool> LocalReplay::add_outcome(std::string_view id, std::string_view json) {

@@ -45,9 +45,10 @@ class Replay {
   virtual Result<size_t> remove(std::string_view user, std::string_view key) = 0;
   virtual size_t size() = 0;
 
-  /// The recipe, the decision and the model that a request was answered by.
+  /// The recipe, the decision and the model that a request was answered by, and the request as
+  /// learning saw it.
   struct Answered {
-    std::string recipe, decision, model;
+    std::string recipe, decision, model, features = {};
   };
   virtual Result<std::optional<Answered>> answered(std::string_view id) = 0;
   /// The most outcomes of one record.
@@ -106,7 +107,7 @@ class LocalReplay final : public Replay {
 
  private:
   struct Record : RecordTexts {
-    std::string id, recipe, decision, model, user, key;
+    std::string id, recipe, decision, model, features, user, key;
     std::chrono::system_clock::time_point at;
     std::chrono::seconds body_age_max;  // 0: no limit
     size_t outcome_count = 0;

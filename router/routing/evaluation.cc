@@ -402,12 +402,15 @@ struct Evaluation::State {
 
   Result<Plan> plan(const RuntimeConditions& conditions) const {
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
-    SIGNALBOX_TRY(Plan plan, program.planner().plan(
-                                 {target(), outcome.confidence, values, matched_conditions(),
-                                  inputs, results_for_plan(), conditions, program.recipe()}));
+    std::vector<Plan::Matched> signals;
+    if (!is_bypassed()) signals = matched();
+    SIGNALBOX_TRY(
+        Plan plan,
+        program.planner().plan({target(), outcome.confidence, values, matched_conditions(), inputs,
+                                results_for_plan(), conditions, program.recipe(), signals}));
     if (is_bypassed()) return plan;
     plan.recipe = program.recipe();
-    plan.matched = matched();
+    plan.matched = std::move(signals);
     return plan;
   }
 };

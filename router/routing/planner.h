@@ -70,7 +70,8 @@ struct PlanInputs {
   const signals::Inputs& signal_inputs;
   const ModelResults& results;
   const RuntimeConditions& conditions;
-  std::string_view recipe;  // the routing of the decision
+  std::string_view recipe;                      // the routing of the decision
+  std::span<const Plan::Matched> signals = {};  // all that match
 };
 
 /// Immutable and thread-safe.

@@ -19,6 +19,18 @@ Candidates::const_iterator find_answerer(const Candidates& candidates,
   });
 }
 
+/// The features of the request with its signals; nullopt if the rules need none.
+std::optional<learning::Features> features_of(const PlanInputs& inputs,
+                                              const learning::Rules& rules) {
+  if (!rules.needs_features()) return std::nullopt;
+  std::optional<learning::Features> out = inputs.conditions.learning->features;
+  if (!out) return out;
+  for (const Plan::Matched& matched : inputs.signals) {
+    for (const std::string& name : matched.names) out->add_signal(matched.type, name);
+  }
+  return out;
+}
+
 }  // namespace
 
 // The model of one call: one of the decision, or another one of the configuration that its
@@ -96,10 +108,11 @@ size_t Planner::apply_learning(const PlanInputs& inputs, const Candidates& left,
     options.push_back({left[i].model->name, asked_for(left[i]),
                        choice.scores.empty() ? std::nullopt : choice.scores[i]});
   }
-  const size_t chosen = learning::choose(
-      options, choice.candidate, learning::scope_of(inputs.recipe, decision.name),
-      *inputs.conditions.learning, learning::rules_of(config_.router.learning, &decision),
-      inputs.conditions.seed, plan.learning.emplace());
+  const learning::Rules rules = learning::rules_of(config_.router.learning, &decision);
+  const size_t chosen =
+      learning::choose(options, choice.candidate, learning::scope_of(inputs.recipe, decision.name),
+                       *inputs.conditions.learning, rules, features_of(inputs, rules),
+                       inputs.conditions.seed, plan.learning.emplace());
   if (chosen == choice.candidate) return chosen;
   plan.selection_method = plan.learning->holds() ? "protection" : "adaptation";
   plan.selection_reason = plan.learning->words();
@@ -112,8 +125,9 @@ Result<selection::Candidate> Planner::choose(const PlanInputs& inputs, const Can
   if (const auto* caller = tool_caller(inputs)) {
     const auto found = find_answerer(left, *caller);
     if (found != left.end()) {
-      plan.learning = learning::tool_loop_report(
-          *inputs.conditions.learning, learning::rules_of(config_.router.learning, decision));
+      const learning::Rules rules = learning::rules_of(config_.router.learning, decision);
+      plan.learning = learning::tool_loop_report(*inputs.conditions.learning, rules);
+      plan.learning->features = features_of(inputs, rules);
       plan.selection_method = "protection";
       plan.selection_reason = plan.learning->words();
       return *found;

@@ -79,7 +79,7 @@ Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters,
   conditions.seed.reset();
   const PlanInputs without_samples{inputs.target,  inputs.confidence,    inputs.values,
                                    inputs.matched, inputs.signal_inputs, inputs.results,
-                                   conditions,     inputs.recipe};
+                                   conditions,     inputs.recipe,        inputs.signals};
   SIGNALBOX_TRY(const selection::Candidate painter, choose(without_samples, painters, choice));
   plan.painter = painter.model;
   // An algorithm that calls several models has no place beside the image: the first one answers.

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 
 constexpr size_t kKeyDigits = 64;
 constexpr size_t kConversationFields = 14;
+/// Changes with the meaning of the sums and of the features.
+constexpr int64_t kSumsVersion = 1;
 /// The greatest moment, because scripts compute with doubles.
 constexpr int64_t kMomentMax = int64_t{1} << 53;
 constexpr uint32_t kCountMax = 1'000'000'000;
@@ -33,6 +35,16 @@ bool is_key(std::string_view key) {
 
 bool is_name(std::string_view name) {
   return name.size() <= kNameBytesMax && name.find('\n') == name.npos;
+}
+
+std::optional<Change> read_name(std::string_view name, Change::Kind kind) {
+  const size_t feed = name.find('\n');
+  if (feed == name.npos) return std::nullopt;
+  Change out{.kind = kind,
+             .decision = std::string(name.substr(0, feed)),
+             .model = std::string(name.substr(feed + 1))};
+  if (verdicts_name(out.decision, out.model) != name) return std::nullopt;
+  return out;
 }
 
 std::optional<Change> read_conversation(const Fields& entry) {
@@ -89,20 +101,40 @@ std::optional<std::string> verdicts_name(std::string_view decision, std::string_
 }
 
 std::optional<Change> read_verdicts(std::string_view name, std::string_view counts) {
-  const size_t feed = name.find('\n');
+  auto out = read_name(name, Change::Kind::kVerdicts);
   const auto tally = read_counts(counts);
-  if (feed == name.npos || !tally) return std::nullopt;
-  Change out{.kind = Change::Kind::kVerdicts,
-             .decision = std::string(name.substr(0, feed)),
-             .model = std::string(name.substr(feed + 1)),
-             .tally = *tally};
-  if (verdicts_name(out.decision, out.model) != name) return std::nullopt;
+  if (!out || !tally) return std::nullopt;
+  out->tally = *tally;
+  return out;
+}
+
+std::string sums_of(const learning::Regression& regression) {
+  return fmt::format("{} {} {} {}", kSumsVersion, regression.count,
+                     fmt::join(regression.rewards, " "), fmt::join(regression.products, " "));
+}
+
+std::shared_ptr<const learning::Regression> read_sums(std::string_view text) {
+  if (text.size() > kSumsBytesMax) return nullptr;
+  auto out = std::make_shared<learning::Regression>();
+  const char *at = text.data(), *const end = at + text.size();
+  const auto read = [&](int64_t& into) {
+    const auto [after, error] = std::from_chars(at, end, into);
+    at = after == end ? end : after + 1;
+    return error == std::errc();
+  };
+  int64_t version = 0;
+  if (!read(version) || version != kSumsVersion || !read(out->count)) return nullptr;
+  if (!std::all_of(out->rewards.begin(), out->rewards.end(), read) ||
+      !std::all_of(out->products.begin(), out->products.end(), read))
+    return nullptr;
+  if (!out->is_possible() || sums_of(*out) != text) return nullptr;
   return out;
 }
 
 std::optional<Change> read_change(const Fields& entry) {
   if (entry.size() < 2) return std::nullopt;
   if (entry[0] == "key") return read_conversation(entry);
+  if (entry[0] == "sums" && entry.size() == 2) return read_name(entry[1], Change::Kind::kSums);
   if (entry[0] == "verdicts" && entry.size() == 4 && entry[2] == "counts")
     return read_verdicts(entry[1], entry[3]);
   if (Change out;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,12 +21,12 @@ using Fields = std::vector<std::string>;
 inline constexpr size_t kNameBytesMax = 1024;  // of a model or a decision
 
 struct Change {
-  enum class Kind : uint8_t { kConversation, kForgotten, kVerdicts, kReset };
+  enum class Kind : uint8_t { kConversation, kForgotten, kVerdicts, kSums, kReset };
   Kind kind = Kind::kReset;
   std::string key = {};                      // of a conversation
   learning::Conversation conversation = {};  // without `used`
   int64_t used_ms = 0;                       // since 1970
-  std::string decision = {}, model = {};     // of verdicts
+  std::string decision = {}, model = {};     // of verdicts, and of sums
   learning::Tally tally = {};
   int64_t resets = 0;  // how many there have been
 };
@@ -40,8 +41,15 @@ std::optional<learning::Tally> read_counts(std::string_view text);
 std::optional<std::string> verdicts_name(std::string_view decision, std::string_view model);
 std::optional<Change> read_verdicts(std::string_view name, std::string_view counts);
 
+/// The version of the form, the count, and the sums of rewards and of products, with a space
+/// between them: at most kSumsBytesMax.
+std::string sums_of(const learning::Regression& regression);
+/// Null for anything that sums_of() does not write, and for sums that no verdicts make.
+std::shared_ptr<const learning::Regression> read_sums(std::string_view text);
+inline constexpr size_t kSumsBytesMax = 4096;
+
 /// Reads an entry of the stream: "key", KEY, and the fields of a conversation or none; "verdicts",
-/// NAME, "counts", COUNTS; or "reset", NUMBER.
+/// NAME, "counts", COUNTS; "sums", NAME, for sums that changed; or "reset", NUMBER.
 std::optional<Change> read_change(const Fields& entry);
 
 // Points of the router's steady clock, as milliseconds since 1970, of which `now` is one.

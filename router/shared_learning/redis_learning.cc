@@ -12,6 +12,8 @@
 #include <set>
 #include <utility>
 
+#include "base/json_writer.h"
+#include "base/log.h"
 #include "router/shared_learning/changes.h"
 #include "router/stores/follower.h"
 #include "router/stores/redis_config.h"
@@ -21,12 +23,16 @@ namespace signalbox::shared_learning {
 namespace {
 
 using learning::Conversation;
+using learning::Regression;
 using learning::Tally;
 using learning::Verdict;
 using std::chrono::milliseconds;
 using stores::RedisValue;
 using stores::WriteQueue;
 using Clock = WriteQueue::Clock;
+
+/// The most sums of one exchange, which are half a megabyte.
+constexpr size_t kSumsAtOnce = 256;
 
 /// The place in the file, for the log.
 constexpr std::string_view kSection = "global.router.learning.state_store";
@@ -73,8 +79,61 @@ announce('key', ARGV[1])
 return 1
 )";
 
+// Adds the features of one more request to the sums of a name, as Regression::add() does, and
+// returns true. Sums that have another form or exceed their bounds stay as they are. Only a router
+// can find that no verdicts make sums within the bounds.
+constexpr std::string_view kSum = R"(
+local function are_sums(all, size, text, steps, reward_most, count_most)
+  if #all ~= 2 + size + size * (size + 1) / 2 or table.concat(all, ' ') ~= text then return false end
+  local products_most = all[2] * steps * steps
+  if all[1] ~= 1 or all[2] < 1 or all[2] > count_most or all[3 + size] ~= products_most then
+    return false
+  end
+  for i = 3, 2 + size do
+    if math.abs(all[i]) > all[2] * steps * reward_most then return false end
+  end
+  for i = 3 + size, #all do
+    if all[i] < 0 or all[i] > products_most then return false end
+  end
+  return true
+end
+local function sum_up(name, features, reward, reward_most, count_most, names_most)
+  local at, size, steps, all = KEYS[1] .. 'sums', #features, {}, {}
+  for i = 1, size do steps[i] = tonumber(string.sub(features, i, i)) end
+  local text = redis.call('HGET', at, name)
+  if text then
+    for number in string.gmatch(text, '%-?%d+') do all[#all + 1] = tonumber(number) end
+    if not are_sums(all, size, text, steps[1], reward_most, count_most) then return false end
+  else
+    if redis.call('HLEN', at) >= names_most then return false end
+    for i = 1, 2 + size + size * (size + 1) / 2 do all[i] = 0 end
+    all[1] = 1
+  end
+  if all[2] >= count_most then
+    for i = 2, #all do
+      local half = all[i] / 2
+      all[i] = (half < 0 and math.ceil(half) or math.floor(half)) + 0
+    end
+  end
+  all[2] = all[2] + 1
+  local place = 2 + size
+  for i = 1, size do
+    all[2 + i] = all[2 + i] + reward * steps[i]
+    for j = 1, i do
+      all[place + j] = all[place + j] + steps[i] * steps[j]
+    end
+    place = place + i
+  end
+  for i = 1, #all do all[i] = string.format('%.0f', all[i]) end
+  redis.call('HSET', at, name, table.concat(all, ' '))
+  return true
+end
+)";
+
 // ARGV: name, the place of the verdict from 1, the sum at which all are halved, most names, the id
-// of the verdict. Counts as Tally::add() does, and a verdict that is written again only once.
+// of the verdict, the steps of its features as digits ("": none are known), its reward, the
+// greatest reward, the count at which the sums are halved. Counts as Tally::add() does, and a
+// verdict that is written again only once.
 constexpr std::string_view kAdd = R"(
 if not redis.call('SET', KEYS[1] .. 'v:' .. ARGV[5], '1', 'NX', 'PX', 86400000) then return 0 end
 local at, counts, sum = KEYS[1] .. 'verdicts', {}, 0
@@ -92,24 +151,33 @@ for i = 1, 4 do
   if i == verdict then counts[i] = counts[i] + 1 end
   counts[i] = string.format('%.0f', counts[i])
 end
-redis.call('HSET', at, ARGV[1], table.concat(counts, ' '))
-announce('verdicts', ARGV[1], 'counts', table.concat(counts, ' '))
+counts = table.concat(counts, ' ')
+redis.call('HSET', at, ARGV[1], counts)
+announce('verdicts', ARGV[1], 'counts', counts)
+if ARGV[6] ~= '' and sum_up(ARGV[1], ARGV[6], tonumber(ARGV[7]), tonumber(ARGV[8]),
+                            tonumber(ARGV[9]), tonumber(ARGV[4])) then
+  announce('sums', ARGV[1])
+end
 return 1
 )";
 
 constexpr std::string_view kReset = R"(
-redis.call('DEL', KEYS[1] .. 'verdicts')
+redis.call('DEL', KEYS[1] .. 'verdicts', KEYS[1] .. 'sums')
 announce('reset', string.format('%.0f', redis.call('INCR', KEYS[1] .. 'resets')))
 return 1
 )";
 
-// ARGV: the last reset that the router knows, then names and counts in turn. Those that are there
-// stay, and nothing is restored after a reset that the router does not know.
+// ARGV: the last reset that the router knows, then names, counts and sums in turn; "": there are no
+// sums. Those that are there stay, and nothing is restored after a reset that the router does not
+// know.
 constexpr std::string_view kRestore = R"(
 if (redis.call('GET', KEYS[1] .. 'resets') or ARGV[1]) ~= ARGV[1] then return 0 end
-for i = 2, #ARGV, 2 do
+for i = 2, #ARGV, 3 do
   if redis.call('HSETNX', KEYS[1] .. 'verdicts', ARGV[i], ARGV[i + 1]) == 1 then
     announce('verdicts', ARGV[i], 'counts', ARGV[i + 1])
+    if ARGV[i + 2] ~= '' and redis.call('HSETNX', KEYS[1] .. 'sums', ARGV[i], ARGV[i + 2]) == 1 then
+      announce('sums', ARGV[i])
+    end
   end
 end
 return 1
@@ -162,29 +230,36 @@ class RedisLearning final : public SharedLearning,
   void forgotten(const std::string& key) override {
     queue(forget_, {key, std::to_string(Now().to_ms(Clock::now()))});
   }
-  void added(const std::string& decision, const std::string& model, Verdict verdict) override;
+  void added(const std::string& decision, const std::string& model, Verdict verdict,
+             const learning::Features* features) override;
   void reset() override { queue(reset_, {}); }
 
   // For the follower. Here a "deletion" is none: the stream has changes.
   std::string learn(const std::vector<std::string>& entry) override;
   Result<std::vector<stores::NamedDeletion>> deletions() override;
   Result<void> delete_again(std::span<const stores::NamedDeletion>) override { return {}; }
+  Result<void> learnt() override;
   std::vector<stores::LostRecord> records() override;
 
-  Result<void> restore_verdicts(Fields lost);
+  bool learn_sums(const std::string& name, std::string_view text);
+  Result<void> restore_verdicts(const std::set<std::string>& found);
+  Result<void> restore(Fields lost);
   Result<void> run(const std::string& script, const Fields& words);
   void queue(const std::string& script, Fields words);
   void apply(Change change);
 
-  const std::string keep_ = script_of(kKeep), forget_ = script_of(kForget), add_ = script_of(kAdd),
+  const std::string keep_ = script_of(kKeep), forget_ = script_of(kForget),
+                    add_ = script_of(std::string(kSum) + std::string(kAdd)),
                     reset_ = script_of(kReset), restore_ = script_of(kRestore);
   const Options options_;
   learning::Memory& memory_;
   const uint64_t name_ = uint64_t{std::random_device()()} << 32 | std::random_device()();
   std::atomic<uint64_t> verdicts_ = 0;  // of this router so far
-  // The counts that Redis had last, by name. The memory also counts verdicts that still wait, which
-  // would count twice if Redis got them from there. Only the follower uses this.
-  std::map<std::string, std::string> in_redis_;
+  // The outcomes that Redis had last, by name. The memory also counts verdicts that still wait,
+  // which would count twice if Redis got them from there. Only the follower uses this.
+  std::map<std::string, learning::Known> in_redis_;
+  // Both have names of in_redis_ alone. Only the follower uses them.
+  std::set<std::string> changed_sums_, refused_sums_;
   int64_t resets_ = 0;  // the number of the last one; only the follower uses this
   stores::Redis redis_;
   WriteQueue queue_;
@@ -215,12 +290,19 @@ void RedisLearning::changed(const std::string& key, const Conversation& conversa
   queue(keep_, std::move(words));
 }
 
-void RedisLearning::added(const std::string& decision, const std::string& model, Verdict verdict) {
+void RedisLearning::added(const std::string& decision, const std::string& model, Verdict verdict,
+                          const learning::Features* features) {
   auto name = verdicts_name(decision, model);
   if (!name) return;
+  std::string steps;
+  if (features != nullptr) {
+    for (const uint8_t step : features->steps) steps += std::to_string(step);
+  }
   queue(add_, {*std::move(name), std::to_string(static_cast<size_t>(verdict) + 1),
                std::to_string(Tally::kCountMax), std::to_string(learning::Outcomes::kTalliesMax),
-               fmt::format("{:016x}-{}", name_, ++verdicts_)});
+               fmt::format("{:016x}-{}", name_, ++verdicts_), std::move(steps),
+               std::to_string(Regression::reward_of(verdict)),
+               std::to_string(Regression::kRewardMost), std::to_string(Regression::kCountMax)});
 }
 
 void RedisLearning::apply(Change change) {
@@ -235,13 +317,20 @@ void RedisLearning::apply(Change change) {
       memory_.conversations.unlearn(change.key);
       break;
     case Kind::kVerdicts:
-      memory_.outcomes.learn(change.decision, change.model, change.tally);
+      memory_.outcomes.learn(change.decision, change.model, {.tally = change.tally});
       if (auto name = verdicts_name(change.decision, change.model);
           name && (in_redis_.contains(*name) || in_redis_.size() < learning::Outcomes::kTalliesMax))
-        in_redis_[*std::move(name)] = counts_of(change.tally);
+        in_redis_[*std::move(name)].tally = change.tally;
+      break;
+    case Kind::kSums:
+      if (auto name = verdicts_name(change.decision, change.model);
+          name && in_redis_.contains(*name))
+        changed_sums_.insert(*std::move(name));
       break;
     case Kind::kReset:
       in_redis_.clear();
+      changed_sums_.clear();
+      refused_sums_.clear();
       resets_ = change.resets;
       static_cast<void>(memory_.outcomes.unlearn());
       break;
@@ -253,26 +342,84 @@ std::string RedisLearning::learn(const std::vector<std::string>& entry) {
   return {};
 }
 
+// Returns false if the sums are refused for the first time. Those that the router knows stay.
+bool RedisLearning::learn_sums(const std::string& name, std::string_view text) {
+  const auto known = in_redis_.find(name);
+  const auto change = read_verdicts(name, counts_of(known->second.tally));
+  auto sums = read_sums(text);
+  if (!sums) return !refused_sums_.insert(name).second;
+  refused_sums_.erase(name);
+  known->second.regression = std::move(sums);
+  memory_.outcomes.learn(change->decision, change->model, known->second);
+  return true;
+}
+
+// However many verdicts a name got meanwhile, its sums are read once.
+Result<void> RedisLearning::learnt() {
+  size_t refused = 0;
+  std::string example;
+  Result<void> out;
+  while (out && !changed_sums_.empty()) {
+    const auto end = std::next(changed_sums_.begin(),
+                               std::min(std::ssize(changed_sums_), std::ptrdiff_t{kSumsAtOnce}));
+    const std::vector<std::string> names(changed_sums_.begin(), end);
+    const std::string at = options_.prefix + "sums";
+    stores::Redis::Command command{"HMGET", at};
+    command.insert(command.end(), names.begin(), names.end());
+    const auto found = redis_.run(command, options_.limit);
+    if (!found) {
+      out = tl::unexpected(found.error());
+      continue;
+    }
+    for (size_t i = 0; i < std::min(names.size(), found->items.size()); ++i) {
+      if (!found->items[i].is_text() || learn_sums(names[i], found->items[i].text)) continue;
+      ++refused;
+      example = names[i];
+    }
+    changed_sums_.erase(changed_sums_.begin(), end);
+  }
+  if (refused > 0) {
+    log::warn("learning",
+              "{}: {}sums in {} has a form that this router does not write for {} models, such as "
+              "{}. They stay as they are, and nothing is learnt from them. DELETE "
+              "/v1/router/outcomes deletes them",
+              kSection, options_.prefix, redis_.name(), refused, json::quote_briefly(example));
+  }
+  return out;
+}
+
 // The stream may have lost the verdicts to newer changes, and Redis may have lost all of them. It
 // gets these before verdicts that wait in a router, which are added to them.
 Result<std::vector<stores::NamedDeletion>> RedisLearning::deletions() {
   const std::string at = options_.prefix + "verdicts";
   SIGNALBOX_TRY(const RedisValue all, redis_.run({"HGETALL", at}, options_.limit));
-  std::set<std::string_view> found;
+  std::set<std::string> found;
   for (size_t i = 0; i + 1 < all.items.size(); i += 2) {
-    found.insert(all.items[i].text);
-    if (auto change = read_verdicts(all.items[i].text, all.items[i + 1].text))
-      apply(*std::move(change));
+    const std::string& name = all.items[i].text;
+    found.insert(name);
+    auto change = read_verdicts(name, all.items[i + 1].text);
+    if (!change) continue;
+    apply(*std::move(change));
+    if (in_redis_.contains(name)) changed_sums_.insert(name);
   }
-  Fields lost{std::to_string(resets_)};
-  for (const auto& [name, counts] : in_redis_) {
-    if (!found.contains(name)) lost.insert(lost.end(), {name, counts});
-  }
-  if (lost.size() > 1) SIGNALBOX_TRY_VOID(restore_verdicts(std::move(lost)));
+  SIGNALBOX_TRY_VOID(learnt());
+  SIGNALBOX_TRY_VOID(restore_verdicts(found));
   return std::vector<stores::NamedDeletion>();
 }
 
-Result<void> RedisLearning::restore_verdicts(Fields lost) {
+Result<void> RedisLearning::restore_verdicts(const std::set<std::string>& found) {
+  const Fields none{std::to_string(resets_)};
+  Fields lost = none;
+  for (const auto& [name, known] : in_redis_) {
+    if (found.contains(name)) continue;
+    lost.insert(lost.end(), {name, counts_of(known.tally),
+                             known.regression ? sums_of(*known.regression) : std::string()});
+    if (lost.size() > 3 * kSumsAtOnce) SIGNALBOX_TRY_VOID(restore(std::exchange(lost, none)));
+  }
+  return lost.size() > 1 ? restore(std::move(lost)) : Result<void>();
+}
+
+Result<void> RedisLearning::restore(Fields lost) {
   auto restored = run(restore_, lost);
   if (restored || restored.error().code != Code::kUpstream) return restored;
   queue(restore_, std::move(lost));  // the server is full

@@ -4,9 +4,11 @@
 //
 //   PREFIX c:KEY     a hash: a conversation, which expires
 //   PREFIX verdicts  a hash: the counts of verdicts of each model of each decision
+//   PREFIX sums      a hash: for the same names, the sums of their verdicts by features
 //   PREFIX v:ID      there for a day if the verdict has been counted
 //   PREFIX resets    the number of times at which all verdicts were deleted
-//   PREFIX changes   a stream of the changes of both, which every router follows
+//   PREFIX changes   a stream of the changes, which every router follows. It has only the names of
+//                    sums, which are large, and the router reads those that it has not.
 //
 // A router decides by what it has in memory, so that no request waits for Redis. Its changes are
 // written in the background, and it learns those of others from the stream, which it reads from its

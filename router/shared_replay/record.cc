@@ -89,7 +89,7 @@ Result<observe::Replay::Answered> read_answered(std::string_view text) {
     return value && value->is_string() ? std::string(value->text()) : std::string();
   };
   return observe::Replay::Answered{text_of("recipe"), text_of("decision"),
-                                   text_of("selected_model")};
+                                   text_of("selected_model"), text_of("learning_features")};
 }
 
 }  // namespace signalbox::shared_replay

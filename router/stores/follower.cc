@@ -65,7 +65,7 @@ Result<void> Follower::follow_once() {
     if (catches_up_ && !name.empty()) in_stream_.insert(std::move(name));
   }
   if (catches_up_ && entries.size() == Redis::kEntriesMax) return {};
-  if (catches_up_) SIGNALBOX_TRY_VOID(catch_up());
+  SIGNALBOX_TRY_VOID(catches_up_ ? catch_up() : store_.learnt());
   queue_.set_working();
   const Result<void> restored = restore();
   if (restored) return {};

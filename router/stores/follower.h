@@ -46,6 +46,8 @@ class Followed {
   virtual std::string learn(const std::vector<std::string>& entry) = 0;
   /// Called when the whole stream has been read. Returns the deletions that still matter.
   virtual Result<std::vector<NamedDeletion>> deletions() = 0;
+  /// Called after the entries of each exchange from then on.
+  virtual Result<void> learnt() { return {}; }
   virtual Result<void> delete_again(std::span<const NamedDeletion> deletions) = 0;
   /// The oldest first. None is larger than half of the queue.
   virtual std::vector<LostRecord> records() = 0;

@@ -37,6 +37,8 @@ routing:
       - {name: watched, operator: OR, keywords: [watched]}
       - {name: broken, operator: OR, keywords: [broken]}
       - {name: secret, operator: OR, keywords: [secret]}
+      - {name: terse, operator: OR, keywords: [terse]}
+      - {name: wordy, operator: OR, keywords: [wordy]}
   decisions:
     - name: secrets
       priority: 300
@@ -72,6 +74,10 @@ routing:
       rules: {type: keyword, name: watched}
       modelRefs: [{model: small}, {model: large}]
       adaptations: {adaptation: {mode: observe}}
+    - name: mixed
+      priority: 100
+      rules: {operator: OR, conditions: [{type: keyword, name: terse}, {type: keyword, name: wordy}]}
+      modelRefs: [{model: small}, {model: large}]
 global:
   router: {${learning}}
   services:
@@ -134,9 +140,9 @@ async function explain(text, headers = {}, at = daemon) {
 }
 
 /// Reports an outcome. The record is complete a moment after the reply.
-async function report(replay_id, verdict, key, more = {}) {
-  await until(async () => (await fetch(`${daemon.managementUrl}/v1/router_replay/${replay_id}`)).status === 200);
-  const answer = await post(`${daemon.managementUrl}/v1/router/outcomes`, { replay_id, target: "model", verdict, ...more }, { "idempotency-key": key });
+async function report(replay_id, verdict, key, more = {}, at = daemon) {
+  await until(async () => (await fetch(`${at.managementUrl}/v1/router_replay/${replay_id}`)).status === 200);
+  const answer = await post(`${at.managementUrl}/v1/router/outcomes`, { replay_id, target: "model", verdict, ...more }, { "idempotency-key": key });
   return { status: answer.status, ...(await answer.json()) };
 }
 
@@ -424,6 +430,55 @@ test("samples try models, are explained by their seed, and favour the better one
   assert.ok(large <= 3, `${large} of 20 requests went to a model that failed 60 times`);
   await at.stop();
 });
+
+for (const strategy of ["linucb", "linear_thompson"]) {
+  test(`${strategy} learns which model suits which request, explains it, and can be reset`, async () => {
+    const at = await Daemon.start(configuration(`learning: {enabled: true, adaptation: {strategy: ${strategy}}}`));
+    const suited = { terse: "small", wordy: "large" };
+    let count = 0;
+    const once = async (kind) => {
+      const { model, headers } = await ask(kind, {}, at);
+      assert.equal(headers.has("x-vsr-learning-seed"), strategy === "linear_thompson");
+      const id = headers.get("x-vsr-replay-id");
+      const verdict = model === suited[kind] ? "good_fit" : "failed";
+      const { status, updated } = await report(id, verdict, `${strategy}-${++count}`, {}, at);
+      assert.deepEqual([status, updated], [200, 1]);
+      return { id, right: model === suited[kind] };
+    };
+    for (let i = 0; i < 12; ++i) for (const kind in suited) await once(kind);
+    let right = 0;
+    for (let i = 0; i < 5; ++i) for (const kind in suited) right += (await once(kind)).right ? 1 : 0;
+    assert.ok(right >= 9, `${right} of 10 requests went to the model that suits them`);
+
+    const { learning } = await explain("wordy", {}, at);
+    const [small, large] = learning.scores;
+    assert.ok(small.expected < 0.5 && large.expected > 0.7, JSON.stringify(learning));
+    for (const { bonus } of learning.scores) assert.ok(bonus > 0 && bonus <= 0.5);
+    assert.equal(small.with_features + large.with_features, 34);
+    assert.equal(learning.features.constant, 1);
+    assert.equal(Object.keys(learning.features).filter((name) => name.startsWith("signals_")).length, 1);
+    assert.equal(small.upper_bound !== undefined, strategy === "linucb");
+    const { id } = await once("terse");
+    const record = await (await fetch(`${at.managementUrl}/v1/router_replay/${id}`)).json();
+    assert.match(record.learning_features, /^1:8[0-8]{23}$/);
+    const bypassed = (await ask("secret", {}, at)).headers.get("x-vsr-replay-id");
+    await report(bypassed, "good_fit", `${strategy}-bypassed`, {}, at);
+    const silent = await (await fetch(`${at.managementUrl}/v1/router_replay/${bypassed}`)).json();
+    assert.deepEqual([silent.decision, silent.learning_features], ["secrets", undefined]);
+
+    // A conversation that keeps its model is no experiment.
+    const headers = { "x-conversation-id": strategy };
+    const { model } = await ask("wordy", headers, at);
+    const later = await explain("wordy", headers, at);
+    assert.equal(later.model, model);
+    for (const { upper_bound, sample } of later.learning.scores) assert.deepEqual([upper_bound, sample], [undefined, undefined]);
+
+    await fetch(`${at.managementUrl}/v1/router/outcomes`, { method: "DELETE" });
+    const after = (await explain("wordy", {}, at)).learning;
+    assert.deepEqual([after.adaptation.reason, after.scores.map(({ expected }) => expected)], ["no_outcomes", [0.5, 0.5]]);
+    await at.stop();
+  });
+}
 
 test("the log warns that no record can match outcomes", async () => {
   const silent = await Daemon.start((...ports) => configuration(kLearning)(...ports).replace("router_replay: {enabled: true}", "router_replay: {enabled: false}"));

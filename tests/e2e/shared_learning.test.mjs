@@ -17,7 +17,7 @@ const kSkip = Redis.missing();
 let folder, upstream, redis;
 const daemons = [];
 
-const configuration = (port, managementPort) => `
+const configuration = (strategy) => (port, managementPort) => `
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -28,14 +28,14 @@ ${["small", "large"].map((name) => `    - {name: ${name}, backend_refs: [{name: 
 routing:
   signals:
     keywords:
-${["first", "second", "third"].map((name) => `      - {name: ${name}, keywords: [${name}]}`).join("\n")}
+${["first", "second", "third", "fourth"].map((name) => `      - {name: ${name}, keywords: [${name}]}`).join("\n")}
   decisions:
-${["first", "second", "third"].map((name) => `    - {name: ${name}, rules: {type: keyword, name: ${name}}, modelRefs: [{model: small}, {model: large}]}`).join("\n")}
+${["first", "second", "third", "fourth"].map((name) => `    - {name: ${name}, rules: {type: keyword, name: ${name}}, modelRefs: [{model: small}, {model: large}]}`).join("\n")}
 global:
   router:
     learning:
       enabled: true
-      adaptation: {enabled: true}
+      adaptation: {enabled: true${strategy}}
       state_store: {backend: redis, redis: {address: "127.0.0.1:${redis.port}"}}
   services:
     router_replay: {enabled: true}
@@ -65,7 +65,7 @@ before(async () => {
   if (kSkip) return;
   ({ folder, redis, upstream } = await startShared());
   upstream.answer = () => completion({ content: "Fine." });
-  for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration));
+  for (let i = 0; i < 2; ++i) daemons.push(await Daemon.start(configuration("")));
 });
 
 after(() => kSkip || stopShared({ folder, redis, upstreams: [upstream], daemons }));
@@ -87,13 +87,41 @@ test("the other router knows conversations and outcomes", { skip: kSkip }, async
 
 test("a router that starts again has forgotten nothing", { skip: kSkip }, async () => {
   await Promise.all(daemons.map(settled));
-  const third = await Daemon.start(configuration);
+  const third = await Daemon.start(configuration(""));
   try {
     await until(async () => (await failures(third, "first")) === 1, "the verdict");
     assert.equal((await say(third, "first-begun", "first again")).model, "small");
     assert.equal((await say(third, "first-new", "first")).model, "large");
   } finally {
     await third.stop();
+  }
+});
+
+test("what linucb learns of requests is shared, and a restart keeps it", { skip: kSkip }, async () => {
+  const start = () => Daemon.start(configuration(", strategy: linucb"));
+  const explained = async (daemon) => {
+    const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ text: "fourth" }),
+    });
+    return (await answer.json()).plan.learning.scores.map(({ with_features, expected }) => [with_features, expected]);
+  };
+  const one = await start();
+  let third;
+  try {
+    const { model, id } = await say(one, "fourth", "fourth");
+    assert.equal(model, "small");
+    await report(one, id, "failed");
+    await settled(one);
+    third = await start();
+    await until(async () => (await explained(third))[0][0] === 1, "the verdict with its features");
+    assert.deepEqual(await explained(third), await explained(one));
+    assert.ok((await explained(third))[0][1] < 0.5);
+    assert.equal((await say(third, "fourth-new", "fourth")).model, "large");
+  } finally {
+    await one.stop();
+    await third?.stop();
   }
 });
 

@@ -1,5 +1,5 @@
-// Feeds the lines of arbitrary bytes as an entry of the stream of what routers learn. A change that
-// is read is written alike.
+// Feeds parts of arbitrary bytes as an entry of the stream of what routers learn, and each part as
+// sums. What is read is written alike.
 
 #include <cstdint>
 #include <string>
@@ -17,6 +17,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       entry.back() += static_cast<char>(data[i]);
     }
   }
+  for (const std::string& each : entry) {
+    if (const auto sums = shared::read_sums(each)) SIGNALBOX_CHECK(shared::sums_of(*sums) == each);
+  }
   const auto change = shared::read_change(entry);
   if (!change) return 0;
   using Kind = shared::Change::Kind;
@@ -31,5 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     SIGNALBOX_CHECK(shared::verdicts_name(change->decision, change->model) == entry[1]);
     SIGNALBOX_CHECK(shared::counts_of(change->tally) == entry[3]);
   }
+  if (change->kind == Kind::kSums)
+    SIGNALBOX_CHECK(shared::verdicts_name(change->decision, change->model) == entry[1]);
   return 0;
 }

@@ -67,10 +67,10 @@ TEST(Outcomes, a_key_counts_once_and_the_oldest_keys_are_forgotten) {
 TEST(Outcomes, belong_to_a_model_of_a_decision_and_can_be_reset) {
   Outcomes outcomes;
   EXPECT_TRUE(outcomes.add("r/d", "m", Verdict::kGoodFit));
-  EXPECT_EQ(outcomes.of("r/d", "m").sum(), 1u);
-  EXPECT_EQ(outcomes.of("r/e", "m").sum(), 0u);
+  EXPECT_EQ(outcomes.of("r/d", "m").tally.sum(), 1u);
+  EXPECT_EQ(outcomes.of("r/e", "m").tally.sum(), 0u);
   EXPECT_EQ(outcomes.reset(), 1u);
-  EXPECT_EQ(outcomes.of("r/d", "m").sum(), 0u);
+  EXPECT_EQ(outcomes.of("r/d", "m").tally.sum(), 0u);
   for (size_t i = 0; i < Outcomes::kTalliesMax; ++i)
     EXPECT_TRUE(outcomes.add("r/d", std::to_string(i), Verdict::kGoodFit));
   EXPECT_FALSE(outcomes.add("r/d", "one more", Verdict::kGoodFit));
@@ -151,7 +151,7 @@ TEST(Memory, serves_several_threads) {
   uint32_t expected = 0;
   for (int i = 0; i < 500; ++i)
     expected = (expected >= Tally::kCountMax ? expected / 2 : expected) + 1;
-  EXPECT_EQ(memory.outcomes.of("r/d", "m").sum(), expected) << "each key counted once";
+  EXPECT_EQ(memory.outcomes.of("r/d", "m").tally.sum(), expected) << "each key counted once";
 }
 
 /// One client whose requests have these headers.
@@ -285,7 +285,8 @@ class ChoiceTest : public testing::Test {
   std::string chosen(std::string_view decision = "r/d") {
     const Option options[] = {{"small", "small", small_}, {"large", "large", large_}};
     const size_t base = large_.value_or(0) > small_.value_or(0) ? 1 : 0;
-    const size_t index = choose(options, base, decision, situation_, rules_, seed_, report_);
+    const size_t index =
+        choose(options, base, decision, situation_, rules_, features_, seed_, report_);
     return fmt::format("{} {}", options[index].model, report_.protection.reason);
   }
 
@@ -293,6 +294,7 @@ class ChoiceTest : public testing::Test {
   Situation situation_;
   Rules rules_;
   std::optional<double> small_, large_;
+  std::optional<Features> features_;
   std::optional<uint32_t> seed_;
   Report report_;
 };
@@ -414,7 +416,7 @@ TEST(Tally, samples_pay_for_what_was_more_than_needed) {
 class SampleTest : public ChoiceTest {
  protected:
   SampleTest() {
-    rules_.samples = true;
+    rules_.strategy = Strategy::kSampling;
     small_ = large_ = 0.5;
   }
   int large_of_100() {
@@ -495,16 +497,16 @@ TEST_F(SampleTest, nothing_is_tried_without_a_seed_or_if_adaptation_must_not_cho
   rules_.adapts = false;
   EXPECT_EQ(large_of_100(), 0);
   rules_.adapts = true;
-  rules_.samples = false;
+  rules_.strategy = Strategy::kScores;
   EXPECT_EQ(large_of_100(), 0);
-  rules_.samples = true;
+  rules_.strategy = Strategy::kSampling;
   seed_ = std::nullopt;
   EXPECT_EQ(chosen(), "small new_conversation");
 }
 
 /// The regret of a decision whose model "small" is good in 50 % and "large" in 80 % of requests:
 /// the good answers that were missed in 500 requests, each reported, as a mean of 40 runs.
-double regret_of(bool samples) {
+double regret_of(Strategy strategy) {
   constexpr double kSmall = 0.5, kLarge = 0.8;
   constexpr int kRuns = 40, kRequests = 500;
   std::mt19937_64 random(7);
@@ -516,12 +518,12 @@ double regret_of(bool samples) {
     situation.outcomes = &outcomes;
     Rules rules;
     rules.adapts = true;
-    rules.samples = samples;
+    rules.strategy = strategy;
     const Option options[] = {{"small", "small", std::nullopt}, {"large", "large", std::nullopt}};
     for (int i = 0; i < kRequests; ++i) {
       Report report;
       const auto seed = static_cast<uint32_t>(random());
-      const size_t chosen = choose(options, 0, "r/d", situation, rules, seed, report);
+      const size_t chosen = choose(options, 0, "r/d", situation, rules, {}, seed, report);
       const bool is_good = uniform(random) < (chosen == 1 ? kLarge : kSmall);
       outcomes.add("r/d", std::string(options[chosen].model),
                    is_good ? Verdict::kGoodFit : Verdict::kUnderpowered);
@@ -532,7 +534,7 @@ double regret_of(bool samples) {
 }
 
 TEST(Samples, have_less_regret_than_the_greedy_choice) {
-  const double greedy = regret_of(false), sampled = regret_of(true);
+  const double greedy = regret_of(Strategy::kScores), sampled = regret_of(Strategy::kSampling);
   std::cout << "regret of 500 requests: greedy " << greedy << ", sampled " << sampled << "\n";
   EXPECT_LT(sampled, greedy / 2);
   EXPECT_LT(sampled, 15) << "always the worse model: 150";
@@ -565,11 +567,24 @@ TEST(Rules, a_decision_may_only_weaken_the_mode) {
   EXPECT_DOUBLE_EQ(rules_of(learning, &decision).switch_margin, 0.3);
   learning.enabled = false;
   EXPECT_FALSE(rules_of(learning, nullptr).holds());
-  EXPECT_FALSE(rules_of(learning, nullptr).samples);
+  EXPECT_EQ(rules_of(learning, nullptr).strategy, Strategy::kScores);
   learning.adaptation.strategy = "routing_sampling";
-  EXPECT_TRUE(rules_of(learning, nullptr).samples);
+  EXPECT_EQ(rules_of(learning, nullptr).strategy, Strategy::kSampling);
+}
+
+TEST(Rules, features_are_needed_where_adaptation_reads_them_and_is_not_bypassed) {
+  config::Learning learning;
+  learning.enabled = true;
+  config::Decision decision;
+  EXPECT_FALSE(rules_of(learning, &decision).needs_features());
   learning.adaptation.strategy = "linucb";
-  EXPECT_FALSE(rules_of(learning, nullptr).samples);
+  EXPECT_TRUE(rules_of(learning, &decision).needs_features());
+  decision.adaptations.mode = "observe";
+  EXPECT_TRUE(rules_of(learning, &decision).needs_features());
+  decision.adaptations.mode = "bypass";
+  EXPECT_FALSE(rules_of(learning, &decision).needs_features());
+  learning.adaptation.enabled = false;
+  EXPECT_FALSE(rules_of(learning, nullptr).needs_features());
 }
 
 }  // namespace

@@ -41,6 +41,45 @@ TEST(LearningChange, is_read_as_it_was_written) {
   EXPECT_EQ(counts_of(verdicts.tally), "1 2 0 64");
 }
 
+TEST(LearningChange, sums_are_read_as_they_were_written) {
+  learning::Regression sums;
+  learning::Features features;
+  features.add_signal("keyword", "code");
+  for (int i = 0; i < 300; ++i) sums.add(features, learning::Verdict::kFailed);
+  const std::string text = sums_of(sums);
+  EXPECT_LE(text.size(), kSumsBytesMax);
+  const auto read = read_sums(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(sums_of(*read), text);
+  const auto change = read_change({"sums", "r/d\nsmall"}).value();
+  EXPECT_EQ(change.kind, Change::Kind::kSums);
+  EXPECT_EQ(change.decision, "r/d");
+  EXPECT_EQ(change.model, "small");
+}
+
+TEST(LearningChange, refuses_sums_that_no_router_writes) {
+  learning::Regression sums;
+  sums.add({}, learning::Verdict::kGoodFit);
+  const std::string good = sums_of(sums);
+  ASSERT_TRUE(read_sums(good));
+  learning::Regression impossible = sums;
+  impossible.products[1] = 65;
+  learning::Regression most = sums;
+  most.count = INT64_MAX;
+  learning::Regression least = sums;
+  least.rewards[3] = INT64_MIN;
+  for (const std::string& bad :
+       {std::string(), std::string("odd"), "2" + good.substr(1), good + " ", good + " 0",
+        good.substr(0, good.size() - 2), "1  " + good.substr(2), "1 nan" + good.substr(3),
+        "01" + good.substr(1), sums_of(impossible), sums_of(most), sums_of(least),
+        std::string(1 << 20, '1')}) {
+    EXPECT_FALSE(read_sums(bad)) << bad.substr(0, 80);
+  }
+  EXPECT_FALSE(read_change({"verdicts", "d\nm", "counts", "1 0 0 0", "sums", good}));
+  EXPECT_FALSE(read_change({"sums", "d\nm", good}));
+  EXPECT_FALSE(read_change({"sums", "d"}));
+}
+
 TEST(LearningChange, refuses_other_bytes) {
   const Fields good = entry_of({{"small", "", "d"}, 1, 0, {}}, 1);
   const auto with = [&](size_t i, const std::string& value) {

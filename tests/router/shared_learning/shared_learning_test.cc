@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <random>
 #include <thread>
 
 #include "router/shared_learning/changes.h"
@@ -43,7 +45,11 @@ struct Site {
     return found ? found->last.model : "none";
   }
   std::string counts(const std::string& model) const {
-    return counts_of(memory.outcomes.of("d", model));
+    return counts_of(memory.outcomes.of("d", model).tally);
+  }
+  std::string sums(const std::string& model) const {
+    const auto regression = memory.outcomes.of("d", model).regression;
+    return regression ? sums_of(*regression) : "none";
   }
   void written() const { ASSERT_EQ(shared->drain(std::chrono::steady_clock::now() + kWithin), 0u); }
 
@@ -53,6 +59,10 @@ struct Site {
 
 class SharedLearningTest : public test::TwoSites<Site> {
  protected:
+  /// "" if there are none.
+  std::string sums_in_redis() {
+    return client_->run({"HGET", "signalbox:learning:sums", "d\nsmall"}, kWithin).value().text;
+  }
   void lose_server() {
     redis_.server().end();
     wait_for([&] { return !a_->shared->stats().works && !b_->shared->stats().works; });
@@ -116,12 +126,90 @@ TEST_F(SharedLearningTest, verdicts_of_all_routers_add_up_as_in_one_router) {
     at.memory.outcomes.add("d", "small", verdict);
     at.written();
   }
-  const std::string expected = counts_of(alone.of("d", "small"));
+  const std::string expected = counts_of(alone.of("d", "small").tally);
   wait_for([&] { return a_->counts("small") == expected && b_->counts("small") == expected; });
   EXPECT_EQ(b_->memory.outcomes.reset(), 1u);
   wait_for([&] { return a_->counts("small") == "0 0 0 0"; });
   a_->memory.outcomes.add("d", "small", Verdict::kFailed);
   wait_for([&] { return b_->counts("small") == "0 0 0 1"; });
+}
+
+TEST_F(SharedLearningTest, features_of_all_routers_add_up_as_in_one_router) {
+  learning::Outcomes alone;
+  std::mt19937 random(1);
+  // More than the count at which sums are halved.
+  for (int i = 0; i < 600; ++i) {
+    const auto verdict = static_cast<Verdict>(random() % 4);
+    learning::Features features;
+    for (size_t f = 1; f < learning::Features::kSize; ++f)
+      features.steps[f] = static_cast<uint8_t>(random() % (learning::Features::kSteps + 1));
+    alone.add("d", "small", verdict, &features);
+    Site& at = i % 2 == 0 ? *a_ : *b_;
+    at.memory.outcomes.add("d", "small", verdict, &features);
+    at.written();
+  }
+  const std::string expected = sums_of(*alone.of("d", "small").regression);
+  wait_for([&] { return a_->sums("small") == expected && b_->sums("small") == expected; });
+  a_.reset();
+  b_.reset();
+  ask({"XTRIM", "signalbox:learning:changes", "MAXLEN", "0"});
+  Site c(redis_);
+  wait_for([&] { return c.sums("small") == expected; });
+  EXPECT_EQ(sums_in_redis(), expected);
+  c.memory.outcomes.reset();
+  c.written();
+  EXPECT_EQ(sums_in_redis(), "");
+}
+
+TEST_F(SharedLearningTest, sums_of_another_form_stay_in_redis_and_nothing_is_learnt_from_them) {
+  const learning::Features features;
+  a_->memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
+  a_->written();
+  a_.reset();
+  b_.reset();
+  learning::Regression huge;
+  huge.add(features, Verdict::kGoodFit);
+  huge.rewards[3] = INT64_MAX;
+  learning::Regression negative;
+  negative.add(features, Verdict::kGoodFit);
+  negative.products[1] = -1;
+  int verdicts = 1;
+  for (const std::string& odd :
+       {std::string("2 1 0"), std::string("not sums"), std::string("1 9999999999999999999999"),
+        sums_of(huge), sums_of(negative)}) {
+    ask({"HSET", "signalbox:learning:sums", "d\nsmall", odd});
+    ask({"DEL", "signalbox:learning:changes"});
+    Site c(redis_);
+    wait_for([&] { return c.counts("small") != "0 0 0 0"; });
+    EXPECT_EQ(c.sums("small"), "none");
+    c.memory.outcomes.add("d", "small", Verdict::kGoodFit, &features);
+    c.written();
+    EXPECT_EQ(sums_in_redis(), odd);
+    const auto counts = client_->run({"HGET", "signalbox:learning:verdicts", "d\nsmall"}, kWithin);
+    EXPECT_EQ(counts.value().text, std::to_string(++verdicts) + " 0 0 0")
+        << "they are shared still";
+  }
+}
+
+TEST_F(SharedLearningTest, a_server_that_lost_its_data_gets_sums_again) {
+  const learning::Features features;
+  // More than one exchange has.
+  std::vector<std::string> models{"small"};
+  for (int i = 0; i < 300; ++i) models.push_back(std::to_string(i));
+  for (const std::string& model : models)
+    a_->memory.outcomes.add("d", model, Verdict::kGoodFit, &features);
+  a_->written();
+  const std::string expected = a_->sums("small");
+  const auto has_all = [&](const Site& site) {
+    return std::all_of(models.begin(), models.end(),
+                       [&](const std::string& model) { return site.sums(model) == expected; });
+  };
+  wait_for([&] { return has_all(*b_); });
+  lose_server();
+  return_server();
+  Site c(redis_);
+  wait_for([&] { return has_all(c); });
+  EXPECT_TRUE(has_all(*a_)) << "nothing was added once more";
 }
 
 TEST_F(SharedLearningTest, each_router_learns_alone_during_an_outage_and_shares_it_afterwards) {

@@ -28,7 +28,10 @@ TEST(ReplayRecord, names_the_answer_of_an_outcome) {
   EXPECT_EQ(answered.recipe, "r");
   EXPECT_EQ(answered.decision, "d");
   EXPECT_EQ(answered.model, "m");
+  EXPECT_EQ(answered.features, "") << "records of a time without features have none";
+  EXPECT_EQ(read_answered(R"({"learning_features":"1:80"})").value().features, "1:80");
   EXPECT_EQ(read_answered(R"({"decision":1})").value().decision, "");
+  EXPECT_EQ(read_answered(R"({"learning_features":[]})").value().features, "");
   EXPECT_FALSE(read_answered("no"));
 }
 
