@@ -478,6 +478,12 @@ constexpr Key kRagBackendKeys[] = {
           "openai: documents to add. Default: `top_k`, or else 20."),
     word(FIELD(RagBackend, workflow_mode), "direct_search tool_based",
          "openai: the router searches (default), or the model does."),
+    boolean(FIELD(RagBackend, hybrid_search),
+            "vectorstore: find documents by words, too. Default: false. Signalbox only."),
+    word(
+        FIELD(RagBackend, hybrid_mode), "weighted rrf",
+        "vectorstore: join both searches by their ranks (`rrf`, the default), or by a weighted sum "
+        "(`weighted`). Signalbox only."),
     word(FIELD(RagBackend, primary), kRagBackends, "hybrid: the first backend."),
     word(FIELD(RagBackend, fallback), kRagBackends, "hybrid: the second backend."),
     word(FIELD(RagBackend, strategy), "sequential parallel",

@@ -124,6 +124,32 @@ TEST_F(Stores, keep_vectors_of_two_models_apart) {
   EXPECT_LT((*stores_->search("ann", with_vector, {}))[0].similarity, 0.9);
 }
 
+TEST_F(Stores, find_exact_words_until_they_are_deleted) {
+  open();
+  const std::string store = add_store("ann");
+  const std::string seal = add_file("ann", "zzzz zzzz X-4711", "seal.txt");
+  attach("ann", store, seal);
+  for (int i = 0; i < 12; ++i) attach("ann", store, add_file("ann", "pump pump pump"));
+  const word_search::Hybrid ranks = word_search::ranks();
+  Search search{.store = store, .queries = {"the pump", "pump 4711"}, .most = 3};
+  const auto names = [&] {
+    std::vector<std::string> out;
+    const auto found = stores_->search("ann", search, {});
+    for (const Found& each : *found) out.push_back(each.file_name);
+    return out;
+  };
+  const std::vector<std::string> pumps(3, "a.txt");
+  EXPECT_EQ(names(), pumps);
+  search.hybrid = &ranks;
+  EXPECT_EQ(names()[0], "seal.txt");
+  search.similarity_min = 0.99;
+  EXPECT_EQ(names(), std::vector<std::string>{"seal.txt"});
+  open();
+  EXPECT_EQ(names(), std::vector<std::string>{"seal.txt"});
+  ASSERT_TRUE(stores_->remove_file("ann", seal));
+  EXPECT_EQ(names(), std::vector<std::string>());
+}
+
 TEST_F(Stores, embed_nothing_anew_after_a_restart) {
   open();
   const std::string store = add_store("ann");
