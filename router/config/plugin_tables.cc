@@ -410,7 +410,6 @@ constexpr Section kRouterReplayPlugin{kRouterReplayKeys};
 // --- memories, documents; images, which are not built ---
 
 constexpr std::string_view kRefused = "requests that reach this decision are refused";
-constexpr std::string_view kByEmbedding = "memories are compared by their embeddings alone";
 
 constexpr Key kMemoryPluginKeys[] = {
     enabled<MemoryPlugin>("false uses no memories. Default: true."),
@@ -422,9 +421,11 @@ constexpr Key kMemoryPluginKeys[] = {
     boolean(FIELD(MemoryPlugin, auto_store),
             "Store a turn of a conversation once it has its answer. Default: the store's "
             "`auto_store`."),
-    boolean(FIELD(MemoryPlugin, hybrid_search), "Search by words, too.").not_built(kByEmbedding),
-    string(FIELD(MemoryPlugin, hybrid_mode), "How to combine the two searches.")
-        .not_built(kByEmbedding),
+    boolean(FIELD(MemoryPlugin, hybrid_search),
+            "Find memories by words, too. Default: the store's `hybrid_search`."),
+    word(FIELD(MemoryPlugin, hybrid_mode), "weighted rrf rerank",
+         "Join both searches by a weighted sum (`weighted`, `rerank`), or by their ranks (`rrf`). "
+         "Default: the store's `hybrid_mode`."),
     object(FIELD(MemoryPlugin, reflection), kMemoryReflection,
            "Selection of memories. Each key that is absent is the store's."),
 };

@@ -252,8 +252,8 @@ struct MemoryPlugin {
   std::optional<uint32_t> retrieval_limit;
   std::optional<double> similarity_threshold;
   std::optional<bool> auto_store;
-  bool hybrid_search = false;
-  std::string hybrid_mode;
+  std::optional<bool> hybrid_search;
+  std::string hybrid_mode;  // "": the store's
   MemoryReflection reflection;
 };
 

@@ -52,7 +52,7 @@ size_t count(SharedMemories& of, std::string_view user) {
 }
 
 size_t found(SharedMemories& in, std::string_view user) {
-  const auto hits = in.search(user, kVector, 10, 0.5, TimePoint::clock::now());
+  const auto hits = in.search(user, kVector, 10, 0.5, nullptr, TimePoint::clock::now());
   EXPECT_TRUE(hits.has_value()) << hits.error().message;
   return hits ? hits->size() : 1'000'000;
 }
@@ -128,7 +128,7 @@ TEST_P(SharedMemoriesTest, expired_memories_are_not_found) {
   const auto later = TimePoint::clock::now() + std::chrono::hours(24 * 70);
   EXPECT_EQ(one->list("ann", 10, later)->total, 0U);
   EXPECT_FALSE(one->find("ann", id, later).value());
-  EXPECT_TRUE(one->search("ann", kVector, 10, 0.5, later)->empty());
+  EXPECT_TRUE(one->search("ann", kVector, 10, 0.5, nullptr, later)->empty());
   EXPECT_EQ(count(*one, "ann"), 1U);
 }
 
@@ -136,7 +136,7 @@ TEST_P(SharedMemoriesTest, a_memory_needs_a_vector_with_a_direction) {
   const auto one = store_of(redis_.address());
   for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}}) {
     const memories::Vector vector{"m", values};
-    EXPECT_FALSE(one->search("ann", vector, 10, 0.5, TimePoint::clock::now()));
+    EXPECT_FALSE(one->search("ann", vector, 10, 0.5, nullptr, TimePoint::clock::now()));
     EXPECT_FALSE(one->add("ann", {.text = "t", .answer = ""}, vector, 0, TimePoint::clock::now()));
   }
 }
