@@ -421,11 +421,9 @@ constexpr Key kMemoryPluginKeys[] = {
     boolean(FIELD(MemoryPlugin, auto_store),
             "Store a turn of a conversation once it has its answer. Default: the store's "
             "`auto_store`."),
-    boolean(FIELD(MemoryPlugin, hybrid_search),
-            "Find memories by words, too. Default: the store's `hybrid_search`."),
+    boolean(FIELD(MemoryPlugin, hybrid_search), "Search by words, too. Default: the store's."),
     word(FIELD(MemoryPlugin, hybrid_mode), "weighted rrf rerank",
-         "Join both searches by a weighted sum (`weighted`, `rerank`), or by their ranks (`rrf`). "
-         "Default: the store's `hybrid_mode`."),
+         "How both searches are joined. Default: the store's."),
     object(FIELD(MemoryPlugin, reflection), kMemoryReflection,
            "Selection of memories. Each key that is absent is the store's."),
 };
@@ -479,12 +477,9 @@ constexpr Key kRagBackendKeys[] = {
           "openai: documents to add. Default: `top_k`, or else 20."),
     word(FIELD(RagBackend, workflow_mode), "direct_search tool_based",
          "openai: the router searches (default), or the model does."),
-    boolean(FIELD(RagBackend, hybrid_search),
-            "vectorstore: find documents by words, too. Default: false. Signalbox only."),
-    word(
-        FIELD(RagBackend, hybrid_mode), "weighted rrf",
-        "vectorstore: join both searches by their ranks (`rrf`, the default), or by a weighted sum "
-        "(`weighted`). Signalbox only."),
+    boolean(FIELD(RagBackend, hybrid_search), "vectorstore: search by words, too. Signalbox only."),
+    word(FIELD(RagBackend, hybrid_mode), "weighted rrf",
+         "vectorstore: how both searches are joined. Default: rrf. Signalbox only."),
     word(FIELD(RagBackend, primary), kRagBackends, "hybrid: the first backend."),
     word(FIELD(RagBackend, fallback), kRagBackends, "hybrid: the second backend."),
     word(FIELD(RagBackend, strategy), "sequential parallel",

@@ -283,7 +283,7 @@ Result<word_search::Hybrid> read_hybrid(const json::Value& value) {
     const bool is_ranks = mode->is_string() && mode->text() == "rrf";
     if (!is_ranks && !(mode->is_string() && mode->text() == "weighted"))
       return fail(Code::kInvalid, "hybrid.mode: expected weighted or rrf, found {}",
-                  json::quote_briefly(mode->raw()));
+                  json::quote_briefly(mode->is_string() ? mode->text() : mode->raw()));
     if (is_ranks) out = word_search::ranks();
   }
   const std::pair<std::string_view, double*> weights[] = {{"vector_weight", &out.vector_weight},

@@ -16,10 +16,6 @@ import { ScriptedUpstream, completion } from "./upstream.mjs";
 const kShip = "The mast of the ship is 31 metres high. It was built in 1911.";
 const kGarden = "Tomatoes need sun and water. Plant them in May.";
 
-/// The vectors miss the one text that has the number, which is no word to them.
-const kAboutSeal = "What helps against the failure of machine 4711?";
-const kManuals = Object.fromEntries([...Array.from({ length: 12 }, (_, i) => [`manual${i}.txt`, `How can I solve the failure of the machine ${i}?`]), ["seal.txt", "Replace seal X/4711."]]);
-
 let model, embedder, folder, daemon;
 
 const hashOf = (key) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
@@ -215,38 +211,6 @@ describe("vector stores", () => {
     await fails(api.vectorStores.search(store.id, { query: "mast", rewrite_query: "yes" }), 400, /rewrite_query: expected a boolean/);
     await until(async () => /signalbox_vector_store_files\{status="completed"\} 2\n/.test(await metrics()));
     assert.match(await metrics(), /signalbox_files 2\nsignalbox|signalbox_files 2\n/);
-  });
-
-  test("a hybrid search finds exact words that vectors miss", async () => {
-    await begin();
-    const api = client();
-    const { store, files } = await storeOf(api, kManuals);
-    const names = async (more) => namesOf(await search(api, store.id, kAboutSeal, { max_num_results: 3, ...more }));
-    const ranked = { ranking_options: { hybrid_search: { embedding_weight: 1, text_weight: 1 } } };
-    assert.ok(!(await names({})).includes("seal.txt"));
-    assert.equal((await names(ranked))[0], "seal.txt");
-    assert.equal((await names({ hybrid: { mode: "rrf" } }))[0], "seal.txt");
-    assert.equal((await names({ hybrid: { vector_weight: 0.3, bm25_weight: 0.7, ngram_size: 2, bm25_k1: 1.5, bm25_b: 0.5 } }))[0], "seal.txt");
-    assert.ok(!(await names({ hybrid: { bm25_weight: 0, vector_weight: 1 } })).includes("seal.txt"));
-    const strict = { ranking_options: { ...ranked.ranking_options, score_threshold: 0.99 } };
-    assert.deepEqual(await names(strict), ["seal.txt"]);
-    assert.deepEqual(await names({ ...strict, filters: { type: "eq", key: "kind", value: "none" } }), []);
-    for (const { score } of await search(api, store.id, kAboutSeal, ranked)) assert.ok(score >= 0 && score <= 1);
-    await killAndBegin();
-    const again = client();
-    assert.equal(namesOf(await search(again, store.id, kAboutSeal, ranked))[0], "seal.txt");
-    await again.files.delete(files.at(-1).id);
-    assert.deepEqual(namesOf(await search(again, store.id, kAboutSeal, strict)), []);
-    for (const [more, message] of [
-      [{ hybrid: 1 }, /hybrid: expected an object, found a number/],
-      [{ hybrid: { mode: "best" } }, /hybrid\.mode: expected weighted or rrf, found "best"/],
-      [{ hybrid: { bm25_b: 2 } }, /hybrid\.bm25_b: expected 0 to 1, found 2/],
-      [{ hybrid: { vector_weight: 0 } }, /hybrid: expected a weight above 0/],
-      [{ hybrid: { ngram_size: 0 } }, /hybrid\.ngram_size: expected 1 to 16, found 0/],
-      [{ ranking_options: { hybrid_search: { text_weight: -1 } } }, /ranking_options\.hybrid_search\.text_weight: expected 0 to 1000, found -1/],
-      [{ hybrid: {}, ...ranked }, /hybrid: ranking_options\.hybrid_search is given, too/],
-    ])
-      await fails(again.vectorStores.search(store.id, { query: "pump", ...more }), 400, message);
   });
 
   test("long files are cut into chunks", async () => {
@@ -576,21 +540,6 @@ describe("the plugin rag with the backend vectorstore", () => {
     await killAndBegin({ decisions: rag(`vector_store_id: ${store.id}, file_ids: [${files[1].id}]`) });
     assert.equal((await ask("How high is the mast of the ship?")).rag, "added");
     assert.equal(model.asked.messages.at(-1).content, kGarden);
-  });
-
-  test("the backend vectorstore finds exact words that vectors miss", async () => {
-    const strict = "similarity_threshold: 0.99,";
-    await begin({ decisions: rag("vector_store_id: library, hybrid_search: true", strict) });
-    await storeOf(operator(), kManuals);
-    assert.equal((await ask(kAboutSeal)).rag, "added");
-    assert.match(JSON.stringify(model.asked), /Replace seal/);
-    assert.equal((await ask("penguins")).rag, "nothing");
-    await killAndBegin({ decisions: rag("vector_store_id: library, hybrid_search: true, hybrid_mode: weighted", strict) });
-    assert.equal((await ask("4711")).rag, "added");
-    assert.match(JSON.stringify(model.asked), /Replace seal/);
-    await killAndBegin({ decisions: rag("vector_store_id: library", strict) });
-    await ask(kAboutSeal);
-    assert.doesNotMatch(JSON.stringify(model.asked), /Replace seal/);
   });
 
   test("the backend vectorstore never reads a client's store", async () => {
