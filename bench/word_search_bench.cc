@@ -6,6 +6,8 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "router/word_search/hybrid.h"
 #include "router/word_search/text_words.h"
 
@@ -65,7 +67,9 @@ void search(benchmark::State& state) {
                       [] { return signalbox::Result<void>(); });
   };
   const auto once = find();
-  SIGNALBOX_CHECK(once && once->front().list * (kChunks / files) + once->front().text == 77'777);
+  SIGNALBOX_CHECK(once && std::ranges::any_of(*once, [&](const WordHit& hit) {
+                    return hit.list * (kChunks / files) + hit.text == 77'777;
+                  }));
   for (auto _ : state) benchmark::DoNotOptimize(find());
   state.counters["bytes_of_chunk"] = static_cast<double>(bytes) / kChunks;
 }

@@ -82,7 +82,8 @@ TEST(VectorIndex, cosines_are_those_of_a_search) {
   const auto cosines = *index->cosines(ids, query);
   size_t found = 0;
   for (const uint64_t partition : {0U, 1U, 2U}) {
-    for (const Hit& hit : *index->search(partition, query, 100)) {
+    const auto hits = *index->search(partition, query, 100);
+    for (const Hit& hit : hits) {
       EXPECT_EQ(cosines[hit.id], hit.cosine);
       ++found;
     }
