@@ -173,7 +173,7 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
     if (auto written = disk_.write(job.entry, *embedded); !written)
       embedded = tl::unexpected<Error>(std::move(written).error());
   }
-  const Result<bool> published = embedded ? publish(job, *std::move(embedded))
+  const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
   if (const auto removed = disk_.remove_embedded(job.entry); !removed)
@@ -215,13 +215,13 @@ Result<void> Indexer::restore(const Job& job) {
   const Embedder& embedder = job.round.embedder;
   if (embedded.model != embedder.name || embedded.dim != embedder.model->dim())
     return fail(Code::kNotFound, "another model has embedded it");
-  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded)));
+  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded), Room::kTaken));
   if (!is_done) return fail(Code::kCancelled, "the entry is not needed any more");
   return {};
 }
 
 // Its rows are in the index before the registry has its chunks, so that no search waits for them.
-Result<bool> Indexer::publish(const Job& job, Embedded embedded) {
+Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
   const uint64_t number = job.entry.number;
   const std::vector<std::string_view> texts(embedded.chunks.begin(), embedded.chunks.end());
   word_search::TextWords words(texts);
@@ -233,18 +233,20 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded) {
   Result<bool> registered = false;
   {
     const std::lock_guard lock(shared_.mutex);
-    registered = enter(job, std::move(chunks), bytes);
+    registered = enter(job, std::move(chunks), bytes, room);
   }
   if (!registered || !*registered) remove_rows(*job.round.index, number, count);
   return registered;
 }
 
-Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes) {
+// A failure would delete vectors, and a client would have to attach the file again. So what was
+// admitted stays, also if a bound is lower now or words count more.
+Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);
   if (registered == nullptr || job.round.number != round_.number) return false;
   SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->texts.size()));
-  SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
+  if (room == Room::kNeeded) SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
   registry.set_chunks(*registered, std::move(chunks), bytes, job.round.number);
   return true;
 }
