@@ -187,17 +187,23 @@ struct LocalMemories::Impl {
     return memory.text.size() + memory.answer.size() + memory.masked_by.size() + user.size() +
            vector.values.size() + kOverheadBytes;
   }
-  Result<void> check_size(std::string_view user, const Memory& memory, const Vector& vector) const {
+  /// Null if none are kept.
+  Words kept_words(const Memory& memory) const {
+    return limits.keeps_words ? words_of(memory) : nullptr;
+  }
+  static size_t bytes_of(const Words& words) { return words == nullptr ? 0 : words->bytes(); }
+  /// `words` may be null.
+  Result<void> check_size(std::string_view user, const Memory& memory, const Vector& vector,
+                          const Words& words) const {
     // If it is the user's first.
-    const size_t most = bytes_of(user, memory, vector) + kUserBytes +
-                        (limits.keeps_words ? words_of(memory)->bytes() : 0);
+    const size_t most = bytes_of(user, memory, vector) + kUserBytes + bytes_of(words);
     if (most <= limits.bytes) return {};
     return fail(Code::kTooLarge, "a memory of {} bytes, where all may have {}", most, limits.bytes);
   }
 
-  Result<void> insert(std::string_view user, Memory memory, const Vector& vector, TimePoint now) {
-    Words words = limits.keeps_words ? words_of(memory) : nullptr;
-    const size_t of_row = bytes_of(user, memory, vector) + (words ? words->bytes() : 0);
+  Result<void> insert(std::string_view user, Memory memory, const Vector& vector, Words words,
+                      TimePoint now) {
+    const size_t of_row = bytes_of(user, memory, vector) + bytes_of(words);
     const size_t most = of_row + kUserBytes;
     make_room(user, most, now);
     SIGNALBOX_TRY(VectorIndex* const index, index_of(vector));
@@ -250,21 +256,36 @@ struct LocalMemories::Impl {
   /// The words of a user's memories whose vectors are of that model.
   struct WordLists {
     std::vector<uint64_t> numbers;  // of the rows
-    std::vector<Words> words;
+    std::vector<Words> words;       // null until make_missing()
+    /// Places in `words`, with the memories: a reload has begun to keep words since they were
+    /// added.
+    std::vector<std::pair<size_t, Memory>> missing;
+
+    /// Takes long for many memories.
+    void make_missing() {
+      for (const auto& [place, memory] : missing) words[place] = words_of(memory);
+    }
   };
-  WordLists words_of_user(const User& user, std::string_view model) {
+  static WordLists words_of_user(const User& user, std::string_view model) {
     WordLists out;
     for (const auto& [id, row] : user.rows) {
       if (row->model != model) continue;
-      if (row->words == nullptr) {  // a reload has begun to keep words since it was added
-        row->words = words_of(row->memory);
-        row->bytes += row->words->bytes();
-        bytes += row->words->bytes();
-      }
+      if (row->words == nullptr) out.missing.emplace_back(out.words.size(), row->memory);
       out.numbers.push_back(row->number);
       out.words.push_back(row->words);
     }
     return out;
+  }
+  /// Keeps the words that were missing. They may exceed the bound of all memories.
+  void keep(const WordLists& lists) {
+    for (const auto& [place, memory] : lists.missing) {
+      const auto row = rows.find(lists.numbers[place]);
+      if (row == rows.end() || row->second->words != nullptr) continue;
+      row->second->words = lists.words[place];
+      row->second->bytes += bytes_of(lists.words[place]);
+      bytes += bytes_of(lists.words[place]);
+    }
+    while (!lists.missing.empty() && bytes > limits.bytes) remove(by_use.back());
   }
 
   /// Adds what their words count, and the memories that only their words find.
@@ -318,13 +339,15 @@ Result<std::vector<Found>> LocalMemories::search(std::string_view user, const Ve
   }
   std::vector<word_search::WordHit> hits;
   if (words != nullptr) {
+    lists.make_missing();
     SIGNALBOX_TRY(hits, find_words(lists.words, *words, searched));
   }
   std::vector<Found> out;
   std::vector<double> scores;  // by words
   {
-    // What was deleted meanwhile is left out.
+    // Memories that were deleted meanwhile are left out.
     const std::lock_guard lock(impl_->mutex);
+    impl_->keep(lists);
     SIGNALBOX_TRY_VOID(impl_->add(lists, hits, vector, candidates));
     for (const Impl::Candidate& each : candidates) {
       const auto row = impl_->rows.find(each.number);
@@ -359,12 +382,13 @@ Result<std::string> LocalMemories::add(std::string_view user, Memory memory, con
                                        uint64_t moment, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->forgetters.find(std::string(user)).value_or(0) > moment) return std::string();
-  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector));
+  Words words = impl_->kept_words(memory);
+  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector, words));
   impl_->remove_same(user, memory.text);
   memory.id = new_memory_id();
   memory.created = memory.used = now;
   std::string id = memory.id;
-  SIGNALBOX_TRY_VOID(impl_->insert(user, std::move(memory), vector, now));
+  SIGNALBOX_TRY_VOID(impl_->insert(user, std::move(memory), vector, std::move(words), now));
   return id;
 }
 
@@ -372,8 +396,9 @@ Result<void> LocalMemories::keep(std::string_view user, Memory memory, const Vec
                                  TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->find_row(user, memory.id) != nullptr) return {};
-  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector));
-  return impl_->insert(user, std::move(memory), vector, now);
+  Words words = impl_->kept_words(memory);
+  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector, words));
+  return impl_->insert(user, std::move(memory), vector, std::move(words), now);
 }
 
 std::vector<std::string> LocalMemories::ids(std::string_view user) const {

@@ -58,7 +58,7 @@ std::vector<std::string> ids_of(const Result<std::vector<Found>>& found) {
 
 using Texts = std::vector<std::string>;
 
-/// What "ann" finds by words that no vector has.
+/// The memories that "ann" finds by words and that vectors miss.
 Texts found_by_words(Memories& in, std::string_view text, word_search::Hybrid hybrid,
                      double least = 0.99) {
   const WordQuery words{text, hybrid};
@@ -105,6 +105,21 @@ TEST(Memories, words_count_to_the_size) {
   with.set_limits({.bytes = with.size().bytes - 1, .keeps_words = true});
   EXPECT_EQ(with.add("ann", memory("The seal is X-4711."), at(0), with.moment(), kNow).error().code,
             Code::kTooLarge);
+}
+
+TEST(Memories, words_that_are_made_later_keep_the_bound) {
+  LocalMemories all;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += fmt::format("{} ", i);
+  for (int i = 0; i < 20; ++i) add(all, "ann", fmt::format("{} note {}", text, i));
+  const uint64_t bound = all.size().bytes + 4000;  // the words of one or two
+  all.set_limits({.bytes = bound, .keeps_words = true});
+  EXPECT_FALSE(found_by_words(all, "note 7", {}, 0).empty());
+  EXPECT_LE(all.size().bytes, bound);
+  EXPECT_LT(all.size().memories, 20U);
+  EXPECT_FALSE(found_by_words(all, "note 19", {}, 0).empty());
+  *all.forget_all("ann");
+  EXPECT_EQ(all.size().bytes, 0U);
 }
 
 TEST(Memories, similar_memories_are_found_most_similar_first) {
@@ -238,7 +253,9 @@ TEST(Memories, threads_keep_users_apart) {
       for (int i = 0; i < 300; ++i) {
         static_cast<void>(
             all.add(user, memory(fmt::format("{} {}", user, i)), at(i % 10), all.moment(), kNow));
-        const auto hits = all.search(user, at(i % 10), 5, -1, nullptr, kNow);
+        const WordQuery words{user};
+        const auto hits = all.search(user, at(i % 10), 5, -1, i % 2 == 0 ? &words : nullptr, kNow);
+        if (i % 30 == 0) all.set_limits({.of_user = 20, .total = 50, .keeps_words = i % 60 == 0});
         for (const Found& each : *hits) strangers += !each.memory.text.starts_with(user);
         all.use(user, ids_of(hits), kNow);
         if (i % 50 == 49) static_cast<void>(all.forget_all(user));
