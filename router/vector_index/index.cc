@@ -47,10 +47,10 @@ struct VectorIndex::State {
   const kernels::Table* table;
 
   // Every writer holds `writing`, and also holds `reading` exclusively while searches could see the
-  // change. Writers use `places`; so does cosines(), which `placing` keeps away while the table may
-  // grow. That takes long for a large table, and searches need not wait for it.
+  // change. `places` grows under `placing` alone, because that takes long for a large table, and
+  // searches need not wait for it. cosines() holds both.
   mutable std::mutex writing;
-  mutable std::shared_mutex placing;
+  mutable std::mutex placing;
   mutable std::mutex turn;
   mutable std::shared_mutex reading;
   std::unordered_map<uint64_t, VectorPartition> partitions;
@@ -74,6 +74,15 @@ struct VectorIndex::State {
   void displace(std::unordered_map<uint64_t, Place>::iterator at) {
     const std::lock_guard lock(placing);
     places.erase(at);
+  }
+  // Under `reading`, so that no row moves.
+  std::vector<std::optional<Place>> places_of(std::span<const uint64_t> ids) const {
+    std::vector<std::optional<Place>> out(ids.size());
+    const std::lock_guard lock(placing);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (const auto found = places.find(ids[i]); found != places.end()) out[i] = found->second;
+    }
+    return out;
   }
 
   Result<Quantized> quantize(std::span<const float> x) const {
@@ -165,20 +174,20 @@ Result<std::vector<Hit>> VectorIndex::search(uint64_t partition, std::span<const
   return at->second.search(query.point(), std::min(k, kHitsMax));
 }
 
-// A place is read while its row may be moved in or out, so that the row itself has the last word.
+// A place is there before its row is added, and goes before its row is removed. The row itself
+// decides whether it is the one of that id.
 Result<std::vector<std::optional<float>>> VectorIndex::cosines(std::span<const uint64_t> ids,
                                                                std::span<const float> x) const {
   SIGNALBOX_TRY(const Quantized query, state_->quantize(x));
   std::vector<std::optional<float>> out(ids.size());
   const auto reading = state_->lock_shared();
-  const std::shared_lock placing(state_->placing);
+  const auto places = state_->places_of(ids);
   for (size_t i = 0; i < ids.size(); ++i) {
-    const auto place = state_->places.find(ids[i]);
-    if (place == state_->places.end()) continue;
-    const auto at = state_->partitions.find(place->second.partition);
+    if (!places[i]) continue;
+    const auto at = state_->partitions.find(places[i]->partition);
     if (at == state_->partitions.end()) continue;
     const VectorRows& rows = at->second.rows();
-    const Slot slot = place->second.slot;
+    const Slot slot = places[i]->slot;
     if (slot < rows.size() && rows.id(slot) == ids[i])
       out[i] = std::min(rows.cosine(query.point(), slot), 1.0f);
   }
