@@ -308,7 +308,7 @@ Result<word_search::Hybrid> read_hybrid(const json::Value& value) {
   return out;
 }
 
-/// How the results of a search are ranked.
+/// Reads `ranking_options` and `hybrid`.
 Result<void> read_ranking(const json::Value& root, SearchBody& out) {
   const auto ranking = find_given(root, "ranking_options");
   const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;

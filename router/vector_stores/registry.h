@@ -21,7 +21,7 @@ inline constexpr uint64_t kChunkBytes = 256;
 /// Chunks of one entry. The number of a chunk and that of its entry make the id of its vector.
 inline constexpr uint64_t kEntryChunksMax = uint64_t{1} << 20;
 
-/// The chunks of an entry. Who holds them may read them after the entry is removed.
+/// The chunks of an entry. A holder may read them after the entry is removed.
 struct ChunkTexts {
   std::vector<std::string> texts;
   word_search::TextWords words;

@@ -10,7 +10,7 @@
 
 namespace signalbox::word_search {
 
-/// How the searches are joined. Weights are not negative, and only their ratios matter.
+/// A way to join the searches. Weights are not negative, and only their ratios matter.
 struct Hybrid {
   /// kWeighted: the sum of the cosine, the score by BM25 as a share of the greatest, and the share
   /// of common n-grams. kRanks: reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
@@ -34,7 +34,7 @@ constexpr size_t candidates_of(size_t most) {
   return most < 13 ? 50 : 4 * most;
 }
 
-/// What is known of a text.
+/// A text that a search has found.
 struct Candidate {
   std::string_view text;
   double cosine = 0;  // -1 to 1

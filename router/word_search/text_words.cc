@@ -1,5 +1,5 @@
 // A segment bounds the memory that building takes, and lets a search add up scores in an array that
-// stays in the cache. What a term weighs is computed at each search, because it depends on all
+// stays in the cache. The weight of a term is computed at each search, because it depends on all
 // texts that the search looks at.
 
 #include "router/word_search/text_words.h"
@@ -57,7 +57,7 @@ struct Known {
   bool is_distinctive = false;
 };
 
-/// What a search needs to know of all texts.
+/// The figures of all texts that a search needs.
 struct Corpus {
   double texts = 0, mean_length = 0;
   std::vector<Known> terms = {};
@@ -151,9 +151,11 @@ std::span<const uint16_t> TextWords::Segment::postings_of(Term term) const {
 }
 
 size_t TextWords::bytes() const {
-  size_t out = segments_.capacity() * sizeof(Segment);
+  constexpr size_t kAllocatorBytes = 16;
+  size_t out = sizeof(*this) + segments_.capacity() * sizeof(Segment);
   for (const Segment& each : segments_)
-    out += (each.terms.capacity() + each.begins.capacity() + each.lengths.capacity()) * 4 +
+    out += 4 * kAllocatorBytes +
+           (each.terms.capacity() + each.begins.capacity() + each.lengths.capacity()) * 4 +
            each.postings.capacity() * 2;
   return out;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // The words of a list of texts, and the search for the texts that share words with a query. A list
-// never changes: who holds it may search it without a lock, and its words go when it goes.
+// never changes, so that a holder searches it without a lock.
 
 #include <cstdint>
 #include <functional>

@@ -75,7 +75,7 @@ class MemoryRules {
     return most_ == 0 ? 0 : 4 * most_ + std::min(turns, size_t{400});
   }
   double similarity_min() const { return similarity_min_; }
-  /// How memories are searched by words, too; null: by similarity alone.
+  /// The way to find memories by words, too; null: by similarity alone.
   const word_search::Hybrid* hybrid() const { return hybrid_ ? &*hybrid_ : nullptr; }
   bool stores() const { return stores_; }
 
