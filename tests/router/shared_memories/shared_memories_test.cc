@@ -79,6 +79,27 @@ TEST_P(SharedMemoriesTest, memories_are_found_by_other_routers_and_by_no_other_u
   for (SharedMemories* each : {one.get(), other.get()}) EXPECT_EQ(found(*each, "ann"), 0U);
 }
 
+TEST_P(SharedMemoriesTest, other_routers_find_memories_by_words_until_they_are_deleted) {
+  const auto one = store_of(redis_.address()), other = store_of(redis_.address());
+  one->set_limits({.keeps_words = true});
+  other->set_limits({.keeps_words = false});  // it makes the words at its first search
+  const std::string id = add(*one, "ann", "The seal is X-4711.", one->moment());
+  add(*one, "bob", "The seal is X-4711, too.", one->moment());
+  written(*one);
+  const memories::WordQuery words{"Which seal is 4711?"};
+  const memories::Vector far{"m", {-1, 0}};
+  for (SharedMemories* each : {one.get(), other.get()}) {
+    const auto now = TimePoint::clock::now();
+    EXPECT_TRUE(each->search("ann", far, 10, 0.5, nullptr, now)->empty());
+    const auto hits = each->search("ann", far, 10, 0.5, &words, now);
+    ASSERT_EQ(hits->size(), 1U);
+    EXPECT_EQ(hits->front().memory.id, id);
+  }
+  EXPECT_TRUE(other->forget("ann", id).value());
+  for (SharedMemories* each : {one.get(), other.get()})
+    EXPECT_TRUE(each->search("ann", far, 10, 0.5, &words, TimePoint::clock::now())->empty());
+}
+
 TEST_P(SharedMemoriesTest, memories_deleted_while_they_are_added_do_not_come_back) {
   const auto one = store_of(redis_.address()), other = store_of(redis_.address());
   for (int i = 0; i < 50; ++i) {
