@@ -85,8 +85,9 @@ std::vector<ChunkHit> best_of(const Cosines& cosines, size_t most) {
   return best_of(std::move(out), most);
 }
 
+/// The entries are in the order of their numbers.
 std::string_view text_of(std::span<const Searched> entries, uint64_t id) {
-  const auto entry = std::ranges::find(entries, id / kEntryChunksMax, &Searched::number);
+  const auto entry = std::ranges::lower_bound(entries, id / kEntryChunksMax, {}, &Searched::number);
   return entry->chunks->texts[id % kEntryChunksMax];
 }
 
