@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/utf8.h"
-#include "router/text/normalize.h"
+#include "router/word_search/terms.h"
 
 namespace signalbox::word_search {
 namespace {
@@ -20,8 +20,7 @@ constexpr size_t kGramBytesMax = size_t{16} << 10;  // of one text
 class Grams {
  public:
   Grams(std::string_view text, size_t size) {
-    std::string normal;
-    text::normalize(text.substr(0, kGramBytesMax), true, normal);
+    const std::string normal = normal_of(text.substr(0, kGramBytesMax));
     std::vector<char32_t> letters;
     for (size_t at = 0; at < normal.size();) {
       const utf8::Decoded decoded = utf8::decode(normal, at);

@@ -24,12 +24,26 @@ Term hash_of(std::string_view word) {
   return static_cast<Term>(state >> 32);
 }
 
+/// True if a text in UTF-8 may have parts of letters: marks on Latin, Greek and Cyrillic letters
+/// (U+0300 to U+036F), Hangul jamo (U+1100 to U+11FF) or voicing marks on kana (U+3099, U+309A).
+/// Composing is much slower than all else, and most texts need none.
+bool may_have_parts(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\xCC' || text[i] == '\xCD') return true;
+    if (text[i] == '\xE1' && i + 1 < text.size() && text[i + 1] >= '\x84' && text[i + 1] <= '\x87')
+      return true;
+    if (text[i] == '\xE3' &&
+        (text.substr(i).starts_with("\xE3\x82\x99") || text.substr(i).starts_with("\xE3\x82\x9A")))
+      return true;
+  }
+  return false;
+}
+
 /// Calls `with` with each term of the text.
 template <class With>
 void each_term(std::string_view text, const With& with) {
-  std::string normal;
+  const std::string normal = normal_of(text);
   std::vector<text::TextUnit> units;
-  text::normalize(text, true, normal);
   text::split_units(normal, units);
   const std::string_view all = normal;
   const auto is_alone = [&](const text::TextUnit& unit) {
@@ -51,6 +65,12 @@ void each_term(std::string_view text, const With& with) {
 }
 
 }  // namespace
+
+std::string normal_of(std::string_view text) {
+  std::string out;
+  text::normalize(text, true, out);
+  return may_have_parts(out) ? text::compose(out) : out;
+}
 
 void add_terms(std::string_view text, std::vector<Term>& out) {
   each_term(text, [&](std::string_view word) { out.push_back(hash_of(word)); });

@@ -12,6 +12,9 @@ namespace signalbox::word_search {
 
 using Term = uint32_t;
 
+/// The text in the form in which texts are compared: in lower case, with composed letters.
+std::string normal_of(std::string_view text);
+
 /// Appends the terms of the text, which is below 4 GiB, in their order and with repetitions.
 void add_terms(std::string_view text, std::vector<Term>& out);
 

@@ -47,6 +47,16 @@ TEST(TextWords, find_exact_words_first) {
   EXPECT_EQ(found_texts({}, "pump"), Numbers{});
 }
 
+TEST(TextWords, decomposed_letters_are_those_of_the_composed_form) {
+  const Texts texts = {"Mrs. Kru\u0308ger", "the pump", "\u1112\u1161\u11ab", "\u304b\u3099"};
+  EXPECT_EQ(found_texts(texts, "Kr\u00fcger"), Numbers{0});
+  EXPECT_EQ(found_texts(texts, "\ud55c"), Numbers{2});
+  EXPECT_EQ(found_texts(texts, "\u304c"), Numbers{3});
+  const Hybrid ngrams{.vector_weight = 0, .bm25_weight = 0, .ngram_weight = 1};
+  const std::vector<Candidate> candidates = {{"Kru\u0308ger"}};
+  EXPECT_EQ(scores_of(candidates, "kr\u00fcger", ngrams)[0], 1);
+}
+
 TEST(TextWords, scripts_without_spaces_are_searched_by_pairs) {
   const Texts texts = {"東京都に住む", "京都に住む", "犬"};
   EXPECT_EQ(found_texts(texts, "東京"), Numbers{0});
