@@ -3,17 +3,15 @@
 #include "router/compress/passages.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "router/compress/rank.h"
+#include "router/text/bm25.h"
 
 namespace signalbox::compress {
 namespace {
 
-constexpr float kSaturation = 1.2f;  // k1 of BM25
-constexpr float kLength = 0.75f;     // b of BM25
 // The share of a passage's score that its neighbour gets in addition to its own, and the
 // neighbour's neighbour this share of that. 0 keeps half of the lines that answer questions about
 // tables, this two thirds (300 questions of BIPIA's training set, twenty tables each, 1,000 of
@@ -89,10 +87,9 @@ std::vector<float> Passages::scores(std::span<const uint32_t> question_terms) {
   for (const Hit& hit : hits) {
     const Sentence& passage = passages_.sentences[hit.passage];
     const auto length = static_cast<float>(passage.terms_end - passage.terms_begin);
-    const float idf = std::log(1 + (static_cast<float>(n) - frequency[hit.place] + 0.5f) /
-                                       (frequency[hit.place] + 0.5f));
-    out[hit.passage] += idf * hit.count * (kSaturation + 1) /
-                        (hit.count + kSaturation * (1 - kLength + kLength * length / mean));
+    out[hit.passage] +=
+        static_cast<float>(text::Bm25::rarity(static_cast<double>(n), frequency[hit.place]) *
+                           text::Bm25().saturation(hit.count, length, mean));
   }
   const auto shared = std::ranges::count_if(frequency, [](float each) { return each > 0; });
   if (!question_terms.empty())

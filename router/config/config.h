@@ -70,6 +70,8 @@ bool follows_kubernetes(const Config& config);
 
 /// The routing at the top of the file, then those of its recipes.
 std::vector<const Routing*> routings_of(const Config& config);
+/// True if a decision finds memories by words, too.
+bool finds_memories_by_words(const Config& config);
 
 /// The model on a server that prompt_guard or classifier.pii calls: the one that its model_id
 /// names, or the only one with the role `guardrail` or `pii`. Null if it calls none.

@@ -410,7 +410,6 @@ constexpr Section kRouterReplayPlugin{kRouterReplayKeys};
 // --- memories, documents; images, which are not built ---
 
 constexpr std::string_view kRefused = "requests that reach this decision are refused";
-constexpr std::string_view kByEmbedding = "memories are compared by their embeddings alone";
 
 constexpr Key kMemoryPluginKeys[] = {
     enabled<MemoryPlugin>("false uses no memories. Default: true."),
@@ -422,9 +421,9 @@ constexpr Key kMemoryPluginKeys[] = {
     boolean(FIELD(MemoryPlugin, auto_store),
             "Store a turn of a conversation once it has its answer. Default: the store's "
             "`auto_store`."),
-    boolean(FIELD(MemoryPlugin, hybrid_search), "Search by words, too.").not_built(kByEmbedding),
-    string(FIELD(MemoryPlugin, hybrid_mode), "How to combine the two searches.")
-        .not_built(kByEmbedding),
+    boolean(FIELD(MemoryPlugin, hybrid_search), "Search by words, too. Default: the store's."),
+    word(FIELD(MemoryPlugin, hybrid_mode), "weighted rrf rerank",
+         "How both searches are joined. Default: the store's."),
     object(FIELD(MemoryPlugin, reflection), kMemoryReflection,
            "Selection of memories. Each key that is absent is the store's."),
 };
@@ -478,6 +477,9 @@ constexpr Key kRagBackendKeys[] = {
           "openai: documents to add. Default: `top_k`, or else 20."),
     word(FIELD(RagBackend, workflow_mode), "direct_search tool_based",
          "openai: the router searches (default), or the model does."),
+    boolean(FIELD(RagBackend, hybrid_search), "vectorstore: search by words, too. Signalbox only."),
+    word(FIELD(RagBackend, hybrid_mode), "weighted rrf",
+         "vectorstore: how both searches are joined. Default: rrf. Signalbox only."),
     word(FIELD(RagBackend, primary), kRagBackends, "hybrid: the first backend."),
     word(FIELD(RagBackend, fallback), kRagBackends, "hybrid: the second backend."),
     word(FIELD(RagBackend, strategy), "sequential parallel",

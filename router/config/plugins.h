@@ -252,8 +252,8 @@ struct MemoryPlugin {
   std::optional<uint32_t> retrieval_limit;
   std::optional<double> similarity_threshold;
   std::optional<bool> auto_store;
-  bool hybrid_search = false;
-  std::string hybrid_mode;
+  std::optional<bool> hybrid_search;
+  std::string hybrid_mode;  // "": the store's
   MemoryReflection reflection;
 };
 
@@ -279,7 +279,9 @@ struct RagBackend {
   std::string filter;  // JSON
   uint32_t max_num_results = 0;
   std::string workflow_mode;
-  std::string primary;  // hybrid: the names of two backends, and the keys of each
+  bool hybrid_search = false;  // vectorstore
+  std::string hybrid_mode;     // "": rrf
+  std::string primary;         // hybrid: the names of two backends, and the keys of each
   std::string fallback;
   std::string strategy;
   std::vector<RagBackend> primary_config;  // at most one, like fallback_config

@@ -339,6 +339,16 @@ const ExternalModel* server_of(const Config& config, const ClassifierModel& modu
 
 }  // namespace
 
+bool finds_memories_by_words(const Config& config) {
+  for (const Routing* routing : routings_of(config)) {
+    for (const Decision& decision : routing->decisions) {
+      const MemoryPlugin* const plugin = memory_of(config.memory, decision);
+      if (plugin != nullptr && finds_by_words(config.memory, *plugin)) return true;
+    }
+  }
+  return false;
+}
+
 // A model must not get a request without its memories.
 void refuse_unbuilt_memory(Config& config) {
   constexpr std::string_view kUnbuilt = "memory with the backend ";

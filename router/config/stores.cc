@@ -111,7 +111,6 @@ constexpr Key kMemoryQualityKeys[] = {
 constexpr Section kMemoryQuality{kMemoryQualityKeys};
 
 constexpr std::string_view kInProcess = "memories are kept in the process, Redis or Valkey";
-constexpr std::string_view kNoWords = "memories are compared by their embeddings alone";
 
 void note_memory_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
   if (backend == "memory" || backend == "redis" || backend == "valkey") return;
@@ -154,8 +153,11 @@ constexpr Key kMemoryStoreKeys[] = {
             "Memories to add to a request. Default: 5."),
     number(FIELD(MemoryStore, default_similarity_threshold), -1, 1,
            "Least similarity to the request. Default: 0.7."),
-    boolean(FIELD(MemoryStore, hybrid_search), "Search by words, too.").not_built(kNoWords),
-    string(FIELD(MemoryStore, hybrid_mode), "How to combine the two searches.").not_built(kNoWords),
+    boolean(FIELD(MemoryStore, hybrid_search), "Find memories by words, too. Default: false."),
+    word(
+        FIELD(MemoryStore, hybrid_mode), "weighted rrf rerank",
+        "Join both searches by a weighted sum (`weighted`, the default, and `rerank`), or by their "
+        "ranks (`rrf`)."),
     boolean(FIELD(MemoryStore, adaptive_threshold), "Adapt the threshold to the results.")
         .not_built("the threshold stays as it is"),
     object(FIELD(MemoryStore, quality_scoring), kMemoryQuality, "Memories to keep."),
@@ -354,6 +356,10 @@ const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision
   static const MemoryPlugin defaults;
   if (decision.memory) return decision.memory->enabled ? &*decision.memory : nullptr;
   return store.enabled && is_built(store) ? &defaults : nullptr;
+}
+
+bool finds_by_words(const MemoryStore& store, const MemoryPlugin& plugin) {
+  return plugin.hybrid_search.value_or(store.hybrid_search);
 }
 
 }  // namespace signalbox::config

@@ -261,6 +261,8 @@ bool is_built(const MemoryStore& store);
 /// The settings of the plugin `memory` for a decision: its own, or the defaults if the store is
 /// enabled for every decision; null if it has no memories.
 const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision);
+/// True if memories are found by words, too: the plugin's setting, or else the store's.
+bool finds_by_words(const MemoryStore& store, const MemoryPlugin& plugin);
 
 /// Contexts that requests refer to. Signalbox only.
 struct ContextStore {

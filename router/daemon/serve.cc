@@ -68,12 +68,14 @@ http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return http::error_body(status, message); };
 }
 
-memories::MemoryLimits limits_of(const config::MemoryStore& store) {
+memories::MemoryLimits limits_of(const config::Config& config) {
+  const config::MemoryStore& store = config.memory;
   return {.of_user = store.quality_scoring.max_memories_per_user,
           .total = store.max_memories,
           .bytes = store.bytes_max,
           .strength_days = static_cast<double>(store.quality_scoring.initial_strength_days),
-          .retention_min = store.quality_scoring.prune_threshold};
+          .retention_min = store.quality_scoring.prune_threshold,
+          .keeps_words = config::finds_memories_by_words(config)};
 }
 
 config::HttpLimits one_thread(config::HttpLimits limits) {
@@ -210,7 +212,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (auto notice = cache.configure(state->config().response_cache))
     state->notices.push_back(*std::move(notice));
   contexts.configure(state->config().contexts);
-  memories->set_limits(limits_of(state->config().memory));
+  memories->set_limits(limits_of(state->config()));
   if (counts) counts->configure(state->config());
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));

@@ -15,11 +15,14 @@
 
 #include "base/recently_used.h"
 #include "router/vector_index/index.h"
+#include "router/word_search/text_words.h"
 
 namespace signalbox::memories {
 namespace {
 
 using vector_index::VectorIndex;
+/// Shared by the memory and the searches in progress.
+using Words = std::shared_ptr<const word_search::TextWords>;
 
 /// The sizes of a memory beside its texts, and of a user, whose part of an index has a generator of
 /// its own. Both were measured with 768 values a vector.
@@ -28,6 +31,37 @@ constexpr size_t kUserBytes = 3072;
 /// Users whose last forget_all() is known. It matters only to requests that are under way.
 constexpr size_t kForgettersMax = 100'000;
 constexpr size_t kForgettersBytesMax = size_t{16} << 20;  // of their names
+
+std::string text_of(const Memory& memory) {
+  return memory.text + "\n" + memory.answer;
+}
+
+Words words_of(const Memory& memory) {
+  const std::string both = text_of(memory);
+  const std::string_view texts[] = {both};
+  return std::make_shared<const word_search::TextWords>(texts);
+}
+
+Result<std::vector<word_search::WordHit>> find_words(std::span<const Words> of,
+                                                     const WordQuery& query, size_t most) {
+  std::vector<const word_search::TextWords*> lists;
+  for (const Words& each : of) lists.push_back(each.get());
+  const std::string_view texts[] = {query.text};
+  return word_search::find_words(lists, word_search::query_terms(texts), query.hybrid.bm25, most,
+                                 []() -> Result<void> { return {}; });
+}
+
+/// Orders the memories by both searches, the best first. `scores` by words, (found).
+void rank(std::vector<Found>& found, std::span<const double> scores, const WordQuery& query) {
+  std::vector<std::string> texts;
+  for (const Found& each : found) texts.push_back(text_of(each.memory));
+  std::vector<word_search::Candidate> candidates;
+  for (size_t i = 0; i < found.size(); ++i)
+    candidates.push_back({texts[i], found[i].similarity, scores[i]});
+  const auto joined = word_search::scores_of(candidates, query.text, query.hybrid);
+  for (size_t i = 0; i < found.size(); ++i) found[i].similarity = joined[i];
+  std::ranges::stable_sort(found, std::greater<>(), &Found::similarity);
+}
 
 double days_between(TimePoint from, TimePoint to) {
   return std::max(0.0, std::chrono::duration<double, std::ratio<86'400>>(to - from).count());
@@ -41,7 +75,8 @@ struct LocalMemories::Impl {
     Memory memory;
     uint64_t number = 0;
     User* user = nullptr;
-    std::string model;  // of its vector
+    std::string model;      // of its vector
+    Words words = nullptr;  // null: not made yet
     size_t bytes = 0;
     std::list<Row*>::iterator place;  // in by_use
   };
@@ -147,18 +182,29 @@ struct LocalMemories::Impl {
     return indices.emplace(vector.model, std::move(made)).first->second.get();
   }
 
+  /// Without its words.
   static size_t bytes_of(std::string_view user, const Memory& memory, const Vector& vector) {
     return memory.text.size() + memory.answer.size() + memory.masked_by.size() + user.size() +
            vector.values.size() + kOverheadBytes;
   }
-  Result<void> check_size(std::string_view user, const Memory& memory, const Vector& vector) const {
-    const size_t most = bytes_of(user, memory, vector) + kUserBytes;  // if it is the user's first
+  /// Null if none are kept.
+  Words kept_words(const Memory& memory) const {
+    return limits.keeps_words ? words_of(memory) : nullptr;
+  }
+  static size_t bytes_of(const Words& words) { return words == nullptr ? 0 : words->bytes(); }
+  /// `words` may be null.
+  Result<void> check_size(std::string_view user, const Memory& memory, const Vector& vector,
+                          const Words& words) const {
+    // If it is the user's first.
+    const size_t most = bytes_of(user, memory, vector) + kUserBytes + bytes_of(words);
     if (most <= limits.bytes) return {};
     return fail(Code::kTooLarge, "a memory of {} bytes, where all may have {}", most, limits.bytes);
   }
 
-  Result<void> insert(std::string_view user, Memory memory, const Vector& vector, TimePoint now) {
-    const size_t of_row = bytes_of(user, memory, vector), most = of_row + kUserBytes;
+  Result<void> insert(std::string_view user, Memory memory, const Vector& vector, Words words,
+                      TimePoint now) {
+    const size_t of_row = bytes_of(user, memory, vector) + bytes_of(words);
+    const size_t most = of_row + kUserBytes;
     make_room(user, most, now);
     SIGNALBOX_TRY(VectorIndex* const index, index_of(vector));
     auto& owner = users[std::string(user)];
@@ -177,6 +223,7 @@ struct LocalMemories::Impl {
     row->memory = std::move(memory);
     row->user = &owner;
     row->model = vector.model;
+    row->words = std::move(words);
     row->bytes = of_row;
     by_use.push_front(row.get());
     row->place = by_use.begin();
@@ -185,6 +232,78 @@ struct LocalMemories::Impl {
     owner.by_text.emplace(row->memory.text, row.get());
     std::string id = row->memory.id;
     owner.rows.emplace(std::move(id), std::move(row));
+    return {};
+  }
+
+  /// A memory that a search looks at.
+  struct Candidate {
+    uint64_t number;  // of its row
+    double cosine;
+    bool is_found;  // it is similar enough, or has a distinctive word
+    double words = 0;
+  };
+
+  Result<std::vector<Candidate>> nearest(const User& user, const VectorIndex& index,
+                                         const Vector& vector, size_t most,
+                                         double similarity_min) const {
+    SIGNALBOX_TRY(const auto hits, index.search(user.number, vector.values, most));
+    std::vector<Candidate> out;
+    for (const vector_index::Hit& hit : hits)
+      out.push_back({hit.id, hit.cosine, hit.cosine >= similarity_min});
+    return out;
+  }
+
+  /// The words of a user's memories whose vectors are of that model.
+  struct WordLists {
+    std::vector<uint64_t> numbers;  // of the rows
+    std::vector<Words> words;       // null until make_missing()
+    /// Places in `words`, with the memories: a reload has begun to keep words since they were
+    /// added.
+    std::vector<std::pair<size_t, Memory>> missing;
+
+    /// Takes long for many memories.
+    void make_missing() {
+      for (const auto& [place, memory] : missing) words[place] = words_of(memory);
+    }
+  };
+  static WordLists words_of_user(const User& user, std::string_view model) {
+    WordLists out;
+    for (const auto& [id, row] : user.rows) {
+      if (row->model != model) continue;
+      if (row->words == nullptr) out.missing.emplace_back(out.words.size(), row->memory);
+      out.numbers.push_back(row->number);
+      out.words.push_back(row->words);
+    }
+    return out;
+  }
+  /// Keeps the words that were missing. They may exceed the bound of all memories.
+  void keep(const WordLists& lists) {
+    for (const auto& [place, memory] : lists.missing) {
+      const auto row = rows.find(lists.numbers[place]);
+      if (row == rows.end() || row->second->words != nullptr) continue;
+      row->second->words = lists.words[place];
+      row->second->bytes += bytes_of(lists.words[place]);
+      bytes += bytes_of(lists.words[place]);
+    }
+    while (!lists.missing.empty() && bytes > limits.bytes) remove(by_use.back());
+  }
+
+  /// Adds what their words count, and the memories that only their words find.
+  Result<void> add(const WordLists& lists, std::span<const word_search::WordHit> hits,
+                   const Vector& vector, std::vector<Candidate>& to) const {
+    const auto index = indices.find(vector.model);
+    if (index == indices.end()) return {};
+    std::vector<uint64_t> numbers;
+    for (const word_search::WordHit& hit : hits) numbers.push_back(lists.numbers[hit.list]);
+    SIGNALBOX_TRY(const auto cosines, index->second->cosines(numbers, vector.values));
+    std::unordered_map<uint64_t, size_t> places;
+    for (size_t i = 0; i < to.size(); ++i) places.emplace(to[i].number, i);
+    for (size_t i = 0; i < hits.size(); ++i) {
+      const auto [place, is_new] = places.emplace(numbers[i], to.size());
+      if (is_new) to.push_back({numbers[i], cosines[i].value_or(-1), false});
+      to[place->second].words = hits[i].score;
+      to[place->second].is_found |= hits[i].is_distinctive;
+    }
     return {};
   }
 };
@@ -204,25 +323,42 @@ void LocalMemories::set_limits(const MemoryLimits& limits) {
 
 Result<std::vector<Found>> LocalMemories::search(std::string_view user, const Vector& vector,
                                                  size_t most, double similarity_min,
-                                                 TimePoint now) {
-  const std::lock_guard lock(impl_->mutex);
+                                                 const WordQuery* words, TimePoint now) {
+  std::vector<Impl::Candidate> candidates;
+  Impl::WordLists lists;
+  const size_t searched = words == nullptr ? most : word_search::candidates_of(most);
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->remove_over(user, now);
+    const Impl::User* const owner = impl_->find_user(user);
+    const auto index = impl_->indices.find(vector.model);
+    if (owner == nullptr || index == impl_->indices.end()) return std::vector<Found>();
+    SIGNALBOX_TRY(candidates,
+                  impl_->nearest(*owner, *index->second, vector, searched, similarity_min));
+    if (words != nullptr) lists = impl_->words_of_user(*owner, vector.model);
+  }
+  std::vector<word_search::WordHit> hits;
+  if (words != nullptr) {
+    lists.make_missing();
+    SIGNALBOX_TRY(hits, find_words(lists.words, *words, searched));
+  }
   std::vector<Found> out;
-  std::vector<Impl::Row*> over;
-  const Impl::User* const owner = impl_->find_user(user);
-  const auto index = impl_->indices.find(vector.model);
-  if (owner == nullptr || index == impl_->indices.end()) return out;
-  SIGNALBOX_TRY(const auto hits, index->second->search(owner->number, vector.values, most));
-  for (const vector_index::Hit& hit : hits) {
-    if (hit.cosine < similarity_min) break;
-    Impl::Row* const row = impl_->rows.at(hit.id);
-    SIGNALBOX_CHECK(row->user == owner);
-    if (impl_->is_over(row->memory, now)) {
-      over.push_back(row);
-    } else {
-      out.push_back({row->memory, hit.cosine});
+  std::vector<double> scores;  // by words
+  {
+    // Memories that were deleted meanwhile are left out.
+    const std::lock_guard lock(impl_->mutex);
+    impl_->keep(lists);
+    SIGNALBOX_TRY_VOID(impl_->add(lists, hits, vector, candidates));
+    for (const Impl::Candidate& each : candidates) {
+      const auto row = impl_->rows.find(each.number);
+      if (!each.is_found || row == impl_->rows.end()) continue;
+      SIGNALBOX_CHECK(row->second->user->name == user);
+      out.push_back({row->second->memory, each.cosine});
+      scores.push_back(each.words);
     }
   }
-  for (Impl::Row* const row : over) impl_->remove(row);
+  if (words != nullptr) rank(out, scores, *words);
+  out.resize(std::min(out.size(), most));
   return out;
 }
 
@@ -246,12 +382,13 @@ Result<std::string> LocalMemories::add(std::string_view user, Memory memory, con
                                        uint64_t moment, TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->forgetters.find(std::string(user)).value_or(0) > moment) return std::string();
-  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector));
+  Words words = impl_->kept_words(memory);
+  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector, words));
   impl_->remove_same(user, memory.text);
   memory.id = new_memory_id();
   memory.created = memory.used = now;
   std::string id = memory.id;
-  SIGNALBOX_TRY_VOID(impl_->insert(user, std::move(memory), vector, now));
+  SIGNALBOX_TRY_VOID(impl_->insert(user, std::move(memory), vector, std::move(words), now));
   return id;
 }
 
@@ -259,8 +396,9 @@ Result<void> LocalMemories::keep(std::string_view user, Memory memory, const Vec
                                  TimePoint now) {
   const std::lock_guard lock(impl_->mutex);
   if (impl_->find_row(user, memory.id) != nullptr) return {};
-  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector));
-  return impl_->insert(user, std::move(memory), vector, now);
+  Words words = impl_->kept_words(memory);
+  SIGNALBOX_TRY_VOID(impl_->check_size(user, memory, vector, words));
+  return impl_->insert(user, std::move(memory), vector, std::move(words), now);
 }
 
 std::vector<std::string> LocalMemories::ids(std::string_view user) const {

@@ -19,7 +19,8 @@ class LocalMemories final : public Memories {
 
   void set_limits(const MemoryLimits& limits) override;
   Result<std::vector<Found>> search(std::string_view user, const Vector& vector, size_t most,
-                                    double similarity_min, TimePoint now) override;
+                                    double similarity_min, const WordQuery* words,
+                                    TimePoint now) override;
   void use(std::string_view user, std::span<const std::string> ids, TimePoint now) override;
   uint64_t moment() const override;
   Result<std::string> add(std::string_view user, Memory memory, const Vector& vector,

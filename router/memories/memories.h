@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "router/word_search/hybrid.h"
 
 namespace signalbox::memories {
 
@@ -29,13 +30,20 @@ struct Memory {
 
 struct Found {
   Memory memory;
-  double similarity;  // to the text that was searched for, -1 to 1
+  double similarity;  // to the text that was searched for, -1 to 1; with its words, the score
 };
 
 /// An embedding, and the name of the model that made it: only vectors of one model compare.
 struct Vector {
   std::string model = {};
   std::vector<float> values = {};  // (dim)
+};
+
+/// A text that is searched for by its words, too. A memory that is less similar than wanted is
+/// found if it has a distinctive word of the text (word_search::find_words).
+struct WordQuery {
+  std::string_view text;
+  word_search::Hybrid hybrid = {};
 };
 
 /// A memory is forgotten once exp(-days since its last use / (strength_days + uses)) falls below
@@ -46,6 +54,7 @@ struct MemoryLimits {
   uint64_t bytes = uint64_t{256} << 20;
   double strength_days = 30;
   double retention_min = 0.1;
+  bool keeps_words = false;  // of each memory, for searches by words
 };
 
 /// LocalMemories are in the process; those of shared_memories are found by several routers.
@@ -59,9 +68,11 @@ class Memories {
   virtual void set_limits(const MemoryLimits& limits) = 0;
 
   /// The user's memories that are at least so similar, the most similar first, at most `most`.
-  /// Errors: kInvalid for a vector that is empty, zero or not finite.
+  /// `words` may be null: memories are found by similarity alone. Errors: kInvalid for a vector
+  /// that is empty, zero or not finite.
   virtual Result<std::vector<Found>> search(std::string_view user, const Vector& vector,
-                                            size_t most, double similarity_min, TimePoint now) = 0;
+                                            size_t most, double similarity_min,
+                                            const WordQuery* words, TimePoint now) = 0;
   /// Records that these memories were added to a request, which keeps them longer.
   virtual void use(std::string_view user, std::span<const std::string> ids, TimePoint now) = 0;
 

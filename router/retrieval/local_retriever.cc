@@ -2,9 +2,11 @@
 
 #include "router/retrieval/local_retriever.h"
 
+#include <optional>
 #include <unordered_set>
 
 #include "base/log.h"
+#include "router/word_search/hybrid.h"
 
 namespace signalbox::retrieval {
 namespace {
@@ -20,6 +22,8 @@ class LocalRetriever final : public Retriever {
         most_(plugin.top_k > 0 ? plugin.top_k : kTopKOfStores),
         stores_(stores) {
     if (plugin.similarity_threshold > 0) similarity_min_ = plugin.similarity_threshold;
+    if (!backend.hybrid_search) return;
+    hybrid_ = backend.hybrid_mode == "weighted" ? word_search::Hybrid() : word_search::ranks();
   }
 
   bool needs_vector() const override { return true; }
@@ -31,6 +35,7 @@ class LocalRetriever final : public Retriever {
     search.files = files_;
     search.most = most_;
     search.similarity_min = similarity_min_;
+    search.hybrid = hybrid_ ? &*hybrid_ : nullptr;
     search.vector = query.vector;
     search.vector_space = query.space;
     const auto found = stores_->search(vector_stores::kOperator, search, patience);
@@ -55,6 +60,7 @@ class LocalRetriever final : public Retriever {
   const std::vector<std::string> files_;
   const size_t most_;
   double similarity_min_ = -1;
+  std::optional<word_search::Hybrid> hybrid_;
   const vector_stores::VectorStores* const stores_;
 };
 

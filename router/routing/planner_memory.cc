@@ -107,8 +107,11 @@ void Planner::find_memories(const PlanTarget& target, signals::Inputs& inputs,
   }
   const request::ChatRequest& request = results.searched ? *results.searched : inputs.request();
   const size_t most = rules.searched(request.user_texts().size());
+  memories::WordQuery words{*text};
+  if (rules.hybrid() != nullptr) words.hybrid = *rules.hybrid();
   auto found = embedding
-                   ? stores_.memories->search(user, turn->vector, most, rules.similarity_min(), now)
+                   ? stores_.memories->search(user, turn->vector, most, rules.similarity_min(),
+                                              rules.hybrid() == nullptr ? nullptr : &words, now)
                    : tl::unexpected<Error>(embedding.error());
   if (!found) {
     out.outcome = MemoryOutcome::kFailed;

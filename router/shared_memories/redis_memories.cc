@@ -152,13 +152,14 @@ Result<void> RedisMemories::copy(const std::string& owner, const Known& known, T
 
 Result<std::vector<Found>> RedisMemories::search(std::string_view user,
                                                  const memories::Vector& vector, size_t most,
-                                                 double similarity_min, TimePoint now) {
+                                                 double similarity_min,
+                                                 const memories::WordQuery* words, TimePoint now) {
   SIGNALBOX_TRY_VOID(check_vector(vector));
   const std::string owner = owner_of(user);
   SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
   SIGNALBOX_TRY_VOID(copy(owner, *known, now));
   const Index& index = known->index;
-  SIGNALBOX_TRY(auto found, copies_.search(owner, vector, most, similarity_min, now));
+  SIGNALBOX_TRY(auto found, copies_.search(owner, vector, most, similarity_min, words, now));
   // Another thread may have added copies by an older index.
   std::erase_if(found, [&](const Found& each) { return !index.contains(each.memory.id); });
   for (Found& each : found) {

@@ -77,7 +77,8 @@ class RedisMemories final : public SharedMemories, private stores::Followed {
 
   void set_limits(const MemoryLimits& limits) override;
   Result<std::vector<Found>> search(std::string_view user, const memories::Vector& vector,
-                                    size_t most, double similarity_min, TimePoint now) override;
+                                    size_t most, double similarity_min,
+                                    const memories::WordQuery* words, TimePoint now) override;
   void use(std::string_view user, std::span<const std::string> ids, TimePoint now) override;
   uint64_t moment() const override { return moment_; }
   Result<std::string> add(std::string_view user, Memory memory, const memories::Vector& vector,

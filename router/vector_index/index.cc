@@ -47,8 +47,10 @@ struct VectorIndex::State {
   const kernels::Table* table;
 
   // Every writer holds `writing`, and also holds `reading` exclusively while searches could see the
-  // change. Only writers use `places`.
+  // change. `places` grows under `placing` alone, because that takes long for a large table, and
+  // searches need not wait for it. cosines() holds both.
   mutable std::mutex writing;
+  mutable std::mutex placing;
   mutable std::mutex turn;
   mutable std::shared_mutex reading;
   std::unordered_map<uint64_t, VectorPartition> partitions;
@@ -63,6 +65,24 @@ struct VectorIndex::State {
   std::unique_lock<std::shared_mutex> lock_exclusive() {
     const std::lock_guard turn_lock(turn);
     return std::unique_lock(reading);
+  }
+
+  auto place(uint64_t id, uint64_t partition) {
+    const std::lock_guard lock(placing);
+    return places.try_emplace(id, Place{partition, 0});
+  }
+  void displace(std::unordered_map<uint64_t, Place>::iterator at) {
+    const std::lock_guard lock(placing);
+    places.erase(at);
+  }
+  // Under `reading`, so that no row moves.
+  std::vector<std::optional<Place>> places_of(std::span<const uint64_t> ids) const {
+    std::vector<std::optional<Place>> out(ids.size());
+    const std::lock_guard lock(placing);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (const auto found = places.find(ids[i]); found != places.end()) out[i] = found->second;
+    }
+    return out;
   }
 
   Result<Quantized> quantize(std::span<const float> x) const {
@@ -110,7 +130,7 @@ Result<void> VectorIndex::add(uint64_t id, uint64_t partition, std::span<const f
   if (state_->places.size() >= state_->options.rows_max) {
     return fail(Code::kTooLarge, "the vector index is full with {} rows", state_->places.size());
   }
-  const auto [place, is_new] = state_->places.try_emplace(id, Place{partition, 0});
+  const auto [place, is_new] = state_->place(id, partition);
   if (!is_new) return fail(Code::kInvalid, "id {} is already in the vector index", id);
   VectorPartition* rows;
   {
@@ -133,7 +153,7 @@ bool VectorIndex::remove(uint64_t id) {
   const auto found = state_->places.find(id);
   if (found == state_->places.end()) return false;
   const auto [partition, slot] = found->second;
-  state_->places.erase(found);
+  state_->displace(found);
   const auto at = state_->partitions.find(partition);
   const VectorRows& rows = at->second.rows();
   const auto plan = at->second.plan_remove(slot);
@@ -152,6 +172,26 @@ Result<std::vector<Hit>> VectorIndex::search(uint64_t partition, std::span<const
   const auto at = state_->partitions.find(partition);
   if (at == state_->partitions.end()) return std::vector<Hit>{};
   return at->second.search(query.point(), std::min(k, kHitsMax));
+}
+
+// A place is there before its row is added, and goes before its row is removed. The row itself
+// decides whether it is the one of that id.
+Result<std::vector<std::optional<float>>> VectorIndex::cosines(std::span<const uint64_t> ids,
+                                                               std::span<const float> x) const {
+  SIGNALBOX_TRY(const Quantized query, state_->quantize(x));
+  std::vector<std::optional<float>> out(ids.size());
+  const auto reading = state_->lock_shared();
+  const auto places = state_->places_of(ids);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (!places[i]) continue;
+    const auto at = state_->partitions.find(places[i]->partition);
+    if (at == state_->partitions.end()) continue;
+    const VectorRows& rows = at->second.rows();
+    const Slot slot = places[i]->slot;
+    if (slot < rows.size() && rows.id(slot) == ids[i])
+      out[i] = std::min(rows.cosine(query.point(), slot), 1.0f);
+  }
+  return out;
 }
 
 Result<void> VectorIndex::save(const std::filesystem::path& path) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,11 @@ class VectorIndex {
   /// Up to min(k, kHitsMax) rows of this partition, best first, equal ones by id. Empty for an
   /// unknown partition. Errors: as for x in add().
   Result<std::vector<Hit>> search(uint64_t partition, std::span<const float> x, size_t k) const;
+
+  /// The cosine of x with each of the ids, (ids), as search() returns it; nullopt for one that does
+  /// not exist. Errors: as for x in add().
+  Result<std::vector<std::optional<float>>> cosines(std::span<const uint64_t> ids,
+                                                    std::span<const float> x) const;
 
   /// Writes everything to a temporary file next to `path` and renames it. Searches continue
   /// meanwhile; add() and remove() wait until the data is handed to the operating system (some

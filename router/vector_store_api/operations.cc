@@ -196,6 +196,7 @@ Result<ApiReply> search(const StoreCall& call, std::string_view store) {
   wanted.filter = body.filter ? &*body.filter : nullptr;
   wanted.most = body.most;
   wanted.similarity_min = body.similarity_min;
+  wanted.hybrid = body.hybrid ? &*body.hybrid : nullptr;
   SIGNALBOX_TRY(const auto found, call.stores.search(call.owner, wanted, call.patience));
   return ApiReply{results(body.queries, found)};
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/utf8.h"
 #include "router/endpoints/multipart.h"
@@ -234,6 +235,104 @@ Result<vector_stores::Attributes> read_entry_change(std::string_view body) {
   return vector_stores::read_attributes("attributes", *attributes);
 }
 
+namespace {
+
+/// Leaves `out` as it is if the member is missing.
+Result<void> read_number(std::string_view where, const json::Value& object, std::string_view key,
+                         double low, double high, double& out) {
+  const auto value = find_given(object, key);
+  if (!value) return {};
+  const auto number = value->number();
+  if (!number || !(*number >= low && *number <= high))
+    return fail(Code::kInvalid, "{}.{}: expected {} to {}, found {}", where, key, low, high,
+                json::quote_briefly(value->raw()));
+  out = *number;
+  return {};
+}
+
+constexpr double kWeightMax = 1'000, kRankConstantMax = 10'000, kSaturationMax = 100;
+
+Result<void> check_weights(std::string_view where, const word_search::Hybrid& hybrid) {
+  if (hybrid.vector_weight + hybrid.bm25_weight + hybrid.ngram_weight > 0) return {};
+  return fail(Code::kInvalid, "{}: expected a weight above 0", where);
+}
+
+/// `ranking_options.hybrid_search`, which joins the orders of the two searches.
+Result<word_search::Hybrid> read_hybrid_ranking(const json::Value& value) {
+  constexpr std::string_view kWhere = "ranking_options.hybrid_search";
+  if (!value.is_object())
+    return fail(Code::kInvalid, "{}: expected an object, found {}", kWhere,
+                json::type_name(value.type()));
+  word_search::Hybrid out = word_search::ranks();
+  out.ngram_weight = 0;
+  SIGNALBOX_TRY_VOID(
+      read_number(kWhere, value, "embedding_weight", 0, kWeightMax, out.vector_weight));
+  SIGNALBOX_TRY_VOID(read_number(kWhere, value, "text_weight", 0, kWeightMax, out.bm25_weight));
+  SIGNALBOX_TRY_VOID(check_weights(kWhere, out));
+  return out;
+}
+
+/// `hybrid`. If a weight is given, those that are missing are 0.
+Result<word_search::Hybrid> read_hybrid(const json::Value& value) {
+  constexpr std::string_view kWhere = "hybrid";
+  if (!value.is_object())
+    return fail(Code::kInvalid, "{}: expected an object, found {}", kWhere,
+                json::type_name(value.type()));
+  word_search::Hybrid out;
+  if (const auto mode = find_given(value, "mode")) {
+    const bool is_ranks = mode->is_string() && mode->text() == "rrf";
+    if (!is_ranks && !(mode->is_string() && mode->text() == "weighted"))
+      return fail(Code::kInvalid, "hybrid.mode: expected weighted or rrf, found {}",
+                  json::quote_briefly(mode->is_string() ? mode->text() : mode->raw()));
+    if (is_ranks) out = word_search::ranks();
+  }
+  const std::pair<std::string_view, double*> weights[] = {{"vector_weight", &out.vector_weight},
+                                                          {"bm25_weight", &out.bm25_weight},
+                                                          {"ngram_weight", &out.ngram_weight}};
+  const bool is_given = std::ranges::any_of(
+      weights, [&](const auto& each) { return find_given(value, each.first).has_value(); });
+  for (const auto& [key, weight] : weights) {
+    if (is_given) *weight = 0;
+    SIGNALBOX_TRY_VOID(read_number(kWhere, value, key, 0, kWeightMax, *weight));
+  }
+  SIGNALBOX_TRY_VOID(check_weights(kWhere, out));
+  SIGNALBOX_TRY_VOID(
+      read_number(kWhere, value, "rrf_constant", 1, kRankConstantMax, out.rank_constant));
+  SIGNALBOX_TRY_VOID(read_number(kWhere, value, "bm25_k1", 0, kSaturationMax, out.bm25.k1));
+  SIGNALBOX_TRY_VOID(read_number(kWhere, value, "bm25_b", 0, 1, out.bm25.b));
+  if (const auto size = find_given(value, "ngram_size")) {
+    SIGNALBOX_TRY(const int64_t count,
+                  count_of("hybrid.ngram_size", *size, 1, word_search::kNgramSizeMax));
+    out.ngram_size = static_cast<uint32_t>(count);
+  }
+  return out;
+}
+
+/// Reads `ranking_options` and `hybrid`.
+Result<void> read_ranking(const json::Value& root, SearchBody& out) {
+  const auto ranking = find_given(root, "ranking_options");
+  const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;
+  if (threshold) {
+    const auto number = threshold->number();
+    if (!number || *number < 0 || *number > 1)
+      return fail(Code::kInvalid, "ranking_options.score_threshold: expected 0 to 1, found {}",
+                  json::quote_briefly(threshold->raw()));
+    out.similarity_min = *number > 0 ? *number : -1;
+  }
+  const auto joined = ranking ? find_given(*ranking, "hybrid_search") : std::nullopt;
+  const auto hybrid = find_given(root, "hybrid");
+  if (joined && hybrid)
+    return fail(Code::kInvalid, "hybrid: ranking_options.hybrid_search is given, too");
+  if (joined) {
+    SIGNALBOX_TRY(out.hybrid, read_hybrid_ranking(*joined));
+  } else if (hybrid) {
+    SIGNALBOX_TRY(out.hybrid, read_hybrid(*hybrid));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<SearchBody> read_search(std::string_view body) {
   SIGNALBOX_TRY(const json::Document document, read_object(body));
   const json::Value root = document.root();
@@ -261,15 +360,7 @@ Result<SearchBody> read_search(std::string_view body) {
   if (rewrites && !rewrites->is_bool())
     return fail(Code::kInvalid, "rewrite_query: expected a boolean, found {}",
                 json::type_name(rewrites->type()));
-  const auto ranking = find_given(root, "ranking_options");
-  const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;
-  if (threshold) {
-    const auto number = threshold->number();
-    if (!number || *number < 0 || *number > 1)
-      return fail(Code::kInvalid, "ranking_options.score_threshold: expected 0 to 1, found {}",
-                  json::quote_briefly(threshold->raw()));
-    out.similarity_min = *number > 0 ? *number : -1;
-  }
+  SIGNALBOX_TRY_VOID(read_ranking(root, out));
   return out;
 }
 

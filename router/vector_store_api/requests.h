@@ -8,6 +8,7 @@
 
 #include "router/vector_stores/filter.h"
 #include "router/vector_stores/vector_stores.h"
+#include "router/word_search/hybrid.h"
 
 namespace signalbox::vector_store_api {
 
@@ -41,6 +42,8 @@ struct SearchBody {
   std::optional<vector_stores::Filter> filter;
   size_t most = 10;
   double similarity_min = -1;
+  /// From `ranking_options.hybrid_search` in OpenAI's form, or `hybrid` in upstream's.
+  std::optional<word_search::Hybrid> hybrid;
 };
 Result<SearchBody> read_search(std::string_view body);
 

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <unordered_map>
 
 #include "base/log.h"
 #include "router/vector_stores/embedding.h"
+#include "router/vector_stores/search.h"
 
 namespace signalbox::vector_stores {
 namespace {
@@ -17,19 +17,18 @@ using vector_index::VectorIndex;
 
 constexpr std::chrono::seconds kPause{1}, kPauseMax{30};
 
-uint64_t row_id(uint64_t entry, size_t chunk) {
-  return entry * kEntryChunksMax + chunk;
-}
-
 bool is_final(Code code) {
   return code == Code::kInvalid || code == Code::kTooLarge || code == Code::kUnsupported ||
          code == Code::kCorrupt || code == Code::kNotFound;
 }
 
-template <class Texts>
-uint64_t bytes_of(const Texts& chunks, int32_t dim) {
-  uint64_t out = chunks.size() * static_cast<size_t>(dim) * sizeof(float);
-  for (const auto& chunk : chunks) out += chunk.size() + kChunkBytes;
+/// The size of chunks on the disk or in memory, whichever is greater: a vector has 8 bits a value
+/// in memory, and only there are the words.
+uint64_t bytes_of(std::span<const std::string_view> chunks, const word_search::TextWords& words,
+                  int32_t dim) {
+  const uint64_t values = chunks.size() * static_cast<size_t>(dim);
+  uint64_t out = std::max(values * sizeof(float), values + words.bytes());
+  for (const std::string_view chunk : chunks) out += chunk.size() + kChunkBytes;
   return out;
 }
 
@@ -174,7 +173,7 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
     if (auto written = disk_.write(job.entry, *embedded); !written)
       embedded = tl::unexpected<Error>(std::move(written).error());
   }
-  const Result<bool> published = embedded ? publish(job, *std::move(embedded))
+  const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
   if (const auto removed = disk_.remove_embedded(job.entry); !removed)
@@ -196,8 +195,9 @@ Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) con
                 cut_for(*job.round.embedder.model, text, job.entry.chunking, job.chunks_max));
   {
     // A model does not work for what finds no room afterwards.
+    const word_search::TextWords words(chunks);
+    const uint64_t bytes = bytes_of(chunks, words, job.round.embedder.model->dim());
     const std::lock_guard lock(shared_.mutex);
-    const uint64_t bytes = bytes_of(chunks, job.round.embedder.model->dim());
     SIGNALBOX_TRY_VOID(shared_.registry.admit_chunks(job.entry.store, chunks.size()));
     SIGNALBOX_TRY_VOID(shared_.registry.admit_bytes(job.file.owner, bytes));
   }
@@ -215,32 +215,38 @@ Result<void> Indexer::restore(const Job& job) {
   const Embedder& embedder = job.round.embedder;
   if (embedded.model != embedder.name || embedded.dim != embedder.model->dim())
     return fail(Code::kNotFound, "another model has embedded it");
-  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded)));
+  SIGNALBOX_TRY(const bool is_done, publish(job, std::move(embedded), Room::kTaken));
   if (!is_done) return fail(Code::kCancelled, "the entry is not needed any more");
   return {};
 }
 
 // Its rows are in the index before the registry has its chunks, so that no search waits for them.
-Result<bool> Indexer::publish(const Job& job, Embedded embedded) {
-  const uint64_t number = job.entry.number, bytes = bytes_of(embedded.chunks, embedded.dim);
+Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
+  const uint64_t number = job.entry.number;
+  const std::vector<std::string_view> texts(embedded.chunks.begin(), embedded.chunks.end());
+  word_search::TextWords words(texts);
+  const uint64_t bytes = bytes_of(texts, words, embedded.dim);
   SIGNALBOX_TRY_VOID(add_rows(*job.round.index, number, embedded));
   const size_t count = embedded.chunks.size();
-  auto chunks = std::make_shared<const std::vector<std::string>>(std::move(embedded.chunks));
+  auto chunks =
+      std::make_shared<const ChunkTexts>(ChunkTexts{std::move(embedded.chunks), std::move(words)});
   Result<bool> registered = false;
   {
     const std::lock_guard lock(shared_.mutex);
-    registered = enter(job, std::move(chunks), bytes);
+    registered = enter(job, std::move(chunks), bytes, room);
   }
   if (!registered || !*registered) remove_rows(*job.round.index, number, count);
   return registered;
 }
 
-Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes) {
+// A failure would delete vectors, and a client would have to attach the file again. So what was
+// admitted stays, also if a bound is lower now or words count more.
+Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);
   if (registered == nullptr || job.round.number != round_.number) return false;
-  SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->size()));
-  SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
+  SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->texts.size()));
+  if (room == Room::kNeeded) SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
   registry.set_chunks(*registered, std::move(chunks), bytes, job.round.number);
   return true;
 }
@@ -266,12 +272,6 @@ void Indexer::fail_entry(const Job& job, const Error& error) {
 
 namespace {
 
-/// An entry that a search looks at.
-struct Searched {
-  uint64_t number;
-  Chunks chunks;
-};
-
 /// The entries that are embedded and that the search admits.
 std::vector<Searched> searched_entries(const Registry& registry, const Store& store,
                                        const Search& search) {
@@ -287,61 +287,11 @@ std::vector<Searched> searched_entries(const Registry& registry, const Store& st
   return out;
 }
 
-Result<std::vector<float>> embed_queries(const Embedder& embedder, const Search& search,
-                                         const engine::Patience& patience) {
-  if (search.queries.size() == 1 && search.vector_space == embedder.name && !search.vector.empty())
-    return std::vector<float>(search.vector.begin(), search.vector.end());
-  if (embedder.model == nullptr) return fail(Code::kUpstream, "there is no embedding model");
-  const std::vector<std::string_view> texts(search.queries.begin(), search.queries.end());
-  std::vector<float> out(texts.size() * static_cast<size_t>(embedder.model->dim()));
-  SIGNALBOX_TRY_VOID(embedder.model->embed_within(patience, texts, out));
-  return out;
-}
-
-Result<void> check(const engine::Patience& patience) {
-  if (patience.stop.stop_requested()) return fail(Code::kCancelled, "the search was cancelled");
-  if (std::chrono::steady_clock::now() > patience.deadline)
-    return fail(Code::kDeadline, "no time is left for the search");
-  return {};
-}
-
-/// The nearest chunks of all entries to any of the queries, the best first. Large stores take some
-/// hundred milliseconds, so it ends between two entries if nobody waits any more.
-Result<std::vector<vector_index::Hit>> find_nearest(const VectorIndex& index,
-                                                    std::span<const Searched> entries,
-                                                    std::span<const float> queries,
-                                                    const Search& search,
-                                                    const engine::Patience& patience) {
-  const auto dim = static_cast<size_t>(index.dim());
-  std::unordered_map<uint64_t, float> best;
-  for (size_t at = 0; at < queries.size(); at += dim) {
-    for (const Searched& each : entries) {
-      SIGNALBOX_TRY_VOID(check(patience));
-      SIGNALBOX_TRY(const auto hits,
-                    index.search(each.number, queries.subspan(at, dim), search.most));
-      for (const vector_index::Hit& hit : hits) {
-        if (hit.cosine < search.similarity_min) break;
-        const auto [found, is_new] = best.emplace(hit.id, hit.cosine);
-        if (!is_new) found->second = std::max(found->second, hit.cosine);
-      }
-    }
-  }
-  std::vector<vector_index::Hit> out;
-  for (const auto& [id, cosine] : best) out.push_back({id, cosine});
-  const size_t kept = std::min(out.size(), search.most);
-  std::partial_sort(out.begin(), out.begin() + static_cast<ptrdiff_t>(kept), out.end(),
-                    [](const vector_index::Hit& a, const vector_index::Hit& b) {
-                      return a.cosine != b.cosine ? a.cosine > b.cosine : a.id < b.id;
-                    });
-  out.resize(kept);
-  return out;
-}
-
 /// The chunks of the hits. What was deleted during the search is left out.
-std::vector<Found> found_of(Registry& registry, std::span<const vector_index::Hit> hits,
+std::vector<Found> found_of(Registry& registry, std::span<const ChunkHit> hits,
                             std::span<const Searched> entries) {
   std::vector<Found> out;
-  for (const vector_index::Hit& hit : hits) {
+  for (const ChunkHit& hit : hits) {
     const uint64_t number = hit.id / kEntryChunksMax;
     const RegisteredEntry* const registered = registry.entry(number);
     if (registered == nullptr) continue;
@@ -351,7 +301,7 @@ std::vector<Found> found_of(Registry& registry, std::span<const vector_index::Hi
     const File* const file = registry.file(registry.any_store(entry.store)->owner, entry.file);
     SIGNALBOX_CHECK(file != nullptr);
     out.push_back({entry.file, file->name, entry.attributes,
-                   searched->chunks->at(hit.id % kEntryChunksMax), hit.cosine});
+                   searched->chunks->texts.at(hit.id % kEntryChunksMax), hit.score});
   }
   return out;
 }
@@ -375,8 +325,8 @@ Result<std::vector<Found>> Indexer::search(std::string_view id, const Search& se
   }
   if (round.embedder.model == nullptr) return fail(Code::kUpstream, "there is no embedding model");
   if (entries.empty()) return std::vector<Found>();
-  SIGNALBOX_TRY(const std::vector<float> queries, embed_queries(round.embedder, search, patience));
-  SIGNALBOX_TRY(const auto hits, find_nearest(*round.index, entries, queries, search, patience));
+  SIGNALBOX_TRY(const auto hits,
+                find_chunks(round.embedder, *round.index, entries, search, patience));
   const std::lock_guard lock(shared_.mutex);
   return found_of(shared_.registry, hits, entries);
 }

@@ -69,10 +69,12 @@ class Indexer {
   /// Takes the vectors from the disk. Errors: those of reading; kNotFound if another model made
   /// them.
   Result<void> restore(const Job& job);
+  /// The room that chunks need. kTaken: they lay on the disk, so they were admitted before.
+  enum class Room : uint8_t { kNeeded, kTaken };
   /// Returns false if the entry is not wanted any more.
-  Result<bool> publish(const Job& job, Embedded embedded);
+  Result<bool> publish(const Job& job, Embedded embedded, Room room);
   /// Returns false if the entry is not wanted any more. Under the lock of the registry.
-  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes);
+  Result<bool> enter(const Job& job, Chunks chunks, uint64_t bytes, Room room);
   void fail_entry(const Job& job, const Error& error);
   Job job_of(const Entry& entry) const;  // under the lock of the registry
 

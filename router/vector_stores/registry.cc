@@ -124,7 +124,7 @@ Result<void> Registry::admit_chunks(std::string_view store, uint64_t chunks) con
     return fail(Code::kTooLarge, "the file has {} chunks, where it may have {}", chunks,
                 kEntryChunksMax);
   for (const RegisteredEntry* each : entries(store)) {
-    if (each->chunks != nullptr) chunks += each->chunks->size();
+    if (each->chunks != nullptr) chunks += each->chunks->texts.size();
   }
   if (chunks > limits.store_chunks)
     return fail(Code::kTooLarge, "a vector store may have {} chunks", limits.store_chunks);

@@ -10,6 +10,7 @@
 
 #include "router/vector_index/index.h"
 #include "router/vector_stores/vector_stores.h"
+#include "router/word_search/text_words.h"
 
 namespace signalbox::vector_stores {
 
@@ -20,7 +21,12 @@ inline constexpr uint64_t kChunkBytes = 256;
 /// Chunks of one entry. The number of a chunk and that of its entry make the id of its vector.
 inline constexpr uint64_t kEntryChunksMax = uint64_t{1} << 20;
 
-using Chunks = std::shared_ptr<const std::vector<std::string>>;
+/// The chunks of an entry. A holder may read them after the entry is removed.
+struct ChunkTexts {
+  std::vector<std::string> texts;
+  word_search::TextWords words;
+};
+using Chunks = std::shared_ptr<const ChunkTexts>;
 
 /// An entry, and its chunks once they are embedded.
 struct RegisteredEntry {

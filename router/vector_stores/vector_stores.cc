@@ -138,7 +138,7 @@ struct VectorStores::Impl {
     {
       const std::lock_guard lock(shared.mutex);
       const RegisteredEntry* const registered = shared.registry.entry(entry.number);
-      if (registered->chunks != nullptr) chunks = registered->chunks->size();
+      if (registered->chunks != nullptr) chunks = registered->chunks->texts.size();
       shared.registry.remove_entry(entry.number);
     }
     indexer->remove(entry.number, chunks);

@@ -16,6 +16,7 @@
 #include "engine/patience.h"
 #include "router/vector_stores/filter.h"
 #include "router/vector_stores/records.h"
+#include "router/word_search/hybrid.h"
 
 namespace signalbox::vector_stores {
 
@@ -68,6 +69,10 @@ struct Search {
   std::span<const std::string> files = {};  // ids; empty: all files
   size_t most = 10;
   double similarity_min = -1;
+  /// Null: by similarity alone. Otherwise the words of the queries count, too: of all queries
+  /// together, and a chunk that is less similar is found if it has a distinctive word
+  /// (word_search::find_words).
+  const word_search::Hybrid* hybrid = nullptr;
   /// The embedding of the only query, if it is known, with the name of its space.
   std::span<const float> vector = {};  // (dim)
   std::string_view vector_space = {};
@@ -77,7 +82,7 @@ struct Found {
   std::string file, file_name;
   Attributes attributes;
   std::string text;
-  double similarity = 0;  // -1 to 1
+  double similarity = 0;  // -1 to 1; the score of a hybrid search, 0 to 1
 };
 
 /// Thread-safe. Files are embedded on threads of its own; the changes wait for the disk.

@@ -111,6 +111,42 @@ async function metrics() {
   return (await fetch(`${daemon.managementUrl}/metrics`)).text();
 }
 
+const kSeal = "Write down that the spare seal has the number X/4711.";
+const kAboutSeal = "Tell me whatever belongs to 4711 please";
+
+describe("memories found by words", () => {
+  for (const [where, options] of [
+    ["of the decision", { memory: "hybrid_search: true," }],
+    ["of the store", { store: "hybrid_search: true, hybrid_mode: rrf" }],
+  ])
+    test(`an exact word finds a memory that vectors miss, by the key ${where}`, withDaemon(options, async () => {
+      await say("ann", kSeal);
+      await say("ann", kBoat);
+      await has("ann", 2);
+      const { outcome, system } = await say("ann", kAboutSeal);
+      assert.equal(outcome, "added");
+      assert.match(system, /X\/4711/);
+      assert.doesNotMatch(system, /masts/);
+      assert.equal((await say("bob", kAboutSeal)).outcome, "nothing");
+      await memory("DELETE", "", { "x-authz-user-id": "ann" });
+      assert.equal((await say("ann", kAboutSeal)).outcome, "nothing");
+    }));
+
+  test("without the key, vectors alone decide", withDaemon({}, async () => {
+    await say("ann", kSeal);
+    await has("ann", 1);
+    assert.equal((await say("ann", kAboutSeal)).outcome, "nothing");
+  }));
+
+  test("a reload that switches it on finds earlier memories", withDaemon({}, async () => {
+    await say("ann", kSeal);
+    await has("ann", 1);
+    await writeFile(daemon.file, (await readFile(daemon.file, "utf8")).replace("auto_store: true", "auto_store: true, hybrid_search: true"));
+    await until(async () => /llm_config_active_version[^\n]* 2\n/.test(await metrics()), "the reload");
+    assert.equal((await say("ann", kAboutSeal)).outcome, "added");
+  }));
+});
+
 describe("memories", () => {
   test("memories come back in a later conversation, with the answer", withDaemon({}, async () => {
     assert.deepEqual(await say("ann", kGreen), { outcome: "nothing", system: "" });

@@ -163,6 +163,9 @@ Result<MemoryRules> MemoryRules::create(const config::MemoryStore& store,
   MemoryRules out;
   out.most_ = plugin.retrieval_limit.value_or(store.default_retrieval_limit);
   out.similarity_min_ = plugin.similarity_threshold.value_or(store.default_similarity_threshold);
+  const std::string& mode = plugin.hybrid_mode.empty() ? store.hybrid_mode : plugin.hybrid_mode;
+  if (config::finds_by_words(store, plugin))
+    out.hybrid_ = mode == "rrf" ? word_search::ranks() : word_search::Hybrid();
   out.stores_ = plugin.auto_store.value_or(store.auto_store);
   const std::string& algorithm = own.algorithm.empty() ? common.algorithm : own.algorithm;
   out.selects_ = own.enabled.value_or(common.enabled.value_or(true)) && algorithm != "noop";

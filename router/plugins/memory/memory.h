@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "router/memories/memories.h"
 #include "router/safety/pii/mask.h"
 #include "router/signals/matching/pattern.h"
+#include "router/word_search/hybrid.h"
 
 namespace signalbox::plugins {
 
@@ -73,6 +75,8 @@ class MemoryRules {
     return most_ == 0 ? 0 : 4 * most_ + std::min(turns, size_t{400});
   }
   double similarity_min() const { return similarity_min_; }
+  /// The way to find memories by words, too; null: by similarity alone.
+  const word_search::Hybrid* hybrid() const { return hybrid_ ? &*hybrid_ : nullptr; }
   bool stores() const { return stores_; }
 
   /// Chooses among what was found, for a decision whose texts pass the mask of that name. The order
@@ -92,6 +96,7 @@ class MemoryRules {
 
   size_t most_ = 0;
   double similarity_min_ = 0;
+  std::optional<word_search::Hybrid> hybrid_;
   bool stores_ = false;
   bool selects_ = true;
   size_t bytes_max_ = 0;

@@ -2,12 +2,12 @@
 // contain it.
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/utf8.h"
 #include "router/signals/matching/keyword_matcher.h"
+#include "router/text/bm25.h"
 
 namespace signalbox::signals {
 namespace {
@@ -34,8 +34,6 @@ class Bm25 : public KeywordMatcher {
   }
 
   Result<void> finish() override {
-    constexpr double kK1 = 1.2;
-    constexpr double kB = 0.75;
     for (size_t begin = 0, end = 0; begin < documents_.size(); begin = end) {
       while (end < documents_.size() && documents_[end].signal == documents_[begin].signal) ++end;
       const auto corpus = std::span(documents_).subspan(begin, end - begin);
@@ -49,10 +47,8 @@ class Bm25 : public KeywordMatcher {
       for (size_t i = begin; i < end; ++i) {
         const Document& document = documents_[i];
         for (const auto& [term, count] : document.counts) {
-          const double n = holders[term];
-          const double idf = std::log(1 + (size - n + 0.5) / (n + 0.5));
-          const double weight =
-              idf * count * (kK1 + 1) / (count + kK1 * (1 - kB + kB * document.length / length));
+          const double weight = text::Bm25::rarity(size, holders[term]) *
+                                text::Bm25().saturation(count, document.length, length);
           index_[term].push_back({static_cast<uint32_t>(i), weight});
         }
       }

@@ -43,7 +43,7 @@ std::vector<std::string> texts(Memories& of, std::string_view user, TimePoint no
 
 std::vector<std::string> found(Memories& in, std::string_view user, double tenths,
                                double least = 0.5, TimePoint now = kNow) {
-  const auto hits = in.search(user, at(tenths), 10, least, now);
+  const auto hits = in.search(user, at(tenths), 10, least, nullptr, now);
   EXPECT_TRUE(hits.has_value());
   std::vector<std::string> out;
   for (const Found& each : *hits) out.push_back(each.memory.text);
@@ -57,6 +57,70 @@ std::vector<std::string> ids_of(const Result<std::vector<Found>>& found) {
 }
 
 using Texts = std::vector<std::string>;
+
+/// The memories that "ann" finds by words and that vectors miss.
+Texts found_by_words(Memories& in, std::string_view text, word_search::Hybrid hybrid,
+                     double least = 0.99) {
+  const WordQuery words{text, hybrid};
+  const auto hits = in.search("ann", at(9), 2, least, &words, kNow);
+  EXPECT_TRUE(hits.has_value());
+  Texts out;
+  for (const Found& each : *hits) {
+    EXPECT_GE(each.similarity, 0);
+    EXPECT_LE(each.similarity, 1);
+    out.push_back(each.memory.text);
+  }
+  return out;
+}
+
+TEST(Memories, are_found_by_words_that_vectors_miss) {
+  for (const bool from_the_start : {true, false}) {
+    LocalMemories all;
+    all.set_limits({.keeps_words = from_the_start});
+    for (int i = 0; i < 60; ++i) add(all, "ann", fmt::format("The pump of machine {}.", i), 5);
+    const std::string seal = add(all, "ann", "The seal is X-4711.");
+    add(all, "bob", "Bob has X-4711, too.");
+    all.set_limits({.keeps_words = true});
+    const std::string query = "Which pump has 4711?";
+    EXPECT_EQ(found(all, "ann", 9, 0.99), Texts{});
+    for (const word_search::Hybrid& hybrid : {word_search::Hybrid(), word_search::ranks()}) {
+      EXPECT_EQ(found_by_words(all, query, hybrid), Texts{"The seal is X-4711."});
+      EXPECT_EQ(found_by_words(all, "Which pump?", hybrid), Texts{});
+      EXPECT_EQ(found_by_words(all, query, hybrid, 0).size(), 2U);
+    }
+    EXPECT_EQ(found_by_words(all, query, word_search::ranks(), 0)[0], "The seal is X-4711.");
+    EXPECT_TRUE(*all.forget("ann", seal));
+    EXPECT_EQ(found_by_words(all, query, {}), Texts{});
+    *all.forget_all("ann");
+    *all.forget_all("bob");
+    EXPECT_EQ(all.size().bytes, 0U);
+  }
+}
+
+TEST(Memories, words_count_to_the_size) {
+  LocalMemories without, with;
+  with.set_limits({.keeps_words = true});
+  for (LocalMemories* each : {&without, &with}) add(*each, "ann", "The seal is X-4711.");
+  EXPECT_GT(with.size().bytes, without.size().bytes + 50);
+  with.set_limits({.bytes = with.size().bytes - 1, .keeps_words = true});
+  EXPECT_EQ(with.add("ann", memory("The seal is X-4711."), at(0), with.moment(), kNow).error().code,
+            Code::kTooLarge);
+}
+
+TEST(Memories, words_that_are_made_later_keep_the_bound) {
+  LocalMemories all;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += fmt::format("{} ", i);
+  for (int i = 0; i < 20; ++i) add(all, "ann", fmt::format("{} note {}", text, i));
+  const uint64_t bound = all.size().bytes + 4000;  // the words of one or two
+  all.set_limits({.bytes = bound, .keeps_words = true});
+  EXPECT_FALSE(found_by_words(all, "note 7", {}, 0).empty());
+  EXPECT_LE(all.size().bytes, bound);
+  EXPECT_LT(all.size().memories, 20U);
+  EXPECT_FALSE(found_by_words(all, "note 19", {}, 0).empty());
+  *all.forget_all("ann");
+  EXPECT_EQ(all.size().bytes, 0U);
+}
 
 TEST(Memories, similar_memories_are_found_most_similar_first) {
   LocalMemories all;
@@ -90,7 +154,7 @@ TEST(Memories, vectors_of_another_model_are_not_compared) {
   const Vector other{"n", {1, 0, 0}};
   EXPECT_TRUE(all.add("ann", memory("new"), other, all.moment(), kNow));
   EXPECT_EQ(found(all, "ann", 0), Texts{"old"});
-  EXPECT_EQ(all.search("ann", other, 10, 0, kNow)->size(), 1u);
+  EXPECT_EQ(all.search("ann", other, 10, 0, nullptr, kNow)->size(), 1u);
   EXPECT_EQ(texts(all, "ann"), (Texts{"new", "old"}));
   EXPECT_EQ(all.forget_all("ann"), 2u);
   EXPECT_EQ(all.size().bytes, 0u);
@@ -104,8 +168,8 @@ TEST(Memories, an_invalid_vector_changes_nothing) {
     EXPECT_EQ(all.size().users, 0u);
   }
   add(all, "ann", "good");
-  EXPECT_FALSE(all.search("ann", {"m", {0, 0}}, 10, 0, kNow));
-  EXPECT_FALSE(all.search("ann", {"m", {1}}, 10, 0, kNow));
+  EXPECT_FALSE(all.search("ann", {"m", {0, 0}}, 10, 0, nullptr, kNow));
+  EXPECT_FALSE(all.search("ann", {"m", {1}}, 10, 0, nullptr, kNow));
   EXPECT_EQ(found(all, "ann", 0), Texts{"good"});
 }
 
@@ -122,7 +186,7 @@ TEST(Memories, the_weakest_of_a_user_and_the_one_used_longest_ago_of_all_make_ro
   all.set_limits({.of_user = 2, .total = 3});
   add(all, "ann", "a", 0);
   add(all, "ann", "b", 0, kNow + hours(1));
-  all.use("ann", ids_of(all.search("ann", at(0), 10, 0, kNow)), kNow + hours(2));
+  all.use("ann", ids_of(all.search("ann", at(0), 10, 0, nullptr, kNow)), kNow + hours(2));
   const std::string c = add(all, "ann", "c", 0, kNow + hours(3));
   EXPECT_EQ(all.list("ann", 100, kNow)->total, 2u);
   EXPECT_TRUE(all.find("ann", c, kNow).value());
@@ -160,8 +224,8 @@ TEST(Memories, memories_fade_unless_they_are_used) {
   add(all, "ann", "used");
   add(all, "ann", "left", 9);
   const auto later = kNow + hours(24 * 60);
-  all.use("ann", ids_of(all.search("ann", at(0), 1, 0.9, later)), later);
-  all.use("bob", ids_of(all.search("ann", at(9), 1, 0.9, later)), later);
+  all.use("ann", ids_of(all.search("ann", at(0), 1, 0.9, nullptr, later)), later);
+  all.use("bob", ids_of(all.search("ann", at(9), 1, 0.9, nullptr, later)), later);
   // exp(-69.08 / 30) is 0.1.
   EXPECT_EQ(texts(all, "ann", kNow + hours(24 * 69)), (Texts{"left", "used"}));
   EXPECT_EQ(texts(all, "ann", kNow + hours(24 * 70)), Texts{"used"});
@@ -189,7 +253,9 @@ TEST(Memories, threads_keep_users_apart) {
       for (int i = 0; i < 300; ++i) {
         static_cast<void>(
             all.add(user, memory(fmt::format("{} {}", user, i)), at(i % 10), all.moment(), kNow));
-        const auto hits = all.search(user, at(i % 10), 5, -1, kNow);
+        const WordQuery words{user};
+        const auto hits = all.search(user, at(i % 10), 5, -1, i % 2 == 0 ? &words : nullptr, kNow);
+        if (i % 30 == 0) all.set_limits({.of_user = 20, .total = 50, .keeps_words = i % 60 == 0});
         for (const Found& each : *hits) strangers += !each.memory.text.starts_with(user);
         all.use(user, ids_of(hits), kNow);
         if (i % 50 == 49) static_cast<void>(all.forget_all(user));

@@ -52,7 +52,7 @@ size_t count(SharedMemories& of, std::string_view user) {
 }
 
 size_t found(SharedMemories& in, std::string_view user) {
-  const auto hits = in.search(user, kVector, 10, 0.5, TimePoint::clock::now());
+  const auto hits = in.search(user, kVector, 10, 0.5, nullptr, TimePoint::clock::now());
   EXPECT_TRUE(hits.has_value()) << hits.error().message;
   return hits ? hits->size() : 1'000'000;
 }
@@ -77,6 +77,27 @@ TEST_P(SharedMemoriesTest, memories_are_found_by_other_routers_and_by_no_other_u
   EXPECT_TRUE(other->forget("ann", id).value());
   EXPECT_FALSE(other->forget("ann", id).value());
   for (SharedMemories* each : {one.get(), other.get()}) EXPECT_EQ(found(*each, "ann"), 0U);
+}
+
+TEST_P(SharedMemoriesTest, other_routers_find_memories_by_words_until_they_are_deleted) {
+  const auto one = store_of(redis_.address()), other = store_of(redis_.address());
+  one->set_limits({.keeps_words = true});
+  other->set_limits({.keeps_words = false});  // it makes the words at its first search
+  const std::string id = add(*one, "ann", "The seal is X-4711.", one->moment());
+  add(*one, "bob", "The seal is X-4711, too.", one->moment());
+  written(*one);
+  const memories::WordQuery words{"Which seal is 4711?"};
+  const memories::Vector far{"m", {-1, 0}};
+  for (SharedMemories* each : {one.get(), other.get()}) {
+    const auto now = TimePoint::clock::now();
+    EXPECT_TRUE(each->search("ann", far, 10, 0.5, nullptr, now)->empty());
+    const auto hits = each->search("ann", far, 10, 0.5, &words, now);
+    ASSERT_EQ(hits->size(), 1U);
+    EXPECT_EQ(hits->front().memory.id, id);
+  }
+  EXPECT_TRUE(other->forget("ann", id).value());
+  for (SharedMemories* each : {one.get(), other.get()})
+    EXPECT_TRUE(each->search("ann", far, 10, 0.5, &words, TimePoint::clock::now())->empty());
 }
 
 TEST_P(SharedMemoriesTest, memories_deleted_while_they_are_added_do_not_come_back) {
@@ -128,7 +149,7 @@ TEST_P(SharedMemoriesTest, expired_memories_are_not_found) {
   const auto later = TimePoint::clock::now() + std::chrono::hours(24 * 70);
   EXPECT_EQ(one->list("ann", 10, later)->total, 0U);
   EXPECT_FALSE(one->find("ann", id, later).value());
-  EXPECT_TRUE(one->search("ann", kVector, 10, 0.5, later)->empty());
+  EXPECT_TRUE(one->search("ann", kVector, 10, 0.5, nullptr, later)->empty());
   EXPECT_EQ(count(*one, "ann"), 1U);
 }
 
@@ -136,7 +157,7 @@ TEST_P(SharedMemoriesTest, a_memory_needs_a_vector_with_a_direction) {
   const auto one = store_of(redis_.address());
   for (const std::vector<float>& values : {std::vector<float>{}, {0, 0}}) {
     const memories::Vector vector{"m", values};
-    EXPECT_FALSE(one->search("ann", vector, 10, 0.5, TimePoint::clock::now()));
+    EXPECT_FALSE(one->search("ann", vector, 10, 0.5, nullptr, TimePoint::clock::now()));
     EXPECT_FALSE(one->add("ann", {.text = "t", .answer = ""}, vector, 0, TimePoint::clock::now()));
   }
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 namespace signalbox::vector_index {
@@ -68,6 +69,28 @@ TEST(VectorIndex, finds_the_nearest_best_first) {
       }
     }
   }
+}
+
+TEST(VectorIndex, cosines_are_those_of_a_search) {
+  std::mt19937 random(3);
+  auto index = index_of();
+  for (uint64_t id = 0; id < 100; ++id) ASSERT_TRUE(index->add(id, id % 3, random_unit(random)));
+  const Vector query = random_unit(random);
+  for (uint64_t id = 0; id < 100; id += 7) EXPECT_TRUE(index->remove(id));
+  std::vector<uint64_t> ids(101);
+  std::iota(ids.begin(), ids.end(), uint64_t{0});
+  const auto cosines = *index->cosines(ids, query);
+  size_t found = 0;
+  for (const uint64_t partition : {0U, 1U, 2U}) {
+    const auto hits = *index->search(partition, query, 100);
+    for (const Hit& hit : hits) {
+      EXPECT_EQ(cosines[hit.id], hit.cosine);
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 85U);
+  EXPECT_EQ(std::ranges::count(cosines, std::optional<float>()), 16);
+  EXPECT_FALSE(index->cosines(ids, Vector(3)));
 }
 
 TEST(VectorIndex, a_vector_has_similarity_one_to_itself_whatever_its_length) {

@@ -65,13 +65,14 @@ Limits small_limits() {
 
 class Stores : public testing::Test {
  protected:
-  void open(const std::string& space = "letters", size_t shift = 0) {
+  void open(const std::string& space = "letters", size_t shift = 0,
+            const Limits& limits = small_limits()) {
     stores_.reset();
     reports_.clear();
     auto opened = VectorStores::open(folder_.path(), 2, reports_);
     ASSERT_TRUE(opened) << opened.error().message;
     stores_ = *std::move(opened);
-    stores_->set_limits(small_limits());
+    stores_->set_limits(limits);
     embedder_ = std::make_shared<LetterEmbedder>(shift);
     stores_->set_embedder({space, embedder_});
   }
@@ -122,6 +123,32 @@ TEST_F(Stores, keep_vectors_of_two_models_apart) {
   EXPECT_GT((*stores_->search("ann", with_vector, {}))[0].similarity, 0.99);
   with_vector.vector_space = "other letters";
   EXPECT_LT((*stores_->search("ann", with_vector, {}))[0].similarity, 0.9);
+}
+
+TEST_F(Stores, find_exact_words_until_they_are_deleted) {
+  open();
+  const std::string store = add_store("ann");
+  const std::string seal = add_file("ann", "zzzz zzzz X-4711", "seal.txt");
+  attach("ann", store, seal);
+  for (int i = 0; i < 12; ++i) attach("ann", store, add_file("ann", "pump pump pump"));
+  const word_search::Hybrid ranks = word_search::ranks();
+  Search search{.store = store, .queries = {"the pump", "pump 4711"}, .most = 3};
+  const auto names = [&] {
+    std::vector<std::string> out;
+    const auto found = stores_->search("ann", search, {});
+    for (const Found& each : *found) out.push_back(each.file_name);
+    return out;
+  };
+  const std::vector<std::string> pumps(3, "a.txt");
+  EXPECT_EQ(names(), pumps);
+  search.hybrid = &ranks;
+  EXPECT_EQ(names()[0], "seal.txt");
+  search.similarity_min = 0.99;
+  EXPECT_EQ(names(), std::vector<std::string>{"seal.txt"});
+  open();
+  EXPECT_EQ(names(), std::vector<std::string>{"seal.txt"});
+  ASSERT_TRUE(stores_->remove_file("ann", seal));
+  EXPECT_EQ(names(), std::vector<std::string>());
 }
 
 TEST_F(Stores, embed_nothing_anew_after_a_restart) {
@@ -294,6 +321,24 @@ TEST_F(Stores, files_without_room_are_not_embedded) {
   EXPECT_EQ(stores_->entry("ann", store, file)->error,
             "the files and stores of an owner may have 16384 bytes");
   EXPECT_EQ(embedder_->embedded, 0U);
+}
+
+// As after an upgrade that counts more for each file.
+TEST_F(Stores, keep_at_a_start_what_exceeds_a_bound_of_bytes) {
+  open();
+  const std::string store = add_store("ann"), file = add_file("ann", "aaaa bbbb");
+  attach("ann", store, file);
+  Limits limits = small_limits();
+  for (uint64_t* const bound : {&limits.owner_bytes, &limits.bytes}) {
+    *bound = stores_->size().bytes - 1;
+    open("letters", 0, limits);
+    wait("ann", store);
+    EXPECT_EQ(stores_->entry("ann", store, file)->status, Status::kCompleted);
+    EXPECT_EQ(search("ann", store, "aaaa").size(), 1U);
+    EXPECT_EQ(embedder_->embedded, 1U);  // the query
+    EXPECT_EQ(stores_->add_file("ann", "b.txt", "assistants", "b").error().code, Code::kTooLarge);
+    limits = small_limits();
+  }
 }
 
 TEST_F(Stores, embed_a_lost_file_after_it_is_restored) {

@@ -1,0 +1,23 @@
+#pragma once
+// The weights of Okapi BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
+
+#include <cmath>
+
+namespace signalbox::text {
+
+struct Bm25 {
+  double k1 = 1.2;  // how much a term counts that occurs again
+  double b = 0.75;  // how much long texts count less, 0 to 1
+
+  /// The weight of a term that `holders` of `texts` texts contain.
+  static double rarity(double texts, double holders) {
+    return std::log(1 + (texts - holders + 0.5) / (holders + 0.5));
+  }
+  /// What `count` occurrences in a text of `length` terms count, 0 to k1 + 1. `mean` is the mean
+  /// length of all texts.
+  double saturation(double count, double length, double mean) const {
+    return count * (k1 + 1) / (count + k1 * (1 - b + b * length / mean));
+  }
+};
+
+}  // namespace signalbox::text
