@@ -172,7 +172,95 @@ constexpr Key kEntrypointKeys[] = {
     text(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`.").required(),
 };
 
+// --- guards ---
+
+bool is_guard_signal(const Rule& rule) {
+  return rule.op == Rule::Operator::kLeaf && (rule.type == "jailbreak" || rule.type == "pii");
+}
+
+bool reads_guard(const Rule& rule) {
+  return is_guard_signal(rule) || std::ranges::any_of(rule.conditions, reads_guard);
+}
+
+// True if the rule requires that a guard's signal does not match, so that it leaves such requests
+// to the guard.
+bool spares_guard(const Rule& rule) {
+  if (rule.op == Rule::Operator::kNot) return std::ranges::any_of(rule.conditions, is_guard_signal);
+  return rule.op == Rule::Operator::kAnd && std::ranges::any_of(rule.conditions, spares_guard);
+}
+
+// True if `other` wins, or may win by its confidence, when both match. The order is that of
+// decision::Engine.
+bool can_outrank(const Decision& other, const Decision& guard, const Routing& routing) {
+  constexpr int32_t kNoTier = INT32_MAX;
+  const int32_t other_tier = other.tier > 0 ? other.tier : kNoTier;
+  const int32_t guard_tier = guard.tier > 0 ? guard.tier : kNoTier;
+  if (other_tier != guard_tier) return other_tier < guard_tier;
+  const bool by_priority =
+      guard_tier == kNoTier && routing.strategy == Routing::Strategy::kPriority;
+  if (by_priority && other.priority != guard.priority) return other.priority > guard.priority;
+  const Rule& rules = other.rules;
+  const bool always_matches = rules.op == Rule::Operator::kAnd && rules.conditions.empty();
+  return !always_matches;  // a rule without conditions has the confidence 0
+}
+
+// A guard that loses to another decision refuses nothing, and no reply shows that.
+void note_outranked_guards(Reader& reader, const Routing& routing) {
+  for (size_t i = 0; i < routing.decisions.size(); ++i) {
+    const Decision& guard = routing.decisions[i];
+    if (!is_guard(guard)) continue;
+    const auto outranks = [&](const Decision& other) {
+      return !other.fast_response && !spares_guard(other.rules) &&
+             can_outrank(other, guard, routing);
+    };
+    const auto first = std::ranges::find_if(routing.decisions, outranks);
+    if (first == routing.decisions.end()) continue;
+    const auto more = std::ranges::count_if(routing.decisions, outranks) - 1;
+    reader.at_key(fmt::format("decisions[{}]", i), [&] {
+      reader.notice(guard.line,
+                    fmt::format("the guard \"{}\" does not refuse a request that also matches "
+                                "\"{}\"{}, because that decision can rank above it; give the guard "
+                                "{}",
+                                guard.name, first->name,
+                                more == 0 ? "" : fmt::format(" or one of {} more", more),
+                                routing.strategy == Routing::Strategy::kPriority && guard.tier <= 0
+                                    ? "the highest priority"
+                                    : "a lower tier than that of every other decision"));
+    });
+  }
+}
+
+bool reads_signal(const Rule& rule, std::string_view type, std::string_view name) {
+  if (rule.op == Rule::Operator::kLeaf) return rule.type == type && rule.name == name;
+  return std::ranges::any_of(rule.conditions,
+                             [&](const Rule& each) { return reads_signal(each, type, name); });
+}
+
+// A model that the file switches off is no error, and its guards match nothing.
+void note_guards_without_model(Reader& reader, const Routing& routing) {
+  if (reader.config.modules.prompt_guard.enabled) return;
+  for (const JailbreakSignal& signal : routing.jailbreak) {
+    if (signal.method != JailbreakSignal::Method::kClassifier) continue;
+    for (size_t i = 0; i < routing.decisions.size(); ++i) {
+      const Decision& guard = routing.decisions[i];
+      if (!is_guard(guard) || !reads_signal(guard.rules, "jailbreak", signal.name)) continue;
+      reader.at_key(fmt::format("decisions[{}]", i), [&] {
+        reader.notice(
+            guard.line,
+            fmt::format("the guard \"{}\" refuses nothing by the jailbreak signal \"{}\", "
+                        "because global.model_catalog.modules.prompt_guard.enabled is "
+                        "false",
+                        guard.name, signal.name));
+      });
+    }
+  }
+}
+
 }  // namespace
+
+bool is_guard(const Decision& decision) {
+  return decision.fast_response && reads_guard(decision.rules);
+}
 
 constinit const Section kRouting{kRoutingKeys};
 constinit const Section kRecipe{kRecipeKeys};
@@ -182,6 +270,8 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
+  note_outranked_guards(reader, out);
+  note_guards_without_model(reader, out);
 }
 
 void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config) {

@@ -131,6 +131,10 @@ struct Decision : Plugins {
   uint32_t line = 0;
 };
 
+/// True for a decision that refuses requests (its plugin is fast_response) because of an attack or
+/// personal data.
+bool is_guard(const Decision& decision);
+
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
 
