@@ -17,6 +17,7 @@ namespace signalbox::daemon {
 struct Origin {
   std::filesystem::path file = {};  // "": no file; the configuration never changes
   std::string text = {};            // the text that was read
+  std::vector<std::string> notices = {};  // those of its reading
 };
 
 /// Thread-safe after start().
