@@ -74,8 +74,8 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
         config, models::MissingModels::of(missing.value_or(config.missing_models), true),
         [cache](const std::string& directory) { return cache->get(directory); });
   };
-  auto daemon =
-      daemon::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text), std::move(inspection.notices)});
+  auto daemon = daemon::Daemon::start(*std::move(inspection.config), open,
+                                      {file, *std::move(text), std::move(inspection.notices)});
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
     log::warn("config", "notice: {}", notice);

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "router/config/load.h"
 
 namespace signalbox::config {
@@ -55,23 +57,94 @@ routing:
   EXPECT_EQ(notices("", "priority: 50", keyword), low) << "equal priorities compare confidences";
   EXPECT_EQ(notices("", "priority: 0", keyword),
             start +
-                "rest\" or one of 1 more, because that decision can rank above it; give the "
+                "rest\" or 1 other decision, because each of them can rank above it; give the "
                 "guard the highest priority\n");
   EXPECT_EQ(notices("", "tier: 2", keyword), "");
   EXPECT_EQ(notices("", "tier: 2", "tier: 1, " + keyword), by_tier);
-  EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword), low);
+  EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword), by_tier)
+      << "a priority does not help against a tier";
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), by_tier);
   EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "")
       << "a rule without conditions has the confidence 0";
-  EXPECT_EQ(notices("", "priority: 2",
-                    "rules: {operator: AND, conditions: [{type: keyword, name: k}, {operator: NOT, "
-                    "conditions: [{type: jailbreak, name: attack}]}]}"),
-            "")
-      << "it leaves attacks to the guard";
+  EXPECT_EQ(notices("strategy: fusion", "priority: 99", "rules: {}"),
+            start +
+                "rest\" or 1 other decision, because each of them can rank above it; give the "
+                "guard a lower tier than that of every other decision\n")
+      << "a rule without conditions has the cheapest evidence";
   EXPECT_EQ(notices("", "priority: 2",
                     keyword + ", plugins: [{type: fast_response, configuration: {message: no}}]"),
             "")
       << "it refuses, too";
+}
+
+TEST(Guards, a_decision_that_cannot_match_beside_the_guard_gives_no_notice) {
+  const auto has_notice = [](std::string_view guard, std::string_view other) {
+    const std::string all = notices_for(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{name: e, type: echo}}]}}]
+routing:
+  signals:
+    keywords: [{{name: k, keywords: [w]}}]
+    jailbreak: [{{name: attack}}, {{name: other}}]
+  decisions:
+    - name: refuse
+      priority: 1
+      rules: {}
+      modelRefs: [{{model: a}}]
+      plugins: [{{type: fast_response, configuration: {{message: no}}}}]
+    - {{name: other, priority: 2, modelRefs: [{{model: a}}], rules: {}}}
+)",
+                                                    guard, other));
+    EXPECT_EQ(all.find("refused"), std::string::npos) << all;
+    return all.find("does not refuse a request that also matches \"other\"") != std::string::npos;
+  };
+  const auto leaf = [](std::string_view more) {
+    return fmt::format("{{type: jailbreak, name: {}}}", more);
+  };
+  const auto tree = [](std::string_view op, std::string_view conditions) {
+    return fmt::format("{{operator: {}, conditions: [{}]}}", op, conditions);
+  };
+  const std::string keyword = "{type: keyword, name: k}";
+  const std::string attack = leaf("attack");
+  const std::string either = tree("OR", attack + ", " + leaf("other"));
+  EXPECT_TRUE(has_notice(attack, keyword));
+  EXPECT_FALSE(has_notice(attack, tree("AND", keyword + ", " + tree("NOT", attack))));
+  EXPECT_FALSE(has_notice(attack, tree("NOT", either)));
+  EXPECT_FALSE(has_notice(either, tree("NOT", either)));
+  EXPECT_FALSE(
+      has_notice(either, tree("AND", tree("NOT", attack) + ", " + tree("NOT", leaf("other")))));
+  EXPECT_TRUE(has_notice(either, tree("NOT", attack))) << "a match of the other signal passes";
+  EXPECT_TRUE(has_notice(attack, tree("NOT", leaf("other")))) << "another signal";
+  EXPECT_TRUE(has_notice(attack, tree("OR", keyword + ", " + tree("NOT", attack))));
+  EXPECT_TRUE(has_notice(attack, tree("NOT", tree("AND", keyword + ", " + attack))));
+  EXPECT_TRUE(has_notice(attack, tree("NOT", leaf("attack, predicate: {gte: 0.9}"))))
+      << "an attack below the bound passes";
+  EXPECT_FALSE(has_notice(tree("AND", attack + ", " + tree("NOT", keyword)), keyword))
+      << "the guard leaves these requests to it";
+}
+
+TEST(Guards, so_many_that_comparing_takes_long_give_one_notice) {
+  std::string text = R"(version: v0.3
+providers:
+  defaults: {default_model: a}
+  models: [{name: a, backend_refs: [{name: e, type: echo}]}]
+routing:
+  signals: {jailbreak: [{name: attack}]}
+  decisions:
+)";
+  constexpr int kGuards = 2000;
+  for (int i = 0; i < kGuards; ++i)
+    text += fmt::format(
+        "    - {{name: g{}, rules: {{type: jailbreak, name: attack}}, modelRefs: [{{model: a}}], "
+        "plugins: [{{type: fast_response, configuration: {{message: no}}}}]}}\n",
+        i);
+  const std::string notices = notices_for(text);
+  EXPECT_EQ(std::ranges::count(notices, '\n'), 1) << notices;
+  EXPECT_NE(notices.find("routing.decisions[1500]: the guard \"g1500\" and those after it were not "
+                         "compared"),
+            std::string::npos)
+      << notices;
 }
 
 TEST(Guards, a_guard_whose_model_is_switched_off_gives_a_notice) {
