@@ -101,7 +101,7 @@ FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   partial_ += ".partial";
   const bool own = readers == Readers::kOwner;
   const bool replaces = !own && exists;
-  // What lies there may be a link that another user made: never write to where it leads.
+  // A link there may be another user's, and writing must not follow it.
   ::unlink(partial_.c_str());
   fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                own ? kOwnMode : kNewFileMode);

@@ -96,8 +96,11 @@ class ClassSignals : public SignalType {
     if (task_.type != "classifier" || signal.classes.empty() || !is_short)
       return "the classifier has no such class";
     const std::vector<std::string_view> known(classifier_.labels.begin(), classifier_.labels.end());
-    return fmt::format("the classifier has no class \"{}\"{}", signal.classes.front(),
-                       config::suggestion(signal.classes.front(), known));
+    const std::string& wanted = signal.classes.front();
+    const std::string_view meant = config::nearest(wanted, known);
+    return fmt::format("the classifier has no class \"{}\" ({})", wanted,
+                       meant.empty() ? fmt::format("known: {}", config::join(known))
+                                     : fmt::format("did you mean \"{}\"?", meant));
   }
 
   ClassTask task_;

@@ -166,6 +166,7 @@ test("the file holds hashes, and only its owner reads it", async () => {
   assert.match(keys("list"), /^file {2}user file$/m);
   assert.throws(() => keys("new", "file"), /there is a key \\?"file\\?" already/);
   assert.throws(() => keys("new", "odd", "--model", "none"), /no model \\?"none\\?"/);
+  assert.throws(() => keys("new", "odd", "--expires", "tomorrow"), /--expires: expected a date, .* found \\?"tomorrow\\?"/);
 });
 
 test("a keys file that is not there is reported, at the start and when it goes", async () => {
