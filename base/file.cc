@@ -47,6 +47,15 @@ fs::path target_of(const fs::path& path) {
   return error ? path : target;
 }
 
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// Without the right to give files away, the file belongs to this process's user.
+void set_owner(int fd, const struct stat& like) {
+  [[maybe_unused]] const int ignored = ::fchown(fd, like.st_uid, like.st_gid);
+}
+
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path, size_t bytes_max) {
@@ -92,10 +101,22 @@ FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   partial_ += ".partial";
   const bool own = readers == Readers::kOwner;
   const bool replaces = !own && exists;
-  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+  // A link there may be another user's, and writing must not follow it.
+  ::unlink(partial_.c_str());
+  fd_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                own ? kOwnMode : kNewFileMode);
+  if (fd_ < 0) {
+    failed_ = errno;
+    return;
+  }
+  if (exists) {
+    set_owner(fd_, old);
+  } else if (own) {
+    struct stat folder {};
+    if (::stat(folder_of(target_).c_str(), &folder) == 0) set_owner(fd_, folder);
+  }
   const mode_t mode = replaces ? old.st_mode & 07777 : kOwnMode;
-  if (fd_ < 0 || ((replaces || own) && ::fchmod(fd_, mode) != 0)) failed_ = errno;
+  if ((replaces || own) && ::fchmod(fd_, mode) != 0) failed_ = errno;
 }
 
 FileWriter::~FileWriter() {

@@ -16,13 +16,17 @@ namespace signalbox {
 Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_max);
 
 /// Writes a temporary file next to `path`, syncs it and renames it. Creates missing parent
-/// directories. Follows a symbolic link and replaces its target; the permissions are kept. On an
-/// error (kIo naming the path) the old file is unchanged. A pipe or a device is written to
-/// directly. Do not write one path from two threads or processes at the same time: both use the
-/// same temporary file.
+/// directories. Follows a symbolic link and replaces its target. Keeps the permissions, and the
+/// owner if this process may set it. On an error (kIo naming the path) the old file is unchanged.
+/// A pipe or a device is written to directly.
+///
+/// Do not write one path from two threads or processes at the same time: both use the same
+/// temporary file.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
-/// The users who may read a written file. kAll keeps the permissions of an existing file.
+/// The users who may read a written file. kAll keeps the permissions of an existing file. With
+/// kOwner, a new file that root writes belongs to the owner of its folder, so that a service can
+/// read what root wrote for it.
 enum class Readers : uint8_t { kAll, kOwner };
 
 /// write_file() for content that is too large for one string: call append(), then commit(). Without

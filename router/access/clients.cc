@@ -182,8 +182,20 @@ Result<void> Clients::read() {
   if (store_ != nullptr) return read_store();
   if (file_.empty()) return set_keys({}, "", 0);
   SIGNALBOX_TRY(std::vector<config::ClientKey> keys, read_keys(file_));
+  note_missing_file();
   const std::string hash = sha256_hex(config::keys_text(keys));
   return set_keys(std::move(keys), hash, 0);
+}
+
+// Without the file, its keys are refused like unknown ones, so only the log can show why.
+void Clients::note_missing_file() {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(file_, ignored);
+  if (!is_there && !lacks_file_)
+    log::warn("access",
+              "{} does not exist, so it has no keys; `signalbox keys new NAME` makes the file",
+              file_.string());
+  lacks_file_ = !is_there;
 }
 
 // Without an answer of the store, the keys that were read last hold until they are too old.

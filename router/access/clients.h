@@ -118,6 +118,7 @@ class Clients {
   Result<void> begin();
   Result<void> read();
   Result<void> read_store();
+  void note_missing_file();
   /// Null: the keys are not known.
   Result<void> use(const shared_keys::KeySetPointer& set);
   Result<void> set_keys(std::vector<config::ClientKey> stored, std::string hash, uint64_t version);
@@ -154,6 +155,7 @@ class Clients {
   // These belong to whoever holds the history's mutex.
   shared_keys::KeySetPointer seen_;  // the set of the store that was tried last
   bool began_without_ = false;       // the first keys of the store are noted
+  bool lacks_file_ = false;          // the log has a line about it
 
   mutable std::mutex mutex_;  // guards the rest
   std::string keys_hash_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/ascii.h"
 
@@ -136,7 +137,9 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
 std::string join(std::span<const std::string_view> names) {
   if (names.empty()) return "none";
   std::string out;
+  std::set<std::string_view> seen;  // a file with mistakes may use a name twice
   for (const std::string_view name : names) {
+    if (!seen.insert(name).second) continue;
     if (!out.empty()) out += ", ";
     out += name;
   }

@@ -29,7 +29,7 @@ std::string_view nearest(std::string_view name, std::span<const std::string_view
 /// The end of a message about an unknown name: "; did you mean \"keywords\"?" or " (known: a, b)".
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
-/// "a, b, c", or "none".
+/// "a, b, c", each name once, or "none".
 std::string join(std::span<const std::string_view> names);
 
 /// A node in words, to follow "found": "nothing", "\"abc\"", "a list", "a mapping".

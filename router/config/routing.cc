@@ -1,7 +1,10 @@
 // `routing`, `recipes` and `entrypoints`: the routing of the file and further ones.
 
 #include <algorithm>
+#include <span>
+#include <tuple>
 
+#include "base/counted.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -173,7 +176,164 @@ constexpr Key kEntrypointKeys[] = {
     text(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`.").required(),
 };
 
+// --- guards ---
+
+bool is_guard_signal(const Rule& rule) {
+  return rule.op == Rule::Operator::kLeaf && (rule.type == "jailbreak" || rule.type == "pii");
+}
+
+bool reads_guard(const Rule& rule) {
+  return is_guard_signal(rule) || std::ranges::any_of(rule.conditions, reads_guard);
+}
+
+bool is_same_condition(const Rule& a, const Rule& b) {
+  const auto bounds = [](const Rule& rule) {
+    const Predicate predicate = rule.predicate.value_or(Predicate{});
+    return std::tuple(rule.predicate.has_value(), predicate.gt, predicate.gte, predicate.lt,
+                      predicate.lte);
+  };
+  return a.type == b.type && a.name == b.name && a.label == b.label && a.on_error == b.on_error &&
+         bounds(a) == bounds(b);
+}
+
+// True if `rule` matches whenever the condition `leaf` does.
+bool follows_from(const Rule& rule, const Rule& leaf) {
+  const auto follows = [&](const Rule& each) { return follows_from(each, leaf); };
+  if (rule.op == Rule::Operator::kLeaf) return is_same_condition(rule, leaf);
+  if (rule.op == Rule::Operator::kOr) return std::ranges::any_of(rule.conditions, follows);
+  return rule.op == Rule::Operator::kAnd && std::ranges::all_of(rule.conditions, follows);
+}
+
+// True if `rule` never matches when the condition `leaf` does.
+bool excludes(const Rule& rule, const Rule& leaf) {
+  const auto each_excludes = [&](const Rule& each) { return excludes(each, leaf); };
+  if (rule.op == Rule::Operator::kAnd) return std::ranges::any_of(rule.conditions, each_excludes);
+  if (rule.op == Rule::Operator::kOr) return std::ranges::all_of(rule.conditions, each_excludes);
+  return rule.op == Rule::Operator::kNot &&
+         std::ranges::any_of(rule.conditions,
+                             [&](const Rule& each) { return follows_from(each, leaf); });
+}
+
+// True if no request matches both, because `b` requires NOT of what `a` requires.
+bool leaves_to(const Rule& b, const Rule& a) {
+  const auto leaves = [&](const Rule& each) { return leaves_to(b, each); };
+  if (a.op == Rule::Operator::kLeaf) return excludes(b, a);
+  if (a.op == Rule::Operator::kAnd) return std::ranges::any_of(a.conditions, leaves);
+  return a.op == Rule::Operator::kOr && std::ranges::all_of(a.conditions, leaves);
+}
+
+constexpr int32_t kNoTier = INT32_MAX;  // ranks below every tier
+
+int32_t tier_of(const Decision& decision) {
+  return decision.tier > 0 ? decision.tier : kNoTier;
+}
+
+// True if `other` wins, or may win by its evidence, when both match. The order is that of
+// decision::Engine.
+bool can_outrank(const Decision& other, const Decision& guard, const Routing& routing) {
+  const int32_t tier = tier_of(guard);
+  if (tier_of(other) != tier) return tier_of(other) < tier;
+  if (tier == kNoTier) {
+    using Strategy = Routing::Strategy;
+    if (routing.strategy == Strategy::kPriority && other.priority != guard.priority)
+      return other.priority > guard.priority;
+    if (routing.strategy == Strategy::kFusion) return true;
+  }
+  const bool always_matches =
+      other.rules.op == Rule::Operator::kAnd && other.rules.conditions.empty();
+  return !always_matches;  // a rule without conditions has the confidence 0
+}
+
+size_t size_of(const Rule& rule) {
+  size_t size = 1;
+  for (const Rule& condition : rule.conditions) size += size_of(condition);
+  return size;
+}
+
+std::vector<const Decision*> decisions_above(const Decision& guard, const Routing& routing) {
+  std::vector<const Decision*> above;
+  for (const Decision& other : routing.decisions) {
+    if (&other == &guard || other.fast_response || !can_outrank(other, guard, routing)) continue;
+    if (leaves_to(other.rules, guard.rules) || leaves_to(guard.rules, other.rules)) continue;
+    above.push_back(&other);
+  }
+  return above;
+}
+
+std::string outranked(const Decision& guard, std::span<const Decision* const> above,
+                      const Routing& routing) {
+  const bool is_tiered = guard.tier > 0 || std::ranges::any_of(above, [](const Decision* other) {
+                           return other->tier > 0;
+                         });
+  const bool priority_helps = routing.strategy == Routing::Strategy::kPriority && !is_tiered;
+  const std::string others = above.size() == 1
+                                 ? "\", because that decision"
+                                 : fmt::format("\" or {}, because each of them",
+                                               counted(above.size() - 1, "other decision"));
+  return fmt::format(
+      "the guard \"{}\" does not refuse a request that also matches \"{}{} can rank above it; give "
+      "the guard {}",
+      guard.name, above.front()->name, others,
+      priority_helps ? "the highest priority" : "a lower tier than that of every other decision");
+}
+
+// A guard that loses to another decision refuses nothing, and no reply shows that.
+void note_outranked_guards(Reader& reader, const Routing& routing) {
+  constexpr size_t kComparisonsMax = 3'000'000;  // about half a second
+  size_t all = 0;
+  for (const Decision& decision : routing.decisions) all += size_of(decision.rules);
+  size_t comparisons = 0;
+  for (size_t i = 0; i < routing.decisions.size(); ++i) {
+    const Decision& guard = routing.decisions[i];
+    if (!is_guard(guard)) continue;
+    comparisons += size_of(guard.rules) * all;
+    const bool is_long = comparisons > kComparisonsMax;
+    const std::vector<const Decision*> above =
+        is_long ? std::vector<const Decision*>() : decisions_above(guard, routing);
+    if (!is_long && above.empty()) continue;
+    reader.at_key(fmt::format("decisions[{}]", i), [&] {
+      reader.notice(guard.line,
+                    is_long ? fmt::format("the guard \"{}\" and those after it were not compared "
+                                          "with other decisions, because the rules are too many; "
+                                          "make sure that no other decision ranks above a guard",
+                                          guard.name)
+                            : outranked(guard, above, routing));
+    });
+    if (is_long) return;
+  }
+}
+
+bool reads_signal(const Rule& rule, std::string_view type, std::string_view name) {
+  if (rule.op == Rule::Operator::kLeaf) return rule.type == type && rule.name == name;
+  return std::ranges::any_of(rule.conditions,
+                             [&](const Rule& each) { return reads_signal(each, type, name); });
+}
+
+// A model that the file switches off is no error, and its guards match nothing.
+void note_guards_without_model(Reader& reader, const Routing& routing) {
+  if (reader.config.modules.prompt_guard.enabled) return;
+  for (const JailbreakSignal& signal : routing.jailbreak) {
+    if (signal.method != JailbreakSignal::Method::kClassifier) continue;
+    for (size_t i = 0; i < routing.decisions.size(); ++i) {
+      const Decision& guard = routing.decisions[i];
+      if (!is_guard(guard) || !reads_signal(guard.rules, "jailbreak", signal.name)) continue;
+      reader.at_key(fmt::format("decisions[{}]", i), [&] {
+        reader.notice(
+            guard.line,
+            fmt::format("the guard \"{}\" refuses nothing by the jailbreak signal \"{}\", "
+                        "because global.model_catalog.modules.prompt_guard.enabled is "
+                        "false",
+                        guard.name, signal.name));
+      });
+    }
+  }
+}
+
 }  // namespace
+
+bool is_guard(const Decision& decision) {
+  return decision.fast_response && reads_guard(decision.rules);
+}
 
 constinit const Section kRouting{kRoutingKeys};
 constinit const Section kRecipe{kRecipeKeys};
@@ -183,6 +343,8 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
+  note_outranked_guards(reader, out);
+  note_guards_without_model(reader, out);
 }
 
 void check_entrypoints(Reader& reader, const yaml::Node& node, const Config& config) {

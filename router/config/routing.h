@@ -135,6 +135,10 @@ struct Decision : Plugins {
 /// What the decision requires of those that keep its answers; null: nothing.
 const Emit::Retention* retention_of(const Decision& decision);
 
+/// True for a decision that refuses requests (its plugin is fast_response) because of an attack or
+/// personal data.
+bool is_guard(const Decision& decision);
+
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
 

@@ -471,6 +471,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   const std::vector<config::Listener> listeners = config.listeners;
   SIGNALBOX_TRY(auto state, make_state(std::move(config), std::move(origin.text)));
   notices = state->notices;
+  state->notices.insert(state->notices.begin(), origin.notices.begin(), origin.notices.end());
   if (auto unreadable = cache.load()) notices.push_back(*std::move(unreadable));
   audit.add_start(state->hash, state->clients->keys_hash());
   current.set(std::move(state));

@@ -15,8 +15,9 @@ namespace signalbox::daemon {
 
 /// The file that a configuration was read from. The daemon watches it from then on.
 struct Origin {
-  std::filesystem::path file = {};  // "": no file; the configuration never changes
-  std::string text = {};            // the text that was read
+  std::filesystem::path file = {};        // "": no file; the configuration never changes
+  std::string text = {};                  // the text that was read
+  std::vector<std::string> notices = {};  // those of its reading
 };
 
 /// Thread-safe after start().

@@ -49,9 +49,15 @@ bool is_fault(std::string_view error) {
          error == "timeout";
 }
 
-/// Requests count that a model or the cache has answered.
+/// True for an answer of a model or the cache, also one that broke off.
+bool is_answered(const observe::Account& account) {
+  if (account.repeated || account.tokens || account.estimated) return true;
+  const bool was_sent = account.sent != account.began;
+  return was_sent && account.status != 0 && account.status < 400;
+}
+
 void add_spending(const observe::Account& account, spending::Ledger& ledger) {
-  if (account.sent == account.began && !account.repeated) return;
+  if (!is_answered(account)) return;
   const observe::Tokens tokens =
       account.tokens ? *account.tokens : account.estimated.value_or(observe::Tokens{});
   ledger.add({.day = spending::day_of(account.at),

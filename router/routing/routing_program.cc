@@ -25,6 +25,27 @@ std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing)
   return leaves;
 }
 
+bool sets_on_error(const config::Rule& rule, std::string_view type) {
+  if (rule.type == type && rule.on_error != config::Rule::OnError::kDefault) return true;
+  return std::ranges::any_of(rule.conditions,
+                             [&](const config::Rule& each) { return sets_on_error(each, type); });
+}
+
+// The consequence for the conditions on a type of signals that cannot be computed.
+std::string_view consequence(const config::Routing& routing, std::string_view type) {
+  const bool is_set = std::ranges::any_of(routing.decisions, [&](const config::Decision& decision) {
+    return sets_on_error(decision.rules, type);
+  });
+  if (is_set)
+    return "conditions on them count as their on_error sets; without one, they do not match, nor "
+           "does NOT of them";
+  const bool guards = (type == "jailbreak" || type == "pii") &&
+                      std::ranges::any_of(routing.decisions, config::is_guard);
+  if (guards)
+    return "conditions on them do not match, nor does NOT of them, so that they refuse no request";
+  return "conditions on them do not match, nor does NOT of them";
+}
+
 // Groups the names of the signals that have a reason by that reason.
 std::vector<std::pair<std::string_view, std::string>> by_reason(
     const signals::SignalType& type,
@@ -146,9 +167,9 @@ void RoutingProgram::add_notices(const config::Config& config, const signals::Si
       is_main ? config.source : fmt::format("{}: recipe {}", config.source, recipe_);
   for (const auto& [why, names] : by_reason(type, &signals::SignalType::unavailable)) {
     notices_.push_back(
-        fmt::format("{}: {} signals are unavailable ({}): {}; conditions on them do not match, "
-                    "nor does NOT of them, and projections count them as not matching",
-                    where, type.type(), names, why));
+        fmt::format("{}: {} signals are unavailable ({}): {}; {}, and projections count them as "
+                    "not matching",
+                    where, type.type(), names, why, consequence(routing_, type.type())));
   }
   for (const auto& [why, names] : by_reason(type, &signals::SignalType::lacks)) {
     notices_.push_back(

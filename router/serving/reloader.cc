@@ -181,6 +181,11 @@ std::shared_ptr<const ServingState> Reloader::serve(std::unique_ptr<ServingState
                                  .text("after", state->hash)
                                  .text("keys", state->clients ? state->clients->keys_hash() : "")));
   for (const std::string& line : state->unchanged) log::warn("config", "{}", line);
+  const auto serving = current_.get();
+  for (const std::string& notice : state->notices) {
+    if (std::ranges::find(serving->notices, notice) == serving->notices.end())
+      log::warn("config", "notice: {}", notice);
+  }
   log::info("config", "{}: generation {} is active: {}, {}, {}", file_.string(), state->generation,
             counted(state->config().providers.models.size(), "model"),
             counted(state->config().routing.decisions.size(), "decision"),

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "router/config/reader.h"
 #include "router/models/stand_ins.h"
 #include "router/signals/types.h"
 
@@ -29,6 +30,7 @@ class ClassSignals : public SignalType {
           find(signal.classes, [](const std::string& name) { return ascii::snake_case(name); });
       classes_.push_back(exact.empty() ? find(signal.classes, models::plain_label)
                                        : std::move(exact));
+      why_.push_back(classes_.back().empty() ? lack_of(signal) : "");
     }
   }
 
@@ -52,7 +54,7 @@ class ClassSignals : public SignalType {
     // A signal without classes never matches, which is certain without a model.
     if (task_.signals[signal].classes.empty()) return "";
     if (!classifier_.why.empty()) return classifier_.why;
-    return classes_[signal].empty() ? "the classifier has no such class" : "";
+    return why_[signal];
   }
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
@@ -87,9 +89,24 @@ class ClassSignals : public SignalType {
                        });
   }
 
+  // Conditions write the classes of a classifier of one's own, so a mistake there is likely.
+  std::string lack_of(const ClassTask::Signal& signal) const {
+    constexpr size_t kNamedMax = 100;
+    const bool is_short = classifier_.labels.size() <= kNamedMax;
+    if (task_.type != "classifier" || signal.classes.empty() || !is_short)
+      return "the classifier has no such class";
+    const std::vector<std::string_view> known(classifier_.labels.begin(), classifier_.labels.end());
+    const std::string& wanted = signal.classes.front();
+    const std::string_view meant = config::nearest(wanted, known);
+    return fmt::format("the classifier has no class \"{}\" ({})", wanted,
+                       meant.empty() ? fmt::format("known: {}", config::join(known))
+                                     : fmt::format("did you mean \"{}\"?", meant));
+  }
+
   ClassTask task_;
   ModelChoice classifier_;
   std::vector<std::vector<size_t>> classes_;  // (signals): indices of labels
+  std::vector<std::string> why_;              // (signals): "": the classifier has its classes
 };
 
 }  // namespace

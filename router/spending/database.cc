@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <cstring>
 #include <system_error>
 
 namespace signalbox::spending {
@@ -126,7 +127,12 @@ void Database::Close::operator()(sqlite3_stmt* statement) const {
 }
 
 tl::unexpected<Error> Database::failure(Code code) const {
-  return fail(code, "{}: {}", file_.string(), sqlite3_errmsg(database_.get()));
+  // SQLite's own words for these do not name the cause, such as a full disk or a missing right.
+  const int kind = sqlite3_errcode(database_.get()) & 0xff;
+  const bool has_cause = kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN;
+  const int cause = has_cause ? sqlite3_system_errno(database_.get()) : 0;
+  return fail(code, "{}: {}{}", file_.string(), sqlite3_errmsg(database_.get()),
+              cause == 0 ? "" : fmt::format(" ({})", std::strerror(cause)));
 }
 
 Result<Database> Database::open(const std::filesystem::path& file, bool reads_only) {

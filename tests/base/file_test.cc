@@ -45,6 +45,41 @@ TEST_F(File, keeps_permissions_and_links) {
   EXPECT_EQ(fs::status(at("real")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(File, a_link_in_place_of_the_temporary_file_is_not_followed) {
+  ASSERT_TRUE(write_file(at("other"), "of somebody else"));
+  fs::create_symlink(at("other"), at("a.partial"));
+  ASSERT_TRUE(write_file(at("a"), "text"));
+  EXPECT_EQ(read_file(at("other"), 100).value(), "of somebody else");
+  EXPECT_EQ(read_file(at("a"), 100).value(), "text");
+  EXPECT_FALSE(fs::is_symlink(at("a")));
+}
+
+TEST_F(File, that_root_writes_belongs_to_the_owner_of_the_old_one_or_of_the_folder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  constexpr uid_t kService = 64123;
+  const auto owner_of = [&](std::string_view name) {
+    struct stat found {};
+    EXPECT_EQ(::stat(at(name).c_str(), &found), 0);
+    return found.st_uid;
+  };
+  const auto write_private = [&](std::string_view name) {
+    FileWriter writer(at(name), Readers::kOwner);
+    writer.append("text");
+    ASSERT_TRUE(writer.commit());
+  };
+  ASSERT_TRUE(write_file(at("open"), "one"));
+  ASSERT_EQ(::chown(at("open").c_str(), kService, kService), 0);
+  ASSERT_TRUE(write_file(at("open"), "two"));
+  EXPECT_EQ(owner_of("open"), kService);
+  ASSERT_EQ(::chown(folder_.c_str(), kService, kService), 0);
+  write_private("secret");
+  EXPECT_EQ(owner_of("secret"), kService);
+  EXPECT_EQ(fs::status(at("secret")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_EQ(::chown(at("secret").c_str(), 0, 0), 0);
+  write_private("secret");
+  EXPECT_EQ(owner_of("secret"), 0u);
+}
+
 TEST_F(File, a_pipe_is_written_to_and_stays_one) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   const int reader = ::open(at("pipe").c_str(), O_RDONLY | O_NONBLOCK);

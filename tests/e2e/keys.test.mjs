@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
 import Anthropic from "@anthropic-ai/sdk";
@@ -166,6 +166,23 @@ test("the file holds hashes, and only its owner reads it", async () => {
   assert.match(keys("list"), /^file {2}user file$/m);
   assert.throws(() => keys("new", "file"), /there is a key \\?"file\\?" already/);
   assert.throws(() => keys("new", "odd", "--model", "none"), /no model \\?"none\\?"/);
+  assert.throws(() => keys("new", "odd", "--expires", "tomorrow"), /--expires: expected a date, .* found \\?"tomorrow\\?"/);
+});
+
+test("a keys file that is not there is reported, at the start and when it goes", async () => {
+  const lines = (daemon) => daemon.log.split("keys.json does not exist").length - 1;
+  const other = await Daemon.start(configuration);
+  try {
+    await until(() => lines(other) === 1, "the line of the start");
+    const file = join(dirname(other.file), "secrets", "keys.json");
+    const key = execFileSync(process.env.SIGNALBOX, ["keys", "new", "one", "--config", other.file], { encoding: "utf8", stdio: "pipe" }).trim();
+    const listing = () => fetch(`${other.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    await until(async () => (await listing()).status === 200, "the new file is read");
+    await rm(file);
+    await until(() => lines(other) === 2, "the line of the file that went");
+  } finally {
+    await other.stop();
+  }
 });
 
 test("a revoked key is refused", async () => {

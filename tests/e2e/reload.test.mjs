@@ -167,3 +167,42 @@ test("changes through the management API, and undoing them, fail no request", as
   t.diagnostic(`${requests} requests, none failed`);
   await daemon.stop();
 });
+
+const kOutranked = (port, managementPort) =>
+  configuration("first")(port, managementPort).replace(
+    "  decisions:\n",
+    `  signals: {pii: [{name: data}], keywords: [{name: word, keywords: [word]}]}
+  decisions:
+    - {name: above, priority: 9, rules: {type: keyword, name: word}, modelRefs: [{model: scripted}]}
+    - name: guard
+      priority: 1
+      rules: {type: pii, name: data}
+      modelRefs: [{model: scripted}]
+      plugins: [{type: fast_response, configuration: {message: "no"}}]
+`,
+  ) + "  model_catalog: {missing_models: ignore}\n";
+
+test("the notices of a start and of a reload are warnings in the log, each once, and in the status", async () => {
+  const warned = (daemon) => daemon.log.split("\n").filter((line) => /"warning".*notice: .*the guard \\"guard\\" does not refuse/.test(line)).length;
+  const reloads = async (daemon) => (await status(daemon)).reloads.succeeded;
+  let ports;
+  const daemon = await Daemon.start((...free) => configuration("first")(...(ports = free)));
+  try {
+    await writeFile(daemon.file, kOutranked(...ports));
+    await until(async () => (await reloads(daemon)) === 1, "the reload");
+    await until(() => warned(daemon) === 1, "the notice");
+    assert.match((await status(daemon)).notices.join(), /the guard "guard" does not refuse/);
+    await writeFile(daemon.file, `${kOutranked(...ports)}# changed\n`);
+    await until(() => daemon.log.includes("generation 3 is active"), "the second reload");
+    assert.equal(warned(daemon), 1, "a notice that was there before is not repeated");
+  } finally {
+    await daemon.stop();
+  }
+  const other = await Daemon.start(kOutranked);
+  try {
+    await until(() => warned(other) === 1, "the notice of the start");
+    assert.match((await status(other)).notices.join(), /the guard "guard" does not refuse/);
+  } finally {
+    await other.stop();
+  }
+});

@@ -93,6 +93,7 @@ const near = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-9, `
 before(async () => {
   upstream = await ScriptedUpstream.start();
   upstream.answer = (asked) => {
+    if (asked.messages?.at(-1).content === "fail") return { status: 500, body: { error: { message: "no" } } };
     if (!asked.stream) return { body: { ...completion({ content: "Hello" }, "stop", kUsage).body, model: asked.model } };
     const all = streamed([{ content: "Hel" }, { content: "lo" }], "stop", kUsage);
     if (!asked.stream_options?.include_usage) return { events: all.events.filter((event) => !event.usage) };
@@ -123,6 +124,17 @@ test("tokens and money by key, with cached and reasoning tokens apart, and what 
   }
   assert.deepEqual(report("key").lines.find((each) => each.key === "ann").requests, 1, "the command line agrees");
   assert.match(signalbox("report", "--config", daemon.file), /^ann +1 +1000 +400 +100 /m);
+});
+
+test("a request that its server refuses counts as nothing", async () => {
+  const key = await make("unlucky");
+  await assert.rejects(ask(client(key), "fail"), OpenAI.InternalServerError);
+  await assert.rejects(ask(client(key), "fail", { stream: true }), OpenAI.InternalServerError);
+  await ask(client(key));
+  await spentByKey("unlucky");
+  const { lines, totals } = await spending("key");
+  assert.deepEqual(lines.filter((each) => each.key === "unlucky").map((each) => [each.requests, each.currency]), [[1, "USD"]]);
+  assert.equal(totals.length, 1);
 });
 
 test("a stream is metered without a request for usage, and its client gets no usage", async () => {

@@ -321,6 +321,36 @@ global: {model_catalog: {system: {prompt_guard: models/guard}}}
             "model");
 }
 
+TEST(Router, reports_what_a_guard_without_its_model_does) {
+  const auto notice = [](std::string_view on_error, std::string_view plugins) {
+    const auto router = router_of(fmt::format(R"(
+routing:
+  signals: {{jailbreak: [{{name: j}}]}}
+  decisions: [{{name: d, rules: {{type: jailbreak, name: j{}}}{}}}]
+global: {{model_catalog: {{system: {{prompt_guard: models/guard}}}}}}
+)",
+                                              on_error, plugins),
+                                  {});
+    EXPECT_EQ(router->notices().size(), 1u);
+    return router->notices().empty() ? "none" : router->notices()[0];
+  };
+  constexpr std::string_view kRefuse =
+      ", plugins: [{type: fast_response, configuration: {message: no}}]";
+  const std::string start =
+      "test.yaml: jailbreak signals are unavailable (j): there is no model at models/guard; ";
+  const std::string end = ", and projections count them as not matching";
+  EXPECT_EQ(notice("", kRefuse), start +
+                                     "conditions on them do not match, nor does NOT of them, so "
+                                     "that they refuse no request" +
+                                     end);
+  EXPECT_EQ(notice("", ""), start + "conditions on them do not match, nor does NOT of them" + end);
+  EXPECT_EQ(notice(", on_error: match", kRefuse),
+            start +
+                "conditions on them count as their on_error sets; without one, they do not "
+                "match, nor does NOT of them" +
+                end);
+}
+
 TEST(Router, a_hybrid_guard_with_one_half_missing_lets_no_request_pass) {
   const auto router = router_of(R"(
 routing:

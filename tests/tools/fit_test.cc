@@ -451,7 +451,7 @@ TEST_F(Fit, reports_the_mistake_in_a_file) {
            {"{\"text\":\"a\"}\n", "data.jsonl: line 1: label: missing"},
            {"{\"label\":\"a\"}\n", "data.jsonl: line 1: text: missing"},
            {"{\"text\":\"a\",\"label\":\"\"}\n", "line 1: label: expected a label"},
-           {"{\"text\":\"a\",\"label\":\"x\"}\n", "1 rows are too few"},
+           {"{\"text\":\"a\",\"label\":\"x\"}\n", "too few rows (1): "},
            {"\n{\"text\":", "line 2: "},
            {"{\"text\":\"a\"}\n", "line 1: entities: expected an array", true},
            {"{\"text\":\"abc\",\"entities\":[{\"type\":\"T\",\"start\":1,\"end\":4}]}\n",

@@ -93,7 +93,8 @@ int fit_command(int argc, char** argv) {
       "exclusive). A tenth of the texts is used to choose the penalty and to calibrate the scores "
       "(if that is under a hundred texts, five-fold cross-validation is used instead); another "
       "tenth "
-      "is held out for the report. Use the result with --head DIR.");
+      "is held out for the report. Use the result as a model of its own, or as a head of its trunk "
+      "(--head DIR).");
   auto add = options.add_options();
   add("task", "classify or tag", cxxopts::value<std::string>(), "TASK");
   add("trunk", "model directory, or the name of a pulled model", cxxopts::value<std::string>(),

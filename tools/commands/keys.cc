@@ -89,6 +89,11 @@ Result<void> check_names(const config::Config& config, const config::ClientKey& 
     if (!is_known)
       return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
   }
+  if (!key.expires.empty() && !config::parse_time(key.expires))
+    return fail(Code::kInvalid,
+                "--expires: expected a date, 2027-01-31, or a time in UTC, 2027-01-31T12:00:00Z, "
+                "found \"{}\"",
+                key.expires);
   SIGNALBOX_TRY_VOID(check_key(config, key));
   // Reads the key as the router will read it.
   SIGNALBOX_TRY(const auto keys, config::parse_keys(config::keys_text({key}), "the key"));

@@ -63,7 +63,7 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
   if (!text) return report(text.error());
   config::Inspection inspection = config::inspect(*text, file.string());
   for (const std::string& notice : inspection.notices) {
-    log::info("config", "notice: {}", notice);
+    log::warn("config", "notice: {}", notice);
   }
   if (!inspection.config) return report(inspection.config.error());
   // All configurations that the daemon loads during its life share this cache.
@@ -74,11 +74,11 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
         config, models::MissingModels::of(missing.value_or(config.missing_models), true),
         [cache](const std::string& directory) { return cache->get(directory); });
   };
-  auto daemon =
-      daemon::Daemon::start(*std::move(inspection.config), open, {file, *std::move(text)});
+  auto daemon = daemon::Daemon::start(*std::move(inspection.config), open,
+                                      {file, *std::move(text), std::move(inspection.notices)});
   if (!daemon) return report(daemon.error());
   for (const std::string& notice : (*daemon)->notices()) {
-    log::info("config", "notice: {}", notice);
+    log::warn("config", "notice: {}", notice);
   }
   const auto took = std::chrono::steady_clock::now() - begin;
   std::string line = fmt::format(

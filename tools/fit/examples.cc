@@ -49,10 +49,10 @@ Result<Examples> read(const std::filesystem::path& file, const ReadRow& read_row
   });
   if (!done) return fail_in(file.string(), done.error());
   if (out.train.empty() || out.validation.empty() || out.held_out.empty()) {
-    return fail(
-        Code::kInvalid,
-        "{}: {} rows are too few: training, validation and the held-out part need some each",
-        file.string(), rows);
+    return fail(Code::kInvalid,
+                "{}: too few rows ({}): a hash of each text chose {} for training, {} for "
+                "validation and {} for the report, and each part needs one; add lines",
+                file.string(), rows, out.train.size(), out.validation.size(), out.held_out.size());
   }
   return out;
 }

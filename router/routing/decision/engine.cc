@@ -7,26 +7,13 @@
 #include <numeric>
 
 namespace signalbox::decision {
-namespace {
-
-bool reads_guard(const config::Rule& rule) {
-  using Operator = config::Rule::Operator;
-  if (rule.op == Operator::kLeaf) return rule.type == "jailbreak" || rule.type == "pii";
-  return std::any_of(rule.conditions.begin(), rule.conditions.end(), reads_guard);
-}
-
-bool is_guard(const config::Decision& decision) {
-  return decision.fast_response && reads_guard(decision.rules);
-}
-
-}  // namespace
 
 Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const StageOf& stage_of)
     : routing_(routing) {
   const auto& decisions = routing.decisions;
   for (const config::Decision& decision : decisions) {
     roots_.push_back(rules_.add(decision.rules, number_of, stage_of));
-    guards_.push_back(is_guard(decision));
+    guards_.push_back(config::is_guard(decision));
   }
   std::vector<uint32_t> by_name(decisions.size());
   std::iota(by_name.begin(), by_name.end(), 0u);

@@ -114,6 +114,10 @@ TEST(Ledger, keeps_sums_in_memory_while_the_disk_is_full) {
   EXPECT_FALSE(ledger->flush());
   EXPECT_EQ(ledger->counts().unwritten_rows, 1000U);
   EXPECT_GE(ledger->counts().failed_writes, 1U);
+  const std::string message = Ledger::open(mount / "second.db").error().message;
+  EXPECT_TRUE(message.find("No space left") != std::string::npos ||
+              message.find("disk is full") != std::string::npos)
+      << message;
   disk.make_room();
   ASSERT_TRUE(ledger->flush());
   EXPECT_DOUBLE_EQ(report_of(file).totals.at(0).spent.cost, 1001);
@@ -124,6 +128,8 @@ TEST(Ledger, refuses_a_file_that_is_not_a_ledger) {
   const auto file = folder.path() / "spending.db";
   std::ofstream(file) << "this is no database, although its name says so; it has some length";
   EXPECT_FALSE(Ledger::open(file));
+  const std::string message = Ledger::open(file / "spending.db").error().message;
+  EXPECT_NE(message.find("(Not a directory)"), std::string::npos) << message;
   EXPECT_EQ(Database::open(folder.path() / "none.db", true).error().code, Code::kNotFound);
 }
 

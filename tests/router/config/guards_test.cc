@@ -1,0 +1,176 @@
+// The notices of decisions that refuse requests and cannot: another decision wins, or their model
+// is switched off.
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "router/config/load.h"
+
+namespace signalbox::config {
+namespace {
+
+std::string notices_for(const std::string& text) {
+  const auto loaded = parse(text, "f.yaml");
+  if (!loaded) return "refused: " + loaded.error().message;
+  std::string all;
+  for (const std::string& notice : loaded->notices) all += notice + "\n";
+  return all;
+}
+
+TEST(Guards, a_guard_that_another_decision_can_outrank_gives_a_notice) {
+  const auto notices = [](std::string_view routing, std::string_view guard, std::string_view more) {
+    return notices_for(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{name: e, type: echo}}]}}]
+routing:
+  {}
+  signals:
+    keywords: [{{name: k, keywords: [w]}}]
+    jailbreak: [{{name: attack}}]
+  decisions:
+    - name: refuse
+      {}
+      rules: {{type: jailbreak, name: attack}}
+      modelRefs: [{{model: a}}]
+      plugins: [{{type: fast_response, configuration: {{message: no}}}}]
+    - {{name: rest, priority: 1, modelRefs: [{{model: a}}]}}
+    - {{name: other, priority: 50, modelRefs: [{{model: a}}], {}}}
+)",
+                                   routing, guard, more));
+  };
+  const std::string keyword = "rules: {type: keyword, name: k}";
+  const std::string start =
+      "f.yaml:11: routing.decisions[0]: the guard \"refuse\" does not refuse a request that also "
+      "matches \"";
+  const std::string low =
+      start +
+      "other\", because that decision can rank above it; give the guard the highest priority\n";
+  const std::string by_tier =
+      start +
+      "other\", because that decision can rank above it; give the guard a lower tier than that of "
+      "every other decision\n";
+  EXPECT_EQ(notices("", "priority: 51", keyword), "");
+  EXPECT_EQ(notices("", "priority: 49", keyword), low);
+  EXPECT_EQ(notices("", "priority: 50", keyword), low) << "equal priorities compare confidences";
+  EXPECT_EQ(notices("", "priority: 0", keyword),
+            start +
+                "rest\" or 1 other decision, because each of them can rank above it; give the "
+                "guard the highest priority\n");
+  EXPECT_EQ(notices("", "tier: 2", keyword), "");
+  EXPECT_EQ(notices("", "tier: 2", "tier: 1, " + keyword), by_tier);
+  EXPECT_EQ(notices("", "priority: 99", "tier: 1, " + keyword), by_tier)
+      << "a priority does not help against a tier";
+  EXPECT_EQ(notices("strategy: confidence", "priority: 99", keyword), by_tier);
+  EXPECT_EQ(notices("strategy: confidence", "priority: 99", "rules: {}"), "")
+      << "a rule without conditions has the confidence 0";
+  EXPECT_EQ(notices("strategy: fusion", "priority: 99", "rules: {}"),
+            start +
+                "rest\" or 1 other decision, because each of them can rank above it; give the "
+                "guard a lower tier than that of every other decision\n")
+      << "a rule without conditions has the cheapest evidence";
+  EXPECT_EQ(notices("", "priority: 2",
+                    keyword + ", plugins: [{type: fast_response, configuration: {message: no}}]"),
+            "")
+      << "it refuses, too";
+}
+
+TEST(Guards, a_decision_that_cannot_match_beside_the_guard_gives_no_notice) {
+  const auto has_notice = [](std::string_view guard, std::string_view other) {
+    const std::string all = notices_for(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{name: e, type: echo}}]}}]
+routing:
+  signals:
+    keywords: [{{name: k, keywords: [w]}}]
+    jailbreak: [{{name: attack}}, {{name: other}}]
+  decisions:
+    - name: refuse
+      priority: 1
+      rules: {}
+      modelRefs: [{{model: a}}]
+      plugins: [{{type: fast_response, configuration: {{message: no}}}}]
+    - {{name: other, priority: 2, modelRefs: [{{model: a}}], rules: {}}}
+)",
+                                                    guard, other));
+    EXPECT_EQ(all.find("refused"), std::string::npos) << all;
+    return all.find("does not refuse a request that also matches \"other\"") != std::string::npos;
+  };
+  const auto leaf = [](std::string_view more) {
+    return fmt::format("{{type: jailbreak, name: {}}}", more);
+  };
+  const auto tree = [](std::string_view op, std::string_view conditions) {
+    return fmt::format("{{operator: {}, conditions: [{}]}}", op, conditions);
+  };
+  const std::string keyword = "{type: keyword, name: k}";
+  const std::string attack = leaf("attack");
+  const std::string either = tree("OR", attack + ", " + leaf("other"));
+  EXPECT_TRUE(has_notice(attack, keyword));
+  EXPECT_FALSE(has_notice(attack, tree("AND", keyword + ", " + tree("NOT", attack))));
+  EXPECT_FALSE(has_notice(attack, tree("NOT", either)));
+  EXPECT_FALSE(has_notice(either, tree("NOT", either)));
+  EXPECT_FALSE(
+      has_notice(either, tree("AND", tree("NOT", attack) + ", " + tree("NOT", leaf("other")))));
+  EXPECT_TRUE(has_notice(either, tree("NOT", attack))) << "a match of the other signal passes";
+  EXPECT_TRUE(has_notice(attack, tree("NOT", leaf("other")))) << "another signal";
+  EXPECT_TRUE(has_notice(attack, tree("OR", keyword + ", " + tree("NOT", attack))));
+  EXPECT_TRUE(has_notice(attack, tree("NOT", tree("AND", keyword + ", " + attack))));
+  EXPECT_TRUE(has_notice(attack, tree("NOT", leaf("attack, predicate: {gte: 0.9}"))))
+      << "an attack below the bound passes";
+  EXPECT_FALSE(has_notice(tree("AND", attack + ", " + tree("NOT", keyword)), keyword))
+      << "the guard leaves these requests to it";
+}
+
+TEST(Guards, so_many_that_comparing_takes_long_give_one_notice) {
+  std::string text = R"(version: v0.3
+providers:
+  defaults: {default_model: a}
+  models: [{name: a, backend_refs: [{name: e, type: echo}]}]
+routing:
+  signals: {jailbreak: [{name: attack}]}
+  decisions:
+)";
+  constexpr int kGuards = 2000;
+  for (int i = 0; i < kGuards; ++i)
+    text += fmt::format(
+        "    - {{name: g{}, rules: {{type: jailbreak, name: attack}}, modelRefs: [{{model: a}}], "
+        "plugins: [{{type: fast_response, configuration: {{message: no}}}}]}}\n",
+        i);
+  const std::string notices = notices_for(text);
+  EXPECT_EQ(std::ranges::count(notices, '\n'), 1) << notices;
+  EXPECT_NE(notices.find("routing.decisions[1500]: the guard \"g1500\" and those after it were not "
+                         "compared"),
+            std::string::npos)
+      << notices;
+}
+
+TEST(Guards, a_guard_whose_model_is_switched_off_gives_a_notice) {
+  const auto notices = [](std::string_view signal, std::string_view enabled) {
+    return notices_for(fmt::format(R"(version: v0.3
+providers:
+  defaults: {{default_model: a}}
+  models: [{{name: a, backend_refs: [{{name: e, type: echo}}]}}]
+routing:
+  signals: {{jailbreak: [{{name: attack, {}}}]}}
+  decisions:
+    - name: refuse
+      rules: {{type: jailbreak, name: attack}}
+      modelRefs: [{{model: a}}]
+      plugins: [{{type: fast_response, configuration: {{message: no}}}}]
+global: {{model_catalog: {{modules: {{prompt_guard: {{enabled: {}}}}}}}}}
+)",
+                                   signal, enabled));
+  };
+  EXPECT_EQ(notices("method: classifier", "true"), "");
+  EXPECT_EQ(notices("method: classifier", "false"),
+            "f.yaml:8: routing.decisions[0]: the guard \"refuse\" refuses nothing by the jailbreak "
+            "signal \"attack\", because global.model_catalog.modules.prompt_guard.enabled is "
+            "false\n");
+  EXPECT_EQ(notices("method: contrastive, jailbreak_patterns: [x]", "false"), "");
+}
+
+}  // namespace
+}  // namespace signalbox::config
