@@ -143,6 +143,8 @@ def prompts(data):
         yield make(text, label, kind)
     for text, label in scenes(data, 12_000):
         yield make(text, label, "scenes")
+    for row in corpus.generated("confidential", 4000):
+        yield make(row["text"], row["label"], "confidential")
     for text in in_tongues(9000, 900, 12):
         if text:
             yield make(text, "benign", "tongues")
