@@ -99,9 +99,9 @@ struct Adaptations {
   Protection protection;
 };
 
-/// What a decision requires of those that keep its requests and answers.
+/// A decision's requirements for everything that keeps its requests and answers.
 struct Emit {
-  /// What is not set is not in the headers either.
+  /// The headers omit a member that is not set.
   struct Retention {
     std::optional<bool> drop;           // the router stores no answer
     std::optional<uint32_t> ttl_turns;  // lifetime of a cached answer; 0: that of the cache
@@ -132,7 +132,7 @@ struct Decision : Plugins {
   uint32_t line = 0;
 };
 
-/// What the decision requires of those that keep its answers; null: nothing.
+/// The decision's requirements for everything that keeps its answers; null: none.
 const Emit::Retention* retention_of(const Decision& decision);
 
 /// True for a decision that refuses requests (its plugin is fast_response) because of an attack or

@@ -45,7 +45,7 @@ class CacheLookup {
   /// Longer questions are compared byte by byte only, because an embedding covers only the
   /// beginning of a text.
   static constexpr size_t kQuestionBytesMax = 1000;
-  /// What `ttl_turns` of a decision counts, as in the vLLM Semantic Router.
+  /// One turn of a decision's `ttl_turns`, as in the vLLM Semantic Router.
   static constexpr std::chrono::seconds kTurn{60};
   /// Longer replies are not kept.
   static constexpr uint64_t kReplyBytesMax = uint64_t{1} << 20;

@@ -36,8 +36,8 @@ struct Report {
     Tally tally;
     int64_t with_features = 0;         // verdicts that the regression has
     std::optional<double> bonus = {};  // how much more the model may achieve; nullopt: none
-    // What an experiment compares in place of what outcomes promise: a sample, or the promise with
-    // its bonus. Nullopt: there is no experiment.
+    // The number that an experiment compares instead of the expected value: a sample, or that value
+    // with its bonus. Nullopt: there is no experiment.
     std::optional<double> tried = {};
   };
   Step adaptation, protection;

@@ -15,7 +15,7 @@ enum class Mode : uint8_t {
   kBypass,
 };
 
-/// How adaptation compares models.
+/// The way in which adaptation compares models.
 enum class Strategy : uint8_t {
   kScores,          // by their scores, and none is tried
   kSampling,        // by samples of their scores

@@ -1,5 +1,5 @@
 #pragma once
-// What a client reports about an answer.
+// The outcome of an answer, as a client reports it.
 
 #include <array>
 #include <cstdint>

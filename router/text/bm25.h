@@ -13,7 +13,7 @@ struct Bm25 {
   static double rarity(double texts, double holders) {
     return std::log(1 + (texts - holders + 0.5) / (holders + 0.5));
   }
-  /// What `count` occurrences in a text of `length` terms count, 0 to k1 + 1. `mean` is the mean
+  /// The weight of `count` occurrences in a text of `length` terms, 0 to k1 + 1. `mean` is the mean
   /// length of all texts.
   double saturation(double count, double length, double mean) const {
     return count * (k1 + 1) / (count + k1 * (1 - b + b * length / mean));

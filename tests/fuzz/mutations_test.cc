@@ -55,7 +55,7 @@ TEST(Mutations, json_stays_json_over_many_steps) {
       if (!is_json) break;
     }
   }
-  // What does not parse has a number or an escape that is out of range on purpose.
+  // A result that does not parse has a number or an escape that is out of range on purpose.
   EXPECT_GT(parsed * 100, steps * 85) << parsed << " of " << steps;
 }
 

@@ -16,7 +16,7 @@ using namespace signalbox;
 constexpr uint32_t kHeaderBytesMax = 512;
 constexpr uint64_t kBodyBytesMax = 256;
 
-/// What a parser has made of some bytes.
+/// The messages that a parser has read from some bytes.
 struct HttpReading {
   bool done = false, failed = false, keeps_alive = false;
   std::string message, rest;
