@@ -134,7 +134,8 @@ class RequestParser::Impl : public Base<true> {
     }
     const bool header = !is_header_done();
     const size_t used = take(bytes.substr(blank), failed);
-    if (header && (header_bytes_ += used) > header_max_ && !failed) failed = error::header_limit;
+    if (header && (header_bytes_ += used) > header_max_ && !failed)
+      return tl::unexpected<Refusal>(long_header());
     if (refused_) return tl::unexpected<Refusal>(std::move(*refused_));
     if (header && is_folded(bytes.substr(blank, used)))
       return tl::unexpected<Refusal>({400, "the request header has a folded line"});
@@ -150,11 +151,15 @@ class RequestParser::Impl : public Base<true> {
     failed = error::bad_value;
   }
 
+  Refusal long_header() const {
+    return {431, fmt::format("the request header is longer than {} bytes", header_max_)};
+  }
+
   Refusal refusal(const BeastError& failed) const {
     if (failed == error::header_limit) {
       return {431, is_header_done()
                        ? fmt::format("the request trailer is longer than {} bytes", kChunkLineMax)
-                       : fmt::format("the request header is longer than {} bytes", header_max_)};
+                       : long_header().message};
     }
     if (failed == error::body_limit) {
       return {413, fmt::format("the request body is longer than {} bytes", body_max_)};
@@ -261,7 +266,10 @@ class ResponseParser::Impl : public Base<false> {
 
   Result<size_t> feed(std::string_view bytes) {
     BeastError failed;
+    const bool header = !is_header_done();
     const size_t used = take(bytes, failed);
+    // Beast does not count the status line if the header arrives as a whole.
+    if (header && (header_bytes_ += used) > header_max_ && !failed) failed = error::header_limit;
     if (!failed) return used;
     if (failed == error::header_limit) {
       return fail(Code::kUpstream, "its reply header is longer than {} bytes", header_max_);
@@ -306,6 +314,7 @@ class ResponseParser::Impl : public Base<false> {
 
   Response& into_;
   const uint32_t header_max_;
+  size_t header_bytes_ = 0;
 };
 
 ResponseParser::ResponseParser(Response& into, uint32_t header_bytes_max)

@@ -136,9 +136,9 @@ TEST(RequestParser, names_the_exceeded_limit) {
   EXPECT_EQ(header.refusal->status, 431);
   EXPECT_EQ(header.refusal->message, "the request header is longer than 1024 bytes");
   EXPECT_EQ(status_of("GET /" + std::string(2000, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n"), 431);
-  EXPECT_EQ(status_of("GET /" + std::string(600, 'x') +
-                      " HTTP/1.1\r\nHost: a\r\nX: " + std::string(600, 'x') + "\r\n\r\n"),
-            431);
+  const Outcome both = read("GET /" + std::string(600, 'x') +
+                            " HTTP/1.1\r\nHost: a\r\nX: " + std::string(600, 'x') + "\r\n\r\n");
+  EXPECT_EQ(both.refusal->message, "the request header is longer than 1024 bytes");
   const Outcome body = read("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65\r\n\r\n");
   EXPECT_EQ(body.refusal->status, 413);
   EXPECT_EQ(body.refusal->message, "the request body is longer than 64 bytes");
@@ -234,6 +234,13 @@ TEST(ResponseParser, errors_name_the_wrong_part) {
   EXPECT_EQ(answer("", true).error->message, "it closed the connection without a reply");
   EXPECT_EQ(answer("HTTP/1.1 200 OK\r\nX: " + std::string(2000, 'x')).error->message,
             "its reply header is longer than 1024 bytes");
+  const std::string without_value = "HTTP/1.1 200 OK\r\nX: \r\n\r\n";
+  const auto header_of = [&](size_t bytes) {
+    std::string out = without_value;
+    return out.insert(without_value.size() - 4, bytes - without_value.size(), 'x');
+  };
+  EXPECT_FALSE(answer(header_of(1024)).error);
+  EXPECT_EQ(answer(header_of(1025)).error->message, "its reply header is longer than 1024 bytes");
   EXPECT_TRUE(answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n").error);
   EXPECT_TRUE(
       answer("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n").error);
