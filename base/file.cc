@@ -11,6 +11,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace signalbox {
 namespace {
 
@@ -19,20 +21,6 @@ namespace fs = std::filesystem;
 constexpr size_t kReadSize = size_t{64} << 10;
 constexpr mode_t kNewFileMode = 0644;
 constexpr mode_t kOwnMode = 0600;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> system_failure(const fs::path& path) {
   const int number = errno;
@@ -99,7 +87,7 @@ FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   }
   partial_ = target_;
   partial_ += ".partial";
-  const bool own = readers == Readers::kOwner;
+  const bool own = readers != Readers::kAll;
   const bool replaces = !own && exists;
   // A link there may be another user's, and writing must not follow it.
   ::unlink(partial_.c_str());
@@ -111,7 +99,7 @@ FileWriter::FileWriter(const fs::path& path, Readers readers) : path_(path) {
   }
   if (exists) {
     set_owner(fd_, old);
-  } else if (own) {
+  } else if (readers == Readers::kFolderOwner) {
     struct stat folder {};
     if (::stat(folder_of(target_).c_str(), &folder) == 0) set_owner(fd_, folder);
   }

@@ -24,10 +24,14 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_ma
 /// temporary file.
 Result<void> write_file(const std::filesystem::path& path, std::string_view text);
 
-/// The users who may read a written file. kAll keeps the permissions of an existing file. With
-/// kOwner, a new file that root writes belongs to the owner of its folder, so that a service can
-/// read what root wrote for it.
-enum class Readers : uint8_t { kAll, kOwner };
+/// The users who may read a written file.
+enum class Readers : uint8_t {
+  kAll,    // keeps the permissions of an existing file
+  kOwner,  // only the file's owner: this process's user, if the file is new
+  /// Like kOwner, but a new file that root writes belongs to the owner of its folder, so that a
+  /// service can read what root wrote for it.
+  kFolderOwner,
+};
 
 /// write_file() for content that is too large for one string: call append(), then commit(). Without
 /// a commit, or after an error, the old file is unchanged. Not thread-safe.

@@ -76,7 +76,7 @@ Result<void> change_keys(const fs::path& file, const KeyChange& change) {
     return fail(Code::kIo, "{}: {}", folder.string(), std::strerror(lock.error()));
   SIGNALBOX_TRY(std::vector<config::ClientKey> keys, read_keys(file));
   SIGNALBOX_TRY_VOID(change(keys));
-  FileWriter writer(file, Readers::kOwner);
+  FileWriter writer(file, Readers::kFolderOwner);
   writer.append(config::keys_text(keys));
   return writer.commit();
 }

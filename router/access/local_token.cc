@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "router/access/key_file.h"
@@ -28,20 +29,6 @@ constexpr size_t kPartialDigits = 8;  // of the file before it is linked
 constexpr const char* kTokenDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int operator*() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 tl::unexpected<Error> failed(const fs::path& path) {
   return fail(errno == ENOENT ? Code::kNotFound : Code::kIo, "{}: {}", path.string(),
               std::strerror(errno));
@@ -50,12 +37,12 @@ tl::unexpected<Error> failed(const fs::path& path) {
 Result<std::string> read_token(const fs::path& file) {
   const Descriptor from(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat known {};
-  if (*from < 0 || ::fstat(*from, &known) != 0) return failed(file);
+  if (from.get() < 0 || ::fstat(from.get(), &known) != 0) return failed(file);
   if (!S_ISREG(known.st_mode) || known.st_uid != ::geteuid() || (known.st_mode & 077) != 0)
     return fail(Code::kIo, "{}: expected a file of mode 0600 that belongs to the router's user",
                 file.string());
   std::string text(kTokenBytesMax + 1, '\0');
-  const ssize_t bytes = ::read(*from, text.data(), text.size());
+  const ssize_t bytes = ::read(from.get(), text.data(), text.size());
   if (bytes < 0) return failed(file);
   text.resize(static_cast<size_t>(bytes));
   if (text.ends_with('\n')) text.pop_back();

@@ -62,8 +62,8 @@ TEST_F(File, that_root_writes_belongs_to_the_owner_of_the_old_one_or_of_the_fold
     EXPECT_EQ(::stat(at(name).c_str(), &found), 0);
     return found.st_uid;
   };
-  const auto write_private = [&](std::string_view name) {
-    FileWriter writer(at(name), Readers::kOwner);
+  const auto write_private = [&](std::string_view name, Readers readers) {
+    FileWriter writer(at(name), readers);
     writer.append("text");
     ASSERT_TRUE(writer.commit());
   };
@@ -72,11 +72,13 @@ TEST_F(File, that_root_writes_belongs_to_the_owner_of_the_old_one_or_of_the_fold
   ASSERT_TRUE(write_file(at("open"), "two"));
   EXPECT_EQ(owner_of("open"), kService);
   ASSERT_EQ(::chown(folder_.c_str(), kService, kService), 0);
-  write_private("secret");
+  write_private("own", Readers::kOwner);
+  EXPECT_EQ(owner_of("own"), 0u);
+  write_private("secret", Readers::kFolderOwner);
   EXPECT_EQ(owner_of("secret"), kService);
   EXPECT_EQ(fs::status(at("secret")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   ASSERT_EQ(::chown(at("secret").c_str(), 0, 0), 0);
-  write_private("secret");
+  write_private("secret", Readers::kFolderOwner);
   EXPECT_EQ(owner_of("secret"), 0u);
 }
 

@@ -17,6 +17,7 @@ import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { tool as llamaTool } from "llamaindex";
 
 import { AgentModel } from "./clients/model.mjs";
+import { configuration } from "./clients/three_apis.mjs";
 import { Daemon } from "./daemon.mjs";
 
 setTracingDisabled(true);
@@ -29,21 +30,6 @@ const kSteps = [
 ];
 const kSchema = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false };
 const kDegrees = { Rome: "27", Oslo: "9" };
-
-const configuration = (upstream) => (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: chats}
-  models:
-    - {name: claude, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
-    - {name: gpt, responses_api: true, backend_refs: [{name: gpt, endpoint: "127.0.0.1:${upstream}"}]}
-    - {name: chats, backend_refs: [{name: chats, endpoint: "127.0.0.1:${upstream}"}]}
-global:
-  services:
-    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
-`;
 
 let model, daemon;
 

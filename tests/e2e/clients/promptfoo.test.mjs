@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 
 import { Daemon } from "../daemon.mjs";
 import { AgentModel } from "./model.mjs";
+import { configuration } from "./three_apis.mjs";
 
 const kProgram = join(dirname(fileURLToPath(import.meta.url)), "promptfoo/node_modules/.bin/promptfoo");
 const [kMajor, kMinor] = process.versions.node.split(".").map(Number);
@@ -20,21 +21,6 @@ const kRuns = kMajor > 20 || (kMajor === 20 && kMinor >= 20);
 const skip = kRuns ? !existsSync(kProgram) && "promptfoo is not installed" : "promptfoo needs Node.js 20.20";
 const kOwnServers = { chat: "chats", responses: "gpt", messages: "claude" };
 const kPaths = { chat: "/v1/chat/completions", responses: "/v1/responses", messages: "/v1/messages" };
-
-const configuration = (upstream) => (port, managementPort) => `
-version: v0.3
-listeners:
-  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
-providers:
-  defaults: {default_model: chats}
-  models:
-    - {name: claude, api_format: anthropic, backend_refs: [{name: claude, endpoint: "127.0.0.1:${upstream}"}]}
-    - {name: gpt, responses_api: true, backend_refs: [{name: gpt, endpoint: "127.0.0.1:${upstream}"}]}
-    - {name: chats, backend_refs: [{name: chats, endpoint: "127.0.0.1:${upstream}"}]}
-global:
-  services:
-    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
-`;
 
 /// Returns the results of an evaluation, whose only check is the text of the answers.
 async function evaluate(url, models, folder) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "router/learning/choice.h"
+#include "tests/router/learning/regret.h"
 
 namespace signalbox::learning {
 namespace {
@@ -504,33 +505,11 @@ TEST_F(SampleTest, nothing_is_tried_without_a_seed_or_if_adaptation_must_not_cho
   EXPECT_EQ(chosen(), "small new_conversation");
 }
 
-/// The regret of a decision whose model "small" is good in 50 % and "large" in 80 % of requests:
-/// the good answers that were missed in 500 requests, each reported, as a mean of 40 runs.
+/// The model "small" is good in 50 % and "large" in 80 % of requests.
 double regret_of(Strategy strategy) {
-  constexpr double kSmall = 0.5, kLarge = 0.8;
-  constexpr int kRuns = 40, kRequests = 500;
-  std::mt19937_64 random(7);
-  std::uniform_real_distribution<double> uniform;
-  double regret = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    Outcomes outcomes;
-    Situation situation;
-    situation.outcomes = &outcomes;
-    Rules rules;
-    rules.adapts = true;
-    rules.strategy = strategy;
-    const Option options[] = {{"small", "small", std::nullopt}, {"large", "large", std::nullopt}};
-    for (int i = 0; i < kRequests; ++i) {
-      Report report;
-      const auto seed = static_cast<uint32_t>(random());
-      const size_t chosen = choose(options, 0, "r/d", situation, rules, {}, seed, report);
-      const bool is_good = uniform(random) < (chosen == 1 ? kLarge : kSmall);
-      outcomes.add("r/d", std::string(options[chosen].model),
-                   is_good ? Verdict::kGoodFit : Verdict::kUnderpowered);
-      regret += chosen == 1 ? 0 : kLarge - kSmall;
-    }
-  }
-  return regret / kRuns;
+  return regret(strategy, 40, 500, 7, [](std::mt19937_64&) {
+    return SimulatedRequest{{0.5, 0.8}};
+  });
 }
 
 TEST(Samples, have_less_regret_than_the_greedy_choice) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "router/learning/choice.h"
+#include "tests/router/learning/regret.h"
 
 namespace signalbox::learning {
 namespace {
@@ -302,39 +303,17 @@ TEST_F(LinearTest, verdicts_without_features_change_no_estimate) {
 
 /// Two kinds of requests come equally often. Each model is good in 80 % of the requests of one
 /// kind, and in 40 % of those of the other. Requests also differ in length and turns, which mean
-/// nothing. Returns the good answers that were missed in 1000 requests, each reported, as a mean of
-/// 20 runs.
+/// nothing.
 double regret_of_two_kinds(Strategy strategy) {
   constexpr double kGood = 0.8, kBad = 0.4;
-  constexpr int kRuns = 20, kRequests = 1000;
-  const Option options[] = {{"small", "small", std::nullopt}, {"large", "large", std::nullopt}};
-  std::mt19937_64 random(11);
-  std::uniform_real_distribution<double> uniform;
-  double regret = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    Outcomes outcomes;
-    Situation situation;
-    situation.outcomes = &outcomes;
-    Rules rules;
-    rules.adapts = true;
-    rules.strategy = strategy;
-    for (int i = 0; i < kRequests; ++i) {
-      const bool is_code = random() % 2 == 0;
-      Features features = with_signal(is_code ? "code" : "story");
-      features.steps[Features::kLength] = static_cast<uint8_t>(random() % 6);
-      features.steps[Features::kTurn] = static_cast<uint8_t>(random() % 4);
-      Report report;
-      const auto read = rules.needs_features() ? std::optional(features) : std::nullopt;
-      const size_t chosen = choose(options, 0, "r/d", situation, rules, read,
-                                   static_cast<uint32_t>(random()), report);
-      const bool suits = (chosen == 1) == is_code;
-      const Verdict verdict =
-          uniform(random) < (suits ? kGood : kBad) ? Verdict::kGoodFit : Verdict::kUnderpowered;
-      outcomes.add("r/d", std::string(options[chosen].model), verdict, &features);
-      regret += suits ? 0 : kGood - kBad;
-    }
-  }
-  return regret / kRuns;
+  return regret(strategy, 20, 1000, 11, [](std::mt19937_64& random) {
+    const bool is_code = random() % 2 == 0;
+    SimulatedRequest out{is_code ? std::array{kBad, kGood} : std::array{kGood, kBad},
+                         with_signal(is_code ? "code" : "story")};
+    out.features.steps[Features::kLength] = static_cast<uint8_t>(random() % 6);
+    out.features.steps[Features::kTurn] = static_cast<uint8_t>(random() % 4);
+    return out;
+  });
 }
 
 TEST(Linear, has_less_regret_than_strategies_that_do_not_read_the_request) {
