@@ -290,7 +290,7 @@ struct LocalMemories::Impl {
 
   /// Adds what their words count, and the memories that only their words find.
   Result<void> add(const WordLists& lists, std::span<const word_search::WordHit> hits,
-                   const Vector& vector, std::vector<Candidate>& to) const {
+                   const Vector& vector, double similarity_min, std::vector<Candidate>& to) const {
     const auto index = indices.find(vector.model);
     if (index == indices.end()) return {};
     std::vector<uint64_t> numbers;
@@ -300,7 +300,8 @@ struct LocalMemories::Impl {
     for (size_t i = 0; i < to.size(); ++i) places.emplace(to[i].number, i);
     for (size_t i = 0; i < hits.size(); ++i) {
       const auto [place, is_new] = places.emplace(numbers[i], to.size());
-      if (is_new) to.push_back({numbers[i], cosines[i].value_or(-1), false});
+      const double cosine = cosines[i].value_or(-1);
+      if (is_new) to.push_back({numbers[i], cosine, cosine >= similarity_min});
       to[place->second].words = hits[i].score;
       to[place->second].is_found |= hits[i].is_distinctive;
     }
@@ -347,8 +348,10 @@ Result<std::vector<Found>> LocalMemories::search(std::string_view user, const Ve
   {
     // Memories that were deleted meanwhile are left out.
     const std::lock_guard lock(impl_->mutex);
-    impl_->keep(lists);
-    SIGNALBOX_TRY_VOID(impl_->add(lists, hits, vector, candidates));
+    if (words != nullptr) {
+      impl_->keep(lists);
+      SIGNALBOX_TRY_VOID(impl_->add(lists, hits, vector, similarity_min, candidates));
+    }
     for (const Impl::Candidate& each : candidates) {
       const auto row = impl_->rows.find(each.number);
       if (!each.is_found || row == impl_->rows.end()) continue;

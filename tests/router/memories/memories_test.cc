@@ -97,6 +97,15 @@ TEST(Memories, are_found_by_words_that_vectors_miss) {
   }
 }
 
+TEST(Memories, similar_ones_that_only_words_rank_high_need_no_distinctive_word) {
+  LocalMemories all;
+  all.set_limits({.keeps_words = true});
+  for (int i = 0; i < 60; ++i) add(all, "ann", fmt::format("A note, {}.", i), 9);
+  for (int i = 0; i < 5; ++i) add(all, "ann", fmt::format("The pump of machine {}.", i), 7);
+  for (const std::string& text : found_by_words(all, "Which pump?", {}, 0.9))
+    EXPECT_TRUE(text.starts_with("The pump")) << text;
+}
+
 TEST(Memories, words_count_to_the_size) {
   LocalMemories without, with;
   with.set_limits({.keeps_words = true});
