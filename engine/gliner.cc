@@ -162,18 +162,15 @@ struct GlinerHead::Scorer {
 
 GlinerHead::Scorer GlinerHead::scorer(int32_t labels, const float* of_labels,
                                       Workers& workers) const {
-  constexpr auto kFormat = kernels::Format::kF32;
   const int32_t wide = 4 * hidden_;
   const Buffer<float> weights =
       apply(span_down_, labels, of_labels, workers);  // (labels, 4 hidden)
-  Buffer<float> bias(labels), packed_bias(kernels::packed_bias_size(labels));
+  Buffer<float> bias(labels);
   for (int32_t label = 0; label < labels; ++label)
     bias[label] = dot(hidden_, span_bias_.data(), of_labels + int64_t{label} * hidden_);
-  kernels::pack_bias(labels, bias.data(), packed_bias.data());
   Scorer out;
-  out.memory = Buffer<std::byte>(kernels::packed_linear_bytes(kFormat, wide, labels));
-  kernels::pack_linear(kFormat, wide, labels, weights.data(), out.memory.data());
-  out.layer = Linear(kFormat, wide, labels, out.memory.data(), std::move(packed_bias));
+  out.memory = Buffer<std::byte>(kernels::packed_linear_bytes(kernels::Format::kF32, wide, labels));
+  out.layer = pack_f32(wide, labels, weights.span(), bias.span(), out.memory.data());
   return out;
 }
 

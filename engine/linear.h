@@ -1,7 +1,10 @@
 #pragma once
 // A linear layer: a packed weight matrix and its bias.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include "base/buffer.h"
 #include "kernels/kernels.h"
@@ -98,5 +101,16 @@ struct RmsNorm {
                      eps, x, y);
   }
 };
+
+/// Packs w (out, in) in single precision into `memory` of packed_linear_bytes(kF32, in, out), which
+/// must outlive the layer. bias (out), or empty.
+inline Linear pack_f32(int32_t in, int32_t out, std::span<const float> w,
+                       std::span<const float> bias, std::byte* memory) {
+  constexpr auto kFormat = kernels::Format::kF32;
+  kernels::pack_linear(kFormat, in, out, w.data(), memory);
+  Buffer<float> packed_bias(bias.empty() ? 0 : kernels::packed_bias_size(out));
+  if (!bias.empty()) kernels::pack_bias(out, bias.data(), packed_bias.data());
+  return {kFormat, in, out, memory, std::move(packed_bias)};
+}
 
 }  // namespace signalbox::engine

@@ -174,12 +174,8 @@ const void* TensorReader::pack(const LinearSpec& spec) {
 Linear TensorReader::packed(int32_t in, int32_t out, const Buffer<float>& w,
                             const Buffer<float>& bias) {
   if (!status_) return {};
-  constexpr auto kFormat = kernels::Format::kF32;
-  const std::span<std::byte> memory = arena_.take(kernels::packed_linear_bytes(kFormat, in, out));
-  kernels::pack_linear(kFormat, in, out, w.data(), memory.data());
-  Buffer<float> packed_bias(bias.size() == 0 ? 0 : kernels::packed_bias_size(out));
-  if (bias.size() > 0) kernels::pack_bias(out, bias.data(), packed_bias.data());
-  return {kFormat, in, out, memory.data(), std::move(packed_bias)};
+  const size_t bytes = kernels::packed_linear_bytes(kernels::Format::kF32, in, out);
+  return pack_f32(in, out, w.span(), bias.span(), arena_.take(bytes).data());
 }
 
 void TensorReader::merge(const std::string& path, int32_t out, int32_t in, std::span<float> w) {

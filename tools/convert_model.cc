@@ -109,7 +109,8 @@ Result<void> make_bert_tokenizer(std::map<std::string, std::string>& files) {
   return {};
 }
 
-// Returns whether the files describe a DeBERTa of version 2 or 3, over which every GLiNER is built.
+// Returns whether the files describe a DeBERTa of version 2 or 3. The engine reads a GLiNER only
+// over one.
 bool is_deberta(const std::map<std::string, std::string>& files) {
   if (files.contains(kGlinerConfig)) return true;
   const auto config = weights::HfConfig::parse(files.at(kConfig), kConfig);
@@ -156,11 +157,11 @@ Result<void> make_deberta_tokenizer(std::string_view bytes,
 Result<void> make_tokenizer(const std::vector<fs::path>& places,
                             std::map<std::string, std::string>& files) {
   if (files.contains(kVocabulary)) return make_bert_tokenizer(files);
-  std::map<std::string, std::string> found;
-  if (is_deberta(files)) {
-    SIGNALBOX_TRY_VOID(read_companion(kSentencePiece, places, found));
-  }
-  return found.empty() ? Result<void>() : make_deberta_tokenizer(found.at(kSentencePiece), files);
+  if (!is_deberta(files)) return {};
+  std::map<std::string, std::string> vocabulary;
+  SIGNALBOX_TRY(const bool is_there, read_companion(kSentencePiece, places, vocabulary));
+  if (!is_there) return {};
+  return make_deberta_tokenizer(vocabulary.at(kSentencePiece), files);
 }
 
 Result<void> gather_files(const fs::path& file, ModelFormat format,

@@ -192,9 +192,11 @@ void Clients::note_missing_file() {
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(file_, ignored);
   if (!is_there && !lacks_file_)
-    log::warn("access",
-              "{} does not exist, so it has no keys; `signalbox keys new NAME` makes the file",
-              file_.string());
+    log::warn(
+        "access",
+        "the keys file {} does not exist, so none of its keys is accepted; `signalbox keys new "
+        "NAME` makes the file",
+        file_.string());
   lacks_file_ = !is_there;
 }
 

@@ -1,19 +1,14 @@
-// The lock is on the folder: the file itself is replaced, so a lock on it would not exclude a
-// process that opens the new one.
+// Changes of a keys file, one process after the other, and the making of keys.
 
 #include "router/access/key_file.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <random>
 
 #include "base/file.h"
 #include "base/sha256.h"
+#include "router/access/folder_lock.h"
 
 namespace signalbox::access {
 namespace {
@@ -23,31 +18,6 @@ namespace fs = std::filesystem;
 constexpr size_t kFileBytesMax = size_t{16} << 20;
 constexpr std::string_view kSecretPrefix = "sb-";
 constexpr size_t kSecretDigits = 43;  // of 64 values each: 258 bits
-
-/// Excludes other processes while it lives.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : fd_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0) {
-      if (errno == EINTR) continue;
-      error_ = errno;
-      return;
-    }
-    if (fd_ < 0) error_ = errno;
-  }
-  ~FolderLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
-  int error() const { return error_; }
-
- private:
-  int fd_;
-  int error_ = 0;
-};
 
 auto named(std::string_view name) {
   return [name](const config::ClientKey& key) { return key.name == name; };

@@ -1,5 +1,5 @@
-// A new file gets its content under another name and is then linked, so that no process reads a
-// part of it and of two processes that make it at once both read the same.
+// The token's file is written once and then read by each start. Two processes that make it at the
+// same time read the same token.
 
 #include "router/access/local_token.h"
 
@@ -15,6 +15,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "router/access/folder_lock.h"
 #include "router/access/key_file.h"
 
 namespace signalbox::access {
@@ -24,8 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kTokenBytesMin = 32;
 constexpr size_t kTokenBytesMax = 128;
-constexpr size_t kPartialDigits = 8;  // of the file before it is linked
-/// Headers and addresses of pages take them as they are.
+/// Characters that headers and URLs carry unescaped.
 constexpr const char* kTokenDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -56,30 +56,21 @@ Result<std::string> read_token(const fs::path& file) {
   return text;
 }
 
-/// Makes the file unless another process has made it meanwhile.
-Result<void> make_token(const fs::path& file) {
+Result<std::string> read_or_make(const fs::path& file) {
+  auto found = read_token(file);
+  if (found || found.error().code != Code::kNotFound) return found;
   std::error_code error;
   const fs::path folder = file.parent_path();
   fs::create_directories(folder, error);
   if (error) return fail(Code::kIo, "{}: {}", folder.string(), error.message());
-  const NewKey made = new_key();
-  const fs::path partial =
-      file.string() + '.' + made.hash.substr(made.hash.size() - kPartialDigits);
-  FileWriter to(partial, Readers::kOwner);
-  to.append(made.secret + '\n');
-  SIGNALBOX_TRY_VOID(to.commit());
-  const bool linked = ::link(partial.c_str(), file.c_str()) == 0 || errno == EEXIST;
-  const int reason = errno;
-  ::unlink(partial.c_str());
-  errno = reason;
-  if (!linked) return failed(file);
-  return {};
-}
-
-Result<std::string> read_or_make(const fs::path& file) {
-  auto found = read_token(file);
+  const FolderLock lock(folder);
+  if (lock.error() != 0)
+    return fail(Code::kIo, "{}: {}", folder.string(), std::strerror(lock.error()));
+  found = read_token(file);  // another process may have made it meanwhile
   if (found || found.error().code != Code::kNotFound) return found;
-  SIGNALBOX_TRY_VOID(make_token(file));
+  FileWriter to(file, Readers::kOwner);
+  to.append(new_key().secret + '\n');
+  SIGNALBOX_TRY_VOID(to.commit());
   return read_token(file);
 }
 
@@ -98,12 +89,12 @@ fs::path local_token_file(const fs::path& configuration) {
 }
 
 LocalToken open_local_token(const fs::path& configuration) {
-  LocalToken out{
-      .required = true, .file = local_token_file(configuration), .secret = {}, .trouble = {}};
+  LocalToken out{.required = true, .file = {}, .secret = {}, .trouble = {}};
   if (configuration.empty()) {
     out.trouble = "the router was started without a configuration file";
     return out;
   }
+  out.file = local_token_file(configuration);
   auto secret = read_or_make(out.file);
   if (secret)
     out.secret = *std::move(secret);

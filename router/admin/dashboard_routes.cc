@@ -52,7 +52,7 @@ AdminReply access(const http::Request& request, const serving::ServingState& sta
   out.member("asks_for_token", state.access.asks_for_tokens());
   const access::LocalToken& local = state.access.local_token();
   out.member("changes_need_token", local.required);
-  if (local.required) out.member("token_file", local.file.string());
+  if (!local.file.empty()) out.member("token_file", local.file.string());
   if (!local.trouble.empty()) out.member("no_token", local.trouble);
   out.key("permissions").begin_array();
   for (const std::string_view permission : state.access.granted(access::credentials_of(request)))

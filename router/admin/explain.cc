@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "router/access/owner.h"
 #include "router/admin/classify.h"
+#include "router/learning/rules.h"
 #include "router/routing/decision_headers.h"
 #include "router/safety/pii/rules.h"
 
@@ -187,8 +188,9 @@ OrFailure<std::string> explain(const http::Request& request, const serving::Serv
   if (!ran) evaluation.give_up(ran.error());
   const auto situation = find_situation(request, state, chat, memory);
   std::optional<uint32_t> seed = explain_request.seed;
-  // This strategy draws nothing: it makes the same choice with any seed.
-  if (!seed && state.config().router.learning.adaptation.strategy == "linucb") seed = 0;
+  // LinUCB draws nothing: it makes the same choice with any seed.
+  const std::string& strategy = state.config().router.learning.adaptation.strategy;
+  if (!seed && learning::strategy_of(strategy) == learning::Strategy::kLinUcb) seed = 0;
   const Result<routing::Plan> plan =
       evaluation.plan({.learning = situation ? &*situation : nullptr, .seed = seed});
   const double ms = watch.ms();

@@ -36,7 +36,7 @@ tl::unexpected<Error> unknown_member(std::string_view where, std::string_view na
   return fail(Code::kInvalid, "a {} with the member {}", where, json::quote_briefly(name));
 }
 
-// Clients and our own translations bound the size of an event, and a text may have a whole image.
+// Clients and our own translators limit the size of an event, and a text can contain a whole image.
 constexpr size_t kDeltaBytesMax = size_t{1} << 20;
 
 // Returns the deltas that make up a text, as JSON.

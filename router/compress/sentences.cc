@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/fnv.h"
 #include "base/utf8.h"
 #include "router/text/normalize.h"
 
@@ -94,17 +95,17 @@ struct Char {
 
 class Hash {
  public:
-  void add(uint64_t value) { state_ = (state_ ^ value) * 0x100000001B3u; }
+  void add(uint64_t value) { hash_.add(value); }
   // FNV-1a mixes the upper bits of short words poorly, and the table uses the lower bits, so mix
   // again.
   uint64_t get() const {
-    uint64_t x = state_;
+    uint64_t x = hash_.get();
     x = (x ^ (x >> 32)) * 0x9E3779B97F4A7C15u;
     return x ^ (x >> 29);
   }
 
  private:
-  uint64_t state_ = 0xCBF29CE484222325u;
+  Fnv hash_;
 };
 
 // Maps hashes to numbers, by open addressing.

@@ -141,8 +141,7 @@ void check_key(Reader& reader, const yaml::Node& node, ClientKey& key) {
   check("user", is_plain(key.user), "a name without commas and control characters");
   check("groups", std::all_of(key.groups.begin(), key.groups.end(), is_plain),
         "names without commas and control characters");
-  check("expires", key.expires.empty() || parse_time(key.expires).has_value(),
-        "a date, 2027-01-31, or a time in UTC, 2027-01-31T12:00:00Z");
+  check("expires", key.expires.empty() || parse_time(key.expires).has_value(), kTimeForms);
 }
 
 void check_model_names(Reader& reader, const yaml::Node& node, std::vector<std::string>& names) {

@@ -96,6 +96,9 @@ std::string keys_text(const std::vector<ClientKey>& keys);
 /// Returns the seconds since 1970 of "2027-01-31", the beginning of that day in UTC, or of
 /// "2027-01-31T12:00:00Z". Nullopt for other texts.
 std::optional<int64_t> parse_time(std::string_view text);
+/// The forms that parse_time() reads, for messages.
+inline constexpr const char* kTimeForms =
+    "a date, 2027-01-31, or a time in UTC, 2027-01-31T12:00:00Z";
 
 /// Addresses with the same first bits. IPv4 counts as IPv6, ::ffff:10.0.0.1.
 struct Network {

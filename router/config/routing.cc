@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <tuple>
 
 #include "base/counted.h"
 #include "router/config/sections.h"
@@ -187,13 +186,8 @@ bool reads_guard(const Rule& rule) {
 }
 
 bool is_same_condition(const Rule& a, const Rule& b) {
-  const auto bounds = [](const Rule& rule) {
-    const Predicate predicate = rule.predicate.value_or(Predicate{});
-    return std::tuple(rule.predicate.has_value(), predicate.gt, predicate.gte, predicate.lt,
-                      predicate.lte);
-  };
-  return a.type == b.type && a.name == b.name && a.label == b.label && a.on_error == b.on_error &&
-         bounds(a) == bounds(b);
+  return a.type == b.type && a.name == b.name && a.label == b.label && a.predicate == b.predicate &&
+         a.on_error == b.on_error;
 }
 
 // True if `rule` matches whenever the condition `leaf` does.
@@ -220,12 +214,6 @@ bool leaves_to(const Rule& b, const Rule& a) {
   if (a.op == Rule::Operator::kLeaf) return excludes(b, a);
   if (a.op == Rule::Operator::kAnd) return std::ranges::any_of(a.conditions, leaves);
   return a.op == Rule::Operator::kOr && std::ranges::all_of(a.conditions, leaves);
-}
-
-constexpr int32_t kNoTier = INT32_MAX;  // ranks below every tier
-
-int32_t tier_of(const Decision& decision) {
-  return decision.tier > 0 ? decision.tier : kNoTier;
 }
 
 // True if `other` wins, or may win by its evidence, when both match. The order is that of
@@ -330,6 +318,10 @@ void note_guards_without_model(Reader& reader, const Routing& routing) {
 }
 
 }  // namespace
+
+int32_t tier_of(const Decision& decision) {
+  return decision.tier > 0 ? decision.tier : kNoTier;
+}
 
 bool is_guard(const Decision& decision) {
   return decision.fast_response && reads_guard(decision.rules);

@@ -135,6 +135,10 @@ struct Decision : Plugins {
 /// The decision's requirements for everything that keeps its answers; null: none.
 const Emit::Retention* retention_of(const Decision& decision);
 
+/// Ranks below every tier.
+inline constexpr int32_t kNoTier = INT32_MAX;
+int32_t tier_of(const Decision& decision);
+
 /// True for a decision that refuses requests (its plugin is fast_response) because of an attack or
 /// personal data.
 bool is_guard(const Decision& decision);

@@ -11,6 +11,7 @@ namespace signalbox::config {
 /// Bounds of a number; nullopt: no bound.
 struct Predicate {
   std::optional<double> gt, gte, lt, lte;
+  bool operator==(const Predicate&) const = default;
 };
 
 /// A node of the rules as written: a leaf has `type` and `name`, others have `op` and `conditions`.

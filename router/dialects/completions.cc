@@ -219,8 +219,8 @@ Result<std::string> CompletionsDialect::as_chat(std::string chat) const {
       out.key(member.key).raw(value.raw());
     } else if (!is_neutral(member.key, value)) {
       return wrong(member.key,
-                   "not possible here: the decision answers with one text, which several models "
-                   "write as chats");
+                   "not supported by a decision that calls several models, because it calls them "
+                   "as chats");
     }
   }
   return out.end_object().take();

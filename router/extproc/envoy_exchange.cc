@@ -21,9 +21,9 @@ using http::Task;
 /// recommends.
 constexpr size_t kPieceBytes = size_t{1} << 16;
 
-/// The headers in which Envoy's routes look for the model, and clusters of type ORIGINAL_DST for
-/// the server. The vLLM Semantic Router uses the same ones.
-constexpr std::string_view kSelectedModel = "x-selected-model";
+using upstream::kSelectedModel;
+/// The header in which clusters of type ORIGINAL_DST look for the server, as in the vLLM Semantic
+/// Router.
 constexpr std::string_view kDestination = "x-vsr-destination-endpoint";
 constexpr std::string_view kContentLength = "content-length";
 

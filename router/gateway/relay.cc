@@ -97,8 +97,10 @@ http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& rep
     if (piece->last) co_return Result<void>{};
     if (events) tail.add(piece->bytes);
   }
-  // A reply that a proxy takes in one piece may find no room; the client then got an error.
-  if (reply.finished()) co_return fail(Code::kOverloaded, "there was no room for the reply");
+  // A proxy that takes a reply in one piece may refuse it; the client then got an error.
+  if (reply.finished() && reply.status() == 429)
+    co_return fail(Code::kOverloaded, "there was no room for the reply");
+  if (reply.finished()) co_return fail(Code::kUpstream, "the reply is too long for one piece");
   co_return fail(Code::kCancelled, "the client has gone");
 }
 

@@ -32,10 +32,14 @@ constexpr uint64_t kReserveMax = 1 << 20;
 template <bool kIsRequest>
 class Base : public beast::http::basic_parser<kIsRequest> {
  public:
-  explicit Base(std::string& body) : body_(body) { this->eager(false); }
+  Base(std::string& body, uint32_t header_max) : body_(body), header_max_(header_max) {
+    this->eager(false);
+    this->header_limit(header_max);
+  }
 
   /// Returns the number of bytes used. `failed` stays clear if the parser only needs more bytes.
   size_t take(std::string_view bytes, BeastError& failed) {
+    const bool in_header = !this->is_header_done();
     size_t used = 0;
     failed = {};
     while (!this->is_done()) {
@@ -50,10 +54,22 @@ class Base : public beast::http::basic_parser<kIsRequest> {
       if (failed || (header && this->is_header_done())) break;
       if (used == bytes.size()) break;
     }
+    // Beast limits the first line and the fields separately.
+    if (in_header && (header_bytes_ += used) > header_max_ && !failed) {
+      is_header_long_ = true;
+      failed = error::header_limit;
+    }
     return used;
   }
 
  protected:
+  /// For error::header_limit: the part that is too long, and its limit.
+  std::string too_long() const {
+    const bool in_trailer = this->is_header_done() && !is_header_long_;
+    return fmt::format("{} is longer than {} bytes", in_trailer ? "trailer" : "header",
+                       in_trailer ? kChunkLineMax : header_max_);
+  }
+
   /// Trailers arrive like headers and are dropped: a field that routes or authenticates must not
   /// come after the body.
   bool in_trailer() { return this->is_header_done(); }
@@ -78,6 +94,11 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   void on_finish_impl(BeastError&) override {}
 
   std::string& body_;
+
+ private:
+  const uint32_t header_max_;
+  size_t header_bytes_ = 0;
+  bool is_header_long_ = false;
   size_t trailer_bytes_ = 0;
 };
 
@@ -117,8 +138,7 @@ bool is_host(std::string_view text) {
 class RequestParser::Impl : public Base<true> {
  public:
   Impl(Request& into, uint32_t header_bytes_max, uint64_t body_bytes_max)
-      : Base(into.body), into_(into), header_max_(header_bytes_max), body_max_(body_bytes_max) {
-    header_limit(header_bytes_max);
+      : Base(into.body, header_bytes_max), into_(into), body_max_(body_bytes_max) {
     body_limit(body_bytes_max);
   }
 
@@ -134,8 +154,6 @@ class RequestParser::Impl : public Base<true> {
     }
     const bool header = !is_header_done();
     const size_t used = take(bytes.substr(blank), failed);
-    if (header && (header_bytes_ += used) > header_max_ && !failed)
-      return tl::unexpected<Refusal>(long_header());
     if (refused_) return tl::unexpected<Refusal>(std::move(*refused_));
     if (header && is_folded(bytes.substr(blank, used)))
       return tl::unexpected<Refusal>({400, "the request header has a folded line"});
@@ -151,16 +169,8 @@ class RequestParser::Impl : public Base<true> {
     failed = error::bad_value;
   }
 
-  Refusal long_header() const {
-    return {431, fmt::format("the request header is longer than {} bytes", header_max_)};
-  }
-
   Refusal refusal(const BeastError& failed) const {
-    if (failed == error::header_limit) {
-      return {431, is_header_done()
-                       ? fmt::format("the request trailer is longer than {} bytes", kChunkLineMax)
-                       : long_header().message};
-    }
+    if (failed == error::header_limit) return {431, "the request " + too_long()};
     if (failed == error::body_limit) {
       return {413, fmt::format("the request body is longer than {} bytes", body_max_)};
     }
@@ -224,11 +234,8 @@ class RequestParser::Impl : public Base<true> {
   }
 
   Request& into_;
-  const uint32_t header_max_;
   const uint64_t body_max_;
   bool begun_ = false;
-  size_t header_bytes_ =
-      0;  // counted here, because Beast limits the request line and the fields separately
   int hosts_ = 0;
   int lengths_ = 0;
   bool expects_continue_ = false;
@@ -258,22 +265,15 @@ bool RequestParser::expects_continue() const {
 
 class ResponseParser::Impl : public Base<false> {
  public:
-  Impl(Response& into, uint32_t header_bytes_max)
-      : Base(into.body), into_(into), header_max_(header_bytes_max) {
-    header_limit(header_bytes_max);
+  Impl(Response& into, uint32_t header_bytes_max) : Base(into.body, header_bytes_max), into_(into) {
     body_limit(boost::none);
   }
 
   Result<size_t> feed(std::string_view bytes) {
     BeastError failed;
-    const bool header = !is_header_done();
     const size_t used = take(bytes, failed);
-    // Beast does not count the status line if the header arrives as a whole.
-    if (header && (header_bytes_ += used) > header_max_ && !failed) failed = error::header_limit;
     if (!failed) return used;
-    if (failed == error::header_limit) {
-      return fail(Code::kUpstream, "its reply header is longer than {} bytes", header_max_);
-    }
+    if (failed == error::header_limit) return fail(Code::kUpstream, "its reply {}", too_long());
     return fail(Code::kUpstream, "its reply is not well-formed HTTP/1.1: {}", failed.message());
   }
 
@@ -313,8 +313,6 @@ class ResponseParser::Impl : public Base<false> {
   }
 
   Response& into_;
-  const uint32_t header_max_;
-  size_t header_bytes_ = 0;
 };
 
 ResponseParser::ResponseParser(Response& into, uint32_t header_bytes_max)

@@ -14,7 +14,8 @@
 namespace signalbox::learning {
 namespace {
 
-/// The most that uncertainty adds to a value or takes from it: as much as outcomes can.
+/// The greatest bonus: as much as outcomes can add. A sample of linear_thompson differs from the
+/// expected value by at most twice as much.
 constexpr double kBonusMost = 0.5;
 
 constexpr double kHandoff = 0.05;
@@ -215,7 +216,7 @@ std::string Report::words() const {
   }
   std::string out = !explores() ? "outcomes:"
                     : seed      ? "tried by samples of outcomes:"
-                                : "tried by what outcomes leave open:";
+                                : "tried by upper bounds of outcomes:";
   for (const Value& value : values) {
     const double adjustment = explores() ? *value.tried - kNeutral : value.adjustment;
     out += fmt::format(" {} {:.3f}{:+.3f}", value.model, value.score, adjustment);

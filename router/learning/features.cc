@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/fnv.h"
+
 namespace signalbox::learning {
 namespace {
 
@@ -22,13 +24,13 @@ uint8_t steps_of_bytes(size_t bytes) {
       std::min(std::floor(doublings * kStepsPerDoubling), double{Features::kSteps}));
 }
 
-// FNV-1a, which is the same on every machine, and a mixer (the finaliser of MurmurHash3), because
-// the last characters of short names change few of its bits.
+// The mixer is the finaliser of MurmurHash3.
 uint64_t digest(std::string_view type, std::string_view name) {
-  uint64_t out = 0xcbf29ce484222325;
+  Fnv hash;
   for (const std::string_view part : {type, std::string_view(":"), name}) {
-    for (const char c : part) out = (out ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+    for (const char c : part) hash.add(static_cast<uint8_t>(c));
   }
+  uint64_t out = hash.get();
   out = (out ^ (out >> 33)) * 0xff51afd7ed558ccd;
   out = (out ^ (out >> 33)) * 0xc4ceb9fe1a85ec53;
   return out ^ (out >> 33);

@@ -74,13 +74,13 @@ Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters,
     plan.message = std::move(choice.message);
     return {};
   }
-  // The plan can report one sampled choice, and that is the choice of the text's model.
+  // A plan reports one experiment, and that is the choice of the text's model.
   RuntimeConditions conditions = inputs.conditions;
   conditions.seed.reset();
-  const PlanInputs without_samples{inputs.target,  inputs.confidence,    inputs.values,
-                                   inputs.matched, inputs.signal_inputs, inputs.results,
-                                   conditions,     inputs.recipe,        inputs.signals};
-  SIGNALBOX_TRY(const selection::Candidate painter, choose(without_samples, painters, choice));
+  const PlanInputs without_experiment{inputs.target,  inputs.confidence,    inputs.values,
+                                      inputs.matched, inputs.signal_inputs, inputs.results,
+                                      conditions,     inputs.recipe,        inputs.signals};
+  SIGNALBOX_TRY(const selection::Candidate painter, choose(without_experiment, painters, choice));
   plan.painter = painter.model;
   // An algorithm that calls several models has no place beside the image: the first one answers.
   if (plan.loop != nullptr) plan.selection_method = plan.selection_reason = "";

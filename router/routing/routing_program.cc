@@ -37,8 +37,9 @@ std::string_view consequence(const config::Routing& routing, std::string_view ty
     return sets_on_error(decision.rules, type);
   });
   if (is_set)
-    return "conditions on them count as their on_error sets; without one, they do not match, nor "
-           "does NOT of them";
+    return "their on_error decides whether conditions on them match; conditions without on_error "
+           "do "
+           "not match, nor does NOT of them";
   const bool guards = (type == "jailbreak" || type == "pii") &&
                       std::ranges::any_of(routing.decisions, config::is_guard);
   if (guards)

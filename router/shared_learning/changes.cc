@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 
 constexpr size_t kKeyDigits = 64;
 constexpr size_t kConversationFields = 14;
-/// Changes with the meaning of the sums and of the features.
+/// Changes with the meaning of the sums and of the features. The scripts of redis_learning.cc
+/// contain it.
 constexpr int64_t kSumsVersion = 1;
 /// The greatest moment, because scripts compute with doubles.
 constexpr int64_t kMomentMax = int64_t{1} << 53;

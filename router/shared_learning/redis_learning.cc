@@ -258,7 +258,7 @@ class RedisLearning final : public SharedLearning,
   // The outcomes that Redis had last, by name. The memory also counts verdicts that still wait,
   // which would count twice if Redis got them from there. Only the follower uses this.
   std::map<std::string, learning::Known> in_redis_;
-  // Both have names of in_redis_ alone. Only the follower uses them.
+  // Every name in them is a key of in_redis_. Only the follower uses them.
   std::set<std::string> changed_sums_, refused_sums_;
   int64_t resets_ = 0;  // the number of the last one; only the follower uses this
   stores::Redis redis_;
@@ -345,7 +345,7 @@ std::string RedisLearning::learn(const std::vector<std::string>& entry) {
 // Returns false if the sums are refused for the first time. Those that the router knows stay.
 bool RedisLearning::learn_sums(const std::string& name, std::string_view text) {
   const auto known = in_redis_.find(name);
-  const auto change = read_verdicts(name, counts_of(known->second.tally));
+  const auto change = read_change({"sums", name});
   auto sums = read_sums(text);
   if (!sums) return !refused_sums_.insert(name).second;
   refused_sums_.erase(name);

@@ -7,8 +7,8 @@
 //   PREFIX sums      a hash: for the same names, the sums of their verdicts by features
 //   PREFIX v:ID      there for a day if the verdict has been counted
 //   PREFIX resets    the number of times at which all verdicts were deleted
-//   PREFIX changes   a stream of the changes, which every router follows. It has only the names of
-//                    sums, which are large, and the router reads those that it has not.
+//   PREFIX changes   a stream of the changes, which every router follows. Sums are large, so the
+//                    stream has only their names, and each router then reads them from the hash.
 //
 // A router decides by what it has in memory, so that no request waits for Redis. Its changes are
 // written in the background, and it learns those of others from the stream, which it reads from its

@@ -67,7 +67,7 @@ std::optional<std::string> key_of(const config::BackendRef& ref) {
 
 bool stays_here(std::string_view name, const config::Authz::Identity& identity) {
   const auto same = [name](std::string_view other) { return ascii::iequals(name, other); };
-  return same("cookie") || same("x-selected-model") || begins(name, "x-authz-") ||
+  return same("cookie") || same(kSelectedModel) || begins(name, "x-authz-") ||
          same(identity.user_id_header) || same(identity.user_groups_header) ||
          (begins(name, "x-user-") && ends(name, "-key"));
 }

@@ -17,9 +17,12 @@ namespace signalbox::upstream {
 /// characters.
 std::optional<std::string> key_of(const config::BackendRef& ref);
 
+/// The field by which Envoy's routes choose the server of a model, as in the vLLM Semantic Router.
+inline constexpr std::string_view kSelectedModel = "x-selected-model";
+
 /// True if no server may receive this field of a client's request: cookies, identity fields that a
 /// proxy in front of us has set (x-authz-* and the fields that `identity` names), keys for
-/// providers (x-user-*-key), and x-selected-model, by which an Envoy behind us chooses the server.
+/// providers (x-user-*-key), and kSelectedModel, which an Envoy behind us would obey.
 bool stays_here(std::string_view name, const config::Authz::Identity& identity);
 
 /// True for the fields in which clients of the usual providers send their keys.

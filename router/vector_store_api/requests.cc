@@ -311,14 +311,11 @@ Result<word_search::Hybrid> read_hybrid(const json::Value& value) {
 /// Reads `ranking_options` and `hybrid`.
 Result<void> read_ranking(const json::Value& root, SearchBody& out) {
   const auto ranking = find_given(root, "ranking_options");
-  const auto threshold = ranking ? find_given(*ranking, "score_threshold") : std::nullopt;
-  if (threshold) {
-    const auto number = threshold->number();
-    if (!number || *number < 0 || *number > 1)
-      return fail(Code::kInvalid, "ranking_options.score_threshold: expected 0 to 1, found {}",
-                  json::quote_briefly(threshold->raw()));
-    out.similarity_min = *number > 0 ? *number : -1;
-  }
+  double threshold = 0;
+  if (ranking)
+    SIGNALBOX_TRY_VOID(
+        read_number("ranking_options", *ranking, "score_threshold", 0, 1, threshold));
+  if (threshold > 0) out.similarity_min = threshold;
   const auto joined = ranking ? find_given(*ranking, "hybrid_search") : std::nullopt;
   const auto hybrid = find_given(root, "hybrid");
   if (joined && hybrid)

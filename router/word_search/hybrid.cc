@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/fnv.h"
 #include "base/utf8.h"
 #include "router/word_search/terms.h"
 
@@ -30,11 +31,11 @@ class Grams {
     slots_.resize(std::bit_ceil(2 * letters.size() + 1), 0);
     const size_t used = std::min(size, letters.size());
     for (size_t begin = 0; used > 0 && begin + used <= letters.size(); ++begin) {
-      uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a over code points
-      for (size_t i = begin; i < begin + used; ++i) hash = (hash ^ letters[i]) * 0x100000001B3u;
-      uint64_t& slot = slots_[place_of(hash)];
+      Fnv hash;
+      for (size_t i = begin; i < begin + used; ++i) hash.add(letters[i]);
+      uint64_t& slot = slots_[place_of(hash.get())];
       count_ += slot == 0 ? 1 : 0;
-      slot = hash;
+      slot = hash.get();
     }
   }
 

@@ -26,7 +26,7 @@ struct Hybrid {
 };
 inline constexpr uint32_t kNgramSizeMax = 16;
 
-/// The kRanks with equal weights.
+/// Mode kRanks with equal weights.
 Hybrid ranks();
 
 /// The number of texts to take from each search, of which `most` remain.

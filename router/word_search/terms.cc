@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/ascii.h"
+#include "base/fnv.h"
 #include "base/utf8.h"
 #include "router/text/normalize.h"
 
@@ -17,9 +18,9 @@ constexpr size_t kQueryBytesMax = size_t{16} << 10;  // of one text
 constexpr size_t kCodeBytesMin = 3;
 
 Term hash_of(std::string_view word) {
-  uint64_t state =
-      0xCBF29CE484222325u;  // FNV-1a, and then mixed, since it mixes short words poorly
-  for (const char c : word) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  Fnv hash;
+  for (const char c : word) hash.add(static_cast<unsigned char>(c));
+  uint64_t state = hash.get();
   state = (state ^ (state >> 32)) * 0x9E3779B97F4A7C15u;
   return static_cast<Term>(state >> 32);
 }

@@ -346,8 +346,8 @@ global: {{model_catalog: {{system: {{prompt_guard: models/guard}}}}}}
   EXPECT_EQ(notice("", ""), start + "conditions on them do not match, nor does NOT of them" + end);
   EXPECT_EQ(notice(", on_error: match", kRefuse),
             start +
-                "conditions on them count as their on_error sets; without one, they do not "
-                "match, nor does NOT of them" +
+                "their on_error decides whether conditions on them match; conditions without "
+                "on_error do not match, nor does NOT of them" +
                 end);
 }
 

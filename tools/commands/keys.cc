@@ -76,7 +76,7 @@ Result<void> check_key(const config::Config& config, const config::ClientKey& ke
   return {};
 }
 
-Result<void> check_names(const config::Config& config, const config::ClientKey& key) {
+Result<void> check_options(const config::Config& config, const config::ClientKey& key) {
   for (const std::string& name : key.models) {
     if (config.providers.find(name) == nullptr)
       return fail(Code::kInvalid, "--model: the configuration has no model \"{}\"", name);
@@ -90,9 +90,7 @@ Result<void> check_names(const config::Config& config, const config::ClientKey& 
       return fail(Code::kInvalid, "--recipe: the configuration has no recipe \"{}\"", name);
   }
   if (!key.expires.empty() && !config::parse_time(key.expires))
-    return fail(Code::kInvalid,
-                "--expires: expected a date, 2027-01-31, or a time in UTC, 2027-01-31T12:00:00Z, "
-                "found \"{}\"",
+    return fail(Code::kInvalid, "--expires: expected {}, found \"{}\"", config::kTimeForms,
                 key.expires);
   SIGNALBOX_TRY_VOID(check_key(config, key));
   // Reads the key as the router will read it.
@@ -116,7 +114,7 @@ int make(const std::string& name, const cxxopts::ParseResult& parsed) {
   limit.requests_per_unit = parsed["requests-per-minute"].as<uint64_t>();
   limit.tokens_per_unit = parsed["tokens-per-minute"].as<uint64_t>();
   if (limit.requests_per_unit != 0 || limit.tokens_per_unit != 0) key.limits.push_back(limit);
-  if (const auto done = check_names(place->config, key); !done) return report(done.error());
+  if (const auto done = check_options(place->config, key); !done) return report(done.error());
   if (const auto done = place->change(access::adding(key)); !done) return report(done.error());
   std::printf("%s\n", made.secret.c_str());
   std::fprintf(stderr, "%s has its hash; the key itself is shown only now\n",

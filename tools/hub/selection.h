@@ -44,8 +44,7 @@ struct Selection {
 };
 
 /// Returns the name of a repository's tokenizer.json, or of a vocabulary from which one can be
-/// made;
-/// "" if it has neither.
+/// made. "": it has neither.
 std::string tokenizer_of(const Repository& repository);
 
 /// Prefers safetensors over PyTorch over ONNX, and one file over several. Errors: kUnsupported

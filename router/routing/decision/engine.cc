@@ -23,11 +23,6 @@ Engine::Engine(const config::Routing& routing, const NumberOf& number_of, const 
   for (uint32_t rank = 0; rank < by_name.size(); ++rank) name_rank_[by_name[rank]] = rank;
 }
 
-uint32_t Engine::tier(size_t decision) const {
-  const int32_t tier = routing_.decisions[decision].tier;
-  return tier > 0 ? static_cast<uint32_t>(tier) : kNoTier;
-}
-
 Engine::Rank Engine::rank_min(size_t decision, const Scratch& scratch) const {
   const uint32_t root = roots_[decision];
   const uint32_t stage = scratch.stages.empty() ? 0 : scratch.stages[root].high;
@@ -50,13 +45,14 @@ bool Engine::is_final(uint32_t node, const Scratch& scratch) const {
 bool Engine::is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank) const {
   const int32_t a_priority = routing_.decisions[a].priority;
   const int32_t b_priority = routing_.decisions[b].priority;
-  const uint32_t a_tier = tier(a);
-  const uint32_t b_tier = tier(b);
+  const int32_t a_tier = config::tier_of(routing_.decisions[a]);
+  const int32_t b_tier = config::tier_of(routing_.decisions[b]);
   if (a_tier != b_tier) return a_tier < b_tier;
   using Strategy = config::Routing::Strategy;
-  if (a_tier == kNoTier && routing_.strategy == Strategy::kPriority && a_priority != b_priority)
+  if (a_tier == config::kNoTier && routing_.strategy == Strategy::kPriority &&
+      a_priority != b_priority)
     return a_priority > b_priority;
-  if (a_tier == kNoTier && routing_.strategy == Strategy::kFusion) {
+  if (a_tier == config::kNoTier && routing_.strategy == Strategy::kFusion) {
     const std::optional<double>& least = routing_.override_confidence;
     const bool a_overrides = least && a_rank.confidence >= *least;
     const bool b_overrides = least && b_rank.confidence >= *least;

@@ -64,12 +64,9 @@ class Engine {
   uint32_t root(size_t decision) const { return roots_[decision]; }
 
  private:
-  static constexpr uint32_t kNoTier = UINT32_MAX;  // ranks below every tier
-
   bool takes_part(size_t decision, Among among) const {
     return among == Among::kAll || guards_[decision];
   }
-  uint32_t tier(size_t decision) const;
   // The values that rank a matching decision, as a lower or an upper bound.
   struct Rank {
     double confidence;

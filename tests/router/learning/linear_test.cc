@@ -230,7 +230,7 @@ TEST_F(LinearTest, linucb_tries_the_model_of_which_less_is_known_and_explains_it
   EXPECT_EQ(chosen("code"), "large");
   EXPECT_EQ(report_.adaptation.reason, "explored");
   EXPECT_FALSE(report_.seed) << "nothing was drawn";
-  EXPECT_TRUE(report_.words().starts_with("tried by what outcomes leave open: small"));
+  EXPECT_TRUE(report_.words().starts_with("tried by upper bounds of outcomes: small"));
   json::Writer out;
   out.begin_object();
   write(report_, out);
