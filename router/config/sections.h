@@ -14,7 +14,10 @@ extern const Section kRoot;
 /// of it, `config`, has the plugin response_cache.
 void check_answers(Reader& reader, const yaml::Node& node, const Config& config);
 
-extern const Section kProviders;  // providers.cc
+// providers.cc
+extern const Section kProviders;
+/// The server with this URL. Errors: those of parse_base_url().
+Result<BackendRef> server_at(std::string_view base_url);
 
 // services.cc
 extern const Section kClientApis;
@@ -26,7 +29,9 @@ extern const Section kClientAccess;
 extern const Section kAuthz;
 extern const Section kRateLimit;
 
-extern const Section kStores;  // stores.cc
+// stores.cc
+extern const Section kStores;
+extern const Section kMemoryReflection;
 
 // store_servers.cc
 extern const Section kRedis;
@@ -76,15 +81,6 @@ extern const Section kPrototypeScoring;
 void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
                             std::vector<std::string>& types);
 
-// plugins.cc
-/// The server with this URL. Errors: those of parse_base_url().
-Result<BackendRef> server_at(std::string_view base_url);
-void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin);
-/// True if one of the backends that the plugin searches is of this kind.
-bool searches(const RagPlugin& plugin, std::string_view kind);
-/// Sets the plugin's server.
-void check_image_gen(Reader& reader, const yaml::Node& node, ImageGenPlugin& plugin);
-
 // decisions.cc
 extern const Section kRule;
 extern const Section kDecision;
@@ -95,14 +91,33 @@ extern const Section kAlgorithm;
 extern const Section kRouter;
 
 // plugins.cc
-extern const Section kShadowDispatch;
+extern const Section kRequestControls;
 extern const Variant kPluginForms[16];
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out);
 
-// plugin_tables.cc
-extern const Section kToolFiltering;
+// router/plugins/*/keys.cc
+extern const Section kContextCompression;
+extern const Section kFastResponse;
+extern const Section kHallucination;
+extern const Section kHeaderMutation;
+extern const Section kImageGen;
+extern const Section kMemoryPlugin;
 extern const Section kModalityDetection;
-extern const Section kMemoryReflection;
+extern const Section kPiiMask;
+extern const Section kRag;
+extern const Section kRequestParams;
+extern const Section kResponseCache;
+extern const Section kResponseJailbreak;
+extern const Section kRouterReplayPlugin;
+extern const Section kShadowDispatch;
+extern const Section kSystemPrompt;
+extern const Section kToolFiltering;
+extern const Section kToolSelection;
+extern const Section kTools;
+/// The part of the plugin that is not built; "" if there is none.
+std::string unbuilt_part(const RagPlugin& plugin);
+/// True if one of the backends that the plugin searches is of this kind.
+bool searches(const RagPlugin& plugin, std::string_view kind);
 
 /// Refuses an element of the list at the node if one before it has the same name, which
 /// `kName(element)` returns.

@@ -218,9 +218,8 @@ struct Section {
 
 /// One form of the elements of a kVariants list, by its `type`.
 struct Variant {
-  std::string_view names;     // with spaces between them; the first is the one to use
-  Key configuration;          // its kind is kObject
-  bool is_essential = false;  // not built, and a request must not be served without it
+  std::string_view names;  // with spaces between them; the first is the one to use
+  Key configuration;       // its kind is kObject
 };
 
 /// The words of a text with spaces between them.

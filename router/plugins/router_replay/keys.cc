@@ -1,0 +1,32 @@
+// The keys of the plugin router_replay. router/observe has the records.
+
+#include "router/plugins/plugin_keys.h"
+
+namespace signalbox::config {
+namespace {
+
+constexpr std::string_view kNoTraces = "records contain tool calls only as part of the bodies";
+
+constexpr Key kRouterReplayKeys[] = {
+    enabled<RouterReplayPlugin>("false records nothing. Default: true."),
+    count(FIELD(RouterReplayPlugin, max_records), "Records to keep.")
+        .not_built("max_records of global.services.router_replay limits all records together"),
+    boolean(FIELD(RouterReplayPlugin, capture_request_body), "Record requests in full."),
+    boolean(FIELD(RouterReplayPlugin, capture_response_body), "Record replies in full."),
+    count(
+        FIELD(RouterReplayPlugin, body_ttl_seconds),
+        "Time for which records keep them, in seconds. 0: as long as the record. Default: that of "
+        "global.services.router_replay."),
+    count(FIELD(RouterReplayPlugin, max_body_bytes),
+          "Greatest size of a recorded body, in bytes. 0: no limit."),
+    count(FIELD(RouterReplayPlugin, max_tool_trace_bytes), "Greatest size of a tool call.")
+        .not_built(kNoTraces),
+    count(FIELD(RouterReplayPlugin, max_tool_trace_steps), "Tool calls of a request to record.")
+        .not_built(kNoTraces),
+};
+
+}  // namespace
+
+constinit const Section kRouterReplayPlugin{kRouterReplayKeys};
+
+}  // namespace signalbox::config
