@@ -9,14 +9,6 @@
 namespace signalbox::config {
 namespace {
 
-constexpr Key kRequestControlsKeys[] = {
-    boolean(FIELD(RequestControls, enabled), "Clients may control the plugin by a header."),
-    string(FIELD(RequestControls, header), "Name of the header."),
-    texts(FIELD(RequestControls, allowed), "Values that clients may send."),
-    count(FIELD(RequestControls, max_ttl_seconds), "Greatest `ttl` of a client, in seconds."),
-    count(FIELD(RequestControls, max_target_tokens), "Greatest `target` of a client, in tokens."),
-};
-
 const Variant* find_form(std::string_view type) {
   for (const Variant& form : kPluginForms) {
     const std::vector<std::string_view> names = split_words(form.names);
@@ -97,8 +89,6 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
 }
 
 }  // namespace
-
-constinit const Section kRequestControls{kRequestControlsKeys};
 
 constinit const Variant kPluginForms[16] = {
     {"system_prompt", object(FIELD(Plugins, system_prompt), kSystemPrompt, "")},

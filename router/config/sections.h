@@ -91,7 +91,6 @@ extern const Section kAlgorithm;
 extern const Section kRouter;
 
 // plugins.cc
-extern const Section kRequestControls;
 extern const Variant kPluginForms[16];
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out);
 

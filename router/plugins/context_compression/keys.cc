@@ -59,8 +59,8 @@ constexpr Key kOtherTargetKeys[] = {
     word(FIELD(Compression::Target, mode), kTargetModes, "Shorten the text, or keep it.")
         .not_built("the text is kept whole")
         .unless("preserve"),
-    kMinTokensKey,
-    kTargetTokensKey,
+    kMinTokensKey.not_built("the text is kept whole").unless("0"),
+    kTargetTokensKey.not_built("the text is kept whole").unless("0"),
 };
 constexpr Section kOtherTarget{kOtherTargetKeys};
 
@@ -76,7 +76,8 @@ constexpr Key kScoringKeys[] = {
     word(FIELD(Compression::Scoring, method), "bm25 embedding hybrid", "How to rank passages.")
         .not_built("BM25 ranks the passages")
         .unless("bm25"),
-    string(FIELD(Compression::Scoring, embedding_model_ref), "Model, for `embedding`."),
+    string(FIELD(Compression::Scoring, embedding_model_ref), "Model, for `embedding`.")
+        .not_built("BM25 ranks the passages"),
 };
 constexpr Section kScoring{kScoringKeys};
 
@@ -91,6 +92,10 @@ constexpr Key kRecoveryKeys[] = {
 };
 constexpr Section kRecovery{kRecoveryKeys};
 
+constexpr auto kCompressionControlsKeys =
+    request_controls("only response_cache has a lifetime", "");
+constexpr Section kCompressionControls{kCompressionControlsKeys};
+
 constexpr Key kContextCompressionKeys[] = {
     enabled<Compression>(kLeavesRequest),
     word(FIELD(Compression, mode), "auto always",
@@ -100,7 +105,7 @@ constexpr Key kContextCompressionKeys[] = {
     object(FIELD(Compression, scoring), kScoring, "How to choose the passages to keep."),
     object(FIELD(Compression, recovery), kRecovery, "Access to the omitted text.")
         .not_built("the model cannot request the omitted text"),
-    object(FIELD(Compression, request_controls), kRequestControls, "Control by clients."),
+    object(FIELD(Compression, request_controls), kCompressionControls, "Control by clients."),
     word(FIELD(Compression, failure_mode), "fail_open fail_closed",
          "If the request stays longer than its target: send it, or refuse it."),
 };

@@ -46,6 +46,39 @@ bool all_backends(const RagPlugin& plugin, const With& with) {
          (backend.fallback.empty() || with(backend.fallback, of(backend.fallback_config)));
 }
 
+/// The keys that a backend reads.
+std::string_view keys_of(std::string_view kind) {
+  if (kind == "milvus")
+    return "collection reuse_cache_connection content_field metadata_field filter_expression "
+           "timeout_seconds";
+  if (kind == "qdrant")
+    return "collection reuse_cache_connection content_field filter timeout_seconds";
+  if (kind == "external_api")
+    return "endpoint api_key auth_header request_format request_template headers timeout_seconds";
+  if (kind == "mcp")
+    return "endpoint api_key auth_header headers server_name tool_name tool_arguments "
+           "timeout_seconds";
+  if (kind == "openai")
+    return "base_url api_key vector_store_id file_ids filter max_num_results workflow_mode "
+           "timeout_seconds";
+  if (kind == "vectorstore") return "vector_store_id file_ids hybrid_search hybrid_mode";
+  return "primary fallback strategy primary_config fallback_config timeout_seconds";  // hybrid
+}
+
+/// Gives a notice for each key of the mapping `node` that a backend of this kind does not read.
+void note_idle_keys(Reader& reader, const yaml::Node* node, std::string_view kind) {
+  if (node == nullptr || node->kind != yaml::Kind::kMapping || kind.empty()) return;
+  const std::vector<std::string_view> used = split_words(keys_of(kind));
+  for (const auto& entry : kRagBackend.keys) {
+    const yaml::Node* found = node->find(entry.name);
+    if (found == nullptr || std::find(used.begin(), used.end(), entry.name) != used.end()) continue;
+    reader.at_key(std::string(entry.name), [&] {
+      reader.does_without(found->line,
+                          fmt::format("has no effect: the backend {} does not read it", kind));
+    });
+  }
+}
+
 /// The checks of one backend. `node` is its mapping; null: there is none. Keys with a value that is
 /// reported already are not reported as missing.
 class RagCheck {
@@ -59,6 +92,7 @@ class RagCheck {
 
   void run(const RagBackend& backend) {
     if (node_ == nullptr && !is_missing_) return;
+    note_idle_keys(reader_, node_, kind_);
     if (kind_ == "milvus" || kind_ == "qdrant") need("collection");
     if (kind_ == "qdrant") {
       check_name("collection", backend.collection);
@@ -164,10 +198,17 @@ void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
   if (!plugin.enabled) return;
   if (node.find("backend") == nullptr) return reader.error(node.line, "rag needs the key backend");
   const yaml::Node* at = node.find("backend_config");
+  if (plugin.backend == "vectorstore" && plugin.cache_results) {
+    reader.at_key("cache_results", [&] {
+      reader.does_without(node.find("cache_results")->line,
+                          "has no effect: the router's own search is not cached");
+    });
+  }
   const RagBackend& backend = plugin.backend_config;
   reader.at_key("backend_config", [&] {
     if (plugin.backend != "hybrid")
       return RagCheck(reader, node.line, at, plugin.backend).run(backend);
+    note_idle_keys(reader, at, plugin.backend);
     if (at == nullptr || at->find("primary") == nullptr)
       return reader.error(node.line, "the backend hybrid needs the key primary");
     const auto check = [&](std::string key, const std::string& kind, const auto& keys) {

@@ -26,6 +26,9 @@ constexpr Key kCacheRevisionKeys[] = {
 };
 constexpr Section kCacheRevision{kCacheRevisionKeys};
 
+constexpr auto kCacheControlsKeys = request_controls("", "only context_compression has a target");
+constexpr Section kCacheControls{kCacheControlsKeys};
+
 constexpr Choice kCacheModes[] = {{"semantic", Cache::Mode::kSemantic},
                                   {"exact", Cache::Mode::kExact},
                                   {"exact_then_semantic", Cache::Mode::kExactThenSemantic}};
@@ -39,7 +42,7 @@ constexpr Key kResponseCacheKeys[] = {
            "Clients that share answers: `user` and others; see docs/cache.md."),
     object(FIELD(Cache, semantic), kCacheSemantic, "Settings of similar requests."),
     count(FIELD(Cache, ttl_seconds), "Lifetime of an answer, in seconds. Default: the store's."),
-    object(FIELD(Cache, request_controls), kRequestControls, "Control by clients."),
+    object(FIELD(Cache, request_controls), kCacheControls, "Control by clients."),
     object(FIELD(Cache, personalized), kCachePersonalized, "Replies that memories have changed.")
         .no_effect("answers are shared only between requests with the same memories"),
     object(FIELD(Cache, revision), kCacheRevision, "Each new value starts an empty cache."),
