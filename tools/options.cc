@@ -65,6 +65,21 @@ Result<void> read_labels(const cxxopts::ParseResult& parsed, engine::OpenOptions
   return {};
 }
 
+// cxxopts wraps the options, but not the description above them.
+std::string wrapped(std::string text) {
+  constexpr size_t kColumns = 100;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = std::min(text.find('\n', begin), text.size());
+    const size_t space = end - begin > kColumns ? text.rfind(' ', begin + kColumns) : end;
+    if (space > begin && space < end) {
+      text[space] = '\n';
+      end = space;
+    }
+    begin = end + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::istream& operator>>(std::istream& in, Number& out) {
@@ -94,7 +109,7 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
   }
   if (mistake.empty() || parsed.count("help") > 0) {
     if (parsed.count("help") == 0) return body(parsed);
-    std::fputs(options.help().c_str(), stdout);
+    std::fputs(wrapped(options.help()).c_str(), stdout);
     return kExitOk;
   }
   std::fprintf(stderr, "%s: %s; see `%s --help`\n", options.program().c_str(), mistake.c_str(),

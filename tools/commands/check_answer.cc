@@ -85,7 +85,7 @@ int check_answer_command(int argc, char** argv) {
                         cxxopts::value<std::string>(), "DIR")(
       "nli-model", "inference (NLI) model that verifies the marked spans: directory or name",
       cxxopts::value<std::string>(), "DIR")("threshold", "omit spans with a lower score",
-                                            cxxopts::value<Number>()->default_value("0.5"));
+                                            cxxopts::value<Number>()->default_value("0.5"), "X");
   add_pass_options(options);
   return with_options(options, argc, argv, {}, [&](const cxxopts::ParseResult& parsed) {
     const auto open_options = pass_options(parsed);

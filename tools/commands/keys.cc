@@ -177,21 +177,21 @@ int keys_command(int argc, char** argv) {
                            "the store that global.access of the configuration names. A running "
                            "router notices within a second.");
   options.positional_help("new NAME | list | revoke NAME | import FILE");
-  options.add_options()("config", "configuration file", cxxopts::value<std::string>());
+  options.add_options()("config", "configuration file", cxxopts::value<std::string>(), "FILE");
   options.add_options("new")("user", "user in whose name the key is used; default: NAME",
-                             cxxopts::value<std::string>());
+                             cxxopts::value<std::string>(), "NAME");
   options.add_options("new")("group", "group of this user; may be repeated",
-                             cxxopts::value<Texts>());
+                             cxxopts::value<Texts>(), "NAME");
   options.add_options("new")("model", "model that the key may use; may be repeated",
-                             cxxopts::value<Texts>());
+                             cxxopts::value<Texts>(), "NAME");
   options.add_options("new")("recipe", "recipe that the key may use; may be repeated",
-                             cxxopts::value<Texts>());
+                             cxxopts::value<Texts>(), "NAME");
   options.add_options("new")("expires", "when the key ends, such as 2027-01-31",
-                             cxxopts::value<std::string>());
+                             cxxopts::value<std::string>(), "DATE");
   options.add_options("new")("requests-per-minute", "limit of the key; 0: none",
-                             cxxopts::value<uint64_t>()->default_value("0"));
+                             cxxopts::value<uint64_t>()->default_value("0"), "N");
   options.add_options("new")("tokens-per-minute", "limit of the key; 0: none",
-                             cxxopts::value<uint64_t>()->default_value("0"));
+                             cxxopts::value<uint64_t>()->default_value("0"), "N");
   options.add_options()("words", "new NAME, list, revoke NAME or import FILE",
                         cxxopts::value<Texts>());
   options.parse_positional("words");

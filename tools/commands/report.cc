@@ -65,13 +65,14 @@ int report_command(int argc, char** argv) {
                            "or day. \"saved\" compares with the same tokens on the most expensive "
                            "model. A running router writes its figures within a second.");
   options.add_options()("config", "configuration file, whose global.spending names the file",
-                        cxxopts::value<std::string>());
-  options.add_options()("file", "the file of the spending itself", cxxopts::value<std::string>());
+                        cxxopts::value<std::string>(), "FILE");
+  options.add_options()("file", "the file of the spending itself", cxxopts::value<std::string>(),
+                        "FILE");
   options.add_options()("by", "key, user, group, model, decision or day",
-                        cxxopts::value<std::string>()->default_value("key"));
+                        cxxopts::value<std::string>()->default_value("key"), "WHAT");
   options.add_options()("since", "first day in UTC, such as 2026-01-31",
-                        cxxopts::value<std::string>());
-  options.add_options()("until", "last day", cxxopts::value<std::string>());
+                        cxxopts::value<std::string>(), "DATE");
+  options.add_options()("until", "last day", cxxopts::value<std::string>(), "DATE");
   options.add_options()("json", "print JSON");
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     if (parsed.count("config") + parsed.count("file") != 1) {

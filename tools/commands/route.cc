@@ -137,7 +137,7 @@ int route_command(int argc, char** argv) {
                            "Reads lines {\"text\": ...} or whole chat requests. For each, writes "
                            "the decision, the model, "
                            "the signals and the body that would be sent.");
-  options.add_options()("config", "configuration file", cxxopts::value<std::string>())(
+  options.add_options()("config", "configuration file", cxxopts::value<std::string>(), "FILE")(
       "all", "compute every signal, whether needed or not")(
       "explain", "write text for people instead of JSON");
   add_missing_models(options);

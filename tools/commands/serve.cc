@@ -1,5 +1,6 @@
 // `signalbox serve`: the daemon, from reading its configuration to a graceful shutdown.
 
+#include <fmt/ranges.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -81,10 +82,9 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
     log::warn("config", "notice: {}", notice);
   }
   const auto took = std::chrono::steady_clock::now() - begin;
-  std::string line = fmt::format(
-      "ready in {} ms:", std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
-  for (const std::string& listener : (*daemon)->listening()) line += "  " + listener;
-  log::info("serve", "{}", line);
+  log::info("serve", "ready in {} ms: {}",
+            std::chrono::duration_cast<std::chrono::milliseconds>(took).count(),
+            fmt::join((*daemon)->listening(), ", "));
   // The address contains a secret, so it goes to a terminal and to no log.
   if (const std::string page = (*daemon)->dashboard();
       ::isatty(STDOUT_FILENO) != 0 && !page.empty())
@@ -94,7 +94,11 @@ int serve(const std::filesystem::path& file, std::optional<config::MissingModels
   while (signals.wait() == SIGHUP) (*daemon)->reload();
   signals.let_through();
   log::info("serve", "shutting down: requests in flight may finish; a second signal aborts them");
-  if (!(*daemon)->drain()) log::warn("serve", "shutting down with unfinished requests");
+  const bool is_drained = (*daemon)->drain();
+  if (is_drained)
+    log::info("serve", "stopped");
+  else
+    log::warn("serve", "stopped with unfinished requests");
   return kExitOk;
 }
 
@@ -104,13 +108,12 @@ int serve_command(int argc, char** argv) {
   std::error_code ignored;
   // In a source checkout, the default configuration is used. Elsewhere there is no default.
   if (std::filesystem::exists(kDefaultConfig, ignored)) config->default_value(kDefaultConfig);
-  options.add_options()("config", "configuration file", std::move(config));
+  options.add_options()("config", "configuration file", std::move(config), "FILE");
   add_missing_models(options);
   options.add_options()("log-level", "debug, info, warn or error",
-                        cxxopts::value<std::string>()->default_value("info"));
-  options.add_options()(
-      "log-format", "json or text; default: text on a terminal, otherwise json",
-      cxxopts::value<std::string>()->default_value(::isatty(STDERR_FILENO) != 0 ? "text" : "json"));
+                        cxxopts::value<std::string>()->default_value("info"), "LEVEL");
+  options.add_options()("log-format", "json or text; default: text on a terminal, otherwise json",
+                        cxxopts::value<std::string>(), "FORMAT");
   return with_options(options, argc, argv, {}, [](const cxxopts::ParseResult& parsed) {
     if (parsed.count("config") == 0 && !parsed["config"].has_default()) {
       std::fprintf(
@@ -124,7 +127,11 @@ int serve_command(int argc, char** argv) {
       std::fprintf(stderr, "signalbox serve: --log-level: %s\n", level.error().message.c_str());
       return kExitUsage;
     }
-    if (auto format = log::set_format(parsed["log-format"].as<std::string>()); !format) {
+    const std::string format_wanted = parsed.count("log-format") > 0
+                                          ? parsed["log-format"].as<std::string>()
+                                      : ::isatty(STDERR_FILENO) != 0 ? "text"
+                                                                     : "json";
+    if (auto format = log::set_format(format_wanted); !format) {
       std::fprintf(stderr, "signalbox serve: --log-format: %s\n", format.error().message.c_str());
       return kExitUsage;
     }
