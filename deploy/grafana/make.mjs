@@ -76,7 +76,7 @@ export const kRows = [
     number("Saved", "short",
       `${overRange("signalbox_cost_on_default_total", kDecision, "currency")} - ${overRange("signalbox_cost_total", kDecision, "currency")}`,
       { legend: "{{currency}}", width: 6 }),
-    number("Replies that say their tokens", "percentunit",
+    number("Replies that report their tokens", "percentunit",
       `sum(increase(signalbox_metered_replies_total{${kDecision}}[$__range])) / sum(increase(llm_model_requests_total{${kDecision}, status="200"}[$__range]))`,
       { width: 6 }),
     table("By model and decision, over the time shown", [

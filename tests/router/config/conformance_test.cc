@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
+#include <sstream>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -170,22 +173,50 @@ std::set<std::string> keys_named_in(std::string_view page) {
   return out;
 }
 
-TEST(Upstream, the_page_has_every_key_without_an_effect) {
-  const auto page = read_file(SIGNALBOX_SOURCE_DIR "/docs/upstream.md", kFileBytesMax);
-  ASSERT_TRUE(page) << page.error().message;
-  const std::set<std::string> named = keys_named_in(*page);
+/// Calls `visit` with each key of the reference that has no effect, and with its line.
+void each_key_without_effect(
+    const std::function<void(const std::string&, std::string_view)>& visit) {
   const std::string all = reference();
-  size_t keys = 0;
   for (size_t begin = 0; begin < all.size();) {
     const size_t end = std::min(all.find('\n', begin), all.size());
     const std::string_view line = std::string_view(all).substr(begin, end - begin);
     begin = end + 1;
     if (!line.starts_with("| `") || line.find("no effect: ") == std::string_view::npos) continue;
-    const std::string key(line.substr(3, line.find('`', 3) - 3));
+    visit(std::string(line.substr(3, line.find('`', 3) - 3)), line);
+  }
+}
+
+TEST(Upstream, the_page_has_every_key_without_an_effect) {
+  const auto page = read_file(SIGNALBOX_SOURCE_DIR "/docs/upstream.md", kFileBytesMax);
+  ASSERT_TRUE(page) << page.error().message;
+  const std::set<std::string> named = keys_named_in(*page);
+  size_t keys = 0;
+  each_key_without_effect([&](const std::string& key, std::string_view line) {
     EXPECT_TRUE(named.contains(key)) << "docs/upstream.md: no row for " << line;
     ++keys;
-  }
+  });
   EXPECT_GT(keys, 60u);
+}
+
+TEST(Upstream, the_settings_that_exist_only_there_have_no_effect) {
+  const auto page = read_file(SIGNALBOX_SOURCE_DIR "/docs/upstream.md", kFileBytesMax);
+  ASSERT_TRUE(page) << page.error().message;
+  std::set<std::string> without_effect;
+  each_key_without_effect(
+      [&](const std::string& key, std::string_view) { without_effect.insert(key); });
+  const size_t heading = page->find("## Settings of parts that exist only there");
+  ASSERT_NE(heading, std::string::npos);
+  std::istringstream lines(page->substr(heading, page->find("\n## ", heading + 1) - heading));
+  size_t rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::set<std::string> named = keys_named_in(line.substr(0, line.find(" | ")));
+    EXPECT_TRUE(std::any_of(named.begin(), named.end(),
+                            [&](const std::string& key) { return without_effect.contains(key); }))
+        << "docs/upstream.md: each key has an effect in the row " << line;
+    ++rows;
+  }
+  EXPECT_GT(rows, 10u);
 }
 
 TEST(Upstream, every_notice_about_its_files_leads_to_the_page_or_names_the_remedy) {
