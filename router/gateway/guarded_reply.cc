@@ -195,7 +195,7 @@ void GuardedReply::add_trailers() {
                        jailbreak ? replies::kResponseJailbreak : "");
   };
   const auto add = [&](std::string_view name, const std::string& names) {
-    if (!names.empty()) context_.exchange.reply.trail(name, names);
+    if (!names.empty()) context_.exchange.reply.add_trailer(name, names);
   };
   add(kWarnings, names_of(replies::ReplyState::kFound));
   add(kUnchecked, names_of(replies::ReplyState::kUnchecked));

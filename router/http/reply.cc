@@ -111,7 +111,7 @@ Task<bool> SocketReply::write(std::string_view bytes, bool last) {
   co_return !error;
 }
 
-void SocketReply::trail(std::string_view name, std::string_view value) {
+void SocketReply::add_trailer(std::string_view name, std::string_view value) {
   trailers_.add(name, value);
 }
 

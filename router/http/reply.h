@@ -36,7 +36,7 @@ class Reply {
   virtual Task<bool> write(std::string_view bytes, bool last) = 0;
   /// Adds a trailer field for a client that sent `TE: trailers`. It has no effect if the body is
   /// not chunked, or if a proxy carries the reply to the client.
-  virtual void trail(std::string_view, std::string_view) {}
+  virtual void add_trailer(std::string_view, std::string_view) {}
   /// Gives up the rest of the body: the client sees it end early.
   virtual void abandon() = 0;
 
@@ -60,7 +60,7 @@ class SocketReply final : public Reply {
   void start(int status, const Headers& fields, std::optional<uint64_t> length) override;
   Task<bool> flush() override;
   Task<bool> write(std::string_view bytes, bool last) override;
-  void trail(std::string_view name, std::string_view value) override;
+  void add_trailer(std::string_view name, std::string_view value) override;
   void abandon() override;
 
   bool keep_alive() const { return keep_alive_; }

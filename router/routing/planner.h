@@ -193,9 +193,9 @@ class Planner {
   void set_reply_checks(const PlanInputs& inputs, Plan& plan) const;
   std::string edit_native(const request::NativeRequest& native, const PlanInputs& inputs,
                           const config::DifficultyCase* difficulty,
-                          const plugins::ToolChoice* tools, const Plan& plan) const;
+                          const plugins::ToolSelection* tools, const Plan& plan) const;
   std::string edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,
-                        const plugins::ToolChoice* tools, const Plan& plan) const;
+                        const plugins::ToolSelection* tools, const Plan& plan) const;
 
   const config::Config& config_;
   const config::Routing& routing_;

@@ -236,7 +236,7 @@ void Planner::set_reasoning_of(const config::ModelRef& ref,
 // The plugins' edits of the form in which the client wrote the request.
 std::string Planner::edit_native(const request::NativeRequest& native, const PlanInputs& inputs,
                                  const config::DifficultyCase* difficulty,
-                                 const plugins::ToolChoice* tools, const Plan& plan) const {
+                                 const plugins::ToolSelection* tools, const Plan& plan) const {
   const request::ChatRequest& request = inputs.signal_inputs.request();
   const config::Decision* decision = inputs.target.decision;
   std::vector<splice::Edit> edits;
@@ -262,7 +262,7 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
 }
 
 std::string Planner::edit_body(const PlanInputs& inputs, const config::DifficultyCase* difficulty,
-                               const plugins::ToolChoice* tools, const Plan& plan) const {
+                               const plugins::ToolSelection* tools, const Plan& plan) const {
   const request::ChatRequest& request = inputs.signal_inputs.request();
   const config::Decision* decision = inputs.target.decision;
   const std::optional<plugins::Masked>& masked = inputs.results.masked;
@@ -413,10 +413,11 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   const config::DifficultyCase* difficulty = apply_decision(*choice.ref, inputs, plan);
   const request::ChatRequest& request = inputs.signal_inputs.request();
   const plugins::ToolSelector* selector = tool_selector_of(inputs.target, request);
-  std::optional<plugins::ToolChoice> tool_choice;
+  std::optional<plugins::ToolSelection> selected_tools;
   if (selector != nullptr) {
-    tool_choice = selector->choose(request, inputs.results.tools, plan.category, inputs.confidence);
-    plan.tools = tool_choice->report;
+    selected_tools =
+        selector->choose(request, inputs.results.tools, plan.category, inputs.confidence);
+    plan.tools = selected_tools->report;
     plugins::count(plan.tools);
   }
   set_reply_checks(inputs, plan);
@@ -427,7 +428,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
   SIGNALBOX_TRY_VOID(check_context(inputs, plan));
   SIGNALBOX_TRY_VOID(check_documents(inputs, plan));
   plan.takes_usage = !is_loop && takes_usage(config_, request, plan);
-  plan.body = edit_body(inputs, difficulty, tool_choice ? &*tool_choice : nullptr, plan);
+  plan.body = edit_body(inputs, difficulty, selected_tools ? &*selected_tools : nullptr, plan);
   if (strips) plan.body = plugins::strip_tool_history(std::move(plan.body));
   if (inputs.results.masked) plan.masks = inputs.results.masked->masks;
   return plan;

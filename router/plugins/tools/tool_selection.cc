@@ -219,10 +219,10 @@ Result<void> ToolSelector::compare(signals::Inputs& inputs, ToolSimilarities& ou
 }
 
 // Without a ranking, all tools are equal.
-void ToolSelector::fall_back(const std::vector<Tool>& own, ToolChoice& choice) const {
-  choice.report.fallback = policy_.fallback_to_empty ? "empty" : "unchanged";
+void ToolSelector::fall_back(const std::vector<Tool>& own, ToolSelection& selection) const {
+  selection.report.fallback = policy_.fallback_to_empty ? "empty" : "unchanged";
   if (policy_.fallback_to_empty) return;
-  for (size_t i = 0; i < own.size(); ++i) choice.keep[i] = is_allowed(label_of(own[i]));
+  for (size_t i = 0; i < own.size(); ++i) selection.keep[i] = is_allowed(label_of(own[i]));
 }
 
 // Returns the tools to rank: the request's functions, then those of the database that it lacks.
@@ -247,29 +247,29 @@ std::vector<Candidate> ToolSelector::candidates(const std::vector<Tool>& own,
 
 void ToolSelector::choose_ranked(std::string_view user_text, std::string_view category,
                                  const std::vector<Tool>& own, const ToolSimilarities& similarities,
-                                 ToolChoice& choice) const {
+                                 ToolSelection& selection) const {
   std::vector<size_t> places;  // positions of the first candidates in the request's list
   const std::vector<Candidate> all = candidates(own, similarities, places);
   std::vector<Ranked> ranked =
       plugins::rank(user_text, category, all, policy_.weights, policy_.bounds);
-  if (!ranked.empty()) choice.report.confidence = ranked.front().score;
+  if (!ranked.empty()) selection.report.confidence = ranked.front().score;
   if (ranked.size() < policy_.preserve)
     ranked = plugins::rank(user_text, category, all, policy_.weights, {.top_k = policy_.preserve});
   for (const Ranked& each : ranked) {
     if (each.candidate < places.size()) {
-      choice.keep[places[each.candidate]] = true;
+      selection.keep[places[each.candidate]] = true;
     } else {
-      choice.added.push_back(all[each.candidate].tool->definition);
+      selection.added.push_back(all[each.candidate].tool->definition);
     }
   }
 }
 
-ToolChoice ToolSelector::choose(const request::ChatRequest& request,
-                                const ToolSimilarities& similarities, std::string_view category,
-                                double confidence) const {
+ToolSelection ToolSelector::choose(const request::ChatRequest& request,
+                                   const ToolSimilarities& similarities, std::string_view category,
+                                   double confidence) const {
   const std::vector<Tool> own = tools_of(request);
   const std::unordered_set<std::string_view> called = called_in(request);
-  ToolChoice out;
+  ToolSelection out;
   out.report.strategy = strategy();
   for (const Tool& tool : own) {
     const bool stays =
@@ -299,17 +299,17 @@ std::string_view ToolSelector::strategy() const {
   return "";
 }
 
-void ToolSelector::report(const std::vector<Tool>& own, ToolChoice& choice) {
+void ToolSelector::report(const std::vector<Tool>& own, ToolSelection& selection) {
   int64_t bytes = 0;
   size_t kept = 0;
   for (size_t i = 0; i < own.size(); ++i) {
-    kept += choice.keep[i] ? 1 : 0;
-    bytes += choice.keep[i] ? 0 : static_cast<int64_t>(own[i].definition.size());
+    kept += selection.keep[i] ? 1 : 0;
+    bytes += selection.keep[i] ? 0 : static_cast<int64_t>(own[i].definition.size());
   }
-  for (const std::string& added : choice.added) bytes -= static_cast<int64_t>(added.size());
-  choice.report.offered = static_cast<uint32_t>(own.size());
-  choice.report.sent = static_cast<uint32_t>(kept + choice.added.size());
-  choice.report.tokens_saved = bytes / kBytesToken;
+  for (const std::string& added : selection.added) bytes -= static_cast<int64_t>(added.size());
+  selection.report.offered = static_cast<uint32_t>(own.size());
+  selection.report.sent = static_cast<uint32_t>(kept + selection.added.size());
+  selection.report.tokens_saved = bytes / kBytesToken;
 }
 
 }  // namespace signalbox::plugins

@@ -19,7 +19,7 @@
 
 namespace signalbox::plugins {
 
-struct ToolChoice {
+struct ToolSelection {
   std::vector<bool> keep;          // (the request's tools)
   std::vector<std::string> added;  // JSON, appended to the kept tools
   Report report;
@@ -90,8 +90,8 @@ class ToolSelector {
   /// Selects the tools. Tools that the conversation has called stay unless they are blocked, and so
   /// do tools that are not functions. If embeddings are needed and not `ready`, the configured
   /// fallback applies.
-  ToolChoice choose(const request::ChatRequest& request, const ToolSimilarities& similarities,
-                    std::string_view category, double confidence) const;
+  ToolSelection choose(const request::ChatRequest& request, const ToolSimilarities& similarities,
+                       std::string_view category, double confidence) const;
 
  private:
   struct Policy {
@@ -120,10 +120,10 @@ class ToolSelector {
                                     std::vector<size_t>& places) const;
   void choose_ranked(std::string_view user_text, std::string_view category,
                      const std::vector<Tool>& own, const ToolSimilarities& similarities,
-                     ToolChoice& choice) const;
+                     ToolSelection& selection) const;
   std::string_view strategy() const;
-  static void report(const std::vector<Tool>& own, ToolChoice& choice);
-  void fall_back(const std::vector<Tool>& own, ToolChoice& choice) const;
+  static void report(const std::vector<Tool>& own, ToolSelection& selection);
+  void fall_back(const std::vector<Tool>& own, ToolSelection& selection) const;
 
   Policy policy_;
   std::shared_ptr<const ToolDatabase> database_;  // shared with other selectors; may be null

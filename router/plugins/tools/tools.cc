@@ -101,9 +101,10 @@ void filter_tools(const config::ToolsPlugin& plugin, splice::ObjectEditor& body)
   filter(plugin, "functions", "function_call", body);
 }
 
-void put_chosen_tools(const ToolChoice& choice, splice::ObjectEditor& body) {
-  const bool all = std::find(choice.keep.begin(), choice.keep.end(), false) == choice.keep.end();
-  if (all && choice.added.empty()) return;
+void put_chosen_tools(const ToolSelection& selection, splice::ObjectEditor& body) {
+  const bool all =
+      std::find(selection.keep.begin(), selection.keep.end(), false) == selection.keep.end();
+  if (all && selection.added.empty()) return;
   std::string kept;
   const auto append = [&](std::string_view definition) {
     kept += kept.empty() ? "" : ",";
@@ -112,10 +113,10 @@ void put_chosen_tools(const ToolChoice& choice, splice::ObjectEditor& body) {
   size_t place = 0;
   for (const json::Value& value : body.values("tools")) {
     for (const json::Value& tool : value.items()) {
-      if (place < choice.keep.size() && choice.keep[place++]) append(tool.raw());
+      if (place < selection.keep.size() && selection.keep[place++]) append(tool.raw());
     }
   }
-  for (const std::string& added : choice.added) append(added);
+  for (const std::string& added : selection.added) append(added);
   if (!kept.empty()) return body.set("tools", fmt::format("[{}]", kept));
   for (const std::string_view name : {"tools", "tool_choice", "parallel_tool_calls"})
     body.remove(name);
@@ -142,15 +143,17 @@ std::string in_api(request::Api api, std::string_view definition) {
 
 }  // namespace
 
-void put_chosen_tools(const ToolChoice& choice, const request::ChatRequest& request,
+void put_chosen_tools(const ToolSelection& selection, const request::ChatRequest& request,
                       splice::ObjectEditor& body) {
-  const bool all = std::find(choice.keep.begin(), choice.keep.end(), false) == choice.keep.end();
-  if ((all && choice.added.empty()) || !request.native) return;
+  const bool all =
+      std::find(selection.keep.begin(), selection.keep.end(), false) == selection.keep.end();
+  if ((all && selection.added.empty()) || !request.native) return;
   std::vector<std::string_view> unwanted;
   size_t place = 0;
   if (const auto tools = request.document.root().find("tools")) {
     for (const json::Value& tool : tools->items()) {
-      if (place < choice.keep.size() && !choice.keep[place++]) unwanted.push_back(name_of(tool));
+      if (place < selection.keep.size() && !selection.keep[place++])
+        unwanted.push_back(name_of(tool));
     }
   }
   const Keeps keeps = [&unwanted](std::string_view name) {
@@ -163,7 +166,7 @@ void put_chosen_tools(const ToolChoice& choice, const request::ChatRequest& requ
   for (const json::Value& value : body.values("tools")) {
     for (const json::Value& tool : value.items()) append(kept_tool(tool, keeps));
   }
-  for (const std::string& added : choice.added) append(in_api(request.native->api, added));
+  for (const std::string& added : selection.added) append(in_api(request.native->api, added));
   if (!kept.empty()) return body.set("tools", fmt::format("[{}]", kept));
   for (const std::string_view name : {"tools", "tool_choice", "parallel_tool_calls"})
     body.remove(name);

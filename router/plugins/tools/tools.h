@@ -21,12 +21,12 @@ bool removes_tools(const config::ToolsPlugin& plugin);
 /// Replaces `tools` by the chosen ones, each with its original bytes, followed by the added ones.
 /// Changes nothing if all stay and none is added. If no tool is left, removes the list and the
 /// members that choose among it.
-void put_chosen_tools(const ToolChoice& choice, splice::ObjectEditor& body);
+void put_chosen_tools(const ToolSelection& selection, splice::ObjectEditor& body);
 
 /// The same for the native form of `request`, whose tools were chosen from its chat completion.
 /// Removes the tools of the names that were not chosen; tools without a chat completion's form
 /// stay.
-void put_chosen_tools(const ToolChoice& choice, const request::ChatRequest& request,
+void put_chosen_tools(const ToolSelection& selection, const request::ChatRequest& request,
                       splice::ObjectEditor& body);
 
 }  // namespace signalbox::plugins
