@@ -1,8 +1,8 @@
 #pragma once
 // Finds the passages of texts that matter for a question, by BM25 (Robertson and Zaragoza, The
 // Probabilistic Relevance Framework, 2009) over the sentences of compress.h. A passage gets a
-// share of its neighbours' scores; between equal scores, how much a passage says about the texts
-// decides (rank.h).
+// share of its neighbours' scores; between equal scores, the passage that represents the texts
+// better wins (rank.h).
 
 #include <cstddef>
 #include <span>

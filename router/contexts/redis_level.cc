@@ -177,8 +177,7 @@ class RedisLevel final : public SharedLevel {
   }
 
   Result<std::vector<SharedChange>> follow(std::string& cursor, milliseconds wait) override {
-    // Do not report this to the breaker: waiting for a long time says nothing about the time that a
-    // reply takes.
+    // Do not report this to the breaker: a long wait for changes is no slow reply.
     auto entries = redis_.follow(log_, cursor, wait, options_.read_limit);
     if (!entries) return as_upstream(entries.error());
     std::vector<SharedChange> out;

@@ -12,7 +12,7 @@
 
 namespace signalbox::daemon {
 
-/// Returns null if the configuration asks for no ledger.
+/// Returns null if the configuration has no ledger.
 Result<std::unique_ptr<spending::Ledger>> open_ledger(const config::Config& config);
 
 /// The second pointer is to the same memories if routers share them, and null otherwise.

@@ -53,8 +53,8 @@ std::optional<spending::Finding> admit_to_spend(RequestScope& scope,
 
 namespace {
 
-/// The limits of a key, and who they count. The name is in the rules, because the limiter tells
-/// rules apart by what they hold.
+/// The limits of a key, and the client that they count. The key's name is in the rules, because the
+/// limiter distinguishes rules by their content.
 struct KeyLimit {
   config::RateLimit limit;
   limits::Requester requester;

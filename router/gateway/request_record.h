@@ -50,9 +50,9 @@ class RequestRecord {
   void asked_by(std::string_view key, std::string_view user, std::string_view groups);
   /// Records that one of the router's own models answers.
   void answered_here();
-  /// Records that the request is refused because it names nobody who asks.
+  /// Records that the request is refused because it has no user.
   void refuse_nameless();
-  /// Records that the client's key may not do what the request asks for.
+  /// Records that the client's key does not allow the request.
   void forbidden();
   /// Records that a budget of the client is spent.
   void over_budget();

@@ -23,7 +23,7 @@ bool is_result(const ChatMessage& message) {
   return message.role == "tool" || message.role == "function";
 }
 
-// Parts are told apart by their lengths, so that no two lists have the same digest.
+// The lengths separate the parts, so that no two lists have the same digest.
 std::string digest(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (const std::string_view part : parts)

@@ -40,7 +40,7 @@ std::string new_name() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-/// The host's name helps the operator, and the number tells the processes of a host apart.
+/// The host's name helps the operator, and the number distinguishes the processes of a host.
 std::string router_name() {
   std::array<char, 64> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';

@@ -1,4 +1,4 @@
-// A model's name at its server decides: a name of the operator's own says nothing about a price.
+// A model's name at its server decides: a name of the operator's own gives no price.
 
 #include "router/spending/prices.h"
 

@@ -1,4 +1,4 @@
-// Every reply contains a code that tells success from failure, mostly with status 200.
+// Every reply contains a code that distinguishes success from failure, mostly with status 200.
 
 #include "router/stores/milvus.h"
 

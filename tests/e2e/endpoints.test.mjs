@@ -174,7 +174,7 @@ function send(url, method, path, headers = {}, body = "") {
 const postJson = (path, body, headers = {}, url = daemon.url) =>
   send(url, "POST", path, { "content-type": "application/json", ...headers }, typeof body === "string" ? body : JSON.stringify(body));
 
-/// What both ways gave: the reply to the client and the request at the server.
+/// Makes the call both ways, and returns the reply to the client and the request at the server.
 async function bothWays(call) {
   const ways = [];
   for (const client of [direct, routed]) {

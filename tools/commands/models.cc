@@ -45,7 +45,7 @@ int exit_code(const Error& error) {
   return error.code == Code::kInvalid ? kExitUsage : kExitFailure;
 }
 
-// What a pull fetches: models of the manifest, or repositories of the hub.
+// A pull fetches models of the manifest or repositories of the hub.
 using Wanted = std::variant<const ManifestModel*, RepositoryName>;
 
 Result<std::vector<Wanted>> choose(const Manifest& manifest,

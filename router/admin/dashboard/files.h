@@ -14,7 +14,7 @@ struct File {
   std::string_view zipped;  // the same in gzip
 };
 
-/// By the path that a browser asks for: "/", "/app.js"; nothing for others.
+/// Finds a file by the path that a browser requests: "/", "/app.js"; nothing for others.
 std::optional<File> file(std::string_view path);
 
 }  // namespace signalbox::dashboard

@@ -30,10 +30,10 @@ class Projections {
   static Result<Projections> create(const config::Projections& projections, const Find& find,
                                     uint32_t first_output);
 
-  /// Of several matching members only the one with the highest confidence remains a match; with
-  /// softmax_exclusive its confidence becomes its share of softmax(confidences / temperature). If
-  /// no member matches, the default does, with a confidence of 1. Until every member is known, only
-  /// the members that certainly do not match have a value.
+  /// Only the matching member with the highest confidence remains a match; with softmax_exclusive
+  /// its confidence becomes its share of softmax(confidences / temperature). If no member matches,
+  /// the default does, with a confidence of 1. Until every member is known, only the members that
+  /// certainly do not match have a value.
   void resolve_partitions(std::span<Value> values) const;
 
   /// Writes the scores (scores()) and the values of the outputs. An unavailable signal counts as

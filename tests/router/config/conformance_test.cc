@@ -341,7 +341,7 @@ TEST(Schema, names_a_key_that_no_table_has) {
                                    ".global.stores.semantic_cache.zebra"}));
 }
 
-// Every reference leads to a definition, every definition is an object that says what it is.
+// Every reference leads to a definition, every definition is an object that describes itself.
 void check_well_formed(json::Value value, json::Value definitions, size_t& references) {
   if (const auto reference = value.find("$ref")) {
     ASSERT_TRUE(reference->is_string());
