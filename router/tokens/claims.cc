@@ -18,10 +18,10 @@ constexpr size_t kNameBytesMax = 256;
 constexpr double kTimeMax = 1e15;  // seconds, far behind every calendar
 
 template <class... Args>
-tl::unexpected<Refusal> refuse(std::string_view reason, fmt::format_string<Args...> format,
-                               Args&&... args) {
-  return tl::unexpected<Refusal>(
-      Refusal{401, reason, fmt::format(format, std::forward<Args>(args)...)});
+tl::unexpected<TokenRefusal> refuse(std::string_view reason, fmt::format_string<Args...> format,
+                                    Args&&... args) {
+  return tl::unexpected<TokenRefusal>(
+      TokenRefusal{401, reason, fmt::format(format, std::forward<Args>(args)...)});
 }
 
 constexpr std::string_view kInvalid = "invalid_token";
@@ -41,8 +41,8 @@ std::string in_words(int64_t seconds) {
   return {};
 }
 
-tl::expected<std::optional<int64_t>, Refusal> time_in(const json::Value& claims,
-                                                      std::string_view name) {
+tl::expected<std::optional<int64_t>, TokenRefusal> time_in(const json::Value& claims,
+                                                           std::string_view name) {
   const auto value = only_member(claims, name);
   if (!value) return refuse(kInvalid, "{}", value.error().message);
   if (!*value) return std::optional<int64_t>();
@@ -53,9 +53,9 @@ tl::expected<std::optional<int64_t>, Refusal> time_in(const json::Value& claims,
 }
 
 /// Returns the time until which the token is valid.
-tl::expected<int64_t, Refusal> check_times(const json::Value& claims, int64_t now) {
+tl::expected<int64_t, TokenRefusal> check_times(const json::Value& claims, int64_t now) {
   const auto expires = time_in(claims, "exp");
-  if (!expires) return tl::unexpected<Refusal>(expires.error());
+  if (!expires) return tl::unexpected<TokenRefusal>(expires.error());
   if (!*expires)
     return refuse(kInvalid, "the token has no exp: tokens that never expire are not accepted");
   const int64_t until = **expires + kLeeway;
@@ -63,7 +63,7 @@ tl::expected<int64_t, Refusal> check_times(const json::Value& claims, int64_t no
     return refuse("expired_token", "the token expired {} ago", in_words(now - **expires));
   for (const std::string_view name : {"nbf", "iat"}) {
     const auto begins = time_in(claims, name);
-    if (!begins) return tl::unexpected<Refusal>(begins.error());
+    if (!begins) return tl::unexpected<TokenRefusal>(begins.error());
     if (*begins && **begins > now + kLeeway) {
       return refuse("early_token", "the token is {} in {} ({}); compare the clocks",
                     name == "nbf" ? "valid only" : "from the future,", in_words(**begins - now),
@@ -79,10 +79,10 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-std::optional<Refusal> check_audience(const json::Value& claims,
-                                      const std::vector<std::string>& audiences) {
+std::optional<TokenRefusal> check_audience(const json::Value& claims,
+                                           const std::vector<std::string>& audiences) {
   const auto value = only_member(claims, "aud");
-  if (!value) return Refusal{401, kInvalid, value.error().message};
+  if (!value) return TokenRefusal{401, kInvalid, value.error().message};
   const auto is_ours = [&](const json::Value& each) {
     return each.is_string() && std::ranges::find(audiences, each.text()) != audiences.end();
   };
@@ -98,14 +98,15 @@ std::optional<Refusal> check_audience(const json::Value& claims,
         found = json::quote_briefly(each.text()) + " and others";
     }
   }
-  return Refusal{401, "wrong_audience",
-                 fmt::format("the token's audience {} is not one of {}", found, listed(audiences))};
+  return TokenRefusal{
+      401, "wrong_audience",
+      fmt::format("the token's audience {} is not one of {}", found, listed(audiences))};
 }
 
 /// Finds a claim by its name, or by the parts of its name between dots in objects within objects. A
 /// name that contains dots itself, such as "https://example.com/groups", comes first.
-tl::expected<std::optional<json::Value>, Refusal> claim_in(json::Value object,
-                                                           std::string_view name) {
+tl::expected<std::optional<json::Value>, TokenRefusal> claim_in(json::Value object,
+                                                                std::string_view name) {
   for (;;) {
     auto whole = only_member(object, name);
     if (!whole) return refuse(kInvalid, "{}", whole.error().message);
@@ -127,7 +128,7 @@ bool is_plain(std::string_view name) {
 }
 
 /// `what` names the value in a refusal: "the token's sub".
-tl::expected<std::string, Refusal> read_name(const json::Value& value, std::string_view what) {
+tl::expected<std::string, TokenRefusal> read_name(const json::Value& value, std::string_view what) {
   if (!value.is_string() || !is_plain(value.text())) {
     return refuse(kInvalid,
                   "{} is not a name: it must be a text of at most {} bytes without "
@@ -137,56 +138,56 @@ tl::expected<std::string, Refusal> read_name(const json::Value& value, std::stri
   return std::string(value.text());
 }
 
-tl::expected<std::vector<std::string>, Refusal> read_groups(const json::Value& claims,
-                                                            const std::string& claim) {
+tl::expected<std::vector<std::string>, TokenRefusal> read_groups(const json::Value& claims,
+                                                                 const std::string& claim) {
   const auto value = claim_in(claims, claim);
-  if (!value) return tl::unexpected<Refusal>(value.error());
+  if (!value) return tl::unexpected<TokenRefusal>(value.error());
   std::vector<std::string> out;
   if (!*value || (*value)->is_null()) return out;
   if (!(*value)->is_array()) {
     auto name = read_name(**value, "the token's " + claim);
-    if (!name) return tl::unexpected<Refusal>(std::move(name).error());
+    if (!name) return tl::unexpected<TokenRefusal>(std::move(name).error());
     out.push_back(*std::move(name));
     return out;
   }
   const std::string what = fmt::format("one of the token's groups ({})", claim);
   for (const json::Value& each : (*value)->items()) {
     auto name = read_name(each, what);
-    if (!name) return tl::unexpected<Refusal>(std::move(name).error());
+    if (!name) return tl::unexpected<TokenRefusal>(std::move(name).error());
     out.push_back(*std::move(name));
   }
   return out;
 }
 
-tl::expected<const config::TokenGroup*, Refusal> rights_of(const std::vector<std::string>& groups,
-                                                           const config::TokenIssuer& issuer) {
+tl::expected<const config::TokenGroup*, TokenRefusal> rights_of(
+    const std::vector<std::string>& groups, const config::TokenIssuer& issuer) {
   if (issuer.groups.empty()) return nullptr;
   for (const config::TokenGroup& each : issuer.groups) {
     if (each.name == "*" || std::ranges::find(groups, each.name) != groups.end()) return &each;
   }
-  return tl::unexpected<Refusal>(
-      Refusal{403, "group_not_allowed",
-              fmt::format("the token's {} has none of the groups that may use this router",
-                          issuer.groups_claim)});
+  return tl::unexpected<TokenRefusal>(
+      TokenRefusal{403, "group_not_allowed",
+                   fmt::format("the token's {} has none of the groups that may use this router",
+                               issuer.groups_claim)});
 }
 
 }  // namespace
 
-tl::expected<Identity, Refusal> check_claims(const json::Value& claims,
-                                             const config::TokenIssuer& issuer, int64_t now) {
+tl::expected<Identity, TokenRefusal> check_claims(const json::Value& claims,
+                                                  const config::TokenIssuer& issuer, int64_t now) {
   const auto until = check_times(claims, now);
-  if (!until) return tl::unexpected<Refusal>(until.error());
+  if (!until) return tl::unexpected<TokenRefusal>(until.error());
   if (auto refusal = check_audience(claims, issuer.audiences))
-    return tl::unexpected<Refusal>(*std::move(refusal));
+    return tl::unexpected<TokenRefusal>(*std::move(refusal));
   const auto user = claim_in(claims, issuer.user_claim);
-  if (!user) return tl::unexpected<Refusal>(user.error());
+  if (!user) return tl::unexpected<TokenRefusal>(user.error());
   if (!*user) return refuse(kInvalid, "the token has no claim {} for the user", issuer.user_claim);
   auto name = read_name(**user, "the token's " + issuer.user_claim);
-  if (!name) return tl::unexpected<Refusal>(std::move(name).error());
+  if (!name) return tl::unexpected<TokenRefusal>(std::move(name).error());
   auto groups = read_groups(claims, issuer.groups_claim);
-  if (!groups) return tl::unexpected<Refusal>(std::move(groups).error());
+  if (!groups) return tl::unexpected<TokenRefusal>(std::move(groups).error());
   const auto rights = rights_of(*groups, issuer);
-  if (!rights) return tl::unexpected<Refusal>(rights.error());
+  if (!rights) return tl::unexpected<TokenRefusal>(rights.error());
   for (std::string& group : *groups) group.insert(0, issuer.prefix);
   return Identity{issuer.prefix + *name, *std::move(groups), *rights, *until};
 }

@@ -15,7 +15,7 @@ namespace signalbox::tokens {
 inline constexpr int64_t kLeeway = 60;
 
 /// The reason why a token is refused.
-struct Refusal {
+struct TokenRefusal {
   int status = 401;
   std::string_view reason;  // label in the metrics, static: "expired_token"
   std::string message;      // for the client; it may contain what the token contains
@@ -30,7 +30,7 @@ struct Identity {
 
 /// Checks times, issuer and audience at the time `now`, in seconds since 1970, and reads the user
 /// and the groups. The identity refers to `issuer`.
-tl::expected<Identity, Refusal> check_claims(const json::Value& claims,
-                                             const config::TokenIssuer& issuer, int64_t now);
+tl::expected<Identity, TokenRefusal> check_claims(const json::Value& claims,
+                                                  const config::TokenIssuer& issuer, int64_t now);
 
 }  // namespace signalbox::tokens

@@ -17,14 +17,14 @@
 
 namespace signalbox::tokens {
 
-inline constexpr std::string_view kWrongSignature = "wrong_signature";  // a Refusal::reason
+inline constexpr std::string_view kWrongSignature = "wrong_signature";  // a TokenRefusal::reason
 
 /// The token's owner in the form of a key: what it may use, its user and its groups.
 using Owner = std::shared_ptr<const config::ClientKey>;
 
 struct Verdict {
-  Owner owner;      // null: refused
-  Refusal refusal;  // if it is
+  Owner owner;           // null: refused
+  TokenRefusal refusal;  // if it is
   /// The keys that the token needs are being read: wait() and verify again. Null: no waiting helps.
   std::shared_ptr<KeySource> awaited = nullptr;
 };
