@@ -17,8 +17,6 @@ namespace {
 
 constexpr int kWithheldStatus = 403;  // clients do not repeat the request
 constexpr std::string_view kWithheldCode = "response_blocked";
-constexpr std::string_view kWarnings = "x-vsr-response-warnings";
-constexpr std::string_view kUnchecked = "x-vsr-response-unchecked";
 
 // A stream that pauses after an apparent end of a sentence for twice the usual gap between tokens
 // has ended a sentence: the digit after "3." would have come by then.
@@ -30,11 +28,6 @@ constexpr double kNewest = 0.2;  // weight of the newest gap in the mean
 bool is_compressed(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
   return encoding && !ascii::iequals(*encoding, "identity");
-}
-
-bool wants_trailers(const http::Headers& headers) {
-  const auto te = headers.find("te");
-  return te && te->find("trailers") != std::string_view::npos;
 }
 
 void add_if(http::Headers& headers, std::string_view name, std::string_view value) {
@@ -52,7 +45,7 @@ GuardedReply::GuardedReply(std::unique_ptr<upstream::UpstreamReply> reply,
       context_(context),
       executor_(executor),
       self_(std::make_shared<Self>(Self{this})),
-      sends_trailers_(wants_trailers(context.exchange.request.headers)),
+      sends_trailers_(accepts_trailers(context.exchange.request.headers)),
       end_timer_(executor),
       pause_timer_(executor) {}
 
@@ -245,7 +238,13 @@ http::Task<> GuardedReply::sleep() {
   co_await end_timer_.async_wait(http::kAwait);
 }
 
+void GuardedReply::nudge() {
+  nudged_ = true;
+  if (waits_) reply_->nudge();
+}
+
 http::Task<Result<upstream::Piece>> GuardedReply::next() {
+  nudged_ = false;
   if (!stream_) co_return upstream::Piece{out_, true};
   for (;;) {
     const bool last = stream_->ended() || (upstream_over_ && !stream_->is_busy());
@@ -271,7 +270,10 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
       error_ = std::move(piece).error();
       continue;
     }
-    if (piece->bytes.empty() && !piece->last) continue;
+    if (piece->bytes.empty() && !piece->last) {
+      if (nudged_ && ready_.empty()) co_return piece;
+      continue;
+    }
     stream_->push(piece->bytes, ready_);
     if (piece->last) {
       upstream_over_ = true;
