@@ -3,6 +3,7 @@
 
 #include "router/gateway/reply_filters.h"
 
+#include <algorithm>
 #include <ctime>
 #include <functional>
 #include <utility>
@@ -28,8 +29,13 @@ http::Task<ReplyOrError> at_once(ReplyOrError reply) {
 http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer reply) {
   const RequestScope& scope = inputs.scope;
   const config::HttpLimits& limits = scope.config().http;
-  const GuardContext guard{scope.context.compute, scope.exchange,    scope.record,
-                           inputs.headers,        limits.guard_wait, limits.decision_timeout};
+  const std::chrono::milliseconds wait_min = inputs.watched->wait_min;
+  const GuardContext guard{scope.context.compute,
+                           scope.exchange,
+                           scope.record,
+                           inputs.headers,
+                           std::max(limits.guard_wait, wait_min),
+                           std::max(limits.decision_timeout, wait_min)};
   auto guarded = co_await GuardedReply::wrap(std::move(reply), *inputs.watched, guard);
   if (scope.record.withheld())
     inputs.headers = with_path(inputs.headers, routing::path_name(routing::Plan::Path::kBlocked));
