@@ -372,6 +372,7 @@ Result<LoopAnswer> Loop::answer() {
   out.server = &flight->server;
   out.started = flight->started;
   out.stream = std::move(flight->stream);
+  if (request_.chat.stream) out.extension = run_->extension();
   scope_.record.looped(*out.model, flight->number, is_live, run_->used_up());
   return out;
 }

@@ -23,6 +23,7 @@ struct LoopAnswer {
   bool is_image = false;                 // `body` is the image, because the text failed
   /// The chat completion with the image beside the text; null: none. Lives as long as the Loop.
   const std::string* image = nullptr;
+  std::optional<looper::Extension> extension = {};  // for the first chunk of a stream
   /// The reply of the last call, which goes to the client as it comes. The others below belong to
   /// that call and live as long as the Loop.
   std::unique_ptr<upstream::UpstreamReply> stream;

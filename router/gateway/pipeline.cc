@@ -307,7 +307,8 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   const std::chrono::milliseconds keep_alive = scope.config().looper.stream.keep_alive;
   const ReplyFilterInputs live{scope, journey.request, *answer->plan, *answer->server, watched,
                                cache, headers,         nullptr,       inputs.turn};
-  const std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
+  std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
+  add_extension(live, answer->extension, filters);
   co_await relay_filtered(live, filters, std::move(answer->stream), keep_alive);
   co_await keep_turn(scope, plan, inputs.turn);
 }
@@ -336,8 +337,9 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
   if (has_image && !parts.is_image) remember(scope, inputs.plan);
   ReplyOrError whole = has_image ? stored_reply(std::move(answer.body))
                                  : completion_reply(std::move(answer.body), inputs.request.chat);
-  const std::vector<ReplyFilter> filters =
+  std::vector<ReplyFilter> filters =
       has_image ? paired_reply_filters(composed, parts) : composed_reply_filters(composed);
+  add_extension(composed, answer.extension, filters);
   co_await relay_filtered(composed, filters, std::move(whole));
   if (has_image) end_turn(scope);
   co_await keep_turn(scope, inputs.plan, inputs.turn);
@@ -390,6 +392,7 @@ http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
   if (client.started() && !is_event_stream((*filtered)->head().headers)) {
     const Result<std::string> refusal =
         co_await upstream::read_whole(**filtered, TranslatedReply::kBodyBytesMax);
+    if (!refusal) scope.record.failed(refusal.error(), refusal.error().message);
     const std::string body = refusal ? *refusal : http::error_body(refusal.error());
     co_await break_stream(client, {}, body, events);
     co_return;

@@ -196,6 +196,19 @@ std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& in,
   return filters;
 }
 
+void add_extension(const ReplyFilterInputs& in, const std::optional<looper::Extension>& extension,
+                   std::vector<ReplyFilter>& filters) {
+  if (!extension || !in.request.chat.stream || in.server.to_client || in.watched) return;
+  const std::vector<pii::Mask>& masks = in.plan.masks;
+  std::string json = masks.empty()
+                         ? extension->json
+                         : replies::unmask_reply(extension->json, replies::ReplyMasks(masks));
+  filters.push_back([name = extension->name, json = std::move(json)](ReplyPointer reply) {
+    if (!is_event_stream(reply->head().headers)) return at_once(std::move(reply));
+    return at_once(std::make_unique<ExtendedReply>(std::move(reply), name, json));
+  });
+}
+
 std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& in) {
   std::vector<ReplyFilter> filters;
   add_check(in, filters);

@@ -163,6 +163,19 @@ test("a client of OpenAI reads the answer behind the comments", async () => {
   assert.equal(await textOf(data), "the verdict");
 });
 
+test("the first chunk has the replies of the panel, whether the judge answers or not", async () => {
+  for (const end of [() => words("the", " verdict"), kDown]) {
+    answers.small = () => completion({ content: "first view" });
+    answers.large = judge(end);
+    const stream = await openai().chat.completions.create(asked("panel"));
+    release();
+    const chunks = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    assert.deepEqual(chunks[0].fusion.responses.map(({ model, content }) => [model, content]), [["small", "first view"], ["third", "from third"]]);
+    assert.equal(chunks.filter(({ fusion }) => fusion !== undefined).length, 1);
+  }
+});
+
 test("an answer that is composed of several, or that came whole, is sent as chunks", async () => {
   answers.small = () => sure("sure enough");
   for (const [word, text] of [["cascade", "sure enough"], ["compared", "sure enoughfrom third"]]) {
@@ -286,10 +299,15 @@ test("the timeout of the listener ends an open stream with an error", async () =
 });
 
 test("masked data returns in an open stream", async () => {
-  answers.large = judge(({ messages }) => words("to ", /\[EMAIL_ADDRESS_1\]/.exec(JSON.stringify(messages))[0]));
-  const stream = await openai().chat.completions.create(asked(`masked panel for ${kMail}`));
+  const quoted = ({ messages }) => /\[EMAIL_ADDRESS_1\]/.exec(JSON.stringify(messages))[0];
+  answers.small = (body) => completion({ content: quoted(body) });
+  answers.large = judge((body) => words("to ", quoted(body)));
+  const reply = await open(asked(`masked panel for ${kMail}`));
   release();
-  assert.equal(await textOf(stream), `to ${kMail}`);
+  assert.equal(await reply.ended, true);
+  assert.match(reply.body, /"responses":\[\{"model":"small","content":"ann@example\.com"\}/);
+  assert.match(reply.body, /"content":"to ".*"content":"ann@example\.com"/s);
+  assert.doesNotMatch(reply.body, /EMAIL_ADDRESS/);
 });
 
 test("a guard ends an open stream as it ends any other", async () => {
