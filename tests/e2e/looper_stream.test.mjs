@@ -13,7 +13,7 @@ import { until } from "./until.mjs";
 import { completion, ScriptedUpstream, streamed } from "./upstream.mjs";
 
 const kModels = ["small", "large", "third"];
-const kWords = ["panel", "cascade", "compared", "masked", "guarded", "absent", "limited", "both"];
+const kWords = ["panel", "cascade", "compared", "masked", "guarded", "absent", "limited", "both", "sealed"];
 const kMail = "ann@example.com";
 
 const configuration = (stream, timeout, absent) => (port, managementPort) => `
@@ -52,6 +52,13 @@ routing:
       rules: {operator: AND, conditions: [{type: modality, name: BOTH}, {type: keyword, name: both}]}
       modelRefs: [{model: small}]
       plugins: [{type: image_gen, configuration: {backend: openai, backend_config: {base_url: "http://127.0.0.1:${servers.images.port}/v1", api_key: k}}}]
+    - name: sealed
+      priority: 2
+      rules: {operator: AND, conditions: [{type: modality, name: BOTH}, {type: keyword, name: sealed}]}
+      modelRefs: [{model: small}]
+      plugins:
+        - {type: image_gen, configuration: {backend: openai, backend_config: {base_url: "http://127.0.0.1:${servers.images.port}/v1", api_key: k}}}
+        - {type: hallucination, configuration: {hallucination_action: block}}
 global:
   integrations: {looper: {stream: ${stream}}}
   model_catalog:
@@ -73,7 +80,7 @@ before(async () => {
   const [absent] = await freePorts(1);
   daemon = await Daemon.start(configuration("{open_after: 0ms, keep_alive: 100ms}", "60s", absent));
   patient = await Daemon.start(configuration("{open_after: 1h}", "60s", absent));
-  hurried = await Daemon.start(configuration("{open_after: 0ms}", "1s", absent));
+  hurried = await Daemon.start(configuration("{open_after: 0ms}", "3s", absent));
 });
 
 after(async () => {
@@ -295,7 +302,7 @@ test("a client that wants no stream gets the answer whole", async () => {
 
 test("the timeout of the listener ends an open stream with an error", async () => {
   const stream = await openai(hurried).chat.completions.create(asked("compared"));
-  assert.match((await errorOf(stream)).message, /did not finish within 1000 ms/);
+  assert.match((await errorOf(stream)).message, /did not finish within 3000 ms/);
 });
 
 test("masked data returns in an open stream", async () => {
@@ -310,15 +317,17 @@ test("masked data returns in an open stream", async () => {
   assert.doesNotMatch(reply.body, /EMAIL_ADDRESS/);
 });
 
+/// A conversation with a context that contradicts kWrong.
+const grounded = (said) => [
+  { role: "user", content: said },
+  { role: "assistant", content: null, tool_calls: [{ id: "t", type: "function", function: { name: "look", arguments: "{}" } }] },
+  { role: "tool", tool_call_id: "t", content: "The bridge was opened in 1932 and is 503 m long." },
+];
+const kWrong = "It is 640 m long. It was opened in 1932.";
+
 test("a guard ends an open stream as it ends any other", async () => {
-  const kContext = "The bridge was opened in 1932 and is 503 m long.";
-  answers.small = answers.third = () => completion({ content: "It is 640 m long. It was opened in 1932." });
-  const messages = [
-    { role: "user", content: "How long is the bridge? guarded" },
-    { role: "assistant", content: null, tool_calls: [{ id: "t", type: "function", function: { name: "look", arguments: "{}" } }] },
-    { role: "tool", tool_call_id: "t", content: kContext },
-  ];
-  const reply = await open(asked("", { messages }));
+  answers.small = answers.third = () => completion({ content: kWrong });
+  const reply = await open(asked("", { messages: grounded("How long is the bridge? guarded") }));
   assert.equal(reply.response.statusCode, 200);
   release();
   await reply.ended;
@@ -331,4 +340,15 @@ test("a text with an image comes in an open stream", async () => {
   const stream = await openai().chat.completions.create(asked("draw both and explain"));
   release();
   assert.match(await textOf(stream), /^from small.*https:\/\/images\.example\/1\.png/s);
+});
+
+test("a refusal that would have had a status is the error of an open stream", async () => {
+  answers.small = () => completion({ content: kWrong });
+  answers.images = () => ({ body: { created: 1, data: [{ url: "https://images.example/1.png" }] } });
+  const reply = await open(asked("", { messages: grounded("draw the bridge, sealed, and explain how long it is") }));
+  release();
+  assert.equal(await reply.ended, false);
+  assert.match(reply.body, /data: \{"error":\{"message":"[^\n]*"code":"response_blocked"\}\}\n\n$/);
+  assert.doesNotMatch(reply.body, /640|images\.example/);
+  await until(() => daemon.log.includes('"error":"response_blocked"'));
 });
