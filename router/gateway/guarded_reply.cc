@@ -122,7 +122,7 @@ http::Task<std::optional<replies::ReplyVerdict>> GuardedReply::checked(
       pending->timer.cancel();
     });
   };
-  if (!context_.compute.submit(std::move(work))) co_return std::nullopt;
+  if (!context_.pool.submit(std::move(work), context_.share)) co_return std::nullopt;
   std::function<void()> leave = [pending] { pending->timer.cancel(); };
   const http::Interrupt::Scope scope(context_.exchange.interrupt, std::move(leave));
   if (!context_.exchange.interrupt.raised()) co_await pending->timer.async_wait(http::kAwait);
@@ -137,10 +137,20 @@ void GuardedReply::answer_with(replies::GuardedBody body) {
     head_.status = kWithheldStatus;
     head_.headers.add("Content-Type", "application/json");
   }
-  add_if(context_.headers, kWarnings, body.warnings);
-  add_if(context_.headers, kUnchecked, body.unchecked);
+  report(kWarnings, body.warnings);
+  report(kUnchecked, body.unchecked);
   head_.content_length = out_.size();
   context_.record.guarded(body.outcome);
+}
+
+// The header of a stream that began before its answer is gone.
+void GuardedReply::report(std::string_view name, const std::string& names) {
+  if (names.empty()) return;
+  http::Reply& client = context_.exchange.reply;
+  if (!client.started())
+    context_.headers.add(name, names);
+  else if (sends_trailers_)
+    client.trail(name, names);
 }
 
 void GuardedReply::start_check() {
@@ -154,7 +164,7 @@ void GuardedReply::start_check() {
       if (self->reply != nullptr) self->reply->take(verdict, number);
     });
   };
-  running_ = context_.compute.submit(std::move(work));
+  running_ = context_.pool.submit(std::move(work), context_.share);
   if (!running_) stream_->failed(ready_);
 }
 
@@ -240,7 +250,10 @@ http::Task<> GuardedReply::sleep() {
 
 void GuardedReply::nudge() {
   nudged_ = true;
-  if (waits_) reply_->nudge();
+  if (waits_)
+    reply_->nudge();
+  else if (upstream_over_)
+    end_timer_.cancel();
 }
 
 http::Task<Result<upstream::Piece>> GuardedReply::next() {
@@ -259,6 +272,7 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
     if (error_) co_return tl::unexpected<Error>(*std::move(error_));
     if (upstream_over_) {
       co_await sleep();
+      if (nudged_ && ready_.empty() && stream_->is_busy()) co_return upstream::Piece{};
       continue;
     }
     waits_ = true;

@@ -25,7 +25,8 @@ inline constexpr std::string_view kUnchecked = "x-vsr-response-unchecked";
 
 /// The surroundings of one checked reply. All of them outlive it.
 struct GuardContext {
-  http::ThreadPool& compute;
+  http::ThreadPool& pool;  // runs the checks
+  http::Share share;       // of the pool
   http::Exchange exchange;
   RequestRecord& record;
   http::Headers& headers;                // of the reply to the client; warnings are added
@@ -67,6 +68,7 @@ class GuardedReply final : public upstream::UpstreamReply {
   http::Task<std::optional<replies::ReplyVerdict>> checked(
       std::vector<replies::ReplyWindow> windows);
   void answer_with(replies::GuardedBody body);
+  void report(std::string_view name, const std::string& names);
   void start_check();
   void take(const replies::ReplyVerdict& verdict, uint64_t check);
   void give_up();

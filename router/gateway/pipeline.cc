@@ -340,7 +340,9 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
   std::vector<ReplyFilter> filters =
       has_image ? paired_reply_filters(composed, parts) : composed_reply_filters(composed);
   add_extension(composed, answer.extension, filters);
-  co_await relay_filtered(composed, filters, std::move(whole));
+  const auto keep_alive = exchange.reply.started() ? scope.config().looper.stream.keep_alive
+                                                   : std::chrono::milliseconds(0);
+  co_await relay_filtered(composed, filters, std::move(whole), keep_alive);
   if (has_image) end_turn(scope);
   co_await keep_turn(scope, inputs.plan, inputs.turn);
 }

@@ -105,7 +105,7 @@ http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& rep
                                const http::Headers& fields, const BrokenStream* broken,
                                std::chrono::milliseconds keep_alive) {
   const http::Response& head = answer.head();
-  const bool events = is_event_stream(head.headers) && !head.content_length;
+  const bool events = is_event_stream(head.headers) && (reply.started() || !head.content_length);
   if (!reply.started()) {
     const http::Headers merged = reply_fields(head.headers, fields);
     reply.start(head.status, merged, head.content_length);

@@ -30,7 +30,9 @@ http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer rep
   const RequestScope& scope = inputs.scope;
   const config::HttpLimits& limits = scope.config().http;
   const std::chrono::milliseconds wait_min = inputs.watched->wait_min;
-  const GuardContext guard{scope.context.compute,
+  const bool calls = inputs.watched->calls_server();
+  const GuardContext guard{calls ? scope.context.detection : scope.context.compute,
+                           calls ? scope.share(0, 0) : http::Share{},
                            scope.exchange,
                            scope.record,
                            inputs.headers,

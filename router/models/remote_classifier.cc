@@ -160,13 +160,15 @@ class RemoteClassifier final : public engine::TextModel {
     const auto left = patience.deadline - Clock::now();
     const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
     if (limit <= milliseconds{0}) return fail(Code::kDeadline, "{}: no time is left", name_);
-    if (!breaker_.allows(Clock::now()))
+    if (!breaker_.allows(Clock::now(), limit))
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
     const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(input),
                                     limit, kAnswerBytesMax, patience.stop);
-    if (!reply && reply.error().code == Code::kCancelled)
+    if (!reply && reply.error().code == Code::kCancelled) {
+      breaker_.give_up(Clock::now());
       return fail(Code::kCancelled, "{}: nobody waits for it", name_);
+    }
     // Clients write the texts. An invalid answer to one must not stop the calls for the others.
     breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
     auto answer = read(reply, input);

@@ -42,7 +42,12 @@ void FirstChunkEditor::push(std::string_view bytes, bool last, std::string& out)
     if (end == std::string_view::npos) break;
     rest_ += bytes.substr(0, end + 1);
     bytes.remove_prefix(end + 1);
-    pass(rest_, out);
+    if (rest_.size() > kChunkLineBytesMax) {
+      done_ = true;
+      out += rest_;
+    } else {
+      pass(rest_, out);
+    }
     rest_.clear();
   }
   if (done_) {

@@ -19,6 +19,8 @@ struct WatchedReply {
   ReplyRules rules;
   std::shared_ptr<ReplyCheck> check;      // shared with checks that outlive the reply
   std::chrono::milliseconds wait_min{0};  // how long its end waits for checks, at least
+  /// True if its checks wait for a server.
+  bool calls_server() const { return wait_min.count() > 0; }
 };
 
 /// Immutable and thread-safe.

@@ -13,7 +13,7 @@ import { until } from "./until.mjs";
 import { completion, ScriptedUpstream, streamed } from "./upstream.mjs";
 
 const kModels = ["small", "large", "third"];
-const kWords = ["panel", "cascade", "compared", "masked", "guarded", "absent", "limited", "both", "sealed"];
+const kWords = ["panel", "cascade", "compared", "masked", "guarded", "absent", "limited", "both", "sealed", "noted"];
 const kMail = "ann@example.com";
 
 const configuration = (stream, timeout, absent) => (port, managementPort) => `
@@ -59,6 +59,13 @@ routing:
       plugins:
         - {type: image_gen, configuration: {backend: openai, backend_config: {base_url: "http://127.0.0.1:${servers.images.port}/v1", api_key: k}}}
         - {type: hallucination, configuration: {hallucination_action: block}}
+    - name: noted
+      priority: 2
+      rules: {operator: AND, conditions: [{type: modality, name: BOTH}, {type: keyword, name: noted}]}
+      modelRefs: [{model: small}]
+      plugins:
+        - {type: image_gen, configuration: {backend: openai, backend_config: {base_url: "http://127.0.0.1:${servers.images.port}/v1", api_key: k}}}
+        - {type: hallucination, configuration: {hallucination_action: header}}
 global:
   integrations: {looper: {stream: ${stream}}}
   model_catalog:
@@ -340,6 +347,16 @@ test("a text with an image comes in an open stream", async () => {
   const stream = await openai().chat.completions.create(asked("draw both and explain"));
   release();
   assert.match(await textOf(stream), /^from small.*https:\/\/images\.example\/1\.png/s);
+});
+
+test("what a check finds in a text with an image is in the trailers of an open stream", async () => {
+  answers.small = () => completion({ content: kWrong });
+  answers.images = () => ({ body: { created: 1, data: [{ url: "https://images.example/1.png" }] } });
+  const reply = await open(asked("", { messages: grounded("draw the bridge, noted, and explain how long it is") }), { te: "trailers" });
+  release();
+  assert.equal(await reply.ended, true);
+  assert.match(reply.body, /640.*images\.example/s);
+  assert.equal(reply.response.trailers["x-vsr-response-warnings"], "hallucination");
 });
 
 test("a refusal that would have had a status is the error of an open stream", async () => {

@@ -7,12 +7,13 @@ import { after, before, beforeEach, test } from "node:test";
 import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
+import { until } from "./until.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 
 const kContext = "The bridge was opened in 1932 by the mayor.";
 const kAnswer = "The bridge was opened by a baker in front of the people.";
 
-let detector, model, daemon, client;
+let detector, guard, model, daemon, client;
 
 const configuration = (port, management) => `
 version: v0.3
@@ -22,21 +23,43 @@ providers:
   models:
     - {name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
 routing:
+  signals:
+    keywords: [{name: judged, keywords: [judged]}, {name: several, keywords: [several]}]
+    jailbreak: [{name: attack, method: classifier}]
   decisions:
+    - name: judged
+      priority: 9
+      rules: {operator: AND, conditions: [{type: keyword, name: judged}, {type: jailbreak, name: attack}]}
+      plugins: [{type: fast_response, configuration: {message: Refused.}}]
+    - name: several
+      priority: 5
+      rules: {type: keyword, name: several}
+      modelRefs: [{model: plain}, {model: plain}]
+      algorithm: {type: ratings}
+      plugins: [{type: hallucination, configuration: {hallucination_action: header}}]
     - name: checked
+      priority: 1
       modelRefs: [{model: plain}]
       plugins: [{type: hallucination, configuration: {hallucination_action: header, include_hallucination_details: true}}]
 global:
+  integrations: {looper: {stream: {open_after: 0ms, keep_alive: 100ms}}}
   model_catalog:
+    external:
+      - {name: guard, model_role: guardrail, llm_endpoint: {address: 127.0.0.1, port: ${guard.port}, protocol: http, path: /check}, llm_model_name: guard-1}
     modules:
+      prompt_guard: {variant: external, positive_labels: [INJECTION]}
       hallucination_mitigation:
         enabled: true
         detector: {backend: endpoint, endpoint: "http://127.0.0.1:${detector.port}/v1/", model_id: detector-1}
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services:
+    http: {model_threads: 1, decision_timeout: 5s}
+    management_api: {bind_address: 127.0.0.1, port: ${management}}
 `;
 
 before(async () => {
   detector = await ScriptedUpstream.start();
+  guard = await ScriptedUpstream.start();
+  guard.answer = () => ({ body: { score: 0.9 } });
   model = await ScriptedUpstream.start();
   model.answer = (asked) => (asked.stream ? streamed([{ content: kAnswer }]) : completion({ content: kAnswer }));
   daemon = await Daemon.start(configuration);
@@ -45,7 +68,7 @@ before(async () => {
 
 after(async () => {
   await daemon?.stop();
-  for (const server of [detector, model]) await server?.stop();
+  for (const server of [detector, guard, model]) await server?.stop();
 });
 
 // Answers are kept by text, so that every test asks another question.
@@ -112,6 +135,39 @@ test("a reply is unchecked if the server fails or quotes what is not there, and 
     assert.equal(data.choices[0].message.content, kAnswer);
   }
   assert.doesNotMatch(daemon.log, /hunter/);
+});
+
+test("a stream of several models stays alive while its end waits for the server", async () => {
+  let begin, release;
+  const begun = new Promise((done) => (begin = done));
+  const released = new Promise((done) => (release = done));
+  const answer = model.answer;
+  model.answer = async (asked) => (await begun, answer(asked));
+  detector.answer = async () => (await released, detects());
+  const { messages } = asked();
+  messages[0].content += " Ask several.";
+  const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify(asked({ stream: true, messages })) });
+  begin();
+  let body = "";
+  for await (const bytes of reply.body) {
+    body += Buffer.from(bytes).toString();
+    if (/baker.*: the answer is not complete yet/s.test(body)) release();
+  }
+  model.answer = answer;
+  assert.match(body, /baker.*\n\n: the answer is not complete yet\n\n.*data: \[DONE\]\n\n$/s);
+});
+
+test("a server that is silent keeps no request from its guard", async () => {
+  let calls = 0, release;
+  const released = new Promise((done) => (release = done));
+  detector.answer = async () => ((calls += 1), await released, detects());
+  const checked = Array.from({ length: 10 }, () => ((number += 1), ask()));
+  await until(() => calls >= 8); // as many as wait for models here
+  const { response } = await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: "to be judged" }] }).withResponse();
+  assert.equal(response.headers.get("x-vsr-selected-decision"), "judged");
+  assert.equal(response.headers.get("x-vsr-degraded"), null);
+  release();
+  for (const { data } of await Promise.all(checked)) assert.equal(data.choices[0].message.content, kAnswer);
 });
 
 test("a file with such a detector gives no notice", async () => {
