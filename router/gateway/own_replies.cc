@@ -155,7 +155,9 @@ http::Task<> send_error(const RequestScope& scope, const Error& error,
 
 http::Task<> break_off(const RequestScope& scope, const Error& error, const BrokenStream* broken) {
   scope.record.failed(error, without_quoted(error.message));
-  if (error.code == Code::kCancelled) {
+  const bool has_gone = error.code == Code::kCancelled;
+  scope.record.unanswered(has_gone ? 0 : http::error_kind(error.code).status);
+  if (has_gone) {
     scope.exchange.reply.abandon();
     co_return;
   }

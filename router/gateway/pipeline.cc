@@ -396,6 +396,7 @@ http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
         co_await upstream::read_whole(**filtered, TranslatedReply::kBodyBytesMax);
     if (!refusal) scope.record.failed(refusal.error(), refusal.error().message);
     const std::string body = refusal ? *refusal : http::error_body(refusal.error());
+    scope.record.unanswered((*filtered)->head().status);
     co_await break_stream(client, {}, body, events);
     co_return;
   }

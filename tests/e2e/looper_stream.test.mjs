@@ -266,6 +266,8 @@ test("a broken stream does not end as a whole one, and counts as failed", async 
   const id = reply.response.headers["x-request-id"];
   const line = await until(() => daemon.log.split("\n").find((each) => each.includes(`"request_id":"${id}"`)));
   assert.match(line, /"error":"upstream"/);
+  assert.match(line, /"status":502/);
+  await until(async () => /^llm_model_requests_total\{.*decision="compared",status="502"\}/m.test(await (await fetch(`${daemon.managementUrl}/metrics`)).text()));
 });
 
 test("a client that leaves an open stream ends the calls", async () => {
@@ -367,5 +369,6 @@ test("a refusal that would have had a status is the error of an open stream", as
   assert.equal(await reply.ended, false);
   assert.match(reply.body, /data: \{"error":\{"message":"[^\n]*"code":"response_blocked"\}\}\n\n$/);
   assert.doesNotMatch(reply.body, /640|images\.example/);
-  await until(() => daemon.log.includes('"error":"response_blocked"'));
+  const line = await until(() => daemon.log.split("\n").find((each) => each.includes('"error":"response_blocked"') && each.includes('"decision":"sealed"')));
+  assert.match(line, /"status":403/);
 });
