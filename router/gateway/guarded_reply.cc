@@ -23,7 +23,8 @@ constexpr std::string_view kWithheldCode = "response_blocked";
 constexpr double kPauseGaps = 2;
 constexpr std::chrono::milliseconds kPauseMin{40};
 constexpr std::chrono::milliseconds kPauseMax{1'000};
-constexpr double kNewest = 0.2;  // weight of the newest gap in the mean
+constexpr std::chrono::milliseconds kLookAgain{200};  // whether the client waits for the end
+constexpr double kNewest = 0.2;                       // weight of the newest gap in the mean
 
 bool is_compressed(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
@@ -238,13 +239,15 @@ void GuardedReply::check_deadlines() {
   });
 }
 
+// The interrupt may belong to somebody else, so it is looked at from time to time.
 http::Task<> GuardedReply::sleep() {
-  if (!end_by_) end_by_ = http::Clock::now() + context_.end_wait;
-  if (http::Clock::now() >= *end_by_) {
+  const auto now = http::Clock::now();
+  if (!end_by_) end_by_ = now + context_.end_wait;
+  if (now >= *end_by_ || context_.exchange.interrupt.raised()) {
     give_up();
     co_return;
   }
-  end_timer_.expires_at(*end_by_);
+  end_timer_.expires_at(std::min(*end_by_, now + kLookAgain));
   co_await end_timer_.async_wait(http::kAwait);
 }
 

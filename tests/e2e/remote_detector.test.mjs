@@ -157,6 +157,22 @@ test("a stream of several models stays alive while its end waits for the server"
   assert.match(body, /baker.*\n\n: the answer is not complete yet\n\n.*data: \[DONE\]\n\n$/s);
 });
 
+test("a client that leaves ends the call of its check", async () => {
+  for (const stream of [false, true]) {
+    let calls = 0;
+    number += 100;
+    detector.answer = () => ((calls += 1), new Promise(() => {}));
+    const leave = new AbortController();
+    const body = JSON.stringify(asked({ stream }));
+    const left = fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body, signal: leave.signal }).then((reply) => reply.text()).catch(() => {});
+    await until(() => calls > 0);
+    const began = Date.now();
+    leave.abort();
+    await Promise.all([left, detector.closed]);
+    assert.ok(Date.now() - began < 8_000, "the limit of a call ended it");
+  }
+});
+
 test("a server that is silent keeps no request from its guard", async () => {
   let calls = 0, release;
   const released = new Promise((done) => (release = done));
