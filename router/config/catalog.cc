@@ -2,6 +2,7 @@
 // the settings of each task, which are in modules.cc; and `global.integrations`.
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -11,6 +12,8 @@
 
 namespace signalbox::config {
 namespace {
+
+using namespace std::chrono_literals;
 
 // --- embeddings ---
 
@@ -312,6 +315,15 @@ constexpr Key kLooperFlowKeys[] = {
 };
 constexpr Section kLooperFlow{kLooperFlowKeys};
 
+constexpr Key kLooperStreamKeys[] = {
+    duration(FIELD(Looper::Waiting, open_after), 0ms, 24h,
+             "Time from the first call to the beginning of the stream, if there is no answer by "
+             "then. Default: 1s. Until then the reply may still get the status of an error."),
+    duration(FIELD(Looper::Waiting, keep_alive), 100ms, 1h,
+             "Silence after which a stream gets a comment. Default: 10s."),
+};
+constexpr Section kLooperStream{kLooperStreamKeys};
+
 constexpr Key kLooperKeys[] = {
     string(FIELD(Looper, endpoint), "URL of the router itself.")
         .no_effect("calls go to the models' servers directly"),
@@ -332,6 +344,8 @@ constexpr Key kLooperKeys[] = {
            "Signalbox only."),
     integer(FIELD(Looper, max_concurrent), 1, 256,
             "Greatest number of calls of one request at a time. Default: 16. Signalbox only."),
+    object(FIELD(Looper, stream), kLooperStream,
+           "The replies of clients that asked for a stream. Signalbox only."),
 };
 constexpr Section kLooper{kLooperKeys};
 

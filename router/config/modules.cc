@@ -193,16 +193,22 @@ constexpr Key kCompressionKeys[] = {
 };
 constexpr Section kPromptCompression{kCompressionKeys};
 
-constexpr std::string_view kNoEndpoint = "no language model examines spans";
+void check_detector_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
+  backend = ascii::lower_case(backend);
+  if (!backend.empty() && backend != "candle" && backend != "endpoint")
+    reader.does_without(node.line, "has no effect: a model here examines replies");
+}
+
 constexpr auto kDetectorModel = FIELD(HallucinationDetector, model);
 
 constexpr Key kDetectorKeys[] = {
-    string(FIELD(HallucinationDetector, backend), "`candle`, the model here, or `endpoint`.")
-        .not_built("the model here is used, not the endpoint")
-        .unless("candle"),
-    string(FIELD(HallucinationDetector, endpoint), "URL, for `endpoint`.").not_built(kNoEndpoint),
+    string(FIELD(HallucinationDetector, backend),
+           "`candle`, a model here, or `endpoint`, the language model `model_id` on a server.")
+        .then<check_detector_backend>(),
+    string(FIELD(HallucinationDetector, endpoint),
+           "URL of OpenAI's API, for `endpoint`, such as `http://10.0.0.5:8000/v1`."),
     boolean(FIELD(HallucinationDetector, include_explanation), "Explain each span, for `endpoint`.")
-        .not_built(kNoEndpoint),
+        .not_built("spans have no explanation"),
     count(FIELD(HallucinationDetector, min_span_length),
           "Least length of a span, in words. Default: 2."),
     share(FIELD(HallucinationDetector, min_span_confidence),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "router/config/endpoint.h"
 #include "router/config/load.h"
 #include "router/config/sections.h"
 
@@ -172,6 +173,22 @@ void check_server(Reader& reader, const yaml::Node& root, const ClassifierModel&
   });
 }
 
+void check_detector(Reader& reader, const yaml::Node& root, const HallucinationDetector& detector) {
+  if (detector.backend != "endpoint" || !detector.model.enabled) return;
+  const yaml::Node* at = root.find("global");
+  constexpr std::string_view kPath = "model_catalog modules hallucination_mitigation detector";
+  for (const std::string_view key : split_words(kPath)) at = at == nullptr ? at : at->find(key);
+  const auto refuse = [&](std::string_view key, const std::string& why) {
+    const std::string where =
+        fmt::format("global.model_catalog.modules.hallucination_mitigation.detector.{}", key);
+    reader.at_key(where, [&] { reader.error(at == nullptr ? root.line : at->line, why); });
+  };
+  if (const auto url = parse_base_url(detector.endpoint); !url)
+    refuse("endpoint", fmt::format("backend endpoint: {}", url.error().message));
+  if (detector.model.model_id.empty())
+    refuse("model_id", "backend endpoint requires the name of the server's model");
+}
+
 // A line of the file would not do: a file may have one line, and resources of Kubernetes have none.
 void name_image_servers(Config& config) {
   const auto name = [](Routing& routing, const std::string& recipe) {
@@ -252,6 +269,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
                kGuardRole, guard_server(config));
   check_server(reader, node, config.modules.classifier.pii, "model_catalog modules classifier pii",
                kPiiRole, pii_server(config));
+  check_detector(reader, node, config.modules.hallucination_mitigation.detector);
   note_foreign_thresholds(node, config);
   bind_listeners(node, config);
 }

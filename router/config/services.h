@@ -303,6 +303,11 @@ struct Looper {
     std::vector<std::string> model_names;
     FlowState state;
   };
+  /// Streams of clients while there is no answer. Signalbox only.
+  struct Waiting {
+    std::chrono::milliseconds open_after{1'000};
+    std::chrono::milliseconds keep_alive{10'000};
+  };
   std::string endpoint;
   uint32_t grpc_max_msg_size_mb = 0;
   uint32_t max_response_bytes_mb = 0;
@@ -315,6 +320,7 @@ struct Looper {
   // Signalbox only.
   LoopBudget budget{.max_calls = 64};
   uint32_t max_concurrent = 16;  // calls of one request at a time
+  Waiting stream;
 };
 
 }  // namespace signalbox::config

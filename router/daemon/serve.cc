@@ -63,6 +63,7 @@ constexpr std::string_view kExtProc = "ext_proc";
 constexpr uint32_t kAdminThreads = 2;
 constexpr uint32_t kAdminQueueMax = 64;
 constexpr uint32_t kStorageThreads = 8;
+constexpr uint32_t kDetectionThreads = 16;
 
 http::ErrorBody error_body() {
   return [](int status, std::string_view message) { return http::error_body(status, message); };
@@ -167,6 +168,8 @@ struct Daemon::Impl {
       classification;  // for the classification API, so that chat requests do not wait for it
   std::unique_ptr<http::ThreadPool>
       storage;  // for contexts, so that evaluations do not wait for their servers
+  std::unique_ptr<http::ThreadPool>
+      detection;  // for servers that check replies, so that no evaluation waits for a slow one
   std::unique_ptr<http::ThreadPool> compute;
   std::unique_ptr<http::ThreadPool> reading;    // for large bodies, so that no loop waits for them
   std::unique_ptr<serving::Reloader> reloader;  // null: no file
@@ -257,6 +260,7 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .compute = *compute,
           .reading = *reading,
           .storage = *storage,
+          .detection = *detection,
           .stats = stats,
           .observer = *state.observer,
           .cache = cache,
@@ -452,6 +456,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   classification = std::make_unique<http::ThreadPool>(config::evaluating_threads(limits),
                                                       limits.model_queue_max);
   storage = std::make_unique<http::ThreadPool>(kStorageThreads, limits.model_queue_max);
+  detection = std::make_unique<http::ThreadPool>(kDetectionThreads, limits.model_queue_max);
   admin = std::make_unique<http::ThreadPool>(kAdminThreads, kAdminQueueMax);
   SIGNALBOX_TRY_VOID(audit.open(config.audit, config.source));
   SIGNALBOX_TRY(std::tie(memories, shared_memories), open_memories(config.memory));

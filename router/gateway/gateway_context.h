@@ -47,6 +47,7 @@ struct GatewayContext {
   http::ThreadPool& compute;       // runs models
   http::ThreadPool& reading;       // parses and copies large bodies
   http::ThreadPool& storage;       // waits for disks and for servers that keep contexts
+  http::ThreadPool& detection;     // waits for servers that check replies
   selection::RuntimeStats& stats;  // latency and load of each model
   const Observer& observer;
   AnswerCache& cache;

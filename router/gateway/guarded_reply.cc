@@ -17,24 +17,18 @@ namespace {
 
 constexpr int kWithheldStatus = 403;  // clients do not repeat the request
 constexpr std::string_view kWithheldCode = "response_blocked";
-constexpr std::string_view kWarnings = "x-vsr-response-warnings";
-constexpr std::string_view kUnchecked = "x-vsr-response-unchecked";
 
 // A stream that pauses after an apparent end of a sentence for twice the usual gap between tokens
 // has ended a sentence: the digit after "3." would have come by then.
 constexpr double kPauseGaps = 2;
 constexpr std::chrono::milliseconds kPauseMin{40};
 constexpr std::chrono::milliseconds kPauseMax{1'000};
-constexpr double kNewest = 0.2;  // weight of the newest gap in the mean
+constexpr std::chrono::milliseconds kLookAgain{200};  // whether the client waits for the end
+constexpr double kNewest = 0.2;                       // weight of the newest gap in the mean
 
 bool is_compressed(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
   return encoding && !ascii::iequals(*encoding, "identity");
-}
-
-bool wants_trailers(const http::Headers& headers) {
-  const auto te = headers.find("te");
-  return te && te->find("trailers") != std::string_view::npos;
 }
 
 void add_if(http::Headers& headers, std::string_view name, std::string_view value) {
@@ -52,7 +46,7 @@ GuardedReply::GuardedReply(std::unique_ptr<upstream::UpstreamReply> reply,
       context_(context),
       executor_(executor),
       self_(std::make_shared<Self>(Self{this})),
-      sends_trailers_(wants_trailers(context.exchange.request.headers)),
+      sends_trailers_(accepts_trailers(context.exchange.request.headers)),
       end_timer_(executor),
       pause_timer_(executor) {}
 
@@ -129,7 +123,7 @@ http::Task<std::optional<replies::ReplyVerdict>> GuardedReply::checked(
       pending->timer.cancel();
     });
   };
-  if (!context_.compute.submit(std::move(work))) co_return std::nullopt;
+  if (!context_.pool.submit(std::move(work), context_.share)) co_return std::nullopt;
   std::function<void()> leave = [pending] { pending->timer.cancel(); };
   const http::Interrupt::Scope scope(context_.exchange.interrupt, std::move(leave));
   if (!context_.exchange.interrupt.raised()) co_await pending->timer.async_wait(http::kAwait);
@@ -144,10 +138,20 @@ void GuardedReply::answer_with(replies::GuardedBody body) {
     head_.status = kWithheldStatus;
     head_.headers.add("Content-Type", "application/json");
   }
-  add_if(context_.headers, kWarnings, body.warnings);
-  add_if(context_.headers, kUnchecked, body.unchecked);
+  report(kWarnings, body.warnings);
+  report(kUnchecked, body.unchecked);
   head_.content_length = out_.size();
   context_.record.guarded(body.outcome);
+}
+
+// The header of a stream that began before its answer is gone.
+void GuardedReply::report(std::string_view name, const std::string& names) {
+  if (names.empty()) return;
+  http::Reply& client = context_.exchange.reply;
+  if (!client.started())
+    context_.headers.add(name, names);
+  else if (sends_trailers_)
+    client.trail(name, names);
 }
 
 void GuardedReply::start_check() {
@@ -161,7 +165,7 @@ void GuardedReply::start_check() {
       if (self->reply != nullptr) self->reply->take(verdict, number);
     });
   };
-  running_ = context_.compute.submit(std::move(work));
+  running_ = context_.pool.submit(std::move(work), context_.share);
   if (!running_) stream_->failed(ready_);
 }
 
@@ -235,17 +239,28 @@ void GuardedReply::check_deadlines() {
   });
 }
 
+// The interrupt may belong to somebody else, so it is looked at from time to time.
 http::Task<> GuardedReply::sleep() {
-  if (!end_by_) end_by_ = http::Clock::now() + context_.end_wait;
-  if (http::Clock::now() >= *end_by_) {
+  const auto now = http::Clock::now();
+  if (!end_by_) end_by_ = now + context_.end_wait;
+  if (now >= *end_by_ || context_.exchange.interrupt.raised()) {
     give_up();
     co_return;
   }
-  end_timer_.expires_at(*end_by_);
+  end_timer_.expires_at(std::min(*end_by_, now + kLookAgain));
   co_await end_timer_.async_wait(http::kAwait);
 }
 
+void GuardedReply::nudge() {
+  nudged_ = true;
+  if (waits_)
+    reply_->nudge();
+  else if (upstream_over_)
+    end_timer_.cancel();
+}
+
 http::Task<Result<upstream::Piece>> GuardedReply::next() {
+  nudged_ = false;
   if (!stream_) co_return upstream::Piece{out_, true};
   for (;;) {
     const bool last = stream_->ended() || (upstream_over_ && !stream_->is_busy());
@@ -260,6 +275,7 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
     if (error_) co_return tl::unexpected<Error>(*std::move(error_));
     if (upstream_over_) {
       co_await sleep();
+      if (nudged_ && ready_.empty() && stream_->is_busy()) co_return upstream::Piece{};
       continue;
     }
     waits_ = true;
@@ -271,7 +287,10 @@ http::Task<Result<upstream::Piece>> GuardedReply::next() {
       error_ = std::move(piece).error();
       continue;
     }
-    if (piece->bytes.empty() && !piece->last) continue;
+    if (piece->bytes.empty() && !piece->last) {
+      if (nudged_ && ready_.empty()) co_return piece;
+      continue;
+    }
     stream_->push(piece->bytes, ready_);
     if (piece->last) {
       upstream_over_ = true;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "router/gateway/request_record.h"
 #include "router/http/server.h"
@@ -18,9 +19,14 @@
 
 namespace signalbox::gateway {
 
+/// The headers, or trailers of a stream, that name what the checks have found and left out.
+inline constexpr std::string_view kWarnings = "x-vsr-response-warnings";
+inline constexpr std::string_view kUnchecked = "x-vsr-response-unchecked";
+
 /// The surroundings of one checked reply. All of them outlive it.
 struct GuardContext {
-  http::ThreadPool& compute;
+  http::ThreadPool& pool;  // runs the checks
+  http::Share share;       // of the pool
   http::Exchange exchange;
   RequestRecord& record;
   http::Headers& headers;                // of the reply to the client; warnings are added
@@ -48,6 +54,7 @@ class GuardedReply final : public upstream::UpstreamReply {
   /// False, so that bytes that have arrived are flushed before the next wait.
   bool ready() const override { return false; }
   http::Task<Result<upstream::Piece>> next() override;
+  void nudge() override;
 
  private:
   /// Held by callbacks instead of the reply, which may be gone. Used on the loop's thread only.
@@ -61,6 +68,7 @@ class GuardedReply final : public upstream::UpstreamReply {
   http::Task<std::optional<replies::ReplyVerdict>> checked(
       std::vector<replies::ReplyWindow> windows);
   void answer_with(replies::GuardedBody body);
+  void report(std::string_view name, const std::string& names);
   void start_check();
   void take(const replies::ReplyVerdict& verdict, uint64_t check);
   void give_up();
@@ -85,6 +93,7 @@ class GuardedReply final : public upstream::UpstreamReply {
   uint64_t checks_ = 0;   // checks that were begun or given up
   bool running_ = false;  // a check runs, perhaps one that was given up
   bool waits_ = false;    // for the upstream
+  bool nudged_ = false;   // since next() was called
   bool upstream_over_ = false;
   std::optional<Error> error_;                     // of the upstream; sent after what was held back
   std::optional<http::Clock::time_point> end_by_;  // when the end stops waiting for checks

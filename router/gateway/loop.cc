@@ -113,7 +113,7 @@ struct Loop::Flight {
 
 Loop::Loop(const RequestScope& scope, const ParsedRequest& request,
            const routing::Evaluation& evaluation, const routing::Plan& plan,
-           limits::Requester& requester, const http::Headers& decided)
+           limits::Requester& requester, const http::Headers& decided, EarlyStream* early)
     : scope_(scope),
       request_(request),
       evaluation_(evaluation),
@@ -121,6 +121,7 @@ Loop::Loop(const RequestScope& scope, const ParsedRequest& request,
       requester_(requester),
       decided_(decided),
       drops_logprobs_(!requests_logprobs(request.chat)),
+      early_(early),
       passes_stream_(request.chat.stream && scope.context.backends.is_direct()),
       began_(Clock::now()),
       header_mutation_(headers_of(plan, scope.config().looper)) {}
@@ -151,6 +152,7 @@ http::Task<Result<LoopAnswer>> Loop::run() {
     for (const size_t turn : orders.start) start(turn);
     if (run_->answer()) break;
     co_await wait(true);
+    co_await show_progress();
   }
   co_await land_all();
   if (has_gone()) co_return tl::unexpected<Error>(interrupt.error());
@@ -172,10 +174,28 @@ http::Task<> Loop::land_all() {
 http::Task<> Loop::wait(bool for_run) {
   if (!std::exchange(woken_, false)) {
     const auto at = for_run ? run_->wake() : std::nullopt;
-    timer_->expires_at(at ? began_ + *at : Clock::time_point::max());
+    Clock::time_point until = at ? began_ + *at : Clock::time_point::max();
+    if (for_run && early_ != nullptr) until = std::min(until, early_->due());
+    timer_->expires_at(until);
     co_await timer_->async_wait(http::kAwait);
   }
   woken_ = false;
+}
+
+// The stream begins once a server has the request: until then the reply may still get an error
+// status.
+http::Task<> Loop::show_progress() {
+  if (early_ == nullptr || Clock::now() < early_->due() || streaming() != nullptr) co_return;
+  const auto is_called = [](const auto& each) { return each->call && each->call->was_sent(); };
+  if (std::none_of(flights_.begin(), flights_.end(), is_called)) {
+    early_->postpone();
+    co_return;
+  }
+  const auto ended = std::count_if(flights_.begin(), flights_.end(),
+                                   [](const auto& each) { return each->has_ended; });
+  const std::string progress = fmt::format("{} of {} calls have ended", ended, flights_.size());
+  const bool is_here = co_await early_->write(progress);
+  if (!is_here) scope_.exchange.interrupt.raise(Code::kCancelled);
 }
 
 void Loop::wake() {
@@ -352,6 +372,7 @@ Result<LoopAnswer> Loop::answer() {
   out.server = &flight->server;
   out.started = flight->started;
   out.stream = std::move(flight->stream);
+  if (request_.chat.stream) out.extension = run_->extension();
   scope_.record.looped(*out.model, flight->number, is_live, run_->used_up());
   return out;
 }
@@ -385,7 +406,7 @@ void Loop::add_headers(const config::Model* model, http::Headers& fields) const 
     completion += turn.outcome->completion_tokens;
   }
   if (model != nullptr)
-    fields = with_value(fields, "x-vsr-selected-model", routing::header_value({model->name}));
+    fields = with_value(fields, routing::kSelectedModel, routing::header_value({model->name}));
   fields.add("x-vsr-looper-algorithm", plan_.algorithm_that_ran());
   if (!used.empty()) fields.add("x-vsr-looper-models-used", routing::header_value(used));
   if (!failed.empty()) fields.add("x-vsr-looper-models-failed", routing::header_value(failed));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "router/gateway/gateway_context.h"
+#include "router/gateway/own_replies.h"
 #include "router/gateway/plan_request.h"
 #include "router/gateway/send.h"
 #include "router/http/io.h"
@@ -22,6 +23,7 @@ struct LoopAnswer {
   bool is_image = false;                 // `body` is the image, because the text failed
   /// The chat completion with the image beside the text; null: none. Lives as long as the Loop.
   const std::string* image = nullptr;
+  std::optional<looper::Extension> extension = {};  // for the first chunk of a stream
   /// The reply of the last call, which goes to the client as it comes. The others below belong to
   /// that call and live as long as the Loop.
   std::unique_ptr<upstream::UpstreamReply> stream;
@@ -34,10 +36,11 @@ struct LoopAnswer {
 /// of its answer.
 class Loop {
  public:
-  /// `plan` has the decision and the voices; `decided` are the decision headers.
+  /// `plan` has the decision and the voices; `decided` are the decision headers. `early` is the
+  /// stream of the client; null: nothing is written before the answer.
   Loop(const RequestScope& scope, const ParsedRequest& request,
        const routing::Evaluation& evaluation, const routing::Plan& plan,
-       limits::Requester& requester, const http::Headers& decided);
+       limits::Requester& requester, const http::Headers& decided, EarlyStream* early);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -67,6 +70,7 @@ class Loop {
   void wake();
   http::Task<> wait(bool for_run);
   http::Task<> land_all();
+  http::Task<> show_progress();
   Flight* streaming() const;
   Result<LoopAnswer> answer();
   void add_image(size_t turn, LoopAnswer& out) const;
@@ -79,6 +83,7 @@ class Loop {
   limits::Requester& requester_;
   const http::Headers& decided_;
   const bool drops_logprobs_;
+  EarlyStream* const early_;
   const bool passes_stream_;  // the client gets the last call's events as they come
   const std::chrono::steady_clock::time_point began_;
   config::HeaderMutationPlugin header_mutation_;  // with the headers for every call

@@ -61,4 +61,14 @@ http::Task<Result<upstream::Piece>> UsageTakenReply::next() {
   }
 }
 
+http::Task<Result<upstream::Piece>> ExtendedReply::next() {
+  for (;;) {
+    Result<upstream::Piece> piece = co_await reply_->next();
+    if (!piece || (piece->bytes.empty() && !piece->last)) co_return piece;
+    out_.clear();
+    editor_.push(piece->bytes, piece->last, out_);
+    if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
+  }
+}
+
 }  // namespace signalbox::gateway

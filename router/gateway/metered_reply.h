@@ -6,6 +6,7 @@
 #include <string>
 
 #include "router/gateway/request_record.h"
+#include "router/replies/first_chunk.h"
 #include "router/replies/reply_meter.h"
 #include "router/replies/usage_taker.h"
 #include "router/routing/selection/runtime_stats.h"
@@ -67,6 +68,26 @@ class UsageTakenReply final : public upstream::UpstreamReply {
   std::unique_ptr<upstream::UpstreamReply> reply_;
   http::Response head_;
   replies::UsageTaker taker_;
+  std::string out_;
+};
+
+/// A stream of chat completions whose first chunk has one more member.
+class ExtendedReply final : public upstream::UpstreamReply {
+ public:
+  /// `json` is the value of the member. Precondition: `reply` is a stream of events.
+  ExtendedReply(std::unique_ptr<upstream::UpstreamReply> reply, std::string_view name,
+                std::string_view json)
+      : reply_(std::move(reply)), editor_(name, json) {}
+
+  const http::Response& head() const override { return reply_->head(); }
+  /// False, because the beginning of a line is held back.
+  bool ready() const override { return false; }
+  http::Task<Result<upstream::Piece>> next() override;
+  void nudge() override { reply_->nudge(); }
+
+ private:
+  std::unique_ptr<upstream::UpstreamReply> reply_;
+  replies::FirstChunkEditor editor_;
   std::string out_;
 };
 

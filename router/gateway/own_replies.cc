@@ -9,8 +9,10 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "router/config/access.h"
+#include "router/gateway/guarded_reply.h"
 #include "router/gateway/translated_reply.h"
 #include "router/plugins/fast_response/fast_response.h"
+#include "router/replies/guarded_body.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -23,6 +25,13 @@ constexpr std::string_view kForbidden = "model_not_allowed";
 constexpr int kUnjudgedStatus = 503;
 // Whatever kept the guard from reading the request will have taken part of this time.
 constexpr std::string_view kRetrySeconds = "5";
+
+constexpr std::chrono::milliseconds kPostponed{100};
+
+constexpr std::string_view kTrailers =
+    "x-vsr-selected-model, x-vsr-looper-models-used, x-vsr-looper-models-failed, "
+    "x-vsr-looper-iterations, x-vsr-looper-latency-ms, x-vsr-looper-prompt-tokens, "
+    "x-vsr-looper-completion-tokens, x-vsr-looper-total-tokens, x-vsr-looper-used-up";
 
 /// A message about a server begins with its backend's name, which is the operator's.
 constexpr std::string_view kBackendPrefix = "backend \"";
@@ -142,6 +151,64 @@ http::Task<> send_error(const RequestScope& scope, const Error& error,
   http::Headers fields = with_path(headers, routing::kErrorPath);
   co_await http::send_error(scope.exchange.reply, std::move(fields), error,
                             scope.api.error_shape());
+}
+
+http::Task<> break_off(const RequestScope& scope, const Error& error, const BrokenStream* broken) {
+  scope.record.failed(error, without_quoted(error.message));
+  const bool has_gone = error.code == Code::kCancelled;
+  scope.record.unanswered(has_gone ? 0 : http::error_kind(error.code).status);
+  if (has_gone) {
+    scope.exchange.reply.abandon();
+    co_return;
+  }
+  const std::string body = http::error_body(error);
+  co_await break_stream(scope.exchange.reply, {}, body, broken);
+}
+
+// Comments are lines that begin with a colon, which every reader of events skips.
+EarlyStream::EarlyStream(const RequestScope& scope, const http::Headers& decided,
+                         const routing::Plan& plan, const replies::WatchedReply* watched)
+    : reply_(scope.exchange.reply),
+      times_(scope.config().looper.stream),
+      due_(Clock::now() + times_.open_after) {
+  for (size_t i = 0; i < decided.size(); ++i) {
+    const http::Field field = decided[i];
+    if (!ascii::iequals(field.name, routing::kSelectedModel)) fields_.add(field.name, field.value);
+  }
+  fields_.add("x-vsr-looper-algorithm", plan.algorithm_that_ran());
+  fields_.add("Content-Type", "text/event-stream");
+  fields_.add("Cache-Control", "no-cache");
+  const std::string warnings =
+      watched == nullptr ? std::string() : replies::early_warnings(watched->rules);
+  if (!warnings.empty()) fields_.add(kWarnings, warnings);
+  if (!accepts_trailers(scope.headers())) return;
+  fields_.add("Trailer", kTrailers);
+  if (watched != nullptr) fields_.add("Trailer", fmt::format("{}, {}", kWarnings, kUnchecked));
+}
+
+http::Task<bool> EarlyStream::write(std::string_view progress) {
+  bool written = false;
+  if (reply_.started()) {
+    const std::string comment = fmt::format(": {}\n\n", progress);
+    written = co_await reply_.write(comment, false);
+  } else {
+    reply_.start(200, fields_, std::nullopt);
+    written = co_await reply_.flush();
+  }
+  due_ = Clock::now() + times_.keep_alive;
+  co_return written;
+}
+
+void EarlyStream::postpone() {
+  due_ = Clock::now() + kPostponed;
+}
+
+void trail_headers(const RequestScope& scope, const http::Headers& fields) {
+  if (!accepts_trailers(scope.headers())) return;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!ascii::iequals(fields[i].name, "x-vsr-looper-algorithm"))
+      scope.exchange.reply.trail(fields[i].name, fields[i].value);
+  }
 }
 
 http::Task<> send_unjudged(const RequestScope& scope, const Error& error) {

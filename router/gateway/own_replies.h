@@ -1,11 +1,16 @@
 #pragma once
-// Replies that no model gives: errors, refusals, and the fixed answers of decisions.
+// Replies that no model gives: errors, refusals, the fixed answers of decisions, and the beginning
+// of a stream that waits for its answer.
 
+#include <chrono>
 #include <string_view>
 
+#include "router/config/services.h"
 #include "router/gateway/gateway_context.h"
 #include "router/gateway/read_request.h"
+#include "router/gateway/relay.h"
 #include "router/limits/rate_limiter.h"
+#include "router/replies/reply_guards.h"
 #include "router/routing/decision_headers.h"
 #include "router/routing/plan.h"
 #include "router/spending/budgets.h"
@@ -38,6 +43,43 @@ http::Task<> send_unsupported_encoding(const RequestScope& scope, std::string_vi
 http::Task<> send_error(const RequestScope& scope, const Error& error);
 http::Task<> send_error(const RequestScope& scope, const Error& error,
                         const http::Headers& headers);
+
+/// Ends a stream that has begun without an answer with the events of an error, or closes the
+/// connection if the client has gone.
+http::Task<> break_off(const RequestScope& scope, const Error& error, const BrokenStream* broken);
+
+/// The stream of a client whose answer needs several calls. Proxies and clients give up a silent
+/// connection, often after a minute, so the stream begins before there is an answer, and comments
+/// keep it alive. It does not begin at once: until it does, an error may still get its HTTP status,
+/// and the headers may name the model that answered. Belongs to one request and its loop's thread.
+/// All arguments outlive it.
+class EarlyStream {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `decided` are the decision headers; those of an answer are left out. `watched`: null, or the
+  /// checks of the reply.
+  EarlyStream(const RequestScope& scope, const http::Headers& decided, const routing::Plan& plan,
+              const replies::WatchedReply* watched);
+
+  /// When write() must be called next.
+  Clock::time_point due() const { return due_; }
+  /// Begins the stream, and adds a comment with `progress` if it had begun before. Returns false if
+  /// the client has gone.
+  http::Task<bool> write(std::string_view progress);
+  /// Looks again soon, because no server has the request yet.
+  void postpone();
+
+ private:
+  http::Reply& reply_;
+  const config::Looper::Waiting& times_;
+  http::Headers fields_;
+  Clock::time_point due_;
+};
+
+/// The headers that only an answer has, as trailers of a stream that began without them. It has no
+/// effect for a client that does not accept trailers.
+void trail_headers(const RequestScope& scope, const http::Headers& fields);
 
 /// Answers 429 with Retry-After.
 http::Task<> send_limited(const RequestScope& scope, const limits::RateRefusal& refusal,

@@ -11,13 +11,14 @@
 #include "base/log.h"
 #include "router/config/access.h"
 #include "router/gateway/admit.h"
-#include "router/gateway/loop.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/relay.h"
 #include "router/gateway/send.h"
+#include "router/gateway/translated_reply.h"
 #include "router/gateway/understand.h"
 #include "router/shadow/answer.h"
+#include "router/upstream/whole.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -278,27 +279,44 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   ReplyFilterInputs inputs{scope, journey.request, plan, *server, watched, cache, headers};
   const bool answered = co_await answer_from_cache(journey, inputs);
   if (answered) co_return;
-  const bool has_image = plan.painter != nullptr;
-  if (!has_image) forget(scope);
+  if (plan.painter == nullptr) forget(scope);
   inputs.turn = copy_for_memory(plan, *server);
   const http::Headers decided = headers;
-  Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided);
+  const bool may_begin = journey.request.chat.stream && context_.backends.is_direct();
+  std::optional<EarlyStream> early;
+  if (may_begin) early.emplace(scope, decided, plan, watched ? &*watched : nullptr);
+  Loop loop(scope, journey.request, *journey.evaluation, plan, journey.requester, decided,
+            early ? &*early : nullptr);
   Result<LoopAnswer> answer = co_await loop.run();
   journey.evaluation.reset();  // a stream may take minutes
+  if (answer && scope.exchange.reply.started()) {
+    http::Headers late;
+    late.add(routing::kSelectedModel, "");
+    loop.add_headers(answer->model, late);
+    trail_headers(scope, late);
+  }
   loop.add_headers(answer ? answer->model : nullptr, headers);
   if (!answer) {
-    co_await send_error(scope, answer.error(), headers);
+    co_await send_failure(inputs, answer.error());
     co_return;
   }
-  if (answer->stream != nullptr) {
-    const ReplyFilterInputs live{scope, journey.request, *answer->plan, *answer->server, watched,
-                                 cache, headers,         nullptr,       inputs.turn};
-    const std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
-    co_await relay_filtered(live, filters, std::move(answer->stream));
-    co_await keep_turn(scope, plan, inputs.turn);
+  if (answer->stream == nullptr) {
+    co_await relay_composed(inputs, *std::move(answer));
     co_return;
   }
-  scope.record.passes(answer->body);
+  const std::chrono::milliseconds keep_alive = scope.config().looper.stream.keep_alive;
+  const ReplyFilterInputs live{scope, journey.request, *answer->plan, *answer->server, watched,
+                               cache, headers,         nullptr,       inputs.turn};
+  std::vector<ReplyFilter> filters = server_reply_filters(live, answer->started);
+  add_extension(live, answer->extension, filters);
+  co_await relay_filtered(live, filters, std::move(answer->stream), keep_alive);
+  co_await keep_turn(scope, plan, inputs.turn);
+}
+
+// For an answer that is here whole.
+http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswer answer) const {
+  const RequestScope& scope = inputs.scope;
+  scope.record.passes(answer.body);
   // Once the time of the request is over, its interrupt breaks each wait. The answer came in time,
   // so it is checked and translated without that interrupt, until the connection closes.
   http::Interrupt never;
@@ -306,23 +324,27 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
   const RequestScope late{
       scope.context, scope.api, {exchange.request, exchange.reply, never}, scope.record};
   const ReplyFilterInputs composed{exchange.interrupt.raised() ? late : scope,
-                                   journey.request,
-                                   plan,
-                                   *server,
-                                   watched,
-                                   cache,
-                                   headers,
+                                   inputs.request,
+                                   inputs.plan,
+                                   inputs.server,
+                                   inputs.watched,
+                                   inputs.cache,
+                                   inputs.headers,
                                    nullptr,
                                    inputs.turn};
-  const AnswerParts parts{answer->is_image, answer->image};
-  if (has_image && !parts.is_image) remember(scope, plan);
-  ReplyOrError whole = has_image ? stored_reply(std::move(answer->body))
-                                 : completion_reply(std::move(answer->body), journey.request.chat);
-  const std::vector<ReplyFilter> filters =
+  const bool has_image = inputs.plan.painter != nullptr;
+  const AnswerParts parts{answer.is_image, answer.image};
+  if (has_image && !parts.is_image) remember(scope, inputs.plan);
+  ReplyOrError whole = has_image ? stored_reply(std::move(answer.body))
+                                 : completion_reply(std::move(answer.body), inputs.request.chat);
+  std::vector<ReplyFilter> filters =
       has_image ? paired_reply_filters(composed, parts) : composed_reply_filters(composed);
-  co_await relay_filtered(composed, filters, std::move(whole));
+  add_extension(composed, answer.extension, filters);
+  const auto keep_alive = exchange.reply.started() ? scope.config().looper.stream.keep_alive
+                                                   : std::chrono::milliseconds(0);
+  co_await relay_filtered(composed, filters, std::move(whole), keep_alive);
   if (has_image) end_turn(scope);
-  co_await keep_turn(scope, plan, inputs.turn);
+  co_await keep_turn(scope, inputs.plan, inputs.turn);
 }
 
 http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
@@ -347,22 +369,49 @@ http::Task<bool> Pipeline::answer_from_cache(Journey& journey,
   co_return true;
 }
 
+namespace {
+
+/// Makes the events of an error in the client's API; empty if they are OpenAI's.
+BrokenStream broken_stream(const ReplyFilterInputs& inputs) {
+  if (!inputs.server.to_client && !inputs.plan.native) return {};
+  return [&inputs](std::string_view error) { return inputs.request.replies->broken(error); };
+}
+
+}  // namespace
+
 http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
-                                      const std::vector<ReplyFilter>& filters,
-                                      ReplyOrError reply) const {
+                                      const std::vector<ReplyFilter>& filters, ReplyOrError reply,
+                                      std::chrono::milliseconds keep_alive) const {
   const RequestScope& scope = inputs.scope;
   ReplyOrError filtered = co_await apply(filters, std::move(reply));
   if (!filtered) {
-    co_await send_error(scope, filtered.error(), inputs.headers);
+    co_await send_failure(inputs, filtered.error());
     co_return;
   }
-  BrokenStream broken;
-  if (inputs.server.to_client || inputs.plan.native) {
-    broken = [&inputs](std::string_view error) { return inputs.request.replies->broken(error); };
+  const BrokenStream broken = broken_stream(inputs);
+  const BrokenStream* const events = broken ? &broken : nullptr;
+  http::Reply& client = scope.exchange.reply;
+  if (client.started() && !is_event_stream((*filtered)->head().headers)) {
+    const Result<std::string> refusal =
+        co_await upstream::read_whole(**filtered, TranslatedReply::kBodyBytesMax);
+    if (!refusal) scope.record.failed(refusal.error(), refusal.error().message);
+    const std::string body = refusal ? *refusal : http::error_body(refusal.error());
+    scope.record.unanswered((*filtered)->head().status);
+    co_await break_stream(client, {}, body, events);
+    co_return;
   }
   const Result<void> relayed =
-      co_await relay(**filtered, scope.exchange.reply, inputs.headers, broken ? &broken : nullptr);
+      co_await relay(**filtered, client, inputs.headers, events, keep_alive);
   if (!relayed) scope.record.failed(relayed.error(), relayed.error().message);
+}
+
+// A stream that has begun gets the error as its last event.
+http::Task<> Pipeline::send_failure(const ReplyFilterInputs& inputs, const Error& error) const {
+  const BrokenStream broken = broken_stream(inputs);
+  if (inputs.scope.exchange.reply.started())
+    co_await break_off(inputs.scope, error, broken ? &broken : nullptr);
+  else
+    co_await send_error(inputs.scope, error, inputs.headers);
 }
 
 http::Route chat_route(const GatewayContext& context) {

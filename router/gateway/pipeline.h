@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "router/gateway/gateway_context.h"
+#include "router/gateway/loop.h"
 #include "router/gateway/plan_request.h"
 #include "router/gateway/read_request.h"
 #include "router/gateway/reply_filters.h"
@@ -54,11 +55,14 @@ class Pipeline {
   http::Task<std::optional<routing::Plan>> try_model(Journey& journey,
                                                      const routing::Plan& plan) const;
   http::Task<> call_several(Journey& journey, const routing::Plan& plan) const;
+  http::Task<> relay_composed(const ReplyFilterInputs& inputs, LoopAnswer answer) const;
   http::Task<Result<ServerRequest>> request_for_server(Journey& journey, const routing::Plan& plan,
                                                        http::Headers& headers) const;
   http::Task<bool> answer_from_cache(Journey& journey, const ReplyFilterInputs& inputs) const;
   http::Task<> relay_filtered(const ReplyFilterInputs& inputs,
-                              const std::vector<ReplyFilter>& filters, ReplyOrError reply) const;
+                              const std::vector<ReplyFilter>& filters, ReplyOrError reply,
+                              std::chrono::milliseconds keep_alive = {}) const;
+  http::Task<> send_failure(const ReplyFilterInputs& inputs, const Error& error) const;
 
   const GatewayContext context_;
   const ClientApi api_;

@@ -2,9 +2,11 @@
 
 #include "router/gateway/relay.h"
 
+#include <optional>
 #include <string>
 
 #include "base/ascii.h"
+#include "router/http/deadline.h"
 #include "router/http/error_reply.h"
 
 namespace signalbox::gateway {
@@ -44,18 +46,32 @@ class Tail {
   std::string bytes_;
 };
 
-/// Ends a stream that broke. The error is an event of its own, which OpenAI's clients throw as an
-/// exception. Then the connection closes without the terminating chunk, because proxies, caches and
-/// other clients take a body that ends properly for a whole answer.
-http::Task<> break_stream(http::Reply& reply, std::string_view sent, const Error& error,
-                          const BrokenStream* broken) {
-  const std::string body = http::error_body(error);
-  const std::string events =
-      broken != nullptr ? (*broken)(body) : fmt::format("data: {}\n\n", body);
-  const std::string event = fmt::format("{}{}", at_event_boundary(sent) ? "" : "\n\n", events);
-  co_await reply.write(event, false);
-  reply.abandon();
-}
+constexpr std::string_view kStillHere = ": the answer is not complete yet\n\n";
+
+/// Wakes a reply that is silent for too long.
+class Silence {
+ public:
+  Silence(http::asio::io_context& loop, upstream::UpstreamReply& answer,
+          std::chrono::milliseconds limit)
+      : limit_(limit), deadline_(loop, [this, &answer] {
+          passed_ = true;
+          answer.nudge();
+        }) {}
+  void begin() {
+    passed_ = false;
+    deadline_.set(limit_);
+  }
+  /// Returns true if the limit has passed.
+  bool end() {
+    deadline_.clear();
+    return passed_;
+  }
+
+ private:
+  const std::chrono::milliseconds limit_;
+  bool passed_ = false;
+  http::Deadline deadline_;
+};
 
 }  // namespace
 
@@ -71,27 +87,53 @@ bool at_event_boundary(std::string_view tail) {
          tail.ends_with("\r\r");
 }
 
+bool accepts_trailers(const http::Headers& client) {
+  const auto te = client.find("te");
+  return te && te->find("trailers") != std::string_view::npos;
+}
+
+http::Task<> break_stream(http::Reply& reply, std::string_view sent, const std::string& error_body,
+                          const BrokenStream* broken) {
+  const std::string events =
+      broken != nullptr ? (*broken)(error_body) : fmt::format("data: {}\n\n", error_body);
+  const std::string event = fmt::format("{}{}", at_event_boundary(sent) ? "" : "\n\n", events);
+  co_await reply.write(event, false);
+  reply.abandon();
+}
+
 http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& reply,
-                               const http::Headers& fields, const BrokenStream* broken) {
+                               const http::Headers& fields, const BrokenStream* broken,
+                               std::chrono::milliseconds keep_alive) {
   const http::Response& head = answer.head();
-  const http::Headers merged = reply_fields(head.headers, fields);
-  const bool events = is_event_stream(head.headers) && !head.content_length;
-  reply.start(head.status, merged, head.content_length);
+  const bool events = is_event_stream(head.headers) && (reply.started() || !head.content_length);
+  if (!reply.started()) {
+    const http::Headers merged = reply_fields(head.headers, fields);
+    reply.start(head.status, merged, head.content_length);
+  }
+  const http::Executor executor = co_await http::asio::this_coro::executor;
+  std::optional<Silence> silence;
+  if (events && keep_alive.count() > 0)
+    silence.emplace(http::loop_of(executor), answer, keep_alive);
   Tail tail;
   for (;;) {
     if (!answer.ready()) {
       const bool flushed = co_await reply.flush();
       if (!flushed) break;
     }
+    if (silence) silence->begin();
     Result<upstream::Piece> piece = co_await answer.next();
+    const bool was_silent = silence && silence->end();
     if (!piece) {
       if (piece.error().code == Code::kCancelled || !events) {
         reply.abandon();
       } else {
-        co_await break_stream(reply, tail.view(), piece.error(), broken);
+        const std::string body = http::error_body(piece.error());
+        co_await break_stream(reply, tail.view(), body, broken);
       }
       co_return tl::unexpected<Error>(std::move(piece).error());
     }
+    const bool is_idle = was_silent && piece->bytes.empty() && at_event_boundary(tail.view());
+    if (is_idle && !piece->last) piece->bytes = kStillHere;
     const bool written = co_await reply.write(piece->bytes, piece->last);
     if (!written) break;
     if (piece->last) co_return Result<void>{};

@@ -1,6 +1,7 @@
 #pragma once
 // Writes an upstream reply to the client as it arrives.
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -15,9 +16,22 @@ namespace signalbox::gateway {
 /// reaches the client as events, which `broken` makes from the body of the error; without it they
 /// are OpenAI's. The error is also returned for the log: kCancelled if the client has gone, or that
 /// of UpstreamReply::next().
+/// With `keep_alive`, a stream that is silent for that long gets a comment. A stream that has begun
+/// already is continued: its status and headers are sent, and `answer` must be a stream, too.
 using BrokenStream = std::function<std::string(std::string_view error_body)>;
 http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& reply,
-                               const http::Headers& fields, const BrokenStream* broken = nullptr);
+                               const http::Headers& fields, const BrokenStream* broken = nullptr,
+                               std::chrono::milliseconds keep_alive = {});
+
+/// Ends a stream of events that has begun, and of which `sent` was written last. The error is an
+/// event of its own, which OpenAI's clients throw as an exception; `error_body` is its body in
+/// OpenAI's format. Then the connection closes without the terminating chunk, because proxies,
+/// caches and other clients take a body that ends properly for a whole answer.
+http::Task<> break_stream(http::Reply& reply, std::string_view sent, const std::string& error_body,
+                          const BrokenStream* broken);
+
+/// True if the client reads fields behind the body.
+bool accepts_trailers(const http::Headers& client);
 
 /// True if a reply with these headers is an event stream without an encoding.
 bool is_event_stream(const http::Headers& headers);

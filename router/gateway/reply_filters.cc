@@ -3,6 +3,7 @@
 
 #include "router/gateway/reply_filters.h"
 
+#include <algorithm>
 #include <ctime>
 #include <functional>
 #include <utility>
@@ -28,8 +29,15 @@ http::Task<ReplyOrError> at_once(ReplyOrError reply) {
 http::Task<ReplyOrError> check(const ReplyFilterInputs& inputs, ReplyPointer reply) {
   const RequestScope& scope = inputs.scope;
   const config::HttpLimits& limits = scope.config().http;
-  const GuardContext guard{scope.context.compute, scope.exchange,    scope.record,
-                           inputs.headers,        limits.guard_wait, limits.decision_timeout};
+  const std::chrono::milliseconds wait_min = inputs.watched->wait_min;
+  const bool calls = inputs.watched->calls_server();
+  const GuardContext guard{calls ? scope.context.detection : scope.context.compute,
+                           calls ? scope.share(0, 0) : http::Share{},
+                           scope.exchange,
+                           scope.record,
+                           inputs.headers,
+                           std::max(limits.guard_wait, wait_min),
+                           std::max(limits.decision_timeout, wait_min)};
   auto guarded = co_await GuardedReply::wrap(std::move(reply), *inputs.watched, guard);
   if (scope.record.withheld())
     inputs.headers = with_path(inputs.headers, routing::path_name(routing::Plan::Path::kBlocked));
@@ -188,6 +196,19 @@ std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& in,
       [in, parts](ReplyPointer reply) { return finish_pair(in, parts, std::move(reply)); });
   add_translation(in, filters);
   return filters;
+}
+
+void add_extension(const ReplyFilterInputs& in, const std::optional<looper::Extension>& extension,
+                   std::vector<ReplyFilter>& filters) {
+  if (!extension || !in.request.chat.stream || in.server.to_client || in.watched) return;
+  const std::vector<pii::Mask>& masks = in.plan.masks;
+  std::string json = masks.empty()
+                         ? extension->json
+                         : replies::unmask_reply(extension->json, replies::ReplyMasks(masks));
+  filters.push_back([name = extension->name, json = std::move(json)](ReplyPointer reply) {
+    if (!is_event_stream(reply->head().headers)) return at_once(std::move(reply));
+    return at_once(std::make_unique<ExtendedReply>(std::move(reply), name, json));
+  });
 }
 
 std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& in) {

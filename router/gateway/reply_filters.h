@@ -12,6 +12,7 @@
 #include "router/gateway/read_request.h"
 #include "router/gateway/send.h"
 #include "router/gateway/shadows.h"
+#include "router/looper/looper.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/plan.h"
 
@@ -58,6 +59,13 @@ struct AnswerParts {
 /// check. An image alone is only translated.
 std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& inputs,
                                               const AnswerParts& parts);
+
+/// Adds the filter that gives the first chunk of a stream the member with the calls of a loop. A
+/// client of another API has no place for it, and a reply that is checked must have no text that is
+/// not.
+void add_extension(const ReplyFilterInputs& inputs,
+                   const std::optional<looper::Extension>& extension,
+                   std::vector<ReplyFilter>& filters);
 
 /// For a cached reply: check it, translate it to the client's API.
 std::vector<ReplyFilter> cached_reply_filters(const ReplyFilterInputs& inputs);

@@ -74,7 +74,7 @@ RequestRecord::~RequestRecord() {
   if (account_.ended == observe::TimePoint{}) ended();
   if (answer_streams_ && account_.calls[*answer_].status == 0)
     call_ended(*answer_, 0, reply_.broken() ? "cancelled" : "upstream", std::nullopt);
-  account_.status = reply_.status();
+  account_.status = status_.value_or(reply_.status());
   set_error();
   set_spending();
   observer_.note_refusal(account_, request_);

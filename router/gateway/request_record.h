@@ -63,6 +63,9 @@ class RequestRecord {
   void cached(observe::CacheUse use, std::chrono::steady_clock::time_point began);
   /// Records a cached answer with the tokens that it once cost.
   void repeated(const replies::ReplyMeter::Times& times);
+  /// Records that a stream that began early ended without an answer, and the status that its reply
+  /// would have had otherwise; 0: the client has gone.
+  void unanswered(int status) { status_ = status; }
   /// Records that the request goes to a model now.
   void sent(std::string_view body);
   /// Records that one of several calls begins, for which sent() was just called. Returns its
@@ -122,7 +125,8 @@ class RequestRecord {
   observe::Account account_;
   bool sampled_ = false;
   bool withheld_ = false;
-  bool draws_ = false;  // the answer is an image, whose bytes are no tokens
+  std::optional<int> status_;  // nullopt: that of the reply
+  bool draws_ = false;         // the answer is an image, whose bytes are no tokens
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
   bool answered_ = false;         // a model has answered

@@ -61,6 +61,8 @@ class ServerCall {
 
   /// Returns when a reply begins or the call has failed.
   http::Task<upstream::CallOutcome> send() const;
+  /// True if a server may have begun with the request.
+  bool was_sent() const { return stage_ != upstream::Stage::kConnecting; }
 
  private:
   const upstream::ModelCaller& caller_;
@@ -70,6 +72,7 @@ class ServerCall {
   std::vector<std::string_view> prompt_;
   const std::string_view body_;
   const std::string traceparent_;
+  mutable upstream::Stage stage_ = upstream::Stage::kConnecting;  // set while send() runs
   const upstream::Call call_;
 };
 

@@ -64,8 +64,9 @@ std::string compose_choices(std::span<const Turn> turns, const std::vector<size_
   return out.end_array().key("usage").raw(usage_json(prompt, completed)).end_object().take();
 }
 
-std::string with_member(const std::string& completion, std::string_view name, std::string value) {
-  return edited(completion, name, std::move(value));
+std::string extended(const std::string& completion, std::optional<Extension> extension) {
+  if (!extension) return {};
+  return edited(completion, extension->name, std::move(extension->json));
 }
 
 std::string with_usage(const std::string& completion, uint64_t prompt, uint64_t completed) {

@@ -1,6 +1,7 @@
 #pragma once
 // Completions that are made of several replies.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +15,8 @@ namespace signalbox::looper {
 /// the usage is the sum. Precondition: all of them have replies, at least one.
 std::string compose_choices(std::span<const Turn> turns, const std::vector<size_t>& which);
 
-/// The completion with one more member at its end.
-std::string with_member(const std::string& completion, std::string_view name, std::string value);
+/// The completion with one more member at its end; "" without an extension.
+std::string extended(const std::string& completion, std::optional<Extension> extension);
 
 /// The completion with this usage, if it reports one.
 std::string with_usage(const std::string& completion, uint64_t prompt, uint64_t completed);

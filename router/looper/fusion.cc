@@ -67,6 +67,22 @@ class FusionRun final : public Algorithm {
     return finish(turns, good.front());
   }
 
+  std::optional<Extension> extension(std::span<const Turn> turns) const override {
+    const bool has_analysis =
+        analyses_ && turns.size() > panel_.size() && turns[panel_.size()].reply() != nullptr;
+    const bool shows_analysis = settings_.include_analysis && has_analysis;
+    if (!settings_.include_intermediate_responses && !shows_analysis) return std::nullopt;
+    json::Writer out;
+    out.begin_object().member("judge_model", judge_);
+    out.member("judge_prompt_version", settings_.judge_prompt_version.empty()
+                                           ? "fusion-v1"
+                                           : settings_.judge_prompt_version.c_str());
+    if (settings_.include_intermediate_responses)
+      out.key("responses").raw(describe_turns(turns.first(panel_.size())));
+    if (shows_analysis) out.member("analysis", turns[panel_.size()].reply()->text);
+    return Extension{"fusion", out.end_object().take()};
+  }
+
  private:
   Call call_of(const std::string& model, Purpose purpose) const {
     Call out;
@@ -122,22 +138,7 @@ class FusionRun final : public Algorithm {
   }
 
   Step finish(std::span<const Turn> turns, size_t turn) const {
-    Answer answer{turn, ""};
-    const bool has_analysis =
-        analyses_ && turns.size() > panel_.size() && turns[panel_.size()].reply() != nullptr;
-    if (settings_.include_intermediate_responses || (settings_.include_analysis && has_analysis)) {
-      json::Writer out;
-      out.begin_object().member("judge_model", judge_);
-      out.member("judge_prompt_version", settings_.judge_prompt_version.empty()
-                                             ? "fusion-v1"
-                                             : settings_.judge_prompt_version.c_str());
-      if (settings_.include_intermediate_responses)
-        out.key("responses").raw(describe_turns(turns.first(panel_.size())));
-      if (settings_.include_analysis && has_analysis)
-        out.member("analysis", turns[panel_.size()].reply()->text);
-      answer.body = with_member(turns[turn].reply()->body, "fusion", out.end_object().take());
-    }
-    return {.answer = std::move(answer)};
+    return {.answer = Answer{turn, extended(turns[turn].reply()->body, extension(turns))}};
   }
 
   const config::Fusion settings_;

@@ -76,6 +76,12 @@ struct Conversation {
 /// Reads the body of a chat completion request.
 Conversation read_conversation(const json::Value& request);
 
+/// A member of the answer that shows the replies behind it.
+struct Extension {
+  std::string name;
+  std::string json;
+};
+
 /// Immutable; belongs to one request.
 class Algorithm {
  public:
@@ -83,6 +89,10 @@ class Algorithm {
   /// `turns` are all calls so far, in the order of the steps that wanted them. With `may_call`
   /// false the budget is used up: the result must be an answer.
   virtual Step next(std::span<const Turn> turns, bool may_call) const = 0;
+  /// The member with the calls in `turns`, all of which are done; nullopt: the decision wants none.
+  virtual std::optional<Extension> extension(std::span<const Turn> /*turns*/) const {
+    return std::nullopt;
+  }
   /// Greatest number of calls at a time; 0: no limit of its own.
   virtual uint32_t concurrent_max() const { return 0; }
 };

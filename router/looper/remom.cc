@@ -81,6 +81,11 @@ class Remom final : public Algorithm {
     return finish(turns, good);
   }
 
+  std::optional<Extension> extension(std::span<const Turn> turns) const override {
+    if (!settings_.include_intermediate_responses) return std::nullopt;
+    return Extension{"reasoning_mom_responses", describe_rounds(turns)};
+  }
+
  private:
   Call call_of(const std::string& model) const {
     Call out;
@@ -145,12 +150,8 @@ class Remom final : public Algorithm {
 
   Step finish(std::span<const Turn> turns, const std::vector<size_t>& good) const {
     if (good.empty()) return {.answer = failed(turns)};
-    Answer answer{*std::min_element(good.begin(), good.end()), ""};
-    if (settings_.include_intermediate_responses) {
-      answer.body = with_member(turns[answer.turn].reply()->body, "reasoning_mom_responses",
-                                describe_rounds(turns));
-    }
-    return {.answer = std::move(answer)};
+    const size_t turn = *std::min_element(good.begin(), good.end());
+    return {.answer = Answer{turn, extended(turns[turn].reply()->body, extension(turns))}};
   }
 
   std::string describe_rounds(std::span<const Turn> turns) const {

@@ -133,6 +133,12 @@ void Run::take(size_t index, Result<Reply> outcome) {
   turn.outcome = std::move(outcome);
 }
 
+std::optional<Extension> Run::extension() const {
+  const auto open =
+      std::find_if(turns_.begin(), turns_.end(), [](const Turn& turn) { return !turn.is_done(); });
+  return algorithm_->extension({turns_.begin(), open});
+}
+
 std::optional<Run::Milliseconds> Run::wake() const {
   std::optional<Milliseconds> out = step_end_;
   if (bounds_.time.count() > 0) out = out ? std::min(*out, bounds_.time) : bounds_.time;

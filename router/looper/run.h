@@ -53,6 +53,8 @@ class Run {
   std::span<const Turn> turns() const { return turns_; }
   /// The bound that ended the run early: "calls", "tokens", "cost", "time"; "": none.
   std::string_view used_up() const { return used_up_; }
+  /// The member of the answer with the calls that are done.
+  std::optional<Extension> extension() const;
   uint32_t calls() const { return calls_; }  // that were started
   uint64_t tokens() const { return tokens_; }
   double cost() const { return cost_; }

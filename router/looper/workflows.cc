@@ -81,6 +81,14 @@ class WorkflowRun final : public Algorithm {
     return finish(turns, good);
   }
 
+  std::optional<Extension> extension(std::span<const Turn> turns) const override {
+    if (!settings_.include_intermediate_responses) return std::nullopt;
+    json::Writer out;
+    out.begin_object().member("mode", plans_ ? "dynamic" : "static");
+    out.key("responses").raw(describe_turns(turns)).end_object();
+    return Extension{"flow", out.take()};
+  }
+
  private:
   /// Without a plan that can be read, every model answers in one step.
   WorkflowPlan plan_of(std::span<const Turn> turns) const {
@@ -183,14 +191,8 @@ class WorkflowRun final : public Algorithm {
 
   Step finish(std::span<const Turn> turns, const std::vector<size_t>& good) const {
     if (good.empty()) return {.answer = failed(turns)};
-    Answer answer{good.front(), ""};
-    if (settings_.include_intermediate_responses) {
-      json::Writer out;
-      out.begin_object().member("mode", plans_ ? "dynamic" : "static");
-      out.key("responses").raw(describe_turns(turns)).end_object();
-      answer.body = with_member(turns[answer.turn].reply()->body, "flow", out.take());
-    }
-    return {.answer = std::move(answer)};
+    const size_t turn = good.front();
+    return {.answer = Answer{turn, extended(turns[turn].reply()->body, extension(turns))}};
   }
 
   const config::Workflows settings_;

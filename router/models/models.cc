@@ -11,6 +11,7 @@
 #include "engine/model_path.h"
 #include "engine/served_model.h"
 #include "router/models/judges.h"
+#include "router/models/remote_detector.h"
 #include "router/models/remote_embedder.h"
 #include "router/models/remote_guard.h"
 #include "router/models/shaped_embedder.h"
@@ -142,6 +143,9 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
               "fact_check_classifier");
   }
   if (type == "hallucination") {
+    if (const auto detector = detector_server(config))
+      return {remote_guard_name(type, *detector),
+              "global.model_catalog.modules.hallucination_mitigation.detector.endpoint"};
     return by("hallucination_mitigation.detector", m.hallucination_mitigation.detector.model,
               "hallucination_detector");
   }
@@ -507,6 +511,10 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
   if (const config::ExternalModel* server = config::pii_server(config)) {
     SIGNALBOX_TRY(models.classifiers[remote_guard_name("pii", *server)],
                   open_remote_spans(*server));
+  }
+  if (const auto detector = detector_server(config)) {
+    SIGNALBOX_TRY(models.classifiers[remote_guard_name("hallucination", *detector)],
+                  open_remote_detector(*detector));
   }
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;

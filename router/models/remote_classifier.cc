@@ -14,6 +14,7 @@
 #include "base/recently_used.h"
 #include "base/sha256.h"
 #include "router/config/endpoint.h"
+#include "router/models/remote_replies.h"
 #include "router/upstream/breaker.h"
 #include "router/upstream/poster.h"
 
@@ -43,20 +44,6 @@ std::string_view trimmed_label(std::string_view text) {
   return trimmed(text, " \t\r\n\"'`.*");
 }
 
-/// The answer behind the model's thoughts and without the fence around it.
-std::string_view bare_answer(std::string_view text) {
-  constexpr std::string_view kThoughtsEnd = "</think>", kFence = "```", kLanguage = "json";
-  if (const size_t end = text.rfind(kThoughtsEnd); end != std::string_view::npos)
-    text.remove_prefix(end + kThoughtsEnd.size());
-  text = trimmed(text, " \t\r\n");
-  if (text.size() < 2 * kFence.size() || !text.starts_with(kFence) || !text.ends_with(kFence))
-    return text;
-  text = text.substr(kFence.size(), text.size() - 2 * kFence.size());
-  if (text.starts_with(kLanguage) && text.find_first_of("\r\n") == kLanguage.size())
-    text.remove_prefix(kLanguage.size());
-  return text;
-}
-
 /// A request that the server does not accept shows that the server works. Another text may fare
 /// better.
 bool is_refusal(int status) {
@@ -76,6 +63,16 @@ Result<std::vector<float>> scores_of(std::string_view label, double confidence,
 
 tl::unexpected<Error> classifies_only() {
   return fail(Code::kUnsupported, "a language model on a server classifies texts only");
+}
+
+size_t size_of(const engine::Input& input) {
+  return input.text.size() + (input.pair ? input.pair->size() : 0);
+}
+
+std::string digest_of(const engine::Input& input) {
+  std::string out = sha256_hex(input.text);
+  if (input.pair) out += sha256_hex(*input.pair);
+  return out;
 }
 
 class RemoteClassifier final : public engine::TextModel {
@@ -108,13 +105,13 @@ class RemoteClassifier final : public engine::TextModel {
   Result<std::vector<engine::Answer>> answer_within(
       const engine::Patience& patience, std::span<const engine::Input> inputs) const override {
     size_t bytes = 0;
-    for (const engine::Input& input : inputs) bytes += input.text.size();
+    for (const engine::Input& input : inputs) bytes += size_of(input);
     if (bytes > kBytesAtOnceMax)
       return fail(Code::kTooLarge, "{}: the text is longer than {} KB", name_,
                   kBytesAtOnceMax / 1024);
     std::vector<engine::Answer> out;
     for (const engine::Input& input : inputs) {
-      SIGNALBOX_TRY(engine::Answer answer, answer_one(patience, input.text));
+      SIGNALBOX_TRY(engine::Answer answer, answer_one(patience, input));
       out.push_back(std::move(answer));
     }
     return out;
@@ -156,32 +153,35 @@ class RemoteClassifier final : public engine::TextModel {
   }
 
  private:
-  Result<engine::Answer> answer_one(const engine::Patience& patience, std::string_view text) const {
-    const std::string digest = sha256_hex(text);
+  Result<engine::Answer> answer_one(const engine::Patience& patience,
+                                    const engine::Input& input) const {
+    const std::string digest = digest_of(input);
     if (auto known = recent_.find(digest)) return *std::move(known);
     const auto left = patience.deadline - Clock::now();
     const auto limit = left < limit_ ? std::chrono::ceil<milliseconds>(left) : limit_;
     if (limit <= milliseconds{0}) return fail(Code::kDeadline, "{}: no time is left", name_);
-    if (!breaker_.allows(Clock::now()))
+    if (!breaker_.allows(Clock::now(), limit))
       return fail(Code::kUpstream, "{}: it is not called for a second, because {} calls failed",
                   name_, upstream::Breaker::kFailuresMax);
-    const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(text),
+    const auto reply = posters_.ask(protocol_.target, "application/json", protocol_.ask(input),
                                     limit, kAnswerBytesMax, patience.stop);
-    if (!reply && reply.error().code == Code::kCancelled)
+    if (!reply && reply.error().code == Code::kCancelled) {
+      breaker_.give_up(Clock::now());
       return fail(Code::kCancelled, "{}: nobody waits for it", name_);
+    }
     // Clients write the texts. An invalid answer to one must not stop the calls for the others.
     breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
-    auto answer = read(reply, text);
+    auto answer = read(reply, input);
     if (!answer) return fail_in(name_, std::move(answer).error());
     recent_.keep(digest, *answer);
     return answer;
   }
 
   Result<engine::Answer> read(const Result<upstream::PostReply>& reply,
-                              std::string_view text) const {
+                              const engine::Input& input) const {
     if (!reply) return tl::unexpected<Error>(reply.error());
     if (reply->status != 200) return fail(Code::kUpstream, "it returned status {}", reply->status);
-    SIGNALBOX_TRY(engine::Answer out, protocol_.read(reply->body, text));
+    SIGNALBOX_TRY(engine::Answer out, protocol_.read(reply->body, input));
     if (head_.kind == engine::HeadKind::kSequence && out.scores.size() != head_.labels.size())
       return fail(Code::kUpstream, "the reply has {} scores for {} labels", out.scores.size(),
                   head_.labels.size());
@@ -228,18 +228,8 @@ std::string remote_question_body(const config::ExternalModel& server,
 
 Result<std::vector<float>> read_remote_label(std::string body,
                                              std::span<const std::string> labels) {
-  const auto wrong = [] {
-    return fail(Code::kUpstream, "choices[0].message.content: expected a text");
-  };
-  const auto document = json::Document::parse(std::move(body), {.bytes = kAnswerBytesMax});
-  if (!document) return fail(Code::kUpstream, "the reply is not JSON");
-  const auto choices = document->root().find("choices");
-  if (!choices || !choices->is_array() || !(choices->items().begin() != choices->items().end()))
-    return wrong();
-  const auto message = (*choices->items().begin()).find("message");
-  const auto content = message ? message->find("content") : std::nullopt;
-  if (!content || !content->is_string()) return wrong();
-  const std::string_view text = bare_answer(content->text());
+  SIGNALBOX_TRY(const std::string content, read_chat_content(std::move(body)));
+  const std::string_view text = bare_answer(content);
   const auto object = text.find('{') == std::string_view::npos
                           ? Result<json::Document>(fail(Code::kInvalid, ""))
                           : json::Document::parse(std::string(text), {.bytes = kAnswerBytesMax});
@@ -264,12 +254,12 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_classifier(
   protocol.labels = question.labels;
   protocol.window_bytes = kQuestionWindowBytes;
   protocol.read = [labels = question.labels](std::string body,
-                                             std::string_view) -> Result<engine::Answer> {
+                                             const engine::Input&) -> Result<engine::Answer> {
     SIGNALBOX_TRY(auto scores, read_remote_label(std::move(body), labels));
     return engine::Answer{.scores = std::move(scores), .entities = {}};
   };
-  protocol.ask = [server, question = std::move(question)](std::string_view text) {
-    return remote_question_body(server, question, text);
+  protocol.ask = [server, question = std::move(question)](const engine::Input& input) {
+    return remote_question_body(server, question, input.text);
   };
   return open_remote(server, std::move(protocol));
 }

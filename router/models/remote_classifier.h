@@ -20,9 +20,9 @@ struct RemoteProtocol {
   std::vector<std::string> labels;  // of the head
   engine::HeadKind kind = engine::HeadKind::kSequence;
   size_t window_bytes = 0;  // the server reads so much of a text whole
-  std::function<std::string(std::string_view text)> ask;  // the body of a call
+  std::function<std::string(const engine::Input& input)> ask;  // the body of a call
   /// The answer of the head to a text. Errors: kUpstream, without parts of the text or the reply.
-  std::function<Result<engine::Answer>(std::string body, std::string_view text)> read;
+  std::function<Result<engine::Answer>(std::string body, const engine::Input& input)> read;
 };
 
 /// Returns a model with one head over the labels. It calls POST on the server for each

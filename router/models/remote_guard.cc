@@ -24,13 +24,13 @@ std::vector<std::string> positive_labels(const ClassifierModel& guard) {
   return guard.positive_labels;
 }
 
-std::string inputs_body(std::string_view text) {
-  return json::Writer().begin_object().member("inputs", text).end_object().take();
+std::string inputs_body(const engine::Input& input) {
+  return json::Writer().begin_object().member("inputs", input.text).end_object().take();
 }
 
-std::string hook_body(std::string_view text) {
+std::string hook_body(const engine::Input& input) {
   json::Writer out;
-  out.begin_object().member("task", "jailbreak").member("text", text);
+  out.begin_object().member("task", "jailbreak").member("text", input.text);
   return out.end_object().take();
 }
 
@@ -48,7 +48,7 @@ std::string chat_body(const config::ExternalModel& server, std::string_view text
 template <class Read>
 void read_by(RemoteProtocol& protocol, Read read) {
   protocol.read = [read = std::move(read)](std::string body,
-                                           std::string_view) -> Result<engine::Answer> {
+                                           const engine::Input&) -> Result<engine::Answer> {
     SIGNALBOX_TRY(std::vector<float> scores, read(std::move(body)));
     return engine::Answer{.scores = std::move(scores), .entities = {}};
   };
@@ -91,7 +91,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_guard(
   protocol.window_bytes = kChatWindowBytes;
   if (guard.variant == config::kHttpChat) {
     protocol.target = "/v1/chat/completions";
-    protocol.ask = [server](std::string_view text) { return chat_body(server, text); };
+    protocol.ask = [server](const engine::Input& input) { return chat_body(server, input.text); };
     const bool by_category = !guard.positive_labels.empty();
     read_by(protocol, [positive, by_category](std::string body) {
       return read_verdict(std::move(body), positive, by_category);
@@ -117,8 +117,8 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
   protocol.kind = engine::HeadKind::kTokens;
   protocol.labels.clear();
   for (const std::string_view type : config::known_pii_types()) protocol.labels.emplace_back(type);
-  protocol.read = [](std::string body, std::string_view text) -> Result<engine::Answer> {
-    SIGNALBOX_TRY(auto spans, read_spans(std::move(body), text));
+  protocol.read = [](std::string body, const engine::Input& input) -> Result<engine::Answer> {
+    SIGNALBOX_TRY(auto spans, read_spans(std::move(body), input.text));
     return engine::Answer{.scores = {}, .entities = std::move(spans)};
   };
   return open_at(server, std::move(protocol));

@@ -17,10 +17,10 @@ constexpr size_t kVerdictBytesMax = 1 << 20;
 constexpr size_t kScoresMax = 4096;
 constexpr std::string_view kBlanks = " \t\r\n\"'`.*";
 
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlanks);
+std::string_view trim(std::string_view text, std::string_view around = kBlanks) {
+  const size_t begin = text.find_first_not_of(around);
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+  return text.substr(begin, text.find_last_not_of(around) - begin + 1);
 }
 
 Result<json::Document> parse_reply(std::string body) {
@@ -204,6 +204,24 @@ Result<engine::Entity> read_span(const json::Value& span, std::span<const uint32
 }
 
 }  // namespace
+
+Result<std::string> read_chat_content(std::string body) {
+  SIGNALBOX_TRY(Content content, read_content(std::move(body)));
+  return std::move(content.text);
+}
+
+std::string_view bare_answer(std::string_view text) {
+  constexpr std::string_view kThoughtsEnd = "</think>", kFence = "```", kLanguage = "json";
+  if (const size_t end = text.rfind(kThoughtsEnd); end != std::string_view::npos)
+    text.remove_prefix(end + kThoughtsEnd.size());
+  text = trim(text, " \t\r\n");
+  if (text.size() < 2 * kFence.size() || !text.starts_with(kFence) || !text.ends_with(kFence))
+    return text;
+  text = text.substr(kFence.size(), text.size() - 2 * kFence.size());
+  if (text.starts_with(kLanguage) && text.find_first_of("\r\n") == kLanguage.size())
+    text.remove_prefix(kLanguage.size());
+  return text;
+}
 
 Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_view text) {
   SIGNALBOX_TRY(const json::Document document, parse_reply(std::move(body)));

@@ -17,6 +17,12 @@ namespace signalbox::models {
 /// before them. An empty list means that nothing was found. Error: kUpstream.
 Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_view text);
 
+/// Reads the content of the first choice of a chat completion. Error: kUpstream.
+Result<std::string> read_chat_content(std::string body);
+
+/// The answer behind the model's thoughts and without the fence around it.
+std::string_view bare_answer(std::string_view text);
+
 /// Each reads the body of a reply to scores, (labels + 1): those of the labels, and the rest.
 /// Errors: kUpstream.
 ///

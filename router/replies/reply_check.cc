@@ -82,7 +82,7 @@ ReplyVerdict ReplyCheck::check(const std::vector<ReplyWindow>& windows,
   for (const ReplyWindow& window : windows) {
     ReplyFinding found;
     found.choice = window.choice;
-    if (rules_.grounding && !check_grounding(window, found)) out.grounding_failed = true;
+    if (rules_.grounding && !check_grounding(window, patience, found)) out.grounding_failed = true;
     if (rules_.jailbreak && !check_jailbreak(window, patience, found)) out.jailbreak_failed = true;
     if (!found.spans.empty() || found.jailbreak > 0) out.findings.push_back(std::move(found));
   }
@@ -98,13 +98,14 @@ bool ReplyCheck::counts(const grounding::Span& span, std::string_view text) cons
   return span.score >= spans_.score_min && words_in(text) >= spans_.words_min;
 }
 
-Result<void> ReplyCheck::check_grounding(const ReplyWindow& window, ReplyFinding& out) {
+Result<void> ReplyCheck::check_grounding(const ReplyWindow& window,
+                                         const engine::Patience& patience, ReplyFinding& out) {
   if (checker_ == nullptr) return fail(Code::kUnsupported, "there is no checker");
   if (context_ == nullptr) {
     SIGNALBOX_TRY_VOID(prepare());
   }
   const std::string answer = window.before + window.text;
-  SIGNALBOX_TRY(const grounding::Report report, checker_->check(*context_, answer));
+  SIGNALBOX_TRY(const grounding::Report report, checker_->check(*context_, answer, patience));
   if (report.spans.empty()) return {};
   const std::vector<Sentence> sentences = relevant_sentences(answer);
   auto sentence = sentences.begin();

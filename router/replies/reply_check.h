@@ -48,11 +48,12 @@ class ReplyCheck {
              std::shared_ptr<const grounding::Checker> checker, const SpanRules& spans,
              JailbreakJudge judge);
 
-  /// `patience` limits the wait in the classifier's queue.
+  /// `patience` limits the wait for the models.
   ReplyVerdict check(const std::vector<ReplyWindow>& windows, const engine::Patience& patience);
 
  private:
-  Result<void> check_grounding(const ReplyWindow& window, ReplyFinding& out);
+  Result<void> check_grounding(const ReplyWindow& window, const engine::Patience& patience,
+                               ReplyFinding& out);
   Result<void> check_jailbreak(const ReplyWindow& window, const engine::Patience& patience,
                                ReplyFinding& out) const;
   Result<void> prepare();

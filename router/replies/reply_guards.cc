@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "router/models/remote_detector.h"
 #include "router/signals/factory.h"
 #include "router/signals/jailbreak_windows.h"
 
@@ -167,8 +168,10 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
   GroundTruth truth;
   std::shared_ptr<const grounding::Checker> checker;
   const config::HallucinationDetector& detector = config_.modules.hallucination_mitigation.detector;
+  // What a server quotes is what it means, even if that is one word.
+  const auto server = models::detector_server(config_);
   const SpanRules spans{std::max(detector.model.threshold, detector.min_span_confidence),
-                        detector.min_span_length};
+                        server ? 1 : detector.min_span_length};
   if (plan.grounding != nullptr) {
     const std::string& memories = plan.memories.text;
     truth = ground_truth_of(request, memories.empty()
@@ -192,9 +195,11 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
                          config_.modules.prompt_guard.on_error != OnError::kAllow;
   }
   if (!rules.grounding && !rules.unverified && !rules.jailbreak) return std::nullopt;
-  return WatchedReply{
-      rules, std::make_shared<ReplyCheck>(rules, std::move(truth), std::move(checker), spans,
-                                          std::move(judge))};
+  const bool calls = server && rules.grounding;
+  return WatchedReply{.rules = rules,
+                      .check = std::make_shared<ReplyCheck>(
+                          rules, std::move(truth), std::move(checker), spans, std::move(judge)),
+                      .wait_min = std::chrono::seconds(calls ? server->llm_timeout_seconds : 0)};
 }
 
 }  // namespace signalbox::replies

@@ -1,6 +1,7 @@
 #pragma once
 // Selects the checks of a reply from the configuration, its models and the request's plan.
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +17,10 @@ namespace signalbox::replies {
 /// A reply that is checked.
 struct WatchedReply {
   ReplyRules rules;
-  std::shared_ptr<ReplyCheck> check;  // shared with checks that outlive the reply
+  std::shared_ptr<ReplyCheck> check;      // shared with checks that outlive the reply
+  std::chrono::milliseconds wait_min{0};  // how long its end waits for checks, at least
+  /// True if its checks wait for a server.
+  bool calls_server() const { return wait_min.count() > 0; }
 };
 
 /// Immutable and thread-safe.

@@ -125,7 +125,7 @@ std::vector<Header> response_headers(const Plan& plan, bool debug) {
   if (!plan.decision.empty())
     add("x-vsr-selected-confidence", fmt::format("{:.4f}", plan.confidence));
   add("x-vsr-selected-algorithm", plan.algorithm);
-  if (plan.model != nullptr) add("x-vsr-selected-model", plan.model->name);
+  if (plan.model != nullptr) add(kSelectedModel, plan.model->name);
   if (!plan.instead_of.empty())
     headers.push_back({"x-vsr-failover-from", header_value(plan.instead_of)});
   add("x-vsr-selected-category", plan.category);

@@ -15,6 +15,7 @@ struct Header {
   std::string value;      // printable ASCII; other bytes of configured names are percent-encoded
 };
 
+inline constexpr std::string_view kSelectedModel = "x-vsr-selected-model";
 inline constexpr std::string_view kResponsePath = "x-vsr-response-path";
 inline constexpr std::string_view kErrorPath = "error";
 inline constexpr std::string_view kCachePath = "cache";

@@ -34,7 +34,7 @@ struct Call {
   const http::Headers* decided =
       nullptr;  // x-vsr-selected-*, for an upstream that is itself a router; null: none
   std::string_view method = "POST";
-  Stage* stage = nullptr;  // set to the stage that the call reached; null: not recorded
+  Stage* stage = nullptr;  // set to the stage of the latest attempt; null: not recorded
   // Replaces the client's traceparent; "": the client's is forwarded.
   std::string_view traceparent = {};
   bool drops_tracestate = false;  // the client's tracestate belongs to another trace

@@ -223,7 +223,9 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
       limit = std::make_unique<ReplyLimit>(http::loop_of(executor), call.interrupt,
                                            settings.reply_timeout);
     }
-    Stage stage = Stage::kConnecting;
+    Stage own_stage;
+    Stage& stage = call.stage != nullptr ? *call.stage : own_stage;
+    stage = Stage::kConnecting;
     const Call attempt = attempt_of(call, limit ? limit->interrupt() : call.interrupt, stage);
     out.answer = co_await pool.backends[*worker]->call(attempt);
     if (limit && !call.limits_whole) limit->lift();

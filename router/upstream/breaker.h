@@ -16,11 +16,13 @@ class Breaker {
   static constexpr std::chrono::milliseconds kPause{1000};
 
   /// Returns true if the server may be called now. After a pause it allows one call at a time until
-  /// one succeeds.
-  bool allows(TimePoint now);
+  /// one succeeds. `limit` is the greatest time of a call: nobody else calls until it has ended.
+  bool allows(TimePoint now, std::chrono::milliseconds limit = kPause);
   /// Records whether a call succeeded. Returns true if the server's state changed between working
   /// and failing.
   bool tell(bool success, TimePoint now);
+  /// Records that a call was given up, so that another may be made instead.
+  void give_up(TimePoint now);
 
  private:
   std::mutex mutex_;

@@ -136,8 +136,9 @@ std::vector<Span> merge(std::string_view answer, std::vector<Span> own,
 // The check of one answer.
 class Check {
  public:
-  Check(const Options& options, const Context& context, std::string_view answer)
-      : options_(options), context_(context), answer_(answer) {}
+  Check(const Options& options, const Context& context, std::string_view answer,
+        const engine::Patience& patience)
+      : options_(options), context_(context), answer_(answer), patience_(patience) {}
 
   void facts() {
     CheckedFacts checked = check_facts(context_.evidence(), context_.index(), answer_);
@@ -149,7 +150,7 @@ class Check {
 
   Result<void> tokens(const TokenJudge& judge) {
     SIGNALBOX_TRY(judged_, judge.judge(context_.text(), context_.tokens, context_.index(), answer_,
-                                       options_.windows_max));
+                                       options_.windows_max, patience_));
     for (JudgedToken& token : judged_) {
       if (is_verified(token)) token.hallucinated = 0;
     }
@@ -167,7 +168,7 @@ class Check {
       if (sentence.code || (report_.tokens && !marked)) continue;
       if (asked++ == options_.inference_sentences_max) break;
       SIGNALBOX_TRY(const std::optional<Inference> found,
-                    judge.judge(context_.text(), context_.index(), answer_, sentence));
+                    judge.judge(context_.text(), context_.index(), answer_, sentence, patience_));
       apply(sentence, found.value_or(Inference{}));
     }
     return {};
@@ -240,6 +241,7 @@ class Check {
   const Options& options_;
   const Context& context_;
   const ReadText answer_;
+  const engine::Patience& patience_;
   std::vector<Span> facts_, marked_, unchecked_;
   std::vector<ByteSpan> verified_;  // figures and dates that the context contains
   std::vector<JudgedToken> judged_;
@@ -279,10 +281,11 @@ Result<std::shared_ptr<const Context>> Checker::prepare(std::string context,
   return out;
 }
 
-Result<Report> Checker::check(const Context& context, std::string_view answer) const {
+Result<Report> Checker::check(const Context& context, std::string_view answer,
+                              const engine::Patience& patience) const {
   SIGNALBOX_TRY_VOID(check_size("answer", answer.size(), layers_->options.answer_bytes_max));
   if (context.empty()) return Report{};
-  Check check(layers_->options, context, answer);
+  Check check(layers_->options, context, answer, patience);
   check.facts();
   if (layers_->tokens) {
     SIGNALBOX_TRY_VOID(check.tokens(*layers_->tokens));

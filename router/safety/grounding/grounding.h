@@ -86,8 +86,10 @@ class Checker {
   /// Returns kTooLarge over a limit, and errors of the models.
   Result<std::shared_ptr<const Context>> prepare(std::string context, std::string question) const;
   /// Checks an answer, or one or more sentences of it. Offsets count from the start of `answer`. No
-  /// layer runs if the context is empty. Returns kTooLarge over a limit, and errors of the models.
-  Result<Report> check(const Context& context, std::string_view answer) const;
+  /// layer runs if the context is empty. `patience` limits the wait for the models. Returns
+  /// kTooLarge over a limit, and errors of the models.
+  Result<Report> check(const Context& context, std::string_view answer,
+                       const engine::Patience& patience = {}) const;
   Result<Report> check(std::string context, std::string question, std::string_view answer) const;
 
  private:

@@ -45,7 +45,8 @@ Result<InferenceJudge> InferenceJudge::create(std::shared_ptr<const engine::Text
 Result<std::optional<Inference>> InferenceJudge::judge(const ReadText& context,
                                                        const SentenceIndex& index,
                                                        const ReadText& answer,
-                                                       const Sentence& sentence) const {
+                                                       const Sentence& sentence,
+                                                       const engine::Patience& patience) const {
   std::vector<uint32_t> chosen =
       best(index.scores(answer, sentence.first_token, sentence.last_token), kPremises);
   if (chosen.empty()) return std::optional<Inference>();
@@ -67,7 +68,7 @@ Result<std::optional<Inference>> InferenceJudge::judge(const ReadText& context,
   std::vector<engine::Input> inputs;
   for (const std::string& premise : premises)
     inputs.push_back({.text = premise, .pair = hypothesis, .adapter = adapter_});
-  SIGNALBOX_TRY(const auto answers, model_->answer(inputs));
+  SIGNALBOX_TRY(const auto answers, model_->answer_within(patience, inputs));
   Inference out;
   const size_t heads = model_->heads().size();
   for (size_t i = 0; i < inputs.size(); ++i) {

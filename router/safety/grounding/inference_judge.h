@@ -27,7 +27,8 @@ class InferenceJudge {
   /// context sentence shares a word with the answer's sentence.
   Result<std::optional<Inference>> judge(const text::ReadText& context, const SentenceIndex& index,
                                          const text::ReadText& answer,
-                                         const text::Sentence& sentence) const;
+                                         const text::Sentence& sentence,
+                                         const engine::Patience& patience = {}) const;
 
  private:
   InferenceJudge() = default;

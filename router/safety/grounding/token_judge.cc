@@ -153,10 +153,11 @@ std::vector<TokenJudge::Window> TokenJudge::windows(const TokenContext& context,
 
 Result<void> TokenJudge::judge_unit(std::string_view context, std::string_view question,
                                     std::string_view unit, uint32_t offset,
+                                    const engine::Patience& patience,
                                     std::vector<JudgedToken>& out) const {
   const std::string text = prompt(context, question);
   const engine::Input input{text, unit, adapter_, engine::Marked::kPair};
-  SIGNALBOX_TRY(const auto answers, model_->answer({&input, 1}));
+  SIGNALBOX_TRY(const auto answers, model_->answer_within(patience, {&input, 1}));
   const auto& tokens = answers[head_].tokens;
   const bool first = out.empty();
   if (!first && tokens.size() != out.size()) {
@@ -178,8 +179,8 @@ Result<void> TokenJudge::judge_unit(std::string_view context, std::string_view q
 Result<std::vector<JudgedToken>> TokenJudge::judge(const ReadText& context,
                                                    const TokenContext& prepared,
                                                    const SentenceIndex& index,
-                                                   const ReadText& answer,
-                                                   size_t windows_max) const {
+                                                   const ReadText& answer, size_t windows_max,
+                                                   const engine::Patience& patience) const {
   std::vector<JudgedToken> out;
   SIGNALBOX_TRY(const std::vector<Piece> pieces, units(answer, prepared));
   SIGNALBOX_TRY(const int32_t fixed, count(prompt("", prepared.question)));
@@ -208,7 +209,7 @@ Result<std::vector<JudgedToken>> TokenJudge::judge(const ReadText& context,
       const uint32_t begin = prepared.pieces[window.first].begin;
       const uint32_t end = prepared.pieces[window.last - 1].end;
       SIGNALBOX_TRY_VOID(judge_unit(context.text().substr(begin, end - begin), prepared.question,
-                                    text, unit.begin, judged));
+                                    text, unit.begin, patience, judged));
     }
     out.insert(out.end(), judged.begin(), judged.end());
   }

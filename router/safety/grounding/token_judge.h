@@ -48,7 +48,8 @@ class TokenJudge {
   /// share most with it are read.
   Result<std::vector<JudgedToken>> judge(const text::ReadText& context,
                                          const TokenContext& prepared, const SentenceIndex& index,
-                                         const text::ReadText& answer, size_t windows_max) const;
+                                         const text::ReadText& answer, size_t windows_max,
+                                         const engine::Patience& patience) const;
 
  private:
   struct Window {
@@ -62,7 +63,7 @@ class TokenJudge {
   std::vector<Window> windows(const TokenContext& context, int32_t room) const;
   std::string prompt(std::string_view context, std::string_view question) const;
   Result<void> judge_unit(std::string_view context, std::string_view question,
-                          std::string_view unit, uint32_t offset,
+                          std::string_view unit, uint32_t offset, const engine::Patience& patience,
                           std::vector<JudgedToken>& out) const;
 
   std::shared_ptr<const engine::TextModel> model_;

@@ -389,7 +389,7 @@ global:
     modules:
       prompt_guard: {variant: mmbert32k, use_cpu: false}
       classifier: {domain: {variant: http_classify, use_cpu: true}}
-      hallucination_mitigation: {detector: {backend: endpoint}}
+      hallucination_mitigation: {detector: {backend: onnx, include_explanation: true}}
     embeddings: {semantic: {use_cpu: no, embedding_config: {backend: candle}}}
 )");
   EXPECT_EQ(
@@ -402,7 +402,9 @@ global:
       "http_classify: the router runs the model directory itself and calls no server "
       "(docs/upstream.md)\n"
       "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector.backend: has "
-      "no effect: the model here is used, not the endpoint (docs/upstream.md)\n"
+      "no effect: a model here examines replies (docs/upstream.md)\n"
+      "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector."
+      "include_explanation: has no effect: spans have no explanation (docs/upstream.md)\n"
       "f.yaml:11: global.model_catalog.embeddings.semantic.use_cpu: has no effect: the router "
       "runs its models on the processor (docs/upstream.md)\n");
 }

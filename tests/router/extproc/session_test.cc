@@ -183,8 +183,8 @@ class Play : public extproc::Channel {
     EXPECT_TRUE(guards) << guards.error().message;
     guards_ = std::move(*guards);
     site_.find = [this](const http::Request& request, const upstream::ModelCaller& caller) {
-      const GatewayContext services{*router_,   caller, compute_,  compute_, compute_, stats_,
-                                    *observer_, cache_, contexts_, limiter_, *guards_};
+      const GatewayContext services{*router_, caller,     compute_, compute_,  compute_, compute_,
+                                    stats_,   *observer_, cache_,   contexts_, limiter_, *guards_};
       http::Route route = request.path() == "/v1/messages"
                               ? dialect_route("/v1/messages", surface_, services)
                               : chat_route(services);

@@ -1,9 +1,11 @@
-// Feeds arbitrary bytes as the reply of a guard on a server, in each of its protocols. What is
-// accepted must be a score from 0 to 1 of each label and of the rest.
+// Feeds arbitrary bytes as the reply of a guard on a server, in each of its protocols, and of a
+// detector of unsupported text. What is accepted must be a score from 0 to 1 of each label and of
+// the rest, spans within the text, or its words.
 
 #include <cstdint>
 #include <string>
 
+#include "router/models/remote_detector.h"
 #include "router/models/remote_replies.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -19,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check(models::read_verdict(body, labels, true));
   check(models::read_hook_score(body, std::size(labels)));
   const std::string text = "\xC3\xA4 text of some length";
+  if (const auto words = models::read_detected(body, text)) {
+    SIGNALBOX_CHECK(words->size() == 5);
+    for (const auto& word : *words)
+      SIGNALBOX_CHECK(word.begin < word.end && word.end <= text.size());
+  }
   if (const auto spans = models::read_spans(body, text)) {
     for (const auto& span : *spans)
       SIGNALBOX_CHECK(span.begin < span.end && span.end <= text.size() && span.score <= 1);

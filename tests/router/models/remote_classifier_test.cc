@@ -18,6 +18,7 @@
 #include "router/models/judges.h"
 #include "router/models/models.h"
 #include "router/models/remote_classifier.h"
+#include "router/models/remote_detector.h"
 #include "router/models/remote_replies.h"
 
 namespace signalbox::models {
@@ -149,6 +150,60 @@ TEST(RemoteGuard, reads_spans_of_known_types) {
   EXPECT_EQ(types("O"), "none");
   EXPECT_EQ(types("I-MISC"), "none");
   EXPECT_EQ(types("hunter2"), "the reply has a type of personal data that is not known");
+}
+
+// The words of the answer that the reply marks.
+std::string detected(std::string_view spans, std::string_view answer) {
+  const std::string content = fmt::format(R"({{"hallucinated_spans": {}}})", spans);
+  json::Writer body;
+  body.begin_object().key("choices").begin_array().begin_object().key("message").begin_object();
+  body.member("content", content).end_object().end_object().end_array().end_object();
+  const auto words = read_detected(body.take(), answer);
+  if (!words) return words.error().message;
+  std::string out;
+  for (const engine::TokenScores& word : *words) {
+    if (word.scores[1] > 0.5)
+      out += fmt::format("[{}]", answer.substr(word.begin, word.end - word.begin));
+  }
+  return out;
+}
+
+TEST(RemoteDetector, marks_the_words_that_the_server_quotes) {
+  constexpr std::string_view kAnswer = "The bridge is red and 640 m long.";
+  EXPECT_EQ(detected("[]", kAnswer), "");
+  EXPECT_EQ(detected(R"([{"text": "red"}, {"text": "640 m", "category": "x"}])", kAnswer),
+            "[red][640][m]");
+  EXPECT_EQ(detected(R"([{"text": "ed an"}])", kAnswer), "[red][and]");
+  EXPECT_EQ(detected(R"([{"text": "green"}, {"text": "red"}, {"text": ""}])", kAnswer), "[red]");
+  EXPECT_EQ(detected(R"([{"text": "很长"}])", "桥很长。"), "[很][长]");
+}
+
+TEST(RemoteDetector, takes_no_other_reply_for_a_verdict) {
+  EXPECT_EQ(detected(R"([{"text": "hunter2"}])", "red"),
+            "hallucinated_spans: no text of it is in the answer");
+  EXPECT_EQ(detected("{}", "red"), "hallucinated_spans: expected a list");
+  EXPECT_EQ(detected(R"([{"span": "red"}])", "red"), "hallucinated_spans[0].text: expected a text");
+  std::string many = R"([{"text": "red"})";
+  for (int i = 0; i < 256; ++i) many += R"(,{"text": "red"})";
+  EXPECT_EQ(detected(many + "]", "red"), "hallucinated_spans: expected at most 256 texts");
+  EXPECT_FALSE(read_detected(R"({"choices": [{"message": {"content": "All is well."}}]})", "red"));
+  EXPECT_FALSE(read_detected("{}", "red"));
+}
+
+TEST(RemoteDetector, quotes_both_texts_between_lines_that_they_cannot_contain) {
+  const auto user_of = [](std::string_view context, std::string_view answer) {
+    const auto body = json::Document::parse(detector_body({}, context, answer));
+    EXPECT_TRUE(body);
+    const json::Value messages = *body->root().find("messages");
+    std::string out;
+    for (const json::Value& message : messages.items()) out = message.find("content")->text();
+    return out;
+  };
+  const std::string first = user_of("a", "b");
+  const std::string line = first.substr(0, first.find('\n'));
+  EXPECT_EQ(first, fmt::format("{}\na\n{}\nb\n{}", line, line, line));
+  const std::string attack = user_of(first, "b");
+  EXPECT_NE(attack.substr(0, attack.find('\n')), line);
 }
 
 TEST(Judges, are_opened_by_recipe_and_those_that_are_missing_are_reported) {

@@ -378,6 +378,36 @@ TEST(GuardedBody, findings_in_whole_replies_match_the_listed_ones) {
   EXPECT_GT(rows, 8U);
 }
 
+// Marks nothing, and fails if nobody waits for it.
+class PatientMarker : public test::FakeClassifier {
+ public:
+  PatientMarker()
+      : FakeClassifier({"supported", "hallucinated"}, engine::HeadKind::kTokens, false) {}
+
+  Result<std::vector<engine::Answer>> answer_within(
+      const engine::Patience& patience, std::span<const engine::Input> inputs) const override {
+    if (patience.stop.stop_requested()) return fail(Code::kCancelled, "nobody waits for it");
+    return std::vector<engine::Answer>(inputs.size());
+  }
+};
+
+TEST(ReplyCheck, a_model_that_marks_text_learns_that_nobody_waits) {
+  const auto checker = std::make_shared<const grounding::Checker>(
+      *grounding::Checker::create({}, {.hallucination = {std::make_shared<PatientMarker>()}}));
+  ReplyRules rules;
+  rules.grounding = true;
+  GroundTruth truth;
+  truth.context = "The bridge is red.";
+  ReplyCheck check(rules, std::move(truth), checker, {}, {});
+  ReplyWindow window;
+  window.text = "The bridge is red.";
+  std::stop_source stop;
+  const engine::Patience patience{.stop = stop.get_token()};
+  EXPECT_FALSE(check.check({window}, patience).grounding_failed);
+  stop.request_stop();
+  EXPECT_TRUE(check.check({window}, patience).grounding_failed);
+}
+
 // The processor's time for a reply of so many sentences, or of one of so many numbers, of which
 // each has a number that contradicts the system message.
 double seconds_for(int spans, std::string_view between) {
