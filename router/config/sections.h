@@ -44,6 +44,8 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
 /// needs is there, and gives a notice about the other one. The reader is at the section `node`.
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
                    const Redis& redis, const Valkey& valkey);
+/// The same for memories in Milvus or Qdrant, with the collection.
+void check_row_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store);
 /// Checks the keys of a store that is in memory or, if routers share it, in Redis. `key` names the
 /// backend.
 void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
