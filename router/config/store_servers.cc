@@ -274,10 +274,11 @@ void check_milvus_address(Reader& reader, const yaml::Node& node, const MilvusAd
   const std::string& level = keys.consistency_level;
   if (level.empty() || level == "Strong") return;
   reader.at_key("consistency_level", [&] {
-    reader.notice(node.find("consistency_level")->line,
-                  fmt::format("{} has no effect: memories are read with Strong, so that no deleted "
-                              "one is found",
-                              level));
+    reader.does_without(
+        node.find("consistency_level")->line,
+        fmt::format("{} has no effect: memories are read with Strong, so that no deleted "
+                    "one is found",
+                    level));
   });
 }
 
@@ -373,13 +374,17 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
   });
 }
 
-void note_unused(Reader& reader, const yaml::Node& node, const std::string& key,
-                 const std::string& backend) {
-  const yaml::Node* const unused = key == backend ? nullptr : node.find(key);
-  if (unused == nullptr) return;
-  reader.at_key(key, [&] {
-    reader.notice(unused->line, fmt::format("has no effect, because the backend is {}", backend));
-  });
+void note_unused(Reader& reader, const yaml::Node& node,
+                 std::initializer_list<std::string_view> servers, const std::string& backend,
+                 bool is_upstreams) {
+  for (const std::string_view key : servers) {
+    const yaml::Node* const unused = key == backend ? nullptr : node.find(key);
+    if (unused == nullptr) continue;
+    const std::string why = fmt::format("has no effect, because the backend is {}", backend);
+    reader.at_key(key, [&] {
+      is_upstreams ? reader.does_without(unused->line, why) : reader.notice(unused->line, why);
+    });
+  }
 }
 
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
@@ -399,11 +404,11 @@ void check_servers(Reader& reader, const yaml::Node& node, const std::string& ba
       reader.error(at_valkey == nullptr ? node.line : at_valkey->line, "expected a host");
     });
   }
-  for (const char* key : {"redis", "valkey"}) note_unused(reader, node, key, backend);
 }
 
-void check_row_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store) {
-  for (const char* key : {"milvus", "qdrant"}) note_unused(reader, node, key, store.backend);
+void check_memory_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store) {
+  check_servers(reader, node, store.backend, store.redis, store.valkey);
+  note_unused(reader, node, {"redis", "valkey", "milvus", "qdrant"}, store.backend, true);
   if (store.backend != "milvus" && store.backend != "qdrant") return;
   const bool is_milvus = store.backend == "milvus";
   reader.at_key(store.backend, [&] {

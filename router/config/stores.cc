@@ -153,8 +153,7 @@ constexpr Key kMemoryStoreKeys[] = {
 };
 
 void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
-  check_servers(reader, node, store.backend, store.redis, store.valkey);
-  check_row_servers(reader, node, store);
+  check_memory_servers(reader, node, store);
 }
 
 constexpr Section kMemoryStore{kMemoryStoreKeys, checked<check_memory_store>};
