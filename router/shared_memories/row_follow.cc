@@ -66,22 +66,35 @@ Result<void> RowMemories::read_deletions() {
   return {};
 }
 
+// Mostly the server has not lost any.
 Result<void> RowMemories::restore_deletions() {
   while (!deletions_to_restore_.empty()) {
     const auto end =
         deletions_to_restore_.begin() +
         std::min<std::ptrdiff_t>(std::ssize(deletions_to_restore_), kRestoredDeletions);
     std::vector<Deletion> part(deletions_to_restore_.begin(), end);
+    SIGNALBOX_TRY_VOID(keep_lost(part));
     std::vector<std::string> ids;
     for (Deletion& each : part) {
       if (each.id.empty()) continue;
       each.moment = next_moment();  // other routers read what is new
       ids.push_back(each.id);
     }
-    SIGNALBOX_TRY_VOID(write_deletions(part));
+    if (!part.empty()) SIGNALBOX_TRY_VOID(write_deletions(part));
     SIGNALBOX_TRY_VOID(remove(ids));
     deletions_to_restore_.erase(deletions_to_restore_.begin(), end);
   }
+  return {};
+}
+
+// A deletion of everything has removed the rows of earlier deletions, which are written again.
+Result<void> RowMemories::keep_lost(std::vector<Deletion>& deletions) {
+  std::vector<std::string> ids;
+  for (const Deletion& each : deletions) ids.push_back(deletion_row(each, 1, 0, 0).id);
+  SIGNALBOX_TRY(const auto rows, query({.ids = ids, .most = ids.size()}));
+  std::erase_if(deletions, [&](const Deletion& each) {
+    return std::ranges::find(rows, deletion_row(each, 1, 0, 0).id, &Row::id) != rows.end();
+  });
   return {};
 }
 

@@ -110,6 +110,8 @@ class RowMemories final : public SharedMemories {
   void begin_again();
   Result<void> read_deletions();
   Result<void> restore_deletions();
+  /// Leaves out the deletions that the server has.
+  Result<void> keep_lost(std::vector<Deletion>& deletions);
   Result<void> restore_records();
   Result<void> purge();
   /// Adds the ids of the rows that go with an expired one.

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -63,7 +64,8 @@ Result<void> take_vector(const std::optional<json::Value>& vector, std::vector<f
   if (!vector || !vector->is_array()) return no_row("vector");
   for (const json::Value value : vector->items()) {
     const auto number = value.number();
-    if (!number || into.size() == kValuesMax) return no_row("vector");
+    const bool is_float = number && std::abs(*number) <= std::numeric_limits<float>::max();
+    if (!is_float || into.size() == kValuesMax) return no_row("vector");
     into.push_back(static_cast<float>(*number));
   }
   return {};
