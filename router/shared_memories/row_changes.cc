@@ -15,7 +15,7 @@ using stores::WriteQueue;
 
 namespace {
 
-constexpr int kRemovals = 2;  // a write of another router may come between
+constexpr int kRemovals = 4;  // each of at most kRowsMax; a write of a router may come between
 
 double weakness_of(const IndexEntry& entry, const memories::MemoryLimits& limits, TimePoint now) {
   const double unused_ms = static_cast<double>(to_ms(now) - to_ms(entry.used));
@@ -77,10 +77,14 @@ Result<void> RowMemories::write(const WrittenPointer& memory) {
                 .expires_ms = end_of(memory->entry),
                 .record = std::move(record)};
   SIGNALBOX_TRY_VOID(upsert({&row, 1}));
-  SIGNALBOX_TRY(const OwnerRows rows, rows_of(memory->owner, now));
-  SIGNALBOX_TRY_VOID(remove(in_excess(rows, memory->id, now)));
+  const auto rows = rows_of(memory->owner, now);
+  if (!rows) {
+    if (rows.error().code == Code::kTooLarge) SIGNALBOX_TRY_VOID(remove({&memory->id, 1}));
+    return tl::unexpected<Error>(rows.error());
+  }
+  SIGNALBOX_TRY_VOID(remove(in_excess(*rows, memory->id, now)));
   const std::lock_guard lock(mutex_);
-  if (rows.index.contains(memory->id)) journal_.add(memory);
+  if (rows->index.contains(memory->id)) journal_.add(memory);
   return {};
 }
 
@@ -168,21 +172,28 @@ Result<void> RowMemories::write_deletions(std::span<const Deletion> deletions) {
   return upsert(rows);
 }
 
-Result<void> RowMemories::carry_out(const Deletion& deletion, std::vector<std::string> rows) {
+Result<void> RowMemories::carry_out(const Deletion& deletion) {
   const std::string written = deletion_row(deletion, 1, 0, 0).id;
+  // A deletion of everything stands for earlier deletions, too.
+  const auto is_over = [&](const Row& row) {
+    return deletion.id.empty() ? row.id != written && row.entry.moment < deletion.moment
+                               : row.id == deletion.id;
+  };
   for (int i = 0; i < kRemovals; ++i) {
-    SIGNALBOX_TRY_VOID(remove(rows));
-    SIGNALBOX_TRY(const auto now, query({.owner = deletion.owner, .most = kRowsMax}));
-    if (std::ranges::find(now, written, &Row::id) == now.end())
+    SIGNALBOX_TRY(const auto rows, query({.owner = deletion.owner, .most = kRowsMax}));
+    const bool has_written = std::ranges::find(rows, written, &Row::id) != rows.end();
+    if (!has_written && rows.size() < kRowsMax)
       return fail(Code::kUpstream, "{}: it has acknowledged a deletion and does not return it",
                   server_->name());
-    std::erase_if(rows, [&](const std::string& id) {
-      return std::ranges::find(now, id, &Row::id) == now.end();
-    });
-    if (rows.empty()) return {};
+    std::vector<std::string> over;
+    for (const Row& row : rows) {
+      if (is_over(row)) over.push_back(row.id);
+    }
+    if (over.empty() && has_written) return {};
+    SIGNALBOX_TRY_VOID(remove(over));
   }
-  return fail(Code::kUpstream, "{}: it still has {} rows whose deletion it has acknowledged",
-              server_->name(), rows.size());
+  return fail(Code::kUpstream, "{}: it still has rows whose deletion it has acknowledged",
+              server_->name());
 }
 
 Result<bool> RowMemories::delete_one(Deletion deletion) {
@@ -192,7 +203,7 @@ Result<bool> RowMemories::delete_one(Deletion deletion) {
   if (!rows.index.contains(deletion.id)) return false;
   deletion.moment = std::max(next_moment(), rows.moment + 1);
   SIGNALBOX_TRY_VOID(write_deletions({&deletion, 1}));
-  SIGNALBOX_TRY_VOID(carry_out(deletion, {deletion.id}));
+  SIGNALBOX_TRY_VOID(carry_out(deletion));
   learn(deletion);
   return true;
 }
@@ -205,14 +216,11 @@ Result<size_t> RowMemories::delete_all(Deletion deletion) {
   if (exists) {
     // The moment must be later than those that other routers give to turns now.
     SIGNALBOX_TRY_VOID(read_deletions());
-    SIGNALBOX_TRY(const OwnerRows rows, rows_of(deletion.owner, TimePoint::clock::now()));
+    SIGNALBOX_TRY(const OwnerRows rows, rows_of(deletion.owner, TimePoint::clock::now(), true));
     deletion.moment = std::max(next_moment(), rows.moment + 1);
     count = rows.index.size();
-    // It stands for earlier deletions, too.
-    std::vector<std::string> over(rows.deletions.begin(), rows.deletions.end());
-    for (const auto& [id, entry] : rows.all) over.push_back(id);
     SIGNALBOX_TRY_VOID(write_deletions({&deletion, 1}));
-    SIGNALBOX_TRY_VOID(carry_out(deletion, std::move(over)));
+    SIGNALBOX_TRY_VOID(carry_out(deletion));
   }
   learn(deletion);
   return count;

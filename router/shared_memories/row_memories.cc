@@ -109,11 +109,12 @@ Result<std::vector<Row>> RowMemories::query(const RowQuery& query) {
   return std::move(found.rows);
 }
 
-Result<OwnerRows> RowMemories::rows_of(const std::string& owner, TimePoint now) {
+Result<OwnerRows> RowMemories::rows_of(const std::string& owner, TimePoint now,
+                                       bool may_miss_some) {
   SIGNALBOX_TRY(const auto rows, query({.owner = owner, .most = kRowsMax}));
   // Deletions may be among those that are missing.
-  if (rows.size() >= kRowsMax)
-    return fail(Code::kUpstream, "{}: a user has {} rows or more, deletions of a day included",
+  if (rows.size() >= kRowsMax && !may_miss_some)
+    return fail(Code::kTooLarge, "{}: a user has {} rows or more, deletions of 60 days included",
                 server_->name(), kRowsMax);
   OwnerRows out;
   for (const Row& row : rows) {

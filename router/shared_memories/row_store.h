@@ -81,7 +81,9 @@ class RowMemories final : public SharedMemories {
   }
   Result<void> upsert(std::span<const Row> rows);
   Result<void> remove(std::span<const std::string> ids);
-  Result<OwnerRows> rows_of(const std::string& owner, memories::TimePoint now);
+  /// Errors also: kTooLarge for a user with kRowsMax rows, unless some may be missing.
+  Result<OwnerRows> rows_of(const std::string& owner, memories::TimePoint now,
+                            bool may_miss_some = false);
   Result<Records> read_records(const std::string& owner, std::span<const std::string> ids);
   ReadRecords reader(const std::string& owner);
   /// The index of what counts, for readers.
@@ -98,9 +100,9 @@ class RowMemories final : public SharedMemories {
   Result<bool> delete_one(Deletion deletion);
   Result<size_t> delete_all(Deletion deletion);
   Result<void> write_deletions(std::span<const Deletion> deletions);
-  /// Removes rows after their deletion was written. Errors: kUpstream if the server does not return
-  /// the row of the deletion then, or still has one of the others.
-  Result<void> carry_out(const Deletion& deletion, std::vector<std::string> rows);
+  /// Removes what a deletion that was written names. Errors also: kUpstream if the server does not
+  /// return the row of the deletion then, or still has one of the others.
+  Result<void> carry_out(const Deletion& deletion);
   uint64_t next_moment() const;
   void learn(const Deletion& deletion);
 

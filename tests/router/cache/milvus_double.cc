@@ -228,11 +228,20 @@ std::string MilvusDouble::upsert(const json::Value& body) {
 }
 
 std::string MilvusDouble::remove(const std::string& filter) {
+  constexpr std::string_view kIds = "id in ";
   std::vector<std::string> ids;
-  for (const auto& [id, row] : rows_) {
-    if (mood != Mood::kForgets && holds(filter, id, row)) ids.push_back(id);
+  if (filter.starts_with(kIds)) {
+    const auto named = json::Document::parse(filter.substr(kIds.size()));
+    if (!named) return wrong(1100, "failed to create query plan");
+    for (const json::Value id : named->root().items()) ids.emplace_back(id.text());
+  } else {
+    for (const auto& [id, row] : rows_) {
+      if (holds(filter, id, row)) ids.push_back(id);
+    }
   }
-  for (const std::string& id : ids) change(id, std::nullopt);
+  for (const std::string& id : ids) {
+    if (mood != Mood::kForgets) change(id, std::nullopt);
+  }
   return well("{}");
 }
 

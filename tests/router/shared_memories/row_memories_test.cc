@@ -450,6 +450,35 @@ TEST(RowReplies, a_milvus_refuses_rows_without_its_words_and_a_weaker_level_is_r
             std::string::npos);
 }
 
+TEST(RowReplies, a_user_with_too_many_rows_gets_none_and_can_delete_them) {
+  test::MilvusDouble milvus;
+  MilvusRowOptions options{.collection = "memories", .limits = kPatient};
+  options.server.host = "127.0.0.1";
+  options.server.port = milvus.port();
+  const auto one = make_row_memories(*make_milvus_rows(options), {.poll_every = milliseconds(20)});
+  until([&] { return one->shared()->works; });
+  EXPECT_EQ(found(*one, "ann"), 0U);
+  add(*one, "ann", "a text", one->moment());
+  written(*one);
+  auto rows = milvus.save();
+  const test::MilvusDouble::Row first = rows.begin()->second;
+  for (size_t i = 0; i < kRowsMax + 10; ++i) {
+    const std::string id = fmt::format("mem_{:032x}", i);
+    rows[id] = first;
+    rows[id]["id"] = json::quote(id);
+  }
+  milvus.restore(std::move(rows));
+  EXPECT_FALSE(one->search("ann", kVector, 10, 0.5, nullptr, TimePoint::clock::now()));
+  add(*one, "ann", "another text", one->moment());
+  add(*one, "bob", "a text", one->moment());
+  until([&] { return one->shared()->waiting == 0; });
+  EXPECT_EQ(one->shared()->refused, 1U);
+  EXPECT_EQ(count(*one, "bob"), 1U) << "the turns of others are written";
+  EXPECT_GE(one->forget_all("ann").value(), 1U);
+  EXPECT_EQ(count(*one, "ann"), 0U);
+  EXPECT_EQ(milvus.rows(), 2U) << "the deletion, and the memory of bob";
+}
+
 TEST(RowReplies, a_qdrant_that_only_acknowledges_a_write_has_not_confirmed_it) {
   test::QdrantDouble qdrant;
   config::Qdrant server;
