@@ -42,7 +42,7 @@ void write_field(std::string_view name, std::string_view type, std::string_view 
   to.begin_object().member("fieldName", name).member("dataType", type);
   if (name == "id") to.member("isPrimary", true);
   if (name == "owner") to.member("isPartitionKey", true);
-  to.key("elementTypeParams").begin_object();  // required, also without members
+  to.key("elementTypeParams").begin_object();  // declared as required
   if (!parameter.empty()) to.member(parameter, value);
   to.end_object();
   to.end_object();
@@ -132,7 +132,7 @@ class MilvusRows final : public RowServer {
     const auto reply =
         call("/entities/upsert", fmt::format(R"("data":{})", data.end_array().take()),
              options_.limits.write);
-    if (!reply) return tl::unexpected<Error>(without_quotes(reply.error()));
+    if (!reply) return tl::unexpected<Error>(stores::without_quotes(reply.error()));
     const auto of = reply->root().find("data");
     const auto count = of ? stores::milvus_integer(*of, "upsertCount")
                           : Result<int64_t>(fail(Code::kIo, "no data"));

@@ -101,12 +101,10 @@ class QdrantRows final : public RowServer {
                     qdrant_.call("POST", target, scroll_body(query, limit, offset), limits_.read));
       auto page = read_qdrant_page(reply.root(), rest);
       if (!page) return fail_in(name(), std::move(page).error());
-      const size_t count = page->rows.rows.size() + page->rows.illegible;
+      rest.most -= page->rows.count();
       std::move(page->rows.rows.begin(), page->rows.rows.end(), std::back_inserter(out.rows));
       out.illegible += page->rows.illegible;
-      rest.most -= count;
-      // A page without points that names a next one would never end.
-      if (page->next.empty() || rest.most == 0 || count == 0) return out;
+      if (page->next.empty() || rest.most == 0) return out;
       offset = page->next;
     }
   }
@@ -153,7 +151,7 @@ class QdrantRows final : public RowServer {
   Result<void> change(std::string_view method, std::string_view path, std::string_view body) {
     const auto reply = qdrant_.call(
         method, fmt::format("{}{}?wait=true&ordering=strong", target_, path), body, limits_.write);
-    if (!reply) return tl::unexpected<Error>(without_quotes(reply.error()));
+    if (!reply) return tl::unexpected<Error>(stores::without_quotes(reply.error()));
     const auto status = reply->root().find("result")->find("status");
     if (status && status->is_string() && status->text() == "completed") return {};
     return fail(Code::kIo, "{}: it does not confirm that a change is completed", name());

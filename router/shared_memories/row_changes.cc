@@ -140,10 +140,10 @@ Result<void> RowMemories::write_uses(const std::string& owner, const std::vector
   SIGNALBOX_TRY(auto rows,
                 query({.owner = owner, .ids = asked, .is_whole = true, .most = asked.size()}));
   std::vector<Row> used;
-  for (Row& row : rows) {
-    const bool is_gone = row.kind != RowKind::kMemory ||
-                         is_deleted(owner, row.id, row.entry.moment) ||
-                         std::ranges::find(rows, deletion_id(row.id), &Row::id) != rows.end();
+  for (Row& row : rows.rows) {
+    const bool is_gone =
+        row.kind != RowKind::kMemory || is_deleted(owner, row.id, row.entry.moment) ||
+        std::ranges::find(rows.rows, deletion_id(row.id), &Row::id) != rows.rows.end();
     if (is_gone) continue;
     row.entry.used = std::max(row.entry.used, from_ms(to_ms(now)));
     row.entry.uses = std::max(row.entry.uses, row.entry.uses + 1);
@@ -174,22 +174,26 @@ Result<void> RowMemories::write_deletions(std::span<const Deletion> deletions) {
 
 Result<void> RowMemories::carry_out(const Deletion& deletion) {
   const std::string written = deletion_row(deletion, 1, 0, 0).id;
-  // A deletion of everything stands for earlier deletions, too.
+  // A deletion of everything stands for earlier deletions, too, and removes their rows.
+  const auto stands = [&](const Row& row) {
+    return row.id == written ||
+           (row.kind == RowKind::kDeletionOfAll && row.entry.moment > deletion.moment);
+  };
   const auto is_over = [&](const Row& row) {
     return deletion.id.empty() ? row.id != written && row.entry.moment < deletion.moment
                                : row.id == deletion.id;
   };
   for (int i = 0; i < kRemovals; ++i) {
-    SIGNALBOX_TRY(const auto rows, query({.owner = deletion.owner, .most = kRowsMax}));
-    const bool has_written = std::ranges::find(rows, written, &Row::id) != rows.end();
-    if (!has_written && rows.size() < kRowsMax)
+    SIGNALBOX_TRY(const Rows found, query({.owner = deletion.owner, .most = kRowsMax}));
+    const bool stands_there = std::ranges::any_of(found.rows, stands);
+    if (!stands_there && found.count() < kRowsMax)
       return fail(Code::kUpstream, "{}: it has acknowledged a deletion and does not return it",
                   server_->name());
     std::vector<std::string> over;
-    for (const Row& row : rows) {
+    for (const Row& row : found.rows) {
       if (is_over(row)) over.push_back(row.id);
     }
-    if (over.empty() && has_written) return {};
+    if (over.empty() && stands_there) return {};
     SIGNALBOX_TRY_VOID(remove(over));
   }
   return fail(Code::kUpstream, "{}: it still has rows whose deletion it has acknowledged",
@@ -210,7 +214,8 @@ Result<bool> RowMemories::delete_one(Deletion deletion) {
 
 // Without a collection, no turn is under way at any router, see search().
 Result<size_t> RowMemories::delete_all(Deletion deletion) {
-  SIGNALBOX_TRY(const bool exists, prepare(0));
+  // A collection that was lost is made again, because other routers may restore memories.
+  SIGNALBOX_TRY(const bool exists, prepare(dimension_));
   size_t count = 0;
   deletion.moment = next_moment();
   if (exists) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/log.h"
 #include "router/shared_memories/row_store.h"
 
 namespace signalbox::shared_memories {
@@ -14,6 +15,10 @@ namespace {
 constexpr uint64_t kLateness = 10'000'000;
 constexpr size_t kRestoredDeletions = 256, kPurgedAtOnce = 1000;
 
+tl::unexpected<Error> stopped() {
+  return fail(Code::kCancelled, "the router ends");
+}
+
 }  // namespace
 
 bool RowMemories::sleeps_and_ends(std::chrono::milliseconds time) {
@@ -21,10 +26,14 @@ bool RowMemories::sleeps_and_ends(std::chrono::milliseconds time) {
   return wake_.wait_for(lock, time, [this] { return stopping_; });
 }
 
+bool RowMemories::ends() {
+  return sleeps_and_ends(std::chrono::milliseconds(0));
+}
+
 void RowMemories::follow() {
   for (;;) {
     const Result<void> followed = follow_once();
-    if (!followed) {
+    if (!followed && !ends()) {
       was_away_ = true;
       lacks_deletions_ = true;
       queue_.set_away(followed.error());
@@ -34,6 +43,11 @@ void RowMemories::follow() {
 }
 
 Result<void> RowMemories::follow_once() {
+  if (is_lost_) {
+    was_away_ = true;
+    lacks_deletions_ = true;
+    is_lost_ = false;  // after the others: a search must see one of them
+  }
   SIGNALBOX_TRY(const bool exists, prepare(was_away_ ? dimension_.load() : 0));
   if (exists) SIGNALBOX_TRY_VOID(read_deletions());
   if (std::exchange(was_away_, false)) begin_again();
@@ -42,7 +56,8 @@ Result<void> RowMemories::follow_once() {
   queue_.set_working();
   if (!exists) return {};
   SIGNALBOX_TRY_VOID(restore_records());
-  return purge();
+  purge();
+  return {};
 }
 
 void RowMemories::begin_again() {
@@ -59,16 +74,17 @@ void RowMemories::begin_again() {
 
 Result<void> RowMemories::read_deletions() {
   const uint64_t known = moment_;
-  SIGNALBOX_TRY(const auto rows, query({.only_deletions = true,
-                                        .moment_above = known < kLateness ? 0 : known - kLateness,
-                                        .most = kRowsMax}));
-  for (const Row& row : rows) learn(deletion_of(row));
+  SIGNALBOX_TRY(const Rows found, query({.only_deletions = true,
+                                         .moment_above = known < kLateness ? 0 : known - kLateness,
+                                         .most = kRowsMax}));
+  for (const Row& row : found.rows) learn(deletion_of(row));
   return {};
 }
 
 // Mostly the server has not lost any.
 Result<void> RowMemories::restore_deletions() {
   while (!deletions_to_restore_.empty()) {
+    if (ends()) return stopped();
     const auto end =
         deletions_to_restore_.begin() +
         std::min<std::ptrdiff_t>(std::ssize(deletions_to_restore_), kRestoredDeletions);
@@ -91,9 +107,10 @@ Result<void> RowMemories::restore_deletions() {
 Result<void> RowMemories::keep_lost(std::vector<Deletion>& deletions) {
   std::vector<std::string> ids;
   for (const Deletion& each : deletions) ids.push_back(deletion_row(each, 1, 0, 0).id);
-  SIGNALBOX_TRY(const auto rows, query({.ids = ids, .most = ids.size()}));
+  SIGNALBOX_TRY(const Rows found, query({.ids = ids, .most = ids.size()}));
   std::erase_if(deletions, [&](const Deletion& each) {
-    return std::ranges::find(rows, deletion_row(each, 1, 0, 0).id, &Row::id) != rows.end();
+    const std::string id = deletion_row(each, 1, 0, 0).id;
+    return std::ranges::find(found.rows, id, &Row::id) != found.rows.end();
   });
   return {};
 }
@@ -101,13 +118,14 @@ Result<void> RowMemories::keep_lost(std::vector<Deletion>& deletions) {
 Result<void> RowMemories::restore_records() {
   if (Clock::now() < readable_at_.load()) return {};
   while (!records_to_restore_.empty()) {
+    if (ends()) return stopped();
     const size_t count = std::min(kAtOnce, records_to_restore_.size());
     std::vector<std::string> ids;
     for (size_t i = 0; i < count; ++i) ids.push_back(records_to_restore_[i]->id);
-    SIGNALBOX_TRY(const auto rows, query({.ids = ids, .most = count}));
+    SIGNALBOX_TRY(const Rows found, query({.ids = ids, .most = count}));
     for (const std::string& id : ids) {
       const WrittenPointer next = records_to_restore_.front();
-      const bool is_lost = std::ranges::find(rows, id, &Row::id) == rows.end();
+      const bool is_lost = std::ranges::find(found.rows, id, &Row::id) == found.rows.end();
       if (is_lost && !queue_.has_room(next->bytes())) return {};
       if (is_lost) queue(next);
       records_to_restore_.pop_front();
@@ -123,8 +141,9 @@ Result<void> RowMemories::add_purged(const Row& row, std::vector<std::string>& t
   if (row.kind == RowKind::kDeletion) to.push_back(deletion.id);
   if (row.kind == RowKind::kDeletionOfAll) {
     if (row.entry.moment >= moment_) return {};  // moments go on from the newest
-    SIGNALBOX_TRY(const auto rows, query({.owner = row.record.owner, .most = kRowsMax}));
-    for (const Row& each : rows) {
+    SIGNALBOX_TRY(const Rows found, query({.owner = row.record.owner, .most = kRowsMax}));
+    if (found.count() >= kRowsMax) return {};  // some of those that it hides may be missing
+    for (const Row& each : found.rows) {
       if (each.kind == RowKind::kMemory && each.entry.moment < row.entry.moment)
         to.push_back(each.id);
     }
@@ -135,14 +154,27 @@ Result<void> RowMemories::add_purged(const Row& row, std::vector<std::string>& t
   return {};
 }
 
-Result<void> RowMemories::purge() {
-  if (Clock::now() < purge_at_) return {};
-  purge_at_ = Clock::now() + options_.purge_every;
+Result<void> RowMemories::remove_expired() {
   const int64_t now = to_ms(memories::TimePoint::clock::now());
-  SIGNALBOX_TRY(const auto rows, query({.expires_below_ms = now, .most = kPurgedAtOnce}));
+  SIGNALBOX_TRY(const Rows found, query({.expires_below_ms = now, .most = kPurgedAtOnce}));
   std::vector<std::string> over;
-  for (const Row& row : rows) SIGNALBOX_TRY_VOID(add_purged(row, over));
+  for (const Row& row : found.rows) {
+    if (ends()) return {};
+    SIGNALBOX_TRY_VOID(add_purged(row, over));
+  }
   return remove(over);
+}
+
+void RowMemories::purge() {
+  if (Clock::now() < purge_at_) return;
+  purge_at_ = Clock::now() + options_.purge_every;
+  const Result<void> removed = remove_expired();
+  if (removed) {
+    purge_logged_ = false;
+  } else if (!purge_logged_.exchange(true)) {
+    log::warn("memory", "{}: memories whose age is over are not removed: {}", kSection,
+              removed.error().message);
+  }
 }
 
 }  // namespace signalbox::shared_memories

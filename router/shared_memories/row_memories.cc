@@ -12,7 +12,7 @@
 namespace signalbox::shared_memories {
 namespace {
 
-constexpr std::chrono::seconds kPrepareLimit{1};
+constexpr std::chrono::seconds kPrepareLimit{1}, kReadLimit{5};
 
 }  // namespace
 
@@ -48,7 +48,11 @@ void RowMemories::set_limits(const MemoryLimits& limits) {
 }
 
 bool RowMemories::is_readable() const {
-  return !queue_.is_away() && !lacks_deletions_ && Clock::now() >= readable_at_.load();
+  return takes_deletions() && Clock::now() >= readable_at_.load();
+}
+
+bool RowMemories::takes_deletions() const {
+  return !queue_.is_away() && !is_lost_ && !lacks_deletions_;
 }
 
 bool RowMemories::is_deleted(std::string_view owner, std::string_view id, uint64_t moment) const {
@@ -99,25 +103,29 @@ Result<bool> RowMemories::prepare_collection(size_t dimension) {
   return true;
 }
 
-Result<std::vector<Row>> RowMemories::query(const RowQuery& query) {
+Result<Rows> RowMemories::query(const RowQuery& query) {
   SIGNALBOX_TRY(Rows found, noted(server_->query(query)));
+  found.illegible += std::erase_if(found.rows, [&](const Row& row) {
+    return query.is_whole && row.kind == RowKind::kMemory &&
+           row.record.vector.values.size() != dimension_;
+  });
   if (found.illegible > 0 && !damage_logged_.exchange(true))
     log::warn("memory",
               "{}: {} rows of a reply have no memory of this user in the form of this "
               "program; they are not used",
               server_->name(), found.illegible);
-  return std::move(found.rows);
+  return found;
 }
 
 Result<OwnerRows> RowMemories::rows_of(const std::string& owner, TimePoint now,
                                        bool may_miss_some) {
-  SIGNALBOX_TRY(const auto rows, query({.owner = owner, .most = kRowsMax}));
+  SIGNALBOX_TRY(const Rows found, query({.owner = owner, .most = kRowsMax}));
   // Deletions may be among those that are missing.
-  if (rows.size() >= kRowsMax && !may_miss_some)
+  if (found.count() >= kRowsMax && !may_miss_some)
     return fail(Code::kTooLarge, "{}: a user has {} rows or more, deletions of 60 days included",
                 server_->name(), kRowsMax);
   OwnerRows out;
-  for (const Row& row : rows) {
+  for (const Row& row : found.rows) {
     out.moment = std::max(out.moment, row.entry.moment);
     if (row.kind == RowKind::kMemory) {
       out.all.emplace_back(row.id, row.entry);
@@ -156,14 +164,21 @@ Result<Records> RowMemories::read_records(const std::string& owner,
   if (!rows) return hidden(rows.error(), unreadable());
   // In the order of the ids.
   for (const std::string& id : ids) {
-    const auto row = std::ranges::find(*rows, id, &Row::id);
-    if (row != rows->end()) out.emplace_back(id, std::move(row->record));
+    const auto row = std::ranges::find(rows->rows, id, &Row::id);
+    if (row != rows->rows.end()) out.emplace_back(id, std::move(row->record));
   }
   return out;
 }
 
 ReadRecords RowMemories::reader(const std::string& owner) {
-  return [this, owner](std::span<const std::string> ids) { return read_records(owner, ids); };
+  return [this, owner,
+          until = Clock::now() + kReadLimit](std::span<const std::string> ids) -> Result<Records> {
+    if (Clock::now() < until) return read_records(owner, ids);
+    return hidden({Code::kUpstream, fmt::format("{}: reading the memories of a user takes more "
+                                                "than {} seconds",
+                                                server_->name(), kReadLimit.count())},
+                  unreadable());
+  };
 }
 
 Result<std::vector<Found>> RowMemories::search(std::string_view user,
@@ -199,14 +214,14 @@ Result<std::optional<Memory>> RowMemories::find(std::string_view user, std::stri
 
 Result<bool> RowMemories::forget(std::string_view user, std::string_view id) {
   if (!is_memory_id(id)) return false;
-  if (queue_.is_away()) return not_deleted();
+  if (!takes_deletions()) return not_deleted();
   auto had = delete_one({.owner = owner_of(user), .id = std::string(id)});
   if (!had) return hidden(had.error(), not_deleted());
   return had;
 }
 
 Result<size_t> RowMemories::forget_all(std::string_view user) {
-  if (queue_.is_away()) return not_deleted();
+  if (!takes_deletions()) return not_deleted();
   auto count = delete_all({.owner = owner_of(user)});
   if (!count) return hidden(count.error(), not_deleted());
   return count;

@@ -54,18 +54,12 @@ Result<size_t> dimension_of(const json::Value& vector_field) {
 
 }  // namespace
 
-Error without_quotes(Error error) {
-  const size_t first = error.message.find('"'), last = error.message.rfind('"');
-  if (first != last) error.message.replace(first + 1, last - first - 1, "...");
-  return error;
-}
-
 Result<Rows> read_milvus_memories(const json::Value& reply, const RowQuery& query) {
   const auto data = reply.find("data");
   if (!data || !data->is_array()) return fail(Code::kIo, "the reply has no rows");
   Rows out;
   for (const json::Value row : data->items()) {
-    if (out.rows.size() + out.illegible == query.most) break;
+    if (out.count() == query.most) break;
     SIGNALBOX_TRY_VOID(out.add(row, row.find("vector"), query));
   }
   return out;
@@ -76,13 +70,16 @@ Result<QdrantPage> read_qdrant_page(const json::Value& reply, const RowQuery& qu
   if (!points || !points->is_array()) return fail(Code::kIo, "the reply has no points");
   QdrantPage out;
   for (const json::Value point : points->items()) {
-    if (out.rows.rows.size() + out.rows.illegible == query.most) break;
+    if (out.rows.count() == query.most) break;
     const auto payload = point.find("payload");
     if (!payload) return fail(Code::kIo, "a point has no payload");
     SIGNALBOX_TRY_VOID(out.rows.add(*payload, point.find("vector"), query));
   }
   const auto next = at(reply, {"result", "next_page_offset"});
   if (next && !next->is_null()) out.next = next->raw();
+  // Deletions may be among the points of the next page, and this one would follow without end.
+  if (!out.next.empty() && out.rows.count() == 0)
+    return fail(Code::kIo, "a page without points is not the last one");
   return out;
 }
 

@@ -38,8 +38,6 @@ struct QdrantPage {
   std::string next = {};  // JSON; "": this is the last one
 };
 Result<QdrantPage> read_qdrant_page(const json::Value& reply, const RowQuery& query);
-/// An error of a write without the words of the server, which may repeat what was written.
-Error without_quotes(Error error);
 /// The values of a vector of a described collection. Errors: kInvalid if it has another shape.
 Result<size_t> read_milvus_dimension(const json::Value& reply);
 Result<size_t> read_qdrant_dimension(const json::Value& reply);

@@ -62,6 +62,7 @@ class RowMemories final : public SharedMemories {
     return limits_;
   }
   bool is_readable() const;
+  bool takes_deletions() const;
   bool is_deleted(std::string_view owner, std::string_view id, uint64_t moment) const;
   /// Logs an error of the server once, and returns what the caller may know.
   tl::unexpected<Error> hidden(const Error& error, tl::unexpected<Error> shown);
@@ -72,19 +73,23 @@ class RowMemories final : public SharedMemories {
   /// fit.
   Result<bool> prepare(size_t dimension);
   Result<bool> prepare_collection(size_t dimension);
-  Result<std::vector<Row>> query(const RowQuery& query);
-  /// A collection that is missing is looked for again.
+  Result<Rows> query(const RowQuery& query);
+  /// After the loss of the collection, nothing is read until the thread has restored it.
   template <class T>
   Result<T> noted(Result<T> done) {
-    if (!done && done.error().code == Code::kNotFound) is_ready_ = false;
+    if (!done && done.error().code == Code::kNotFound) {
+      is_ready_ = false;
+      is_lost_ = true;
+    }
     return done;
   }
   Result<void> upsert(std::span<const Row> rows);
   Result<void> remove(std::span<const std::string> ids);
-  /// Errors also: kTooLarge for a user with kRowsMax rows, unless some may be missing.
+  /// Errors also: kTooLarge if the reply has kRowsMax rows, unless some may be missing.
   Result<OwnerRows> rows_of(const std::string& owner, memories::TimePoint now,
                             bool may_miss_some = false);
   Result<Records> read_records(const std::string& owner, std::span<const std::string> ids);
+  /// Fails after some seconds. What was read until then is copied, and the next search goes on.
   ReadRecords reader(const std::string& owner);
   /// The index of what counts, for readers.
   Result<Index> read_index(const std::string& owner, memories::TimePoint now);
@@ -100,8 +105,9 @@ class RowMemories final : public SharedMemories {
   Result<bool> delete_one(Deletion deletion);
   Result<size_t> delete_all(Deletion deletion);
   Result<void> write_deletions(std::span<const Deletion> deletions);
-  /// Removes what a deletion that was written names. Errors also: kUpstream if the server does not
-  /// return the row of the deletion then, or still has one of the others.
+  /// Removes what a deletion that was written names. Errors also: kUpstream if the server then
+  /// returns neither its row nor that of a later deletion of everything, or still has one of the
+  /// others.
   Result<void> carry_out(const Deletion& deletion);
   uint64_t next_moment() const;
   void learn(const Deletion& deletion);
@@ -115,10 +121,13 @@ class RowMemories final : public SharedMemories {
   /// Leaves out the deletions that the server has.
   Result<void> keep_lost(std::vector<Deletion>& deletions);
   Result<void> restore_records();
-  Result<void> purge();
+  /// The server works if it reads, so that an error is only logged.
+  void purge();
+  Result<void> remove_expired();
   /// Adds the ids of the rows that go with an expired one.
   Result<void> add_purged(const Row& row, std::vector<std::string>& to);
   bool sleeps_and_ends(std::chrono::milliseconds time);
+  bool ends();
 
   const RowOptions options_;
   const std::unique_ptr<RowServer> server_;
@@ -127,7 +136,7 @@ class RowMemories final : public SharedMemories {
   std::atomic<bool> is_ready_ = false;
   std::atomic<size_t> dimension_ = 0;  // of the collection, once it is ready
   std::atomic<uint64_t> moment_ = 0;
-  std::atomic<bool> refusal_logged_ = false, damage_logged_ = false;
+  std::atomic<bool> refusal_logged_ = false, damage_logged_ = false, purge_logged_ = false;
   mutable std::mutex mutex_;  // guards the next two
   memories::MemoryLimits limits_;
   Journal journal_;
@@ -135,6 +144,7 @@ class RowMemories final : public SharedMemories {
 
   // For readers of other threads.
   std::atomic<bool> lacks_deletions_ = false;  // perhaps: it came back
+  std::atomic<bool> is_lost_ = false;          // the collection
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
   // These belong to the thread.
   bool was_away_ = false;

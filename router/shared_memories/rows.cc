@@ -188,11 +188,13 @@ Result<void> Rows::add(const json::Value& members, const std::optional<json::Val
     ++illegible;
     return {};
   }
-  // A server that applies no filter must not mix up users.
+  // A server that applies no filter must not mix up users, and nothing is purged before its time.
   const bool is_wanted =
       (query.owner.empty() || row->record.owner == query.owner) &&
       (query.ids.empty() || std::ranges::find(query.ids, row->id) != query.ids.end()) &&
-      (!query.only_deletions || row->kind != RowKind::kMemory);
+      (!query.only_deletions || row->kind != RowKind::kMemory) &&
+      (query.moment_above == 0 || row->entry.moment > query.moment_above) &&
+      (query.expires_below_ms == 0 || row->expires_ms < query.expires_below_ms);
   if (!is_wanted) {
     ++illegible;
     return {};

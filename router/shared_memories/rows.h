@@ -77,13 +77,15 @@ struct Rows {
   std::vector<Row> rows = {};
   size_t illegible = 0;
 
+  /// If there are as many as a query asks for, the server may have more.
+  size_t count() const { return rows.size() + illegible; }
   Result<void> add(const json::Value& members, const std::optional<json::Value>& vector,
                    const RowQuery& query);
 };
 
 /// A server with one collection of rows. Thread-safe; calls block within their time limits. Errors:
 /// kNotFound (there is no collection), kInvalid (the login, or the collection has another shape),
-/// kUpstream, kDeadline, kIo. They have no text of a user.
+/// kUnsupported (a row is at fault), kUpstream, kDeadline, kIo. They have no text of a user.
 class RowServer {
  public:
   virtual ~RowServer() = default;

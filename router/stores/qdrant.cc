@@ -46,9 +46,10 @@ Result<json::Document> read_qdrant_reply(int status, std::string body) {
   const bool is_reply = document && document->root().find("status");
   if (status == 404 && is_reply)
     return fail(Code::kNotFound, "it reports {}", error_text(document->root()));
+  const bool is_of_request = status == 400 || status == 413 || status == 422;
   if (status / 100 != 2)
-    return fail(Code::kUpstream, "it returned status {} ({})", status,
-                document ? error_text(document->root()) : "no JSON");
+    return fail(is_of_request ? Code::kUnsupported : Code::kUpstream, "it returned status {} ({})",
+                status, document ? error_text(document->root()) : "no JSON");
   if (!is_reply || !document->root().find("result"))
     return fail(Code::kIo, "its reply is not from Qdrant");
   return document;

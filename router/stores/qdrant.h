@@ -21,7 +21,8 @@ inline constexpr size_t kQdrantReplyBytesMax = size_t{32} << 20;
 config::BackendRef qdrant_server(const config::Qdrant& keys);
 
 /// Returns the content of a reply. Errors: kInvalid (the key lacks the permission), kNotFound,
-/// kUpstream (another error, with at most 64 bytes of its text), kIo (not a reply of Qdrant).
+/// kUnsupported (the request is at fault), kUpstream (another error), kIo (not a reply of Qdrant).
+/// The message has at most 64 bytes of the server's.
 Result<json::Document> read_qdrant_reply(int status, std::string body);
 
 /// Thread-safe; calls block. Connects at the first call.

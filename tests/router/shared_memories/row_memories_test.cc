@@ -5,125 +5,14 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
-#include "router/shared_memories/row_servers.h"
-#include "tests/router/cache/milvus_double.h"
-#include "tests/router/shared_memories/qdrant_double.h"
-#include "tests/router/shared_memories/sharing.h"
+#include "router/stores/qdrant.h"
+#include "tests/router/shared_memories/row_sites.h"
 
 namespace signalbox::shared_memories {
 namespace {
 
 using memories::TimePoint;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-constexpr RowLimits kPatient{.read = seconds(5), .write = seconds(5)};
-constexpr RowLimits kBrisk{.read = milliseconds(700), .write = milliseconds(700)};
-
-enum class Trouble { kNone, kHangsUp, kIsSlow, kTalksRubbish, kRefuses, kForgets, kMixesUp };
-
-/// A double of either server.
-class Site {
- public:
-  virtual ~Site() = default;
-  virtual std::unique_ptr<RowServer> rows(const RowLimits& limits, bool logs_in) = 0;
-  virtual void be(Trouble trouble) = 0;
-  virtual void need_login() = 0;
-  virtual size_t size() = 0;
-  virtual void save() = 0;
-  virtual void restore() = 0;
-  virtual void drop() = 0;
-  /// Sets a member of every row to a value in JSON.
-  virtual void damage(const std::string& member, const std::string& value) = 0;
-  virtual void make_other() = 0;  // a collection of two values a vector and another metric
-};
-
-template <class Mood>
-Mood mood_of(Trouble trouble) {
-  const std::map<Trouble, Mood> moods{
-      {Trouble::kNone, Mood::kWell},       {Trouble::kHangsUp, Mood::kHangsUp},
-      {Trouble::kIsSlow, Mood::kIsSlow},   {Trouble::kTalksRubbish, Mood::kTalksRubbish},
-      {Trouble::kRefuses, Mood::kRefuses}, {Trouble::kForgets, Mood::kForgets},
-      {Trouble::kMixesUp, Mood::kMixesUp}};
-  return moods.at(trouble);
-}
-
-class MilvusSite final : public Site {
- public:
-  MilvusSite() { milvus_.late_ms = 200; }
-  std::unique_ptr<RowServer> rows(const RowLimits& limits, bool logs_in) override {
-    MilvusRowOptions options{.collection = "memories", .limits = limits};
-    options.server.host = "127.0.0.1";
-    options.server.port = milvus_.port();
-    if (logs_in) options.server.username = "root";
-    if (logs_in) options.server.password = "secret";
-    return *make_milvus_rows(std::move(options));
-  }
-  void be(Trouble trouble) override { milvus_.mood = mood_of<test::MilvusDouble::Mood>(trouble); }
-  void need_login() override { milvus_.token = "root:secret"; }
-  size_t size() override { return milvus_.rows(); }
-  void save() override { saved_ = milvus_.save(); }
-  void restore() override { milvus_.restore(saved_); }
-  void drop() override { milvus_.drop(); }
-  void damage(const std::string& member, const std::string& value) override {
-    auto rows = milvus_.save();
-    for (auto& [id, row] : rows) row[member] = value;
-    milvus_.restore(std::move(rows));
-  }
-  void make_other() override { milvus_.set_fields({{"id", "VarChar"}, {"vector", "FloatVector"}}); }
-
- private:
-  test::MilvusDouble milvus_;
-  test::MilvusDouble::Rows saved_;
-};
-
-class QdrantSite final : public Site {
- public:
-  std::unique_ptr<RowServer> rows(const RowLimits& limits, bool logs_in) override {
-    config::Qdrant server;
-    server.host = "127.0.0.1";
-    server.port = qdrant_.port();
-    if (logs_in) server.api_key = "secret";
-    return make_qdrant_rows(server, "signalbox_memories", limits);
-  }
-  void be(Trouble trouble) override { qdrant_.mood = mood_of<test::QdrantDouble::Mood>(trouble); }
-  void need_login() override { qdrant_.key = "secret"; }
-  size_t size() override { return qdrant_.points(); }
-  void save() override { saved_ = qdrant_.save(); }
-  void restore() override { qdrant_.restore(saved_); }
-  void drop() override { qdrant_.drop(); }
-  void damage(const std::string& member, const std::string& value) override {
-    qdrant_.damage(member, value);
-  }
-  void make_other() override { qdrant_.make(2, "Euclid"); }
-
- private:
-  test::QdrantDouble qdrant_;
-  test::QdrantDouble::Points saved_;
-};
-
-class RowMemoriesTest : public testing::TestWithParam<const char*> {
- protected:
-  RowMemoriesTest() {
-    if (GetParam() == std::string_view("milvus"))
-      site_ = std::make_unique<MilvusSite>();
-    else
-      site_ = std::make_unique<QdrantSite>();
-  }
-  std::unique_ptr<SharedMemories> store(const RowOptions& options = {.poll_every = milliseconds(20),
-                                                                     .grace = milliseconds(300)},
-                                        const RowLimits& limits = kPatient) {
-    auto out = make_row_memories(site_->rows(limits, false), options);
-    until([&] { return out->shared()->works; });
-    return out;
-  }
-  /// Makes the collection, as the first search of a router does.
-  void make_collection(SharedMemories& by) { EXPECT_EQ(found(by, "nobody"), 0U); }
-
-  std::unique_ptr<Site> site_;
-};
 
 TEST_P(RowMemoriesTest, memories_are_found_by_other_routers_and_by_no_other_user) {
   const auto one = store(), other = store();
@@ -448,6 +337,25 @@ TEST(RowReplies, a_milvus_refuses_rows_without_its_words_and_a_weaker_level_is_r
   milvus.set_level("Bounded");
   EXPECT_NE(rows->dimension().error().message.find("has the consistency level \"Bounded\""),
             std::string::npos);
+}
+
+TEST(RowReplies, a_page_without_points_that_names_a_next_one_is_refused) {
+  const auto read = [](std::string_view text) {
+    const auto reply = json::Document::parse(std::string(text));
+    return read_qdrant_page(reply->root(), {.most = 8});
+  };
+  EXPECT_TRUE(read(R"({"result":{"points":[],"next_page_offset":null}})"));
+  EXPECT_FALSE(read(R"({"result":{"points":[],"next_page_offset":"5"}})"));
+}
+
+TEST(RowReplies, a_request_at_fault_is_no_refusal_of_all) {
+  for (const int code : {1100, 1101, 1102, 1804})
+    EXPECT_EQ(stores::read_milvus_reply(200, fmt::format(R"({{"code":{}}})", code)).error().code,
+              Code::kUnsupported);
+  EXPECT_EQ(stores::read_milvus_reply(200, R"({"code":9})").error().code, Code::kUpstream);
+  for (const int status : {400, 413, 422})
+    EXPECT_EQ(stores::read_qdrant_reply(status, "{}").error().code, Code::kUnsupported);
+  EXPECT_EQ(stores::read_qdrant_reply(507, "{}").error().code, Code::kUpstream);
 }
 
 TEST(RowReplies, a_user_with_too_many_rows_gets_none_and_can_delete_them) {
