@@ -10,8 +10,8 @@
 namespace signalbox::shared_memories {
 namespace {
 
-/// A deletion appears later than another one with a later moment, while it is written. Moments are
-/// microseconds.
+/// While a deletion is written, another one with a later moment may appear first. This is in
+/// microseconds, as moments are, and covers clocks that differ by some seconds.
 constexpr uint64_t kLateness = 10'000'000;
 constexpr size_t kRestoredDeletions = 256, kPurgedAtOnce = 1000;
 
