@@ -148,7 +148,8 @@ class MilvusRemote final : public Remote {
 
   Result<void> write(std::string_view path, std::string_view members) {
     SIGNALBOX_TRY_VOID(prepare());
-    SIGNALBOX_TRY(const json::Document done, call(path, members, write_deadline()));
+    const auto done = call(path, members, write_deadline());
+    if (!done) return tl::unexpected<Error>(stores::without_quotes(done.error()));
     return {};
   }
 

@@ -132,9 +132,9 @@ std::string milvus_schema() {
   for (const Field& field : kFields) {
     out.begin_object().member("fieldName", field.name).member("dataType", field.type);
     if (field.name == "id") out.member("isPrimary", true);
-    if (!field.parameter.empty())
-      out.key("elementTypeParams").begin_object().member(field.parameter, field.value).end_object();
-    out.end_object();
+    out.key("elementTypeParams").begin_object();  // declared as required
+    if (!field.parameter.empty()) out.member(field.parameter, field.value);
+    out.end_object().end_object();
   }
   out.end_array().end_object();
   // A collection can only be loaded if its vectors have an index.

@@ -200,13 +200,8 @@ constexpr Key kKeysStoreKeys[] = {
 void check_keys_store(Reader& reader, const yaml::Node& node, KeysStore& store) {
   if (!store.is_used()) return;
   check_servers(reader, node, store.backend, store.redis, store.valkey);
-  if (store.backend == "postgres") return check_postgres(reader, node, store.postgres);
-  const yaml::Node* const unused = node.find("postgres");
-  if (unused == nullptr) return;
-  reader.at_key("postgres", [&] {
-    reader.notice(unused->line,
-                  fmt::format("has no effect, because the backend is {}", store.backend));
-  });
+  if (store.backend == "postgres") check_postgres(reader, node, store.postgres);
+  note_unused(reader, node, {"redis", "valkey", "postgres"}, store.backend, false);
 }
 
 constexpr Section kKeysStore{kKeysStoreKeys, checked<check_keys_store>};

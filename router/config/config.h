@@ -78,9 +78,6 @@ bool finds_memories_by_words(const Config& config);
 const ExternalModel* guard_server(const Config& config);
 const ExternalModel* pii_server(const Config& config);
 
-/// Refuses the decisions whose memories the configured backend cannot keep, and no others.
-void refuse_unbuilt_memory(Config& config);
-
 /// The plugins of all decisions that send shadows.
 std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config);
 /// The servers of the plugins image_gen that are enabled.

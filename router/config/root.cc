@@ -258,7 +258,6 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_entrypoints(reader, node, config);
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
-  refuse_unbuilt_memory(config);
   refuse_unserved_documents(reader, config);
   note_direct_calls(reader, config);
   reader.settle(searches_qdrant(config));
@@ -365,21 +364,6 @@ bool finds_memories_by_words(const Config& config) {
     }
   }
   return false;
-}
-
-// A model must not get a request without its memories.
-void refuse_unbuilt_memory(Config& config) {
-  constexpr std::string_view kUnbuilt = "memory with the backend ";
-  const auto refuse = [&](Routing& routing) {
-    for (Decision& decision : routing.decisions) {
-      std::erase_if(decision.missing_plugins,
-                    [&](const std::string& each) { return each.starts_with(kUnbuilt); });
-      if (!is_built(config.memory) && memory_of(config.memory, decision) != nullptr)
-        decision.missing_plugins.push_back(fmt::format("{}{}", kUnbuilt, config.memory.backend));
-    }
-  };
-  refuse(config.routing);
-  for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
 const ExternalModel* guard_server(const Config& config) {

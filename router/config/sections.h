@@ -45,10 +45,18 @@ void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
 /// Checks the section `postgres` of a store with this backend: the server and the name of its
 /// table. The reader is at the section `node`.
 void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& postgres);
-/// Checks the servers of a store whose backend may be Redis or Valkey: the one that the backend
-/// needs is there, and gives a notice about the other one. The reader is at the section `node`.
+/// Checks that the server is there that the backend needs, if it is Redis or Valkey. The reader is
+/// at the section `node`.
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
                    const Redis& redis, const Valkey& valkey);
+/// Gives a notice about each of these servers that the backend does not use. `is_upstreams`: files
+/// of upstream have them.
+void note_unused(Reader& reader, const yaml::Node& node,
+                 std::initializer_list<std::string_view> servers, const std::string& backend,
+                 bool is_upstreams);
+/// Checks the server of the memories, its collection, and the servers that are not used. The reader
+/// is at the section `node`.
+void check_memory_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store);
 /// Checks the keys of a store that is in memory or, if routers share it, in Redis. `key` names the
 /// backend.
 void check_store(Reader& reader, const yaml::Node& node, std::string_view key,

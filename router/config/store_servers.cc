@@ -1,5 +1,8 @@
 // The servers of stores: Redis, Valkey, PostgreSQL, Milvus and Qdrant.
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "base/json_writer.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
@@ -65,8 +68,8 @@ constexpr Key kPostgresKeys[] = {
 constexpr Key kQdrantKeys[] = {
     string(FIELD(Qdrant, host), "Host."),
     integer(FIELD(Qdrant, port), 0, 65535,
-            "Port. Default: 6334, that of gRPC. The plugin `rag` searches over HTTP: at port 6333 "
-            "then, and otherwise at this port."),
+            "Port. Default: 6334, that of gRPC. The router uses HTTP: at port 6333 then, and "
+            "otherwise at this port."),
     string(FIELD(Qdrant, api_key), "API key."),
     boolean(FIELD(Qdrant, use_tls), "Connect with TLS."),
     count(FIELD(Qdrant, connect_timeout), "Time limit of a connection, in seconds."),
@@ -96,7 +99,8 @@ constexpr Key kValkeyKeys[] = {
 };
 
 constexpr Key kMilvusAddressKeys[] = {
-    string(FIELD(MilvusAddress, address), "Address, `host:port`."),
+    string(FIELD(MilvusAddress, address),
+           "Address, `host:port`, or a URL with `https` for TLS. Default port: 19530."),
     string(FIELD(MilvusAddress, username), "Name of the login."),
     string(FIELD(MilvusAddress, password), kPassword),
     string(FIELD(MilvusAddress, collection), "Collection."),
@@ -245,7 +249,84 @@ constexpr Key kMilvusKeys[] = {
     object(FIELD(Milvus, development), kMilvusDevelopment, "Settings for developers."),
 };
 
+constexpr size_t kCollectionNameMax = 200;
+constexpr uint32_t kDimensionMax = 16'384;
+constexpr std::string_view kMemoryCollection = "signalbox_memories";
+constexpr uint16_t kMilvusPort = 19'530, kQdrantRpcPort = 6334, kQdrantHttpPort = 6333;
+
+bool is_qdrant_name(std::string_view name) {
+  return name.size() <= kCollectionNameMax && std::ranges::all_of(name, [](char c) {
+           return ascii::is_alnum(c) || c == '_' || c == '-';
+         });
+}
+
+bool is_milvus_name(std::string_view name) {
+  return is_qdrant_name(name) && !ascii::is_digit(name.front()) &&
+         name.find('-') == std::string_view::npos;
+}
+
+void check_milvus_address(Reader& reader, const yaml::Node& node, const MilvusAddress& keys) {
+  if (keys.address.empty()) return reader.error(node.line, "expected an address");
+  if (const auto address = milvus_endpoint(keys.address); !address) {
+    reader.at_key("address",
+                  [&] { reader.error(node.find("address")->line, address.error().message); });
+  }
+  const std::string& level = keys.consistency_level;
+  if (level.empty() || level == "Strong") return;
+  reader.at_key("consistency_level", [&] {
+    reader.does_without(
+        node.find("consistency_level")->line,
+        fmt::format("{} has no effect: memories are read with Strong, so that no deleted "
+                    "one is found",
+                    level));
+  });
+}
+
+void check_dimension(Reader& reader, const yaml::Node& node, uint32_t dimension) {
+  if (dimension <= kDimensionMax) return;
+  reader.at_key("dimension", [&] {
+    reader.error(node.find("dimension")->line,
+                 fmt::format("expected at most {}, found {}", kDimensionMax, dimension));
+  });
+}
+
+/// The first name that is set.
+std::string first_name(const std::string& name, const std::string& other) {
+  if (!name.empty()) return name;
+  return other.empty() ? std::string(kMemoryCollection) : other;
+}
+
 }  // namespace
+
+uint16_t http_port(const Qdrant& qdrant) {
+  return qdrant.port == kQdrantRpcPort ? kQdrantHttpPort : qdrant.port;
+}
+
+Result<Endpoint> milvus_endpoint(std::string_view address) {
+  const bool is_url = address.find("://") != std::string_view::npos;
+  if (is_url) {
+    SIGNALBOX_TRY(const Endpoint at, parse_base_url(address));
+    if (at.path.empty()) return at;
+    return fail(Code::kInvalid, "expected a URL without a path");
+  }
+  if (address.find_first_of("/@") != std::string_view::npos)
+    return fail(Code::kInvalid,
+                "expected host:port; the login has keys of its own: username and password");
+  const size_t after_host = address.starts_with('[') ? address.find(']') : 0;
+  const bool has_port = after_host != std::string_view::npos &&
+                        address.find(':', after_host) != std::string_view::npos;
+  SIGNALBOX_TRY(Endpoint at, parse_endpoint(address, false));
+  if (!has_port) at.port = kMilvusPort;
+  return at;
+}
+
+std::string collection_of(const MilvusAddress& keys) {
+  return first_name(keys.collection, keys.collection_name);
+}
+
+std::string collection_of(const Qdrant& keys) {
+  return keys.collection_prefix + first_name(keys.collection, keys.collection_name);
+}
 
 constinit const Section kRedis{kRedisKeys};
 constinit const Section kPostgres{kPostgresKeys};
@@ -293,6 +374,19 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
   });
 }
 
+void note_unused(Reader& reader, const yaml::Node& node,
+                 std::initializer_list<std::string_view> servers, const std::string& backend,
+                 bool is_upstreams) {
+  for (const std::string_view key : servers) {
+    const yaml::Node* const unused = key == backend ? nullptr : node.find(key);
+    if (unused == nullptr) continue;
+    const std::string why = fmt::format("has no effect, because the backend is {}", backend);
+    reader.at_key(key, [&] {
+      is_upstreams ? reader.does_without(unused->line, why) : reader.notice(unused->line, why);
+    });
+  }
+}
+
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
                    const Redis& redis, const Valkey& valkey) {
   const yaml::Node* const at_redis = node.find("redis");
@@ -310,13 +404,32 @@ void check_servers(Reader& reader, const yaml::Node& node, const std::string& ba
       reader.error(at_valkey == nullptr ? node.line : at_valkey->line, "expected a host");
     });
   }
-  for (const std::string_view key : {"redis", "valkey"}) {
-    const yaml::Node* const unused = key == backend ? nullptr : node.find(key);
-    if (unused == nullptr) continue;
-    reader.at_key(key, [&] {
-      reader.notice(unused->line, fmt::format("has no effect, because the backend is {}", backend));
-    });
-  }
+}
+
+void check_memory_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store) {
+  check_servers(reader, node, store.backend, store.redis, store.valkey);
+  note_unused(reader, node, {"redis", "valkey", "milvus", "qdrant"}, store.backend, true);
+  if (store.backend != "milvus" && store.backend != "qdrant") return;
+  const bool is_milvus = store.backend == "milvus";
+  reader.at_key(store.backend, [&] {
+    const yaml::Node* const found = node.find(store.backend);
+    const yaml::Node& section = found == nullptr ? node : *found;
+    if (is_milvus) {
+      check_milvus_address(reader, section, store.milvus);
+    } else if (store.qdrant.host.empty()) {
+      reader.error(section.line, "expected a host");
+    }
+    check_dimension(reader, section, is_milvus ? store.milvus.dimension : store.qdrant.dimension);
+    const std::string name = is_milvus ? collection_of(store.milvus) : collection_of(store.qdrant);
+    if (is_milvus ? !is_milvus_name(name) : !is_qdrant_name(name))
+      reader.error(section.line,
+                   fmt::format("expected a collection whose name has at most {} of "
+                               "{}, found {}",
+                               kCollectionNameMax,
+                               is_milvus ? "the letters, digits and _, not a digit first"
+                                         : "the letters, digits, _ and -",
+                               json::quote_briefly(name)));
+  });
 }
 
 void check_store(Reader& reader, const yaml::Node& node, std::string_view key,

@@ -110,23 +110,12 @@ constexpr Key kMemoryQualityKeys[] = {
 };
 constexpr Section kMemoryQuality{kMemoryQualityKeys};
 
-constexpr std::string_view kInProcess = "memories are kept in the process, Redis or Valkey";
-
-void note_memory_backend(Reader& reader, const yaml::Node& node, std::string& backend) {
-  if (backend == "memory" || backend == "redis" || backend == "valkey") return;
-  reader.does_without(node.line,
-                      fmt::format("{} is not supported, only memory, redis and valkey: decisions "
-                                  "with the plugin memory are refused, and others have no memories",
-                                  backend));
-}
-
 constexpr Key kMemoryStoreKeys[] = {
     boolean(FIELD(MemoryStore, enabled),
             "Use memories in every decision, also without the plugin `memory`. Default: false."),
     word(FIELD(MemoryStore, backend), "memory redis valkey milvus qdrant",
-         "`memory` (default, Signalbox only), `redis` (Signalbox only) or `valkey`, by which "
-         "routers share them, `milvus` or `qdrant`.")
-        .then<note_memory_backend>(),
+         "`memory` (default, Signalbox only), or a server by which routers share them: `redis` "
+         "(Signalbox only), `valkey`, `milvus` or `qdrant`."),
     boolean(FIELD(MemoryStore, auto_store),
             "Store a turn of a conversation once it has its answer. Default: false."),
     texts(FIELD(MemoryStore, disabled_routes),
@@ -140,9 +129,8 @@ constexpr Key kMemoryStoreKeys[] = {
           "Greatest size of all memories. Default: 256MiB. Signalbox only."),
     object(FIELD(MemoryStore, redis), kRedis, "The server, for `redis`. Signalbox only."),
     object(FIELD(MemoryStore, valkey), kValkey, "The server, for `valkey`."),
-    object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`.")
-        .not_built(kInProcess),
-    object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`.").not_built(kInProcess),
+    object(FIELD(MemoryStore, milvus), kMilvusAddress, "The server, for `milvus`."),
+    object(FIELD(MemoryStore, qdrant), kQdrant, "The server, for `qdrant`."),
     object(FIELD(MemoryStore, redis_cache), kRedis, "Cache in front of the backend.")
         .not_built("each router keeps what it has read"),
     string(FIELD(MemoryStore, embedding_model), "Model that compares memories.")
@@ -165,8 +153,7 @@ constexpr Key kMemoryStoreKeys[] = {
 };
 
 void check_memory_store(Reader& reader, const yaml::Node& node, MemoryStore& store) {
-  // Otherwise the notice about the backend stands for its server.
-  if (is_built(store)) check_servers(reader, node, store.backend, store.redis, store.valkey);
+  check_memory_servers(reader, node, store);
 }
 
 constexpr Section kMemoryStore{kMemoryStoreKeys, checked<check_memory_store>};
@@ -345,17 +332,13 @@ bool is_served(const VectorStore& store) {
 }
 
 bool is_shared(const MemoryStore& store) {
-  return store.backend == "redis" || store.backend == "valkey";
-}
-
-bool is_built(const MemoryStore& store) {
-  return store.backend == "memory" || is_shared(store);
+  return store.backend != "memory";
 }
 
 const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision) {
   static const MemoryPlugin defaults;
   if (decision.memory) return decision.memory->enabled ? &*decision.memory : nullptr;
-  return store.enabled && is_built(store) ? &defaults : nullptr;
+  return store.enabled ? &defaults : nullptr;
 }
 
 bool finds_by_words(const MemoryStore& store, const MemoryPlugin& plugin) {

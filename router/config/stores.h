@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "router/config/endpoint.h"
 #include "router/config/plugins.h"
 
 namespace signalbox::config {
@@ -68,7 +69,11 @@ struct Qdrant {
   std::string collection_name;
   std::string collection_prefix;
   uint32_t dimension = 0;
+
+  bool operator==(const Qdrant&) const = default;
 };
+/// The port of HTTP: the router does not use gRPC with Qdrant.
+uint16_t http_port(const Qdrant& qdrant);
 
 struct Valkey {
   std::string host;
@@ -101,7 +106,11 @@ struct MilvusAddress {
   uint32_t shard_num = 0;
   uint32_t dimension = 0;
   uint32_t num_partitions = 0;
+
+  bool operator==(const MilvusAddress&) const = default;
 };
+/// "host:port", or a URL with http or https; the default port is 19530.
+Result<Endpoint> milvus_endpoint(std::string_view address);
 
 /// Milvus, for caches and document stores.
 struct Milvus {
@@ -254,10 +263,11 @@ struct MemoryStore {
   MemoryReflection reflection;
 };
 
-/// True if routers share the memories, over Redis or Valkey.
+/// True if routers share the memories on a server.
 bool is_shared(const MemoryStore& store);
-/// True if the backend of the store is built.
-bool is_built(const MemoryStore& store);
+/// The collection of the memories.
+std::string collection_of(const MilvusAddress& keys);
+std::string collection_of(const Qdrant& keys);
 /// The settings of the plugin `memory` for a decision: its own, or the defaults if the store is
 /// enabled for every decision; null if it has no memories.
 const MemoryPlugin* memory_of(const MemoryStore& store, const Decision& decision);

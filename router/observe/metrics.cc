@@ -151,13 +151,15 @@ Metrics::Metrics()
       memory_users(families_, "signalbox_memory_users", "Users with memories now"),
       memory_bytes(families_, "signalbox_memory_bytes", "Bytes that the memories take"),
       shared_memories_works(families_, "signalbox_shared_memories_works",
-                            "1 if Redis answers and takes new memories, otherwise 0"),
-      shared_memories_waiting(families_, "signalbox_shared_memories_waiting",
-                              "Changes of memories that Redis does not have yet, or may have lost"),
-      shared_memories(families_, "signalbox_shared_memories_total",
-                      "Changes of memories: written to Redis, refused by it, or dropped because "
-                      "too many waited",
-                      {"result"}),
+                            "1 if the server answers and takes new memories, otherwise 0"),
+      shared_memories_waiting(
+          families_, "signalbox_shared_memories_waiting",
+          "Changes of memories that the server does not have yet, or may have lost"),
+      shared_memories(
+          families_, "signalbox_shared_memories_total",
+          "Changes of memories: written to the server, refused by it, or dropped because "
+          "too many waited",
+          {"result"}),
       shared_replay_works(families_, "signalbox_shared_replay_works",
                           "1 if Redis answers and takes new records of requests, otherwise 0"),
       shared_replay_waiting(families_, "signalbox_shared_replay_waiting",

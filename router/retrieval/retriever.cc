@@ -29,8 +29,6 @@ constexpr uint32_t kTopKByDefault = 5;
 constexpr uint32_t kOpenAiResultsByDefault = 20;
 constexpr double kSimilarityByDefault = 0.7;
 constexpr seconds kKeepByDefault{3600};
-constexpr uint16_t kQdrantRpcPort = 6334;
-constexpr uint16_t kQdrantHttpPort = 6333;
 constexpr std::string_view kOpenAi = "https://api.openai.com/v1";
 
 /// A search is one POST.
@@ -183,7 +181,7 @@ Result<Server> open_qdrant(const config::Config& config, const RagBackend& backe
   }
   Server out;
   out.to.host = at.host;
-  out.to.port = at.port == kQdrantRpcPort ? kQdrantHttpPort : at.port;
+  out.to.port = config::http_port(at);
   out.to.name = fmt::format("qdrant {}", config::written(at.host, out.to.port));
   out.to.tls = at.use_tls;
   out.to.auth_header = "api-key";

@@ -202,10 +202,14 @@ void keep_memory(const config::MemoryStore& running, config::MemoryStore& next,
                  SettingKeeper keys) {
   if (is_shared(running) || is_shared(next)) keys.keep("backend", running.backend, next.backend);
   // The values are not shown, because they contain a password.
-  if (running.redis == next.redis && running.valkey == next.valkey) return;
+  if (running.redis == next.redis && running.valkey == next.valkey &&
+      running.milvus == next.milvus && running.qdrant == next.qdrant)
+    return;
   keys.lines.push_back("global.stores.memory: a change of the server requires a restart");
   next.redis = running.redis;
   next.valkey = running.valkey;
+  next.milvus = running.milvus;
+  next.qdrant = running.qdrant;
 }
 
 void keep_shared_counts(const config::SharedCounts& running, config::SharedCounts& next,
@@ -238,7 +242,6 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_shared_counts(running.shared_counts, next.shared_counts,
                      all.in("global.stores.shared_counts"));
   keep_memory(running.memory, next.memory, all.in("global.stores.memory"));
-  refuse_unbuilt_memory(next);  // by the backend that stays
   keep_spending(running, next, all.in("global.spending"));
   keep_audit(running.audit, next.audit, services.in("audit"));
   return lines;

@@ -7,14 +7,6 @@
 #include <charconv>
 
 namespace signalbox::shared_memories {
-namespace {
-
-/// As long as the stream in Redis. A server that was restored from older data than that brings
-/// deleted memories back.
-constexpr int64_t kDeletionMs = int64_t{60} * 86'400'000;
-
-}  // namespace
-
 std::string Deletion::name() const {
   return id.empty() ? fmt::format("{} {}", owner, moment) : fmt::format("{} {}", owner, id);
 }

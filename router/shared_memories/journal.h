@@ -1,6 +1,6 @@
 #pragma once
-// The newest memories that this router has written, in case Redis loses them, and the deletions
-// that it knows, in case Redis returns with older data.
+// The newest memories that this router has written, in case the server loses them, and the
+// deletions that it knows, in case the server returns with older data.
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,11 @@
 
 namespace signalbox::shared_memories {
 
-/// A memory on its way to Redis.
+/// Routers know a deletion for so long. A server that was restored from older data than that brings
+/// deleted memories back.
+inline constexpr int64_t kDeletionMs = int64_t{60} * 86'400'000;
+
+/// A memory on its way to the server.
 struct Written {
   std::string owner = {}, id = {};
   IndexEntry entry = {};

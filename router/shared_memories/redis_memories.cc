@@ -8,34 +8,16 @@
 #include "router/shared_memories/retention.h"
 #include "router/shared_memories/scripts.h"
 #include "router/shared_memories/store.h"
-#include "router/stores/redis_config.h"
 
 namespace signalbox::shared_memories {
 namespace {
 
 using Words = std::deque<std::string>;  // commands have views of them
 
-/// Less than a deletion is remembered, see scripts.cc.
-constexpr std::chrono::hours kWaitsMax{12};
-
-tl::unexpected<Error> unreadable() {
-  return fail(Code::kUpstream, "the store of memories, which routers share, does not respond");
-}
-
-tl::unexpected<Error> not_deleted() {
-  return fail(Code::kUpstream,
-              "nothing is deleted, because the store of memories, which routers share, takes no "
-              "changes now");
-}
-
 }  // namespace
 
 void RedisMemories::set_limits(const MemoryLimits& limits) {
-  // The user's index decides what is over, and a copy has no say.
-  MemoryLimits of_copies = limits;
-  of_copies.of_user = limits.total;
-  of_copies.retention_min = 0;
-  copies_.set_limits(of_copies);
+  copies_.set_limits(limits_of_copies(limits));
   const std::lock_guard lock(mutex_);
   limits_ = limits;
   ++limits_number_;
@@ -101,9 +83,9 @@ void RedisMemories::add_to_index(const std::string& owner, const std::string& id
   to.index.emplace(id, *entry);
 }
 
-Result<std::vector<std::pair<std::string, Record>>> RedisMemories::read_records(
-    const std::string& owner, std::span<const std::string> ids) {
-  std::vector<std::pair<std::string, Record>> out;
+Result<Records> RedisMemories::read_records(const std::string& owner,
+                                            std::span<const std::string> ids) {
+  Records out;
   if (ids.empty()) return out;
   Words words;
   Command command{"MGET"};
@@ -125,29 +107,8 @@ Result<std::vector<std::pair<std::string, Record>>> RedisMemories::read_records(
   return out;
 }
 
-// Removes copies of what is not in the index, and adds those that are missing.
-Result<void> RedisMemories::copy(const std::string& owner, const Known& known, TimePoint now) {
-  if (known.copied == copies_.count(owner)) return {};
-  const Index& index = known.index;
-  const std::vector<std::string> copied = copies_.ids(owner);
-  for (const std::string& id : copied) {
-    if (!index.contains(id)) static_cast<void>(copies_.forget(owner, id));
-  }
-  std::vector<std::string> missing;
-  for (const auto& [id, entry] : index) {
-    if (!std::ranges::binary_search(copied, id)) missing.push_back(id);
-  }
-  for (size_t i = 0; i < missing.size(); i += kAtOnce) {
-    const std::span<const std::string> part(missing.data() + i,
-                                            std::min(kAtOnce, missing.size() - i));
-    SIGNALBOX_TRY(auto records, read_records(owner, part));
-    for (auto& [id, record] : records) {
-      // A vector of another length than those of its model compares with none.
-      static_cast<void>(copies_.keep(owner, std::move(record.memory), record.vector, now));
-    }
-  }
-  known.copied = copies_.count(owner);
-  return {};
+ReadRecords RedisMemories::reader(const std::string& owner) {
+  return [this, owner](std::span<const std::string> ids) { return read_records(owner, ids); };
 }
 
 Result<std::vector<Found>> RedisMemories::search(std::string_view user,
@@ -157,17 +118,11 @@ Result<std::vector<Found>> RedisMemories::search(std::string_view user,
   SIGNALBOX_TRY_VOID(check_vector(vector));
   const std::string owner = owner_of(user);
   SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
-  SIGNALBOX_TRY_VOID(copy(owner, *known, now));
-  const Index& index = known->index;
-  SIGNALBOX_TRY(auto found, copies_.search(owner, vector, most, similarity_min, words, now));
-  // Another thread may have added copies by an older index.
-  std::erase_if(found, [&](const Found& each) { return !index.contains(each.memory.id); });
-  for (Found& each : found) {
-    const IndexEntry& entry = index.find(each.memory.id)->second;
-    each.memory.used = entry.used;
-    each.memory.uses = entry.uses;
+  if (known->copied != copies_.count(owner)) {
+    SIGNALBOX_TRY_VOID(bring_copies(copies_, owner, known->index, reader(owner), now));
+    known->copied = copies_.count(owner);
   }
-  return found;
+  return search_copies(copies_, owner, known->index, vector, most, similarity_min, words, now);
 }
 
 void RedisMemories::use(std::string_view user, std::span<const std::string> ids, TimePoint now) {
@@ -187,12 +142,11 @@ void RedisMemories::use(std::string_view user, std::span<const std::string> ids,
 Result<std::string> RedisMemories::add(std::string_view user, Memory memory,
                                        const memories::Vector& vector, uint64_t moment,
                                        TimePoint now) {
-  SIGNALBOX_TRY_VOID(check_vector(vector));
-  const TimePoint at = from_ms(to_ms(now));
-  Written out{.owner = owner_of(user), .id = memories::new_memory_id()};
-  out.entry = {.created = at, .used = at, .digest = digest_of(memory.text), .moment = moment};
-  memory.created = at;
-  out.record = write_record({out.owner, std::move(memory), vector});
+  SIGNALBOX_TRY(auto made, new_record(user, std::move(memory), vector, moment, now));
+  Written out{.owner = made.first.owner,
+              .id = memories::new_memory_id(),
+              .entry = std::move(made.second),
+              .record = write_record(made.first)};
   if (out.record.size() > kRecordBytesMax)
     return fail(Code::kTooLarge, "a memory of {} bytes, where each may have {}", out.record.size(),
                 kRecordBytesMax);
@@ -236,37 +190,15 @@ Result<memories::Memories::Page> RedisMemories::list(std::string_view user, size
                                                      TimePoint now) {
   const std::string owner = owner_of(user);
   SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
-  const Index& index = known->index;
-  std::vector<std::string> ids;
-  for (const auto& [id, entry] : index) ids.push_back(id);
-  std::ranges::stable_sort(ids, std::greater<>(),
-                           [&](const std::string& id) { return index.find(id)->second.created; });
-  ids.resize(std::min(ids.size(), most));
-  Page out{.total = index.size()};
-  SIGNALBOX_TRY(auto records, read_records(owner, ids));
-  for (auto& [id, record] : records) {
-    const IndexEntry& entry = index.find(id)->second;
-    record.memory.used = entry.used;
-    record.memory.uses = entry.uses;
-    out.memories.push_back(std::move(record.memory));
-  }
-  return out;
+  return newest_of(known->index, most, reader(owner));
 }
 
 Result<std::optional<Memory>> RedisMemories::find(std::string_view user, std::string_view id,
                                                   TimePoint now) {
   if (!is_memory_id(id)) return std::nullopt;
-  const std::string owner = owner_of(user), wanted(id);
+  const std::string owner = owner_of(user);
   SIGNALBOX_TRY(const KnownPointer known, read_index(owner, now));
-  const Index& index = known->index;
-  const auto entry = index.find(id);
-  if (entry == index.end()) return std::nullopt;
-  SIGNALBOX_TRY(auto records, read_records(owner, {&wanted, 1}));
-  if (records.empty()) return std::nullopt;
-  Memory out = std::move(records.front().second.memory);
-  out.used = entry->second.used;
-  out.uses = entry->second.uses;
-  return out;
+  return one_of(known->index, id, reader(owner));
 }
 
 Result<bool> RedisMemories::forget(std::string_view user, std::string_view id) {
@@ -314,23 +246,6 @@ Result<size_t> RedisMemories::delete_all(Deletion deletion) {
 
 std::unique_ptr<SharedMemories> make_redis_memories(Options options) {
   return std::make_unique<RedisMemories>(std::move(options));
-}
-
-Result<std::unique_ptr<SharedMemories>> open(const config::MemoryStore& store) {
-  const bool is_redis = store.backend == "redis";
-  auto server = is_redis ? stores::redis_server(store.redis) : stores::valkey_server(store.valkey);
-  if (!server) return fail_in(kSection, std::move(server).error());
-  Options options{.server = *std::move(server)};
-  const std::string& prefix = is_redis ? store.redis.key_prefix : store.valkey.collection_prefix;
-  if (!prefix.empty()) options.prefix = prefix;
-  if (is_redis) {
-    stores::set_seconds(store.redis.read_timeout, options.read_limit);
-    stores::set_seconds(store.redis.write_timeout, options.write_limit);
-  } else {
-    stores::set_seconds(store.valkey.timeout, options.read_limit);
-    stores::set_seconds(store.valkey.timeout, options.write_limit);
-  }
-  return make_redis_memories(std::move(options));
 }
 
 }  // namespace signalbox::shared_memories

@@ -47,8 +47,8 @@ class SharedMemories : public memories::Memories {
 /// Connects in the background.
 std::unique_ptr<SharedMemories> make_redis_memories(Options options);
 
-/// As configured. Precondition: is_shared(store). Errors: those of redis_server(), with the key in
-/// the file.
+/// As configured. Precondition: is_shared(store). Errors: those of redis_server() and
+/// make_milvus_rows(), with the key in the file.
 Result<std::unique_ptr<SharedMemories>> open(const config::MemoryStore& store);
 
 }  // namespace signalbox::shared_memories

@@ -14,6 +14,7 @@
 
 #include "base/recently_used.h"
 #include "router/memories/local_memories.h"
+#include "router/shared_memories/copies.h"
 #include "router/shared_memories/journal.h"
 #include "router/shared_memories/record.h"
 #include "router/shared_memories/redis_memories.h"
@@ -32,16 +33,7 @@ using stores::RedisValue;
 using stores::WriteQueue;
 using Clock = WriteQueue::Clock;
 using Command = stores::Redis::Command;
-using Index = std::map<std::string, IndexEntry, std::less<>>;  // by id
 
-/// The place in the file, for the log.
-inline constexpr std::string_view kSection = "global.stores.memory";
-inline constexpr WriteQueue::Words kWords{.area = "memory",
-                                          .section = kSection,
-                                          .records = "memories",
-                                          .meanwhile = "wait in this router",
-                                          .unwritten = "are lost"};
-inline constexpr size_t kAtOnce = 64;            // records in one exchange
 inline constexpr size_t kIndexEntryBytes = 256;  // with the nodes of the map
 inline constexpr size_t kKnownMax = 100'000, kKnownBytesMax = size_t{64} << 20;
 
@@ -115,9 +107,8 @@ class RedisMemories final : public SharedMemories, private stores::Followed {
                                         TimePoint now);
   void add_to_index(const std::string& owner, const std::string& id, std::string_view bytes,
                     TimePoint now, Known& to) const;
-  Result<std::vector<std::pair<std::string, Record>>> read_records(
-      const std::string& owner, std::span<const std::string> ids);
-  Result<void> copy(const std::string& owner, const Known& known, TimePoint now);
+  Result<Records> read_records(const std::string& owner, std::span<const std::string> ids);
+  ReadRecords reader(const std::string& owner);
   void queue(WrittenPointer memory);
   Result<void> write(const WrittenPointer& memory);
 

@@ -2,6 +2,8 @@
 
 #include "router/stores/milvus.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -15,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr size_t kIdleMax = 8;
 constexpr milliseconds kConnectLimit{1000};  // if the call itself may take longer
 constexpr int64_t kNotFound = 100, kNotLoaded = 101, kUnauthenticated = 1800;
+// The request itself is at fault: a parameter, a missing or too large one, or the rows.
+constexpr std::array<int64_t, 4> kOfRequest = {1100, 1101, 1102, 1804};
 constexpr uint32_t kDepthMax = 16;
 
 Result<int64_t> parse_integer(std::string_view text) {
@@ -49,8 +53,17 @@ Result<json::Document> read_milvus_reply(int status, std::string body) {
   const auto message = document->root().find("message");
   const std::string_view text = message && message->is_string() ? message->text() : "";
   const bool is_missing = *code == kNotFound || *code == kNotLoaded;
-  return fail(is_missing ? Code::kNotFound : Code::kUpstream, "it reports {} ({})",
-              json::quote_briefly(text), *code);
+  const bool is_of_request = std::ranges::find(kOfRequest, *code) != kOfRequest.end();
+  return fail(is_missing      ? Code::kNotFound
+              : is_of_request ? Code::kUnsupported
+                              : Code::kUpstream,
+              "it reports {} ({})", json::quote_briefly(text), *code);
+}
+
+Error without_quotes(Error error) {
+  const size_t first = error.message.find('"'), last = error.message.rfind('"');
+  if (first != last) error.message.replace(first + 1, last - first - 1, "...");
+  return error;
 }
 
 Milvus::Milvus(MilvusServer server) {

@@ -28,9 +28,12 @@ struct MilvusServer {
 };
 
 /// Returns the content of a reply whose "code" reports success. Errors: kInvalid (the login
-/// failed), kNotFound (the collection does not exist or is not loaded), kUpstream (another error,
-/// with at most 64 bytes of its message), kIo (not a reply of Milvus).
+/// failed), kNotFound (the collection does not exist or is not loaded), kUnsupported (the request
+/// is at fault), kUpstream (another error), kIo (not a reply of Milvus). The message has at most 64
+/// bytes of the server's.
 Result<json::Document> read_milvus_reply(int status, std::string body);
+/// An error of a write without the words of the server, which may repeat what was written.
+Error without_quotes(Error error);
 /// Returns an integer member, which may also be written as a string. kIo if it is neither.
 Result<int64_t> milvus_integer(const json::Value& object, std::string_view name);
 

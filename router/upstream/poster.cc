@@ -73,11 +73,18 @@ Result<PostReply> Poster::ask(std::string_view target, std::string_view type, st
   return exchange("POST", target, headers, body, limit, bytes_max, stop);
 }
 
-Result<PostReply> Poster::get(std::string_view target, std::chrono::milliseconds limit,
-                              size_t bytes_max, const std::stop_token& stop) {
+Result<PostReply> Poster::send(std::string_view method, std::string_view target,
+                               std::string_view json, std::chrono::milliseconds limit,
+                               size_t bytes_max, const std::stop_token& stop) {
   http::Headers headers;
   headers.add("Accept", "application/json");
-  return exchange("GET", target, headers, {}, limit, bytes_max, stop);
+  if (!json.empty()) headers.add("Content-Type", "application/json");
+  return exchange(method, target, headers, json, limit, bytes_max, stop);
+}
+
+Result<PostReply> Poster::get(std::string_view target, std::chrono::milliseconds limit,
+                              size_t bytes_max, const std::stop_token& stop) {
+  return send("GET", target, {}, limit, bytes_max, stop);
 }
 
 Result<PostReply> Poster::exchange(std::string_view method, std::string_view target,
@@ -120,14 +127,27 @@ std::unique_ptr<Poster> PosterPool::take() {
 }
 
 // A poster whose exchange failed is not kept.
+void PosterPool::keep(std::unique_ptr<Poster> poster, const Result<PostReply>& reply) {
+  if (!reply) return;
+  const std::lock_guard lock(mutex_);
+  if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
+}
+
 Result<PostReply> PosterPool::ask(std::string_view target, std::string_view type,
                                   std::string_view body, std::chrono::milliseconds limit,
                                   size_t bytes_max, const std::stop_token& stop) {
   auto poster = take();
   auto reply = poster->ask(target, type, body, limit, bytes_max, stop);
-  if (!reply) return reply;
-  const std::lock_guard lock(mutex_);
-  if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
+  keep(std::move(poster), reply);
+  return reply;
+}
+
+Result<PostReply> PosterPool::send(std::string_view method, std::string_view target,
+                                   std::string_view json, std::chrono::milliseconds limit,
+                                   size_t bytes_max) {
+  auto poster = take();
+  auto reply = poster->send(method, target, json, limit, bytes_max);
+  keep(std::move(poster), reply);
   return reply;
 }
 

@@ -40,6 +40,10 @@ class Poster {
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
                         std::chrono::milliseconds limit, size_t bytes_max,
                         const std::stop_token& stop = {});
+  /// The same with any method; JSON, or nothing if the body is empty.
+  Result<PostReply> send(std::string_view method, std::string_view target, std::string_view json,
+                         std::chrono::milliseconds limit, size_t bytes_max,
+                         const std::stop_token& stop = {});
   /// The same with a GET.
   Result<PostReply> get(std::string_view target, std::chrono::milliseconds limit, size_t bytes_max,
                         const std::stop_token& stop = {});
@@ -63,9 +67,13 @@ class PosterPool {
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
                         std::chrono::milliseconds limit, size_t bytes_max,
                         const std::stop_token& stop = {});
+  /// See Poster::send().
+  Result<PostReply> send(std::string_view method, std::string_view target, std::string_view json,
+                         std::chrono::milliseconds limit, size_t bytes_max);
 
  private:
   std::unique_ptr<Poster> take();
+  void keep(std::unique_ptr<Poster> poster, const Result<PostReply>& reply);
 
   const config::BackendRef to_;
   const std::chrono::milliseconds limit_;

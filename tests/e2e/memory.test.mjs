@@ -493,12 +493,3 @@ describe("memories", () => {
     },
   ));
 });
-
-test("a store of memories that is not built refuses the decision", async () => {
-  daemon = await Daemon.start(configuration({ store: "backend: milvus" }));
-  try {
-    await assert.rejects(say("ann", kGreen), { status: 501, message: /memory with the backend milvus/ });
-  } finally {
-    await daemon.stop();
-  }
-});

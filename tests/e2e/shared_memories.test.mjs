@@ -6,69 +6,25 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import OpenAI from "openai";
-
 import { Daemon, metric, withDaemon } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { embeddings, has, kAnswer, kAsked, kGreen, listed, memory, rememberingFile, sayOnceTo, sayTo, works } from "./remembering.mjs";
 import { startShared, stopShared } from "./shared_redis.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 const kSkip = Redis.missing();
-const kGreen = "My favourite colour is green, please remember it.";
-const kAsked = "What is my favourite colour?";
 const kBoat = "The boat of my aunt has two masts and an engine.";
-const kAnswer = "Noted with pleasure.";
 
 let folder, model, embedder, redis;
 const daemons = [];
 
-/// Texts with many common words have similar vectors.
-function vectorOf(text) {
-  const vector = new Array(64).fill(0);
-  for (const word of text.toLowerCase().match(/[a-z]+/g) ?? ["nothing"]) vector[createHash("md5").update(word).digest()[0] % 64] += 1;
-  return vector;
-}
-
 const redisStore = () => `backend: redis, redis: {address: "127.0.0.1:${redis.port}", key_prefix: "test:"}`;
 const valkeyStore = () => `backend: valkey, valkey: {host: 127.0.0.1, port: ${redis.port}, collection_prefix: "test:"}`;
-const configuration = ({ store = redisStore, more = "", services = "" } = {}) => (port, management) => `
-version: v0.3
-listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
-providers:
-  defaults: {default_model: plain}
-  models: [{name: plain, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}]
-routing:
-  decisions:
-    - name: remembers
-      plugins: [{type: memory, configuration: {auto_store: true, similarity_threshold: 0.4}}]
-global:
-  stores: {memory: {${store()}${more}}}
-  model_catalog: {embeddings: {semantic: {endpoint: {base_url: "http://127.0.0.1:${embedder.port}/v1", model: e, dimensions: 64}}}}
-  services: {${services}management_api: {bind_address: 127.0.0.1, port: ${management}}}
-`;
+const configuration = ({ store = redisStore, more = "", services = "" } = {}) => (port, management) => rememberingFile({ model, embedder, store: store(), more, services }, port, management);
+const sayOnce = (daemon, user, text) => sayOnceTo(model, daemon, user, text);
+const say = (daemon, user, text) => sayTo(model, daemon, user, text);
 
-/// Sends a text of the user and returns the outcome with the system prompt that the model got.
-async function sayOnce(daemon, user, text) {
-  const client = new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { "x-authz-user-id": user } });
-  const { response } = await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: text }] }).withResponse();
-  return { outcome: response.headers.get("x-vsr-memory"), system: model.asked.messages.find(({ role }) => role === "system")?.content ?? "" };
-}
-
-/// The same, again while the search failed: on a busy machine Redis may take too long, and then no turn is stored.
-const say = (daemon, user, text) =>
-  until(async () => {
-    const said = await sayOnce(daemon, user, text);
-    return said.outcome !== "failed" && said;
-  }, `a search for ${user}`);
-
-async function memory(daemon, method, user, path = "") {
-  const answer = await fetch(`${daemon.url}/v1/memory${path}`, { method, headers: { "x-authz-user-id": user } });
-  return { status: answer.status, body: await answer.json() };
-}
-const listed = async (daemon, user) => (await memory(daemon, "GET", user)).body;
-const has = (daemon, user, count) => until(async () => (await listed(daemon, user)).total === count, `${count} memories of ${user}`);
-const works = (daemon, is) => until(async () => (await metric(daemon, "signalbox_shared_memories_works")) === is, is ? "the end of the trouble" : "the trouble");
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_memories_works")) === 1 && (await metric(daemon, "signalbox_shared_memories_waiting")) === 0, "the end of the trouble");
 const keys = async () => (await redis.ask("KEYS", "*")).split("\r\n").filter((line) => line.startsWith("test:")).sort();
 
@@ -77,7 +33,7 @@ before(async () => {
   ({ folder, redis, upstream: model } = await startShared());
   embedder = await ScriptedUpstream.start();
   model.answer = () => completion({ content: kAnswer });
-  embedder.answer = ({ input }) => ({ body: { data: [input].flat().map((text, index) => ({ index, embedding: vectorOf(text) })) } });
+  embedder.answer = embeddings;
   for (const store of [redisStore, valkeyStore]) daemons.push(await Daemon.start(configuration({ store })));
 });
 

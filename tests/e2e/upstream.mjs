@@ -106,11 +106,12 @@ export class ScriptedUpstream {
     request.on("end", async () => {
       if (request.url === "/v1/traces") return response.end(); // tests may name it as a trace collector, too
       this.path = request.url;
+      this.method = request.method;
       this.headers = request.headers;
       this.body = body;
       this.closed = new Promise((done) => response.on("close", done));
       this.drop = () => request.socket.destroy();
-      this.asked = JSON.parse(body);
+      this.asked = body === "" ? undefined : JSON.parse(body);
       const { status = 200, headers = {}, body: whole, events, dies, ends } = await this.answer(this.asked);
       if (events === undefined) {
         response.writeHead(status, { "content-type": "application/json", ...headers });

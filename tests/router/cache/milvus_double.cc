@@ -31,7 +31,8 @@ int64_t number(const std::string& json) {
   return std::stoll(json);
 }
 
-/// Evaluates a filter: "told > 5 and expires < 7", or "id like \"x.%\"".
+/// Evaluates a filter: "told > 5 and expires < 7", "id like \"x.%\"", or
+/// "owner == \"a\" and id in [\"b\",\"c\"]".
 bool holds(const std::string& filter, const std::string& id, const MilvusDouble::Row& row) {
   std::istringstream words(filter);
   std::string field, relation, value, conjunction;
@@ -40,6 +41,11 @@ bool holds(const std::string& filter, const std::string& id, const MilvusDouble:
     if (relation == "like") {
       const std::string prefix = value.substr(1, value.size() - 3);
       if (!id.starts_with(prefix)) return false;
+      continue;
+    }
+    if (relation == "==" || relation == "in") {
+      const std::string& text = row.at(field);
+      if (relation == "==" ? text != value : value.find(text) == std::string::npos) return false;
       continue;
     }
     const int64_t left = number(row.at(field)), right = std::stoll(value);
@@ -62,6 +68,11 @@ std::map<std::string, std::string> MilvusDouble::fields() const {
 void MilvusDouble::set_fields(std::map<std::string, std::string> fields) {
   const std::lock_guard lock(mutex_);
   fields_ = std::move(fields);
+}
+
+void MilvusDouble::set_level(std::string level) {
+  const std::lock_guard lock(mutex_);
+  level_ = std::move(level);
 }
 
 size_t MilvusDouble::rows() const {
@@ -157,8 +168,17 @@ std::string MilvusDouble::act(std::string_view path, const json::Value& body) {
 std::string MilvusDouble::create(const json::Value& body) {
   const auto schema = body.find("schema");
   if (!schema) return wrong(1802, "missing required parameters");
-  for (const json::Value field : schema->find("fields")->items())
+  for (const json::Value field : schema->find("fields")->items()) {
     fields_[std::string(field.find("fieldName")->text())] = field.find("dataType")->text();
+    const auto parameters = field.find("elementTypeParams");
+    const auto dimension = parameters ? parameters->find("dim") : std::nullopt;
+    if (dimension) dimension_ = number(std::string(dimension->text()));
+  }
+  const auto parameters = body.find("params");
+  const auto level = parameters ? parameters->find("consistencyLevel") : std::nullopt;
+  level_ = level ? level->text() : "Bounded";
+  for (const json::Value index : body.find("indexParams")->items())
+    metric_ = index.find("metricType")->text();
   loaded_ = body.find("indexParams").has_value();
   return well("{}");
 }
@@ -168,8 +188,15 @@ std::string MilvusDouble::describe() const {
   out.begin_object().key("fields").begin_array();
   for (const auto& [name, type] : fields_) {
     out.begin_object().member("name", name).member("type", type);
-    out.member("primaryKey", name == "id").end_object();
+    out.member("primaryKey", name == "id").key("params").begin_array();
+    if (type == "FloatVector") {
+      out.begin_object().member("key", "dim").member("value", std::to_string(dimension_));
+      out.end_object();
+    }
+    out.end_array().end_object();
   }
+  out.end_array().member("consistencyLevel", level_).key("indexes").begin_array();
+  out.begin_object().member("fieldName", "vector").member("metricType", metric_).end_object();
   out.end_array().member("load", loaded_ ? "LoadStateLoaded" : "LoadStateNotLoad").end_object();
   return well(out.take());
 }
@@ -184,22 +211,37 @@ std::string MilvusDouble::upsert(const json::Value& body) {
       const bool is_text = type == "VarChar", is_vector = type == "FloatVector";
       if (value->is_string() != is_text || value->is_array() != is_vector)
         return wrong(1804, "invalid data for field " + name);
+      int64_t values = 0;
+      for ([[maybe_unused]] const json::Value each : value->items()) ++values;
+      if (is_vector && dimension_ > 0 && values != dimension_)
+        return wrong(1804, "the dimension is not the collection's");
       if (is_text && value->text().size() > kTextMax)
         return wrong(1100, "length of varchar field exceeds max length");
       row[name] = value->raw();
     }
     all.emplace_back(given.find("id")->text(), std::move(row));
   }
-  for (auto& [id, row] : all) change(id, std::move(row));
+  for (auto& [id, row] : all) {
+    if (mood != Mood::kForgets) change(id, std::move(row));
+  }
   return well(fmt::format(R"({{"upsertCount":{}}})", all.size()));
 }
 
 std::string MilvusDouble::remove(const std::string& filter) {
+  constexpr std::string_view kIds = "id in ";
   std::vector<std::string> ids;
-  for (const auto& [id, row] : rows_) {
-    if (holds(filter, id, row)) ids.push_back(id);
+  if (filter.starts_with(kIds)) {
+    const auto named = json::Document::parse(filter.substr(kIds.size()));
+    if (!named) return wrong(1100, "failed to create query plan");
+    for (const json::Value id : named->root().items()) ids.emplace_back(id.text());
+  } else {
+    for (const auto& [id, row] : rows_) {
+      if (holds(filter, id, row)) ids.push_back(id);
+    }
   }
-  for (const std::string& id : ids) change(id, std::nullopt);
+  for (const std::string& id : ids) {
+    if (mood != Mood::kForgets) change(id, std::nullopt);
+  }
   return well("{}");
 }
 
@@ -207,9 +249,11 @@ std::string MilvusDouble::query(const json::Value& body) {
   const std::string filter(body.find("filter")->text());
   const auto limit = static_cast<size_t>(*body.find("limit")->integer());
   if (limit == 0 || limit > 16'384) return wrong(65535, "invalid max query result window");
+  const auto level = body.find("consistencyLevel");
+  if ((level ? level->text() : level_) == "Strong") show_until(steady_clock::time_point::max());
   std::vector<std::string> ids;
   for (const auto& [id, row] : rows_) {
-    if (ids.size() < limit && holds(filter, id, row)) ids.push_back(id);
+    if (ids.size() < limit && is_shown(filter, id, row)) ids.push_back(id);
   }
   return rows_as_json(ids, body);
 }
@@ -246,8 +290,16 @@ void MilvusDouble::change(const std::string& id, std::optional<Row> row) {
   if (late_ms == 0) show();
 }
 
+bool MilvusDouble::is_shown(const std::string& filter, const std::string& id,
+                            const Row& row) const {
+  return mood == Mood::kMixesUp || holds(filter, id, row);
+}
+
 void MilvusDouble::show() {
-  const auto now = steady_clock::now();
+  show_until(steady_clock::now());
+}
+
+void MilvusDouble::show_until(steady_clock::time_point now) {
   std::erase_if(changes_, [&](Change& change) {
     if (change.seen > now) return false;
     if (change.row) {

@@ -18,7 +18,17 @@ namespace signalbox::test {
 
 class MilvusDouble {
  public:
-  enum class Mood { kWell, kHangsUp, kIsSlow, kTalksRubbish, kFloods, kRefuses };
+  /// kForgets: it confirms writes and carries none out. kMixesUp: it applies no filter.
+  enum class Mood {
+    kWell,
+    kHangsUp,
+    kIsSlow,
+    kTalksRubbish,
+    kFloods,
+    kRefuses,
+    kForgets,
+    kMixesUp
+  };
   using Row = std::map<std::string, std::string>;  // values as JSON
 
   MilvusDouble() : site_([this](Wire& wire, int) { serve(wire); }) {}
@@ -37,7 +47,18 @@ class MilvusDouble {
   /// The collection's fields, by name with their types. Empty if there is no collection.
   std::map<std::string, std::string> fields() const;
   void set_fields(std::map<std::string, std::string> fields);
+  /// Of a collection that is described.
+  void set_level(std::string level);
   size_t rows() const;
+  using Rows = std::map<std::string, Row>;
+  Rows save() const {
+    const std::lock_guard lock(mutex_);
+    return rows_;
+  }
+  void restore(Rows rows) {
+    const std::lock_guard lock(mutex_);
+    rows_ = std::move(rows);
+  }
   void put(const std::string& id, Row row);
   void erase(const std::string& id_prefix);
   void drop();
@@ -59,11 +80,15 @@ class MilvusDouble {
   std::string rows_as_json(const std::vector<std::string>& ids, const json::Value& body) const;
   void change(const std::string& id, std::optional<Row> row);
   void show();
+  void show_until(std::chrono::steady_clock::time_point now);
+  bool is_shown(const std::string& filter, const std::string& id, const Row& row) const;
 
   mutable std::mutex mutex_;
   std::map<std::string, std::string> fields_;
   bool loaded_ = false;
-  std::map<std::string, Row> rows_;
+  int64_t dimension_ = 0;  // of vectors
+  std::string level_, metric_;
+  Rows rows_;
   std::vector<Change> changes_;
   Upstream site_;  // last, because it uses the members above
 };

@@ -280,25 +280,17 @@ TEST(KeepFixed, names_the_changed_settings_that_need_a_restart) {
   EXPECT_EQ(next.memory.backend, "memory");
 }
 
-TEST(KeepFixed, refuses_decisions_that_the_running_store_of_memories_cannot_serve) {
-  const auto with = [](std::string_view store) {
-    auto loaded =
-        config::parse(configuration("one\n      plugins: [{type: memory}]", 9,
-                                    fmt::format("  stores: {{memory: {{backend: {}}}}}\n", store)),
-                      "config.yaml");
-    EXPECT_TRUE(loaded) << loaded.error().message;
-    return loaded->config;
-  };
-  const auto refusals = [](const config::Config& of) {
-    return of.routing.decisions.front().missing_plugins;
-  };
-  const config::Config milvus = with("milvus"), redis = with("redis, redis: {host: r}");
-  config::Config next = redis;
-  serving::keep_restart_only(milvus, next);
-  EXPECT_EQ(refusals(next), std::vector<std::string>{"memory with the backend milvus"});
-  next = milvus;
-  serving::keep_restart_only(redis, next);
-  EXPECT_EQ(refusals(next), std::vector<std::string>{});
+TEST(KeepFixed, keeps_the_servers_of_memories) {
+  config::Config running, next;
+  running.memory.backend = next.memory.backend = "milvus";
+  running.memory.milvus.password = "the old one";
+  next.memory.milvus.password = "the new one";
+  next.memory.qdrant.host = "elsewhere";
+  EXPECT_EQ(
+      serving::keep_restart_only(running, next),
+      std::vector<std::string>{"global.stores.memory: a change of the server requires a restart"});
+  EXPECT_EQ(next.memory.milvus, running.memory.milvus);
+  EXPECT_EQ(next.memory.qdrant, running.memory.qdrant);
 }
 
 }  // namespace

@@ -3,58 +3,22 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <thread>
 
 #include "router/shared_memories/redis_memories.h"
 #include "tests/router/redis_process.h"
+#include "tests/router/shared_memories/sharing.h"
 
 namespace signalbox::shared_memories {
 namespace {
 
 using memories::TimePoint;
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr seconds kWithin{30};  // for events, which come much earlier
-const memories::Vector kVector{"m", {1.0F, 2.0F}};
-
-void until(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + kWithin;
-  while (!holds()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-}
 
 std::unique_ptr<SharedMemories> store_of(stores::RedisServer server) {
   server.connect_limit = seconds(5);  // a busy machine
   return make_redis_memories(
       {.server = server, .read_limit = seconds(5), .write_limit = seconds(5)});
-}
-
-std::string add(SharedMemories& to, std::string_view user, const std::string& text,
-                uint64_t moment) {
-  auto id = to.add(user, {.text = text, .answer = "An answer."}, kVector, moment,
-                   TimePoint::clock::now());
-  EXPECT_TRUE(id.has_value());
-  return id.value_or("");
-}
-
-void written(SharedMemories& all) {
-  EXPECT_EQ(all.drain(std::chrono::steady_clock::now() + kWithin), 0U);
-}
-
-size_t count(SharedMemories& of, std::string_view user) {
-  const auto page = of.list(user, 10, TimePoint::clock::now());
-  EXPECT_TRUE(page.has_value()) << page.error().message;
-  return page ? page->total : 1'000'000;
-}
-
-size_t found(SharedMemories& in, std::string_view user) {
-  const auto hits = in.search(user, kVector, 10, 0.5, nullptr, TimePoint::clock::now());
-  EXPECT_TRUE(hits.has_value()) << hits.error().message;
-  return hits ? hits->size() : 1'000'000;
 }
 
 class SharedMemoriesTest : public testing::TestWithParam<bool> {

@@ -1,0 +1,37 @@
+#pragma once
+// Memories in a server that holds rows (rows.h), which several routers find and which outlive them.
+//
+// Such a server has no scripts, so that no change of several rows is one step. Instead, a reader
+// decides by one query, which returns the rows of a user as of all acknowledged changes: a memory
+// counts if no row remembers its deletion, and no deletion of everything is later than the moment
+// at which its turn began. So a write that was under way, or that is repeated, brings no memory
+// back while its deletion is remembered, and none waits that long. A deletion is confirmed when the
+// server has its row and returns it.
+//
+// A router keeps copies of the memories that it has read, as with Redis (redis_memories.h), and
+// finds those that the query before the search has returned. A thread reads the deletions of all
+// routers, and decides by that whether the server works. When the server comes back, the thread
+// first deletes again what the router knows to be deleted, because the server may have returned
+// with older data; nothing is read until other routers had time for that, too. Then it writes again
+// the newest memories of this router that the server has lost.
+
+#include <chrono>
+#include <memory>
+
+#include "router/shared_memories/redis_memories.h"
+#include "router/shared_memories/rows.h"
+
+namespace signalbox::shared_memories {
+
+struct RowOptions {
+  size_t dimension = 0;  // of a new collection; 0: that of the first vector
+  size_t waiting_bytes = size_t{32} << 20;
+  size_t journal_bytes = size_t{32} << 20;
+  std::chrono::milliseconds poll_every{250}, grace{1000}, purge_every{60'000};
+};
+
+/// Connects in the background.
+std::unique_ptr<SharedMemories> make_row_memories(std::unique_ptr<RowServer> server,
+                                                  const RowOptions& options);
+
+}  // namespace signalbox::shared_memories
