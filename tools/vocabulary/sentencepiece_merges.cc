@@ -1,6 +1,6 @@
 // Splits every piece at each boundary between two of its characters.
 
-#include "tools/sentencepiece_merges.h"
+#include "tools/vocabulary/sentencepiece_merges.h"
 
 #include <algorithm>
 #include <string_view>
@@ -45,8 +45,9 @@ std::vector<Merge> merges_of(const SentencePieceModel& model) {
     for (size_t left = 1; left < characters; ++left) {
       cut += utf8::decode(text, cut).bytes;
       const auto first = ids.find(text.substr(0, cut));
+      if (first == ids.end()) continue;
       const auto second = ids.find(text.substr(cut));
-      if (first == ids.end() || second == ids.end()) continue;
+      if (second == ids.end()) continue;
       candidates.push_back({model.pieces[static_cast<size_t>(id)].score,
                             left,
                             characters - left,

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/sentencepiece_model.h"
+#include "tools/vocabulary/sentencepiece_model.h"
 
 namespace signalbox::tools {
 
