@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/utf8.h"
 #include "tests/tools/sentencepiece_bytes.h"
 #include "tools/vocabulary/sentencepiece_merges.h"
 #include "tools/vocabulary/sentencepiece_to_hf.h"
@@ -109,11 +110,29 @@ TEST(SentencePieceMerges, are_ordered_by_score_and_then_by_the_longer_left_piece
       piece_bytes("ax", -1) + piece_bytes("<a>", 0, 3));
   ASSERT_TRUE(model);
   std::vector<std::string> found;
-  for (const Merge& merge : merges_of(*model)) {
+  const auto merges = merges_of(*model);
+  ASSERT_TRUE(merges) << merges.error().message;
+  for (const Merge& merge : *merges) {
     found.push_back(model->pieces[static_cast<size_t>(merge.left)].text + " " +
                     model->pieces[static_cast<size_t>(merge.right)].text);
   }
   EXPECT_EQ(found, (std::vector<std::string>{"ab c", "a bc", "a b", "b c"}));
+}
+
+// Without the limit, 256 MB of such pieces would take minutes.
+TEST(SentencePieceMerges, of_many_long_pieces_are_refused) {
+  std::string bytes = kUnknown + trainer(3, 2);
+  for (char32_t i = 0; i < 300; ++i) {
+    std::string text(1020, 'a');
+    utf8::append(text, 0x4E00 + i);
+    bytes += piece_bytes(text);
+  }
+  const auto model = SentencePieceModel::parse(bytes);
+  ASSERT_TRUE(model) << model.error().message;
+  const auto json = sentencepiece_to_hf(*model, {});
+  ASSERT_FALSE(json);
+  EXPECT_EQ(json.error().code, Code::kTooLarge);
+  EXPECT_EQ(json.error().message, "the 301 pieces are too many or too long to derive merges from");
 }
 
 }  // namespace

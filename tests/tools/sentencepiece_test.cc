@@ -65,7 +65,9 @@ std::unique_ptr<Pair> pair_of(const std::string& bytes) {
   auto model = SentencePieceModel::parse(bytes);
   EXPECT_TRUE(model) << model.error().message;
   pair->model = *std::move(model);
-  auto ours = Tokenizer::parse(sentencepiece_to_hf(pair->model, {}), "converted");
+  const auto json = sentencepiece_to_hf(pair->model, {});
+  EXPECT_TRUE(json) << json.error().message;
+  auto ours = Tokenizer::parse(*json, "converted");
   EXPECT_TRUE(ours) << ours.error().message;
   pair->ours = *std::move(ours);
   return pair;
@@ -307,8 +309,9 @@ TEST(SentencePieceTemplate, puts_begin_and_end_tokens_around_a_text_on_request) 
   ASSERT_TRUE(model);
   auto marks = sentencepiece_marks(*model, true, true);
   ASSERT_TRUE(marks);
-  const std::string json = sentencepiece_to_hf(*model, {.marks = *std::move(marks)});
-  const auto tokenizer = Tokenizer::parse(json, "converted");
+  const auto json = sentencepiece_to_hf(*model, {.marks = *std::move(marks)});
+  ASSERT_TRUE(json) << json.error().message;
+  const auto tokenizer = Tokenizer::parse(*json, "converted");
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   Encoding out;
   (*tokenizer)->encode("the", {}, out);

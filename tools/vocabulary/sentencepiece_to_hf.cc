@@ -81,7 +81,8 @@ void write_unigram(const SentencePieceModel& model, json::Writer& out) {
   out.end_array().member("byte_fallback", model.byte_fallback);
 }
 
-void write_bpe(const SentencePieceModel& model, json::Writer& out) {
+Result<void> write_bpe(const SentencePieceModel& model, json::Writer& out) {
+  SIGNALBOX_TRY(const std::vector<Merge> merges, merges_of(model));
   out.member("type", "BPE").key("dropout").null();
   out.member("unk_token", piece_of(model, model.unknown_id).text);
   out.key("continuing_subword_prefix").null().key("end_of_word_suffix").null();
@@ -91,11 +92,12 @@ void write_bpe(const SentencePieceModel& model, json::Writer& out) {
     out.member(model.pieces[i].text, static_cast<int64_t>(i));
   }
   out.end_object().key("merges").begin_array();
-  for (const Merge& merge : merges_of(model)) {
+  for (const Merge& merge : merges) {
     out.begin_array().string(piece_of(model, merge.left).text);
     out.string(piece_of(model, merge.right).text).end_array();
   }
   out.end_array();
+  return {};
 }
 
 // Writes a section that the caller has made, or calls write().
@@ -149,8 +151,8 @@ Result<HfMarks> sentencepiece_marks(const SentencePieceModel& model, bool begin,
   return marks;
 }
 
-std::string sentencepiece_to_hf(const SentencePieceModel& model,
-                                const SentencePieceToHfOptions& options) {
+Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
+                                        const SentencePieceToHfOptions& options) {
   json::Writer out;
   out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
   write_added_tokens(options.added_tokens ? *options.added_tokens : added_pieces(model), out);
@@ -164,7 +166,7 @@ std::string sentencepiece_to_hf(const SentencePieceModel& model,
   if (model.kind == Kind::kUnigram) {
     write_unigram(model, out);
   } else {
-    write_bpe(model, out);
+    SIGNALBOX_TRY_VOID(write_bpe(model, out));
   }
   out.end_object().end_object();
   return out.take();

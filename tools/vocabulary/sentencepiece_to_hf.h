@@ -24,9 +24,11 @@ struct SentencePieceToHfOptions {
 /// except where sentencepiece itself behaves differently: the space mark is added only at the start
 /// of a text, not after added tokens; words are not split where pieces extend across spaces; byte
 /// fallback is kept; control and byte pieces take no part in merges; leading spaces are stripped if
-/// no mark is added in front.
-std::string sentencepiece_to_hf(const SentencePieceModel& model,
-                                const SentencePieceToHfOptions& options);
+/// no mark is added in front. One thing still differs from sentencepiece: if extra spaces are
+/// removed, a space directly in front of a user-defined piece is lost. Errors: those of
+/// merges_of().
+Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
+                                        const SentencePieceToHfOptions& options);
 
 /// Returns the marks that put the model's <s> in front of every text (`begin`) and its </s> after
 /// it (`end`). Errors: kInvalid if the model lacks such a piece.
