@@ -13,10 +13,10 @@ const kLetters = [..."abcdefghijklmnopqrstuvwxyz0123456789@.,"];
 
 const addedTokens = (names) => names.map((content, id) => ({ id, content, special: true, single_word: false, lstrip: false, rstrip: false, normalized: false }));
 
-// The tokenizer of sentencepiece networks: words begin with U+2581, and pieces have scores.
-function unigram([pad, begin, end, unknown]) {
-  const special = [pad, begin, end, unknown];
-  const pieces = [...kWords.map((word) => `▁${word}`), "▁", ...kLetters, ...kLetters.map((letter) => `▁${letter}`)];
+// The tokenizer of sentencepiece networks: words begin with U+2581, and pieces have scores. The mask comes last, as in DeBERTa.
+function unigram(special) {
+  const [, begin, end] = special;
+  const pieces = [...kWords.map((word) => `▁${word}`), "▁", ...kLetters, ...kLetters.slice(0, -1).map((letter) => `▁${letter}`), "[MASK]"];
   const item = (id, type) => ({ SpecialToken: { id, type_id: type } });
   const text = (id, type) => ({ Sequence: { id, type_id: type } });
   return {

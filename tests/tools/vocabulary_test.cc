@@ -177,6 +177,33 @@ TEST(MakeTokenizer, tokens_that_were_added_extend_the_vocabulary) {
             "sentencepiece.bpe.model: lacks \"<x>\", which XLMRobertaTokenizer requires");
 }
 
+TEST(MakeTokenizer, special_tokens_map_replaces_what_the_configuration_names) {
+  Files files = with(xlm_roberta(), "special_tokens_map.json",
+                     R"({"cls_token": "<s>", "additional_special_tokens": ["<new>"]})");
+  files["tokenizer_config.json"] =
+      R"({"cls_token": "<pad>", "additional_special_tokens": ["<old>"]})";
+  EXPECT_EQ(ids_of(files, "<new>a<old>"), (Ids{0, 10, 5, 9, 2}));
+  files["tokenizer_config.json"] = R"({"cls_token": "<pad>", "added_tokens_decoder": {}})";
+  EXPECT_EQ(ids_of(files, "a"), (Ids{1, 5, 2}));
+}
+
+TEST(MakeTokenizer, bert_has_the_marks_that_its_settings_name) {
+  const Files files{{"config.json", model_type("bert")},
+                    {"vocab.txt", "<unk>\n[CLS]\n[SEP]\n<s>\n</s>\na\n[UNK]\n"},
+                    {"special_tokens_map.json",
+                     R"({"cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>"})"}};
+  EXPECT_EQ(ids_of(files, "a b </s>"), (Ids{3, 5, 0, 4, 4}));
+}
+
+TEST(MakeTokenizer, deberta_has_its_mask_after_its_pieces) {
+  const std::string pieces = piece_bytes("[PAD]", 0, 3) + piece_bytes("[CLS]", 0, 3) +
+                             piece_bytes("[SEP]", 0, 3) + piece_bytes("[UNK]", 0, 2) + kWords;
+  const Files files{{"config.json", model_type("deberta-v2")}, {"spm.model", pieces}};
+  EXPECT_EQ(ids_of(files, "a[MASK]"), (Ids{1, 5, 8, 2}));
+  const std::string own = pieces + piece_bytes("[MASK]", 0, 3) + piece_bytes("c");
+  EXPECT_EQ(ids_of(with(files, "spm.model", own), "a[MASK]"), (Ids{1, 5, 8, 2}));
+}
+
 TEST(MakeTokenizer, errors_name_the_file_and_the_place_of_pieces) {
   const std::string file = "sentencepiece.bpe.model";
   const auto xlm = [&](const std::string& bytes) { return with(xlm_roberta(), file, bytes); };

@@ -63,6 +63,9 @@ Result<std::vector<Merge>> read_merges(std::string_view text, const KnownPieces&
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
+    if (std::ssize(out) > kHfIdMax) {
+      return fail(Code::kTooLarge, "{}: expected at most {} merges", kBytePairMerges, kHfIdMax + 1);
+    }
     auto merge = read_merge(line, vocabulary);
     if (!merge)
       return fail_in(fmt::format("{}: line {}", kBytePairMerges, number), std::move(merge).error());

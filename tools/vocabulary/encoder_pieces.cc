@@ -28,7 +28,8 @@ using PieceType = SentencePieceModel::PieceType;
 constexpr float kNeverChosen = -100;  // the library's addition to scores of pieces to avoid
 constexpr int32_t kExtraIdsMax = 1000;
 
-// The tokens that a class has by itself, as far as its vocabulary contains them.
+// The tokens that a class has by itself, as far as its vocabulary contains them. DeBERTa's mask is
+// added to a vocabulary without it.
 struct Special {
   std::string_view begin, end, unknown, padding, mask;
   bool mask_takes_space;
@@ -181,7 +182,8 @@ Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const TokenizerSettings& 
   const Special& special = special_of(kind);
   for (const std::string_view text :
        {special.begin, special.end, special.unknown, special.padding, special.mask}) {
-    if (text.empty() || !pieces.ids.contains(text)) continue;
+    const bool is_added = kind == Kind::kDeberta && text == special.mask;
+    if (text.empty() || (!is_added && !pieces.ids.contains(text))) continue;
     const auto same = std::ranges::find(known, text, &HfAddedToken::content);
     HfAddedToken& token = same != known.end()
                               ? *same
@@ -282,11 +284,11 @@ Result<void> write_deberta(const weights::HfObject& config, const Model& model,
 
 // XLM-R, CamemBERT and T5. Models that keep spaces, join words or have no mark in front of a text
 // keep sentencepiece's way, and so does a T5 whose settings are not legacy.
-Result<void> write_words(const weights::HfObject& config, const Model& model,
+Result<void> write_words(Kind kind, const weights::HfObject& config, const Model& model,
                          SentencePieceToHfOptions& options) {
   SIGNALBOX_TRY(const bool is_legacy, config.boolean("legacy", true));
-  if (!is_legacy || !model.remove_extra_whitespaces || !model.add_dummy_prefix ||
-      reaches_across_spaces(model)) {
+  if ((kind == Kind::kT5 && !is_legacy) || !model.remove_extra_whitespaces ||
+      !model.add_dummy_prefix || reaches_across_spaces(model)) {
     return {};
   }
   options.normalizer =
@@ -300,7 +302,7 @@ Result<void> write_sections(Kind kind, const TokenizerSettings& settings, const 
   const weights::HfObject config = settings.config.root();
   if (kind == Kind::kAlbert) return write_albert(config, model, options);
   if (kind == Kind::kDeberta) return write_deberta(config, model, options);
-  return write_words(config, model, options);
+  return write_words(kind, config, model, options);
 }
 
 }  // namespace
@@ -308,8 +310,10 @@ Result<void> write_sections(Kind kind, const TokenizerSettings& settings, const 
 Result<std::string> encoder_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
                                       const TokenizerSettings& settings) {
   const auto in_file = [&](Error error) { return fail_in(tokenizer.files[0], std::move(error)); };
-  SIGNALBOX_TRY(const int32_t extra_ids,
-                settings.config.root().integer("extra_ids", 0, kExtraIdsMax, 100));
+  int32_t extra_ids = 0;
+  if (tokenizer.kind == Kind::kT5) {
+    SIGNALBOX_TRY(extra_ids, settings.config.root().integer("extra_ids", 0, kExtraIdsMax, 100));
+  }
   auto model = Model::parse(bytes);
   if (!model) return in_file(std::move(model).error());
   if (auto done = arrange(tokenizer.kind, extra_ids, *model); !done)
@@ -319,7 +323,9 @@ Result<std::string> encoder_tokenizer(const VocabularyClass& tokenizer, std::str
   SentencePieceToHfOptions options{.marks = *std::move(marks)};
   SIGNALBOX_TRY_VOID(write_sections(tokenizer.kind, settings, *model, options));
   SIGNALBOX_TRY(options.added_tokens, tokens_of(tokenizer.kind, settings, *model));
-  return sentencepiece_to_hf(*model, options);
+  auto made = sentencepiece_to_hf(*model, options);
+  if (!made) return in_file(std::move(made).error());
+  return made;
 }
 
 }  // namespace signalbox::tools

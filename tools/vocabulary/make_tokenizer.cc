@@ -12,10 +12,13 @@
 namespace signalbox::tools {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& text) {
+Result<std::vector<std::string>> lines_of(const std::string& text) {
   std::vector<std::string> out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
+    if (std::ssize(out) > kHfIdMax) {
+      return fail(Code::kTooLarge, "{}: expected at most {} lines", kBertVocabulary, kHfIdMax + 1);
+    }
     if (line.ends_with('\r')) line.pop_back();
     out.push_back(std::move(line));
   }
@@ -30,7 +33,13 @@ Result<std::string> from_lines(const std::string& vocabulary, const TokenizerSet
   if (config.has("strip_accents")) {
     SIGNALBOX_TRY(options.strip_accents, config.boolean("strip_accents", false));
   }
-  const std::vector<std::string> tokens = lines_of(vocabulary);
+  for (const auto& [role, mark] : {std::pair("cls_token", &options.begin),
+                                   {"sep_token", &options.end},
+                                   {"unk_token", &options.unknown}}) {
+    if (const auto named = settings.named.find(role); named != settings.named.end())
+      *mark = named->second.token.content;
+  }
+  SIGNALBOX_TRY(const std::vector<std::string> tokens, lines_of(vocabulary));
   KnownPieces pieces;
   for (const std::string& token : tokens) pieces.ids.emplace(token, pieces.size++);
   SIGNALBOX_TRY(options.added_tokens,

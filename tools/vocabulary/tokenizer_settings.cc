@@ -34,10 +34,10 @@ Result<StatedToken> token_of(const HfObject& object, bool special) {
   return StatedToken{.token = std::move(out), .has_flags = true};
 }
 
-// Reads the tokens that have a role. Those that are known already stay.
+// Reads the tokens that have a role. They replace those that another file states.
 Result<void> read_named(const HfObject& file, TokenizerSettings& out) {
   for (const std::string_view name : kNames) {
-    if (!file.has(name) || out.named.contains(name)) continue;
+    if (!file.has(name)) continue;
     StatedToken token;
     if (file.value().find(name)->is_object()) {
       SIGNALBOX_TRY(const auto object, file.object(name));
@@ -45,15 +45,16 @@ Result<void> read_named(const HfObject& file, TokenizerSettings& out) {
     } else {
       SIGNALBOX_TRY(token.token.content, file.string(name, ""));
     }
-    if (!token.token.content.empty()) out.named.emplace(name, std::move(token));
+    if (!token.token.content.empty())
+      out.named.insert_or_assign(std::string(name), std::move(token));
   }
   return {};
 }
 
-// Reads a list of tokens, each a text or an object.
+// Reads a list of tokens, each a text or an object. They follow those of another file.
 Result<void> read_additional(const HfObject& file, TokenizerSettings& out) {
   const auto list = file.value().find(kAdditional);
-  if (!list || !list->is_array() || !out.additional.empty()) return {};
+  if (!list || !list->is_array()) return {};
   for (const json::Value& item : list->items()) {
     StatedToken token;
     if (item.is_string()) {

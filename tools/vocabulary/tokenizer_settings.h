@@ -30,8 +30,9 @@ struct StatedToken {
 
 struct TokenizerSettings {
   /// Reads tokenizer_config.json, special_tokens_map.json and added_tokens.json, as far as they are
-  /// there, as Hugging Face's library does: tokenizer_config.json has precedence, and its
-  /// added_tokens_decoder replaces the other two. Errors: kCorrupt with file and key.
+  /// there, as Hugging Face's library does: the tokens of special_tokens_map.json replace those of
+  /// tokenizer_config.json, unless this file has an added_tokens_decoder. That one replaces the
+  /// other two files. Errors: kCorrupt with file and key.
   static Result<TokenizerSettings> read(const ModelFiles& files);
 
   weights::HfConfig config;  // tokenizer_config.json; an empty object without one

@@ -37,7 +37,7 @@ Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens,
     if (ids.emplace(token, id).second) continue;
     return fail(Code::kCorrupt, "vocabulary token {}: duplicate \"{}\"", id, token);
   }
-  for (const std::string_view token : {"[CLS]", "[SEP]", "[UNK]"}) {
+  for (const std::string& token : {options.begin, options.end, options.unknown}) {
     if (ids.contains(token)) continue;
     return fail(Code::kCorrupt, "the vocabulary lacks {}, which BERT requires", token);
   }
@@ -56,10 +56,11 @@ Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens,
   out.key("pre_tokenizer").begin_object().member("type", "BertPreTokenizer").end_object();
   out.key("post_processor");
   write_template_processing(
-      HfMarks::of_bert("[CLS]", "[SEP]"), [&](std::string_view mark) { return ids.at(mark); }, out);
+      HfMarks::of_bert(options.begin, options.end),
+      [&](std::string_view mark) { return ids.at(mark); }, out);
   out.key("decoder").begin_object().member("type", "WordPiece").member("prefix", "##");
   out.member("cleanup", true).end_object();
-  out.key("model").begin_object().member("type", "WordPiece").member("unk_token", "[UNK]");
+  out.key("model").begin_object().member("type", "WordPiece").member("unk_token", options.unknown);
   out.member("continuing_subword_prefix", "##").member("max_input_chars_per_word", 100);
   out.key("vocab").begin_object();
   for (const std::string& token : tokens) out.member(token, ids.at(token));

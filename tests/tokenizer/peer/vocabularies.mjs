@@ -104,6 +104,7 @@ function albert(source, settings = {}) {
   return { files, type: "albert", reference: whole(unigram(vocab, 1), parts) };
 }
 
+// In lower case, also with the files that state the mask, which published repositories lack.
 function deberta(source, settings = {}) {
   const { charsMap, pieces } = t5(source);
   const front = [["[PAD]", 0, kControl], ["[CLS]", 0, kControl], ["[SEP]", 0, kControl], ["[UNK]", 0, kUnknown]];
@@ -118,10 +119,11 @@ function deberta(source, settings = {}) {
     added_tokens: [...front.map(([piece], id) => added(id, piece)), mask], normalizer,
     pre_tokenizer: { type: "Sequence", pretokenizers: [...before, metaspace] }, post_processor: bertTemplate(1, 2),
   };
-  const files = {
-    "spm.model": sentencePiece(all, { charsMap }), "tokenizer_config.json": JSON.stringify(settings),
-    "added_tokens.json": JSON.stringify({ "[MASK]": all.length }), "special_tokens_map.json": JSON.stringify({ mask_token: "[MASK]" }),
-  };
+  const files = { "spm.model": sentencePiece(all, { charsMap }), "tokenizer_config.json": JSON.stringify(settings) };
+  if (settings.do_lower_case) {
+    files["added_tokens.json"] = JSON.stringify({ "[MASK]": all.length });
+    files["special_tokens_map.json"] = JSON.stringify({ mask_token: "[MASK]" });
+  }
   return { files, type: "deberta-v2", reference: whole(unigram(plain(all), 3), parts) };
 }
 
