@@ -241,8 +241,8 @@ std::unique_ptr<Pair> encoder_of(const VocabularyClass& tokenizer, const std::st
   return pair;
 }
 
-// Compares the ids of texts, of which `id_of` returns ours for an id of the library. Returns the
-// number of texts.
+// Compares the ids of texts. `id_of` returns our id for an id of the library. Returns the number of
+// texts.
 template <class IdOf, class Skips>
 int compare_encoder(const Pair& pair, const IdOf& id_of, const Skips& skips) {
   SampleText text(7);
@@ -292,7 +292,7 @@ TEST(SentencePieceEncoder, of_albert_finds_symbols_that_users_defined) {
       train("--model_type=unigram --vocab_size=900 --user_defined_symbols=(,),.,@@ "
             "--control_symbols=[CLS],[SEP],[MASK] --bos_id=-1 --eos_id=-1 --pad_id=0 --unk_id=1"));
   const auto same = [](int32_t id) { return id; };
-  // Of these, ALBERT's own rules differ: a comma after a digit, and quotes.
+  // ALBERT has its own rules for a comma after a digit and for quotes.
   const auto skips = [](const std::string& text) {
     return text.find(',') != std::string::npos || text.find("''") != std::string::npos;
   };

@@ -17,7 +17,7 @@ namespace signalbox::tools {
 Result<void> check_architecture(const std::filesystem::path& folder);
 
 /// Returns the class by which the folder's vocabulary becomes a tokenizer.json. None is found if
-/// there is one already. Errors: those of choose_vocabulary().
+/// the folder has a tokenizer.json already. Errors: those of choose_vocabulary().
 Result<VocabularyChoice> vocabulary_of(const std::filesystem::path& folder);
 
 /// Returns whether the folder's weights are not safetensors, or a vocabulary must become a

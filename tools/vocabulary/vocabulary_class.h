@@ -30,7 +30,7 @@ struct VocabularyClass {
 
 struct VocabularyChoice {
   const VocabularyClass* found = nullptr;
-  std::string reason;  // of not having found one, for the user
+  std::string reason;  // why none was found, for the user
 };
 
 /// Returns the class of a model's tokenizer: what tokenizer_config.json or config.json names, or

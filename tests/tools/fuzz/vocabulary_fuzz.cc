@@ -19,7 +19,7 @@ using namespace signalbox::tools;
 
 constexpr std::array<const char*, 8> kTypes = {"albert", "bert",    "camembert", "deberta-v2",
                                                "gpt2",   "roberta", "t5",        "xlm-roberta"};
-constexpr char kEnd = '\x1e';  // of a file, but for the vocabulary, which comes last
+constexpr char kEnd = '\x1e';  // ends every file but the vocabulary, which comes last
 
 std::string_view next_file(std::string_view& bytes) {
   const size_t end = bytes.find(kEnd);
