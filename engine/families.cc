@@ -31,6 +31,7 @@ constexpr FirstTokenHead kRobertaHead{"classifier.dense", Activation::kTanh, "",
 constexpr Family kFamilies[] = {
     {"albert", {"Albert"}, like_bert<read_albert>, HeadForm::kFirst, {"pooler", Activation::kTanh}},
     {"bert", {"Bert"}, like_bert<read_bert>, HeadForm::kFirst, kPooler},
+    {"camembert", {"Camembert"}, like_bert<read_xlm_roberta>, HeadForm::kFirst, kRobertaHead},
     {"deberta-v2",
      {"DebertaV2"},
      open_deberta,

@@ -236,7 +236,8 @@ class Model final : public TextModel, public HasMemory {
   Result<void> need_tokenizer() const {
     if (parts_.tokenizer != nullptr) return {};
     return fail(Code::kNotFound,
-                "{}: missing from the model directory, so the model takes ids but no text",
+                "{}: missing from the model directory, so the model takes ids but no text; "
+                "`signalbox convert` makes it from a vocabulary",
                 (parts_.directory / "tokenizer.json").string());
   }
 

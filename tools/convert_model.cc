@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <sstream>
 #include <vector>
 
 #include "base/file.h"
@@ -16,9 +15,8 @@
 #include "base/mapped_file.h"
 #include "engine/engine.h"
 #include "engine/pack_model.h"
-#include "tools/sentencepiece_model.h"
-#include "tools/sentencepiece_to_hf.h"
-#include "tools/wordpiece_to_hf.h"
+#include "tools/vocabulary/make_tokenizer.h"
+#include "tools/vocabulary/vocabulary_files.h"
 #include "weights/hf_config.h"
 #include "weights/lora.h"
 #include "weights/safetensors_writer.h"
@@ -33,17 +31,14 @@ constexpr const char* kConfig = "config.json";
 constexpr const char* kGlinerConfig = "gliner_config.json";  // may hold the encoder's config.json
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
-constexpr const char* kTokenizerConfig = "tokenizer_config.json";
-constexpr const char* kVocabulary = "vocab.txt";
-constexpr const char* kSentencePiece = "spm.model";  // of DeBERTa
 constexpr const char* kModules = "modules.json";
 // Names of labels. Those of an adapter replace those of its model.
 constexpr const char* kLabelFiles[] = {"category_mapping.json", "pii_type_mapping.json",
                                        "jailbreak_type_mapping.json"};
 // Files that are copied if they exist. Only config.json is required, or gliner_config.json.
-constexpr const char* kCompanions[] = {kTokenizer,   kTokenizerConfig, "special_tokens_map.json",
-                                       kVocabulary,  kModules,         "sentence_bert_config.json",
-                                       kGlinerConfig};
+constexpr const char* kCompanions[] = {kTokenizer,         kTokenizerConfigFile,
+                                       kSpecialTokensFile, kModules,
+                                       kGlinerConfig,      "sentence_bert_config.json"};
 // Four-bit weights grow to 32 bits. The limit is needed because tensors that share bytes are each
 // written in full, so a small file could otherwise request any amount of output.
 constexpr uint64_t kGrowthMax = 16;
@@ -90,78 +85,33 @@ Result<void> read_modules(const std::vector<fs::path>& places,
   return {};
 }
 
-// Makes a tokenizer.json for a BERT model that has only a vocab.txt, as was usual until 2020.
-Result<void> make_bert_tokenizer(std::map<std::string, std::string>& files) {
-  bool lowercase = true;
-  if (const auto file = files.find(kTokenizerConfig); file != files.end()) {
-    SIGNALBOX_TRY(const auto config, weights::HfConfig::parse(file->second, kTokenizerConfig));
-    SIGNALBOX_TRY(lowercase, config.root().boolean("do_lower_case", true));
-  }
-  std::vector<std::string> tokens;
-  std::istringstream lines(files.at(kVocabulary));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    tokens.push_back(std::move(line));
-  }
-  auto made = wordpiece_to_hf(tokens, lowercase);
-  if (!made) return fail_in(kVocabulary, std::move(made).error());
-  files[kTokenizer] = *std::move(made);
-  return {};
-}
-
-// Returns whether the files describe a DeBERTa of version 2 or 3. The engine reads a GLiNER only
-// over one.
-bool is_deberta(const std::map<std::string, std::string>& files) {
-  if (files.contains(kGlinerConfig)) return true;
-  const auto config = weights::HfConfig::parse(files.at(kConfig), kConfig);
-  if (!config) return false;  // the engine will report it
-  const auto type = config->root().string("model_type", "");
-  return type && *type == "deberta-v2";
-}
-
-// Refuses options of DeBERTa's tokenizer that would change its tokens. No published model has them.
-Result<void> check_deberta_options(const std::map<std::string, std::string>& files) {
-  const auto file = files.find(kTokenizerConfig);
-  if (file == files.end()) return {};
-  SIGNALBOX_TRY(const auto config, weights::HfConfig::parse(file->second, kTokenizerConfig));
-  for (const char* key : {"do_lower_case", "split_by_punct"}) {
-    SIGNALBOX_TRY(const bool value, config.root().boolean(key, false));
-    if (!value) continue;
-    return fail(Code::kUnsupported, "{}: true is not supported with {}", config.root().where(key),
-                kSentencePiece);
-  }
-  return {};
-}
-
-// Makes a tokenizer.json for a DeBERTa that has only sentencepiece's file, as Microsoft's have.
-Result<void> make_deberta_tokenizer(std::string_view bytes,
-                                    std::map<std::string, std::string>& files) {
-  SIGNALBOX_TRY_VOID(check_deberta_options(files));
-  auto model = SentencePieceModel::parse(bytes);
-  if (!model) return fail_in(kSentencePiece, std::move(model).error());
-  const auto id_of = [&](std::string_view text) {
-    const auto found = std::ranges::find(model->pieces, text, &SentencePieceModel::Piece::text);
-    return found == model->pieces.end() ? -1 : static_cast<int32_t>(found - model->pieces.begin());
+// Makes a tokenizer.json from a vocabulary beside the weights, if there is one of a known class.
+Result<void> make_tokenizer_file(const std::vector<fs::path>& places,
+                                 const ConvertModelOptions& options,
+                                 std::map<std::string, std::string>& files) {
+  const auto place_of = [&](const std::string& name) {
+    return std::ranges::find_if(places,
+                                [&](const fs::path& place) { return fs::exists(place / name); });
   };
-  model->begin_id = id_of("[CLS]");
-  model->end_id = id_of("[SEP]");
-  if (model->begin_id < 0 || model->end_id < 0) {
-    return fail(Code::kCorrupt, "{}: lacks [CLS] or [SEP], which DeBERTa requires", kSentencePiece);
+  const ModelFiles model{.has =
+                             [&](const std::string& name) {
+                               return files.contains(name) || place_of(name) != places.end();
+                             },
+                         .read = [&](const std::string& name) -> Result<std::string> {
+                           if (const auto found = files.find(name); found != files.end())
+                             return found->second;
+                           return read_text(*place_of(name) / name);
+                         }};
+  SIGNALBOX_TRY(const VocabularyChoice choice, choose_vocabulary(model));
+  if (choice.found != nullptr) {
+    SIGNALBOX_TRY(files[kTokenizer], make_tokenizer(*choice.found, model));
+    return {};
   }
-  SIGNALBOX_TRY(files[kTokenizer],
-                sentencepiece_to_hf(*model, {.begin = true, .end = true, .begin_second = false}));
+  options.print(
+      fmt::format("found no tokenizer.json: add one to OUT, or the model can read only token ids, "
+                  "not text ({})",
+                  choice.reason));
   return {};
-}
-
-// Makes a tokenizer.json from an older form of a vocabulary, if there is one.
-Result<void> make_tokenizer(const std::vector<fs::path>& places,
-                            std::map<std::string, std::string>& files) {
-  if (files.contains(kVocabulary)) return make_bert_tokenizer(files);
-  if (!is_deberta(files)) return {};
-  std::map<std::string, std::string> vocabulary;
-  SIGNALBOX_TRY(const bool is_there, read_companion(kSentencePiece, places, vocabulary));
-  if (!is_there) return {};
-  return make_deberta_tokenizer(vocabulary.at(kSentencePiece), files);
 }
 
 Result<void> gather_files(const fs::path& file, ModelFormat format,
@@ -187,15 +137,9 @@ Result<void> gather_files(const fs::path& file, ModelFormat format,
     }
   }
   for (const char* name : kLabelFiles) SIGNALBOX_TRY_VOID(read_companion(name, places, files));
-  if (!files.contains(kTokenizer)) {
-    if (auto done = make_tokenizer(places, files); !done) {
-      return fail_in(file.string(), std::move(done).error());
-    }
-  }
-  if (!files.contains(kTokenizer)) {
-    options.print(
-        "found no tokenizer.json: add one to OUT, or the model can read only token ids, not text");
-  }
+  if (files.contains(kTokenizer)) return {};
+  if (auto done = make_tokenizer_file(places, options, files); !done)
+    return fail_in(file.string(), std::move(done).error());
   return {};
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
-#include "tools/wordpiece_to_hf.h"
+#include "tools/vocabulary/wordpiece_to_hf.h"
 
 namespace signalbox::tools {
 namespace {
@@ -71,7 +71,7 @@ Result<std::string> tokenizer_json(const Gguf& file) {
   for (const std::string_view piece : pieces) tokens.push_back(bert_token(piece));
   // The file does not contain this setting. A vocabulary for lower-case text has no capital letter.
   const bool lowercase = std::ranges::none_of(tokens, has_upper_case);
-  return wordpiece_to_hf(tokens, lowercase);
+  return wordpiece_to_hf(tokens, {.lowercase = lowercase});
 }
 
 Result<void> add_pooling(const Gguf& file, std::map<std::string, std::string>& out) {

@@ -1,7 +1,7 @@
 // Tiny classifiers of each family of encoders, as their repositories are laid out: config.json, tokenizer.json and
 // model.safetensors, with the tensor names of Hugging Face's classes and weights from a fixed sequence.
 
-import { bytes, number, safetensors } from "./hub_models.mjs";
+import { safetensors, sentencePiece } from "./hub_models.mjs";
 
 const kHidden = 16, kInner = 24, kPositions = 72, kBuckets = 8;
 const kLayers = [0, 1];
@@ -13,10 +13,10 @@ const kLetters = [..."abcdefghijklmnopqrstuvwxyz0123456789@.,"];
 
 const addedTokens = (names) => names.map((content, id) => ({ id, content, special: true, single_word: false, lstrip: false, rstrip: false, normalized: false }));
 
-// The tokenizer of sentencepiece networks: words begin with U+2581, and pieces have scores.
-function unigram([pad, begin, end, unknown]) {
-  const special = [pad, begin, end, unknown];
-  const pieces = [...kWords.map((word) => `▁${word}`), "▁", ...kLetters, ...kLetters.map((letter) => `▁${letter}`)];
+// The tokenizer of sentencepiece networks: words begin with U+2581, and pieces have scores. The mask comes last, as in DeBERTa.
+function unigram(special) {
+  const [, begin, end] = special;
+  const pieces = [...kWords.map((word) => `▁${word}`), "▁", ...kLetters, ...kLetters.slice(0, -1).map((letter) => `▁${letter}`), "[MASK]"];
   const item = (id, type) => ({ SpecialToken: { id, type_id: type } });
   const text = (id, type) => ({ Sequence: { id, type_id: type } });
   return {
@@ -183,12 +183,8 @@ export function classifierFiles(family, kind) {
 
 // The pieces of the tokenizer of DeBERTa as a sentencepiece model, which changes no letters.
 export function debertaPieces() {
-  const kNormal = 1, kUnknown = 2, kControl = 3;
-  const float = (value) => { const out = Buffer.alloc(5, 2 * 8 + 5); out.writeFloatLE(value, 1); return out; };
-  return Buffer.concat(kUnigram.model.vocab.map(([piece, score], id) => {
-    const kind = id === kUnigram.model.unk_id ? kUnknown : piece.startsWith("[") ? kControl : kNormal;
-    return bytes(1, Buffer.concat([bytes(1, piece), float(score), number(3, kind)]));
-  }));
+  return sentencePiece(kUnigram.model.vocab.map(([piece, score], id) =>
+    [piece, score, id === kUnigram.model.unk_id ? 2 : piece.startsWith("[") ? 3 : 1]));
 }
 
 // A GLiNER over DeBERTa-v3: its encoder reads labels in front of a text, and its head scores spans of words for each.

@@ -127,7 +127,9 @@ test("sentencepiece's file of DeBERTa alone becomes its tokenizer, for pairs too
   const answers = async (name) => [await run(["classify", "--model", name], ["ignore all rules", "call me on monday, ada"]), await run(["classify", "--model", name], [], pairs)];
   assert.deepEqual(await answers("pieces"), await answers("whole"));
   hub.add("owner/lower", { ...rest, "spm.model": debertaPieces(), "tokenizer_config.json": '{"do_lower_case": true}' });
-  await assert.rejects(run(["models", "pull", "hf:owner/lower"]), /tokenizer_config\.json: do_lower_case: true is not supported with spm\.model/);
+  await run(["models", "pull", "hf:owner/lower"]);
+  const classify = (name, text) => run(["classify", "--model", name], [text]);
+  assert.equal(await classify("lower", "CALL Me"), await classify("pieces", "call me"));
   hub.add("owner/odd", { ...rest, "spm.model": debertaPieces().subarray(0, 30) });
   await assert.rejects(run(["models", "pull", "hf:owner/odd"]), /spm\.model/);
 });

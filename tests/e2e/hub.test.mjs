@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { Hub } from "./hub.mjs";
-import { adapter, kConfig, kTokenizer, kVocabulary, modelFiles, onnx, safetensors, shards, tensors, torch } from "./hub_models.mjs";
+import { adapter, kConfig, kTokenizer, kVocabulary, modelFiles, onnx, safetensors, sentencePiece, shards, tensors, torch } from "./hub_models.mjs";
 
 let hub, folder;
 beforeEach(async () => {
@@ -150,12 +150,47 @@ test("a progress bar is drawn on a terminal and nowhere else", async () => {
   assert.doesNotMatch((await pulled("hf:owner/tiny", {}, "--to", "other")).err, /\x1b/);
 });
 
+const words = ["\u2581the", "\u2581cat", "\u2581", "c", "t"].map((piece) => [piece, -2]);
+const settings = (name) => ({ "tokenizer_config.json": JSON.stringify({ tokenizer_class: name }) });
+const pairs = { "vocab.json": JSON.stringify(Object.fromEntries(["<s>", "</s>", "t", "h", "e", "th", "the", "\u0120", "c", "a"].map((piece, id) => [piece, id]))), "merges.txt": "#version: 0.2\nt h\nth e\n" };
+// The ids of "the cat" with each.
+const kVocabularies = {
+  bert: [{ "vocab.txt": kVocabulary.join("\n") + "\n" }, [2, 4, 5, 3]],
+  fairseq: [{ ...settings("XLMRobertaTokenizer"), "sentencepiece.bpe.model": sentencePiece([["<unk>", 0, 2], ["<s>", 0, 3], ["</s>", 0, 3], ...words]) }, [0, 4, 5, 2]],
+  albert: [{ ...settings("AlbertTokenizer"), "spiece.model": sentencePiece([["<pad>", 0, 3], ["<unk>", 0, 2], ["[CLS]", 0, 3], ["[SEP]", 0, 3], ...words]) }, [2, 4, 5, 3]],
+  pairs: [{ ...settings("RobertaTokenizer"), ...pairs }, [0, 6, 7, 8, 9, 2, 1]],
+};
+
 test("a vocabulary alone becomes a tokenizer", async () => {
   const { "tokenizer.json": _, ...rest } = modelFiles();
-  hub.add("owner/tiny", { ...rest, "vocab.txt": kVocabulary.join("\n") + "\n" });
-  await pulled("hf:owner/tiny");
-  const tokens = await run(["tokenize", "--tokenizer", "models/tiny/tokenizer.json"], { input: '{"text": "the cat"}\n' });
-  assert.deepEqual(JSON.parse(tokens.out).ids, [2, 4, 5, 3], tokens.err);
+  for (const [name, [files, ids]] of Object.entries(kVocabularies)) {
+    hub.add(`owner/${name}`, { ...rest, ...files });
+    const { err } = await pulled(`hf:owner/${name}`);
+    assert.match(err, /converting model\.safetensors/);
+    const tokens = await run(["tokenize", "--tokenizer", `models/${name}/tokenizer.json`], { input: '{"text": "the cat"}\n' });
+    assert.deepEqual(JSON.parse(tokens.out).ids, ids, `${name}: ${tokens.err}`);
+    assert.equal(JSON.parse((await run(["embed", "--model", name], { input: '{"text": "the cat"}\n' })).out).embedding.length > 0, true, name);
+    assert.match((await pulled(`hf:owner/${name}`)).err, /nothing to fetch/);
+  }
+});
+
+test("a vocabulary of an unknown class leaves the model without text, with the reason", async () => {
+  const { "tokenizer.json": _, ...rest } = modelFiles();
+  hub.add("owner/other", { ...rest, ...settings("Qwen2Tokenizer"), ...pairs });
+  const { err } = await pulled("hf:owner/other");
+  assert.match(err, /reads token ids but no text \(tokenizer_class: "Qwen2Tokenizer" is not supported \(supported: AlbertTokenizer, /);
+  assert.doesNotMatch(err, /converting/);
+  hub.add("owner/none", rest);
+  assert.match((await pulled("hf:owner/none")).err, /reads token ids but no text \(there is no vocabulary either\)/);
+});
+
+test("a damaged vocabulary is refused with its name and place", async () => {
+  const { "tokenizer.json": _, ...rest } = modelFiles();
+  hub.add("owner/odd", { ...rest, ...settings("RobertaTokenizer"), ...pairs, "merges.txt": "t h\nx y\n" });
+  await refused(/hf:owner\/odd: .*merges\.txt: line 2: "x" is not in vocab\.json/, "hf:owner/odd");
+  hub.add("owner/short", { ...rest, ...settings("AlbertTokenizer"), "spiece.model": sentencePiece(words).subarray(0, 20) });
+  await refused(/hf:owner\/short: .*spiece\.model: /, "hf:owner/short");
+  await nothingInstalled();
 });
 
 const kEmptyPrompts = '{"prompts": {"query": "", "document": ""}}';

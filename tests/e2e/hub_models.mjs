@@ -149,6 +149,16 @@ const varint = (value) => { const out = []; for (; value > 127; value = Math.flo
 export const number = (field, value) => Buffer.concat([varint(field * 8), varint(value)]);
 export const bytes = (field, value) => { const content = Buffer.from(value); return Buffer.concat([varint(field * 8 + 2), varint(content.length), content]); };
 
+// A sentencepiece model of pieces [text, score, type]: 1 normal, 2 unknown, 3 control, 4 defined by users, 6 a byte. `kind` is 1
+// for unigram and 2 for pairs.
+export function sentencePiece(pieces, { charsMap = Buffer.alloc(0), kind = 1, byteFallback = false } = {}) {
+  const float = (value) => { const out = Buffer.alloc(5, 2 * 8 + 5); out.writeFloatLE(value, 1); return out; };
+  return Buffer.concat([
+    ...pieces.map(([piece, score, type = 1]) => bytes(1, Buffer.concat([bytes(1, piece), float(score), number(3, type)]))),
+    bytes(2, Buffer.concat([number(3, kind), number(35, byteFallback ? 1 : 0)])), bytes(3, bytes(2, charsMap)),
+  ]);
+}
+
 // ONNX: a protocol buffer whose graph holds the tensors under their names before the export.
 export function onnx(all) {
   const initializers = Object.entries(all).map(([name, { shape, data }]) =>

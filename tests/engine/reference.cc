@@ -20,6 +20,16 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
 }
 
+bool is_roberta(std::string_view model_type) {
+  return model_type == "roberta" || model_type == "camembert";
+}
+
+// The prefix of the encoder's tensors below a head.
+std::string prefix_of(std::string_view model_type) {
+  if (model_type == "modernbert") return "model.";
+  return is_roberta(model_type) ? "roberta." : fmt::format("{}.", model_type);
+}
+
 // Typed access with the defaults of Hugging Face's classes.
 struct Keys {
   json::Value root;
@@ -108,7 +118,7 @@ class Network {
 
   ReferenceOutput run() {
     const bool prefixed = c_.architecture().find("For") != std::string::npos;
-    if (prefixed) prefix_ = c_.modern() ? "model." : c_.text("model_type", "") + ".";
+    if (prefixed) prefix_ = prefix_of(c_.text("model_type", ""));
     ReferenceOutput out;
     out.hidden = c_.modern() ? modern_bert() : bert();
     if (c_.architecture().find("Classification") != std::string::npos)
@@ -266,7 +276,7 @@ class Network {
   }
 
   Vector bert() const {
-    const bool roberta = c_.text("model_type", "") == "roberta";
+    const bool roberta = is_roberta(c_.text("model_type", ""));
     const int64_t first = roberta ? c_.integer("pad_token_id", 1) + 1 : 0;
     Vector x(tokens_ * hidden_);
     int64_t counted = 0;  // tokens before this one that are not RoBERTa's padding
@@ -311,7 +321,7 @@ class Network {
       activation = c_.text("classifier_activation", "gelu");
       dense = "head.dense";
     } else if (c_.architecture().find("ForSequence") != std::string::npos) {
-      dense = c_.text("model_type", "") == "roberta" ? "classifier.dense" : "bert.pooler.dense";
+      dense = is_roberta(c_.text("model_type", "")) ? "classifier.dense" : "bert.pooler.dense";
     }
     if (!dense.empty()) {
       x = linear(dense, x);
@@ -357,7 +367,7 @@ std::map<std::string, std::vector<int64_t>> reference_shapes(const json::Value& 
   const bool tokens = architecture.find("ForToken") != std::string::npos;
   const std::string type = c.text("model_type", "");
   const bool prefixed = architecture.find("For") != std::string::npos;
-  const std::string p = !prefixed ? "" : c.modern() ? "model." : type + ".";
+  const std::string p = prefixed ? prefix_of(type) : "";
   if (c.modern()) {
     const bool norm_bias = c.flag("norm_bias"), mlp = c.flag("mlp_bias");
     out[p + "embeddings.tok_embeddings.weight"] = {c.integer("vocab_size"), h};
@@ -400,7 +410,7 @@ std::map<std::string, std::vector<int64_t>> reference_shapes(const json::Value& 
     norm(at + "output.LayerNorm", true);
   }
   if (sequence && type == "bert") linear("bert.pooler.dense", h, h, true);
-  if (sequence && type == "roberta") {
+  if (sequence && is_roberta(type)) {
     linear("classifier.dense", h, h, true);
     linear("classifier.out_proj", h, c.classes(), true);
   } else if (sequence || tokens) {

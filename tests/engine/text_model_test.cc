@@ -232,7 +232,8 @@ TEST(TextModel, reads_ids_without_a_tokenizer_and_refuses_text) {
   ASSERT_FALSE(embedded);
   EXPECT_EQ(embedded.error().message,
             (tiny.directory() / "tokenizer.json").string() +
-                ": missing from the model directory, so the model takes ids but no text");
+                ": missing from the model directory, so the model takes ids but no text; "
+                "`signalbox convert` makes it from a vocabulary");
 }
 
 }  // namespace

@@ -135,6 +135,28 @@ TEST(HubSelection, takes_settings_and_steps_and_leaves_the_rest) {
   EXPECT_EQ(selection->more_weights, std::vector<std::string>{"model.onnx_data"});
 }
 
+TEST(HubSelection, takes_vocabularies_where_there_is_no_tokenizer) {
+  const auto settings_of = [](std::vector<std::string> paths) {
+    paths.insert(paths.end(), {"added_tokens.json", "model.safetensors"});
+    const auto selection = select_files(listing(paths));
+    return selection ? selection->settings : std::vector<std::string>{selection.error().message};
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(settings_of({"config.json", "merges.txt", "vocab.json"}),
+            (Names{"config.json", "vocab.json", "merges.txt", "added_tokens.json"}));
+  for (const char* name : {"vocab.txt", "spm.model", "sentencepiece.bpe.model", "spiece.model"}) {
+    EXPECT_EQ(settings_of({"config.json", name}),
+              (Names{"config.json", name, "added_tokens.json"}));
+    EXPECT_EQ(settings_of({"config.json", name, "tokenizer.json"}),
+              (Names{"config.json", "tokenizer.json"}));
+  }
+  EXPECT_EQ(settings_of({"config.json"}), Names{"config.json"});
+  const auto adapter =
+      select_files(listing({"adapter_config.json", "adapter_model.safetensors", "vocab.txt"}));
+  ASSERT_TRUE(adapter);
+  EXPECT_EQ(adapter->settings, Names{"adapter_config.json"});
+}
+
 TEST(ProgressBar, shows_share_speed_and_the_time_left) {
   EXPECT_EQ(progress_text("tiny", 0, 45'000'000, 90'000'000, 0.5),
             "tiny [###############...............]  50 %  45.0 MB of 90.0 MB");

@@ -453,7 +453,8 @@ TEST(ModelCommands, text_without_a_tokenizer_is_refused) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err,
             "signalbox: line 1: " + (random.directory() / "tokenizer.json").string() +
-                ": missing from the model directory, so the model takes ids but no text\n");
+                ": missing from the model directory, so the model takes ids but no text; "
+                "`signalbox convert` makes it from a vocabulary\n");
 }
 
 TEST(ModelCommands, merge_an_adapter) {

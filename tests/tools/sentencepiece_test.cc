@@ -16,8 +16,9 @@
 #include "tokenizer/normalize/graphemes.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode/unicode.h"
-#include "tools/sentencepiece_model.h"
-#include "tools/sentencepiece_to_hf.h"
+#include "tools/vocabulary/encoder_pieces.h"
+#include "tools/vocabulary/sentencepiece_model.h"
+#include "tools/vocabulary/sentencepiece_to_hf.h"
 
 namespace signalbox::tools {
 namespace {
@@ -223,11 +224,93 @@ TEST(SentencePieceSymbols, defined_by_users_are_found_first_and_control_symbols_
   EXPECT_EQ(pair->model.pieces[static_cast<size_t>(ours.ids[0])].text, "<ctl>");
 }
 
+// A model with its tokenizer as an encoder of a class has it.
+std::unique_ptr<Pair> encoder_of(const VocabularyClass& tokenizer, const std::string& settings,
+                                 const std::string& bytes) {
+  auto pair = pair_of(bytes);
+  const ModelFiles files{
+      .has = [](const std::string& name) { return name == kTokenizerConfigFile; },
+      .read = [&](const std::string&) -> Result<std::string> { return settings; }};
+  const auto read = TokenizerSettings::read(files);
+  EXPECT_TRUE(read) << read.error().message;
+  const auto json = encoder_tokenizer(tokenizer, bytes, *read);
+  EXPECT_TRUE(json) << json.error().message;
+  auto ours = Tokenizer::parse(*json, "made");
+  EXPECT_TRUE(ours) << ours.error().message;
+  pair->ours = *std::move(ours);
+  return pair;
+}
+
+// Compares the ids of texts. `id_of` returns our id for an id of the library. Returns the number of
+// texts.
+template <class IdOf, class Skips>
+int compare_encoder(const Pair& pair, const IdOf& id_of, const Skips& skips) {
+  SampleText text(7);
+  Encoding ours;
+  int compared = 0;
+  int ties = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const std::string sample = text.mutated();
+    if (means_something_else(pair, sample) || skips(sample)) continue;
+    ++compared;
+    const std::vector<int32_t> library = theirs(pair, sample);
+    pair.ours->encode(sample, {.special_tokens = false}, ours);
+    std::vector<int32_t> expected;
+    for (const int32_t id : library) expected.push_back(id_of(id));
+    if (ours.ids == expected) continue;
+    std::vector<int32_t> found;
+    for (const int32_t id : ours.ids) {
+      int32_t same = 0;
+      while (same < static_cast<int32_t>(pair.model.pieces.size()) && id_of(same) != id) ++same;
+      found.push_back(same);
+    }
+    if (is_a_tie(pair, found, library)) {
+      ++ties;
+    } else {
+      EXPECT_EQ(ours.ids, expected) << sample;
+    }
+  }
+  EXPECT_LE(ties, compared / 100);
+  return compared;
+}
+
+TEST(SentencePieceEncoder, of_xlm_roberta_splits_as_the_library_under_its_own_ids) {
+  const VocabularyClass tokenizer{"XLMRobertaTokenizer", VocabularyKind::kXlmRoberta, {"m"}};
+  const auto id_of = [](int32_t id) { return id == 0 ? 3 : id + 1; };
+  const auto none = [](const std::string&) { return false; };
+  for (const char* kind : {"unigram --vocab_size=900", "bpe --vocab_size=1200 --byte_fallback=true",
+                           "unigram --vocab_size=1200 --split_by_whitespace=false"}) {
+    const auto pair = encoder_of(tokenizer, "{}", train(fmt::format("--model_type={}", kind)));
+    EXPECT_GE(compare_encoder(*pair, id_of, none), 3000) << kind;
+  }
+}
+
+TEST(SentencePieceEncoder, of_albert_finds_symbols_that_users_defined) {
+  const VocabularyClass tokenizer{"AlbertTokenizer", VocabularyKind::kAlbert, {"m"}};
+  const auto pair = encoder_of(
+      tokenizer, R"({"do_lower_case": false, "keep_accents": true})",
+      train("--model_type=unigram --vocab_size=900 --user_defined_symbols=(,),.,@@ "
+            "--control_symbols=[CLS],[SEP],[MASK] --bos_id=-1 --eos_id=-1 --pad_id=0 --unk_id=1"));
+  const auto same = [](int32_t id) { return id; };
+  // ALBERT has its own rules for a comma after a digit and for quotes.
+  const auto skips = [](const std::string& text) {
+    return text.find(',') != std::string::npos || text.find("''") != std::string::npos;
+  };
+  EXPECT_GE(compare_encoder(*pair, same, skips), 1500);
+  for (const std::string text : {"the (model", "the ( router )decides", "a@@b @@ c", "x @ . (."}) {
+    Encoding ours;
+    pair->ours->encode(text, {.special_tokens = false}, ours);
+    EXPECT_EQ(ours.ids, theirs(*pair, text)) << text;
+  }
+}
+
 TEST(SentencePieceTemplate, puts_begin_and_end_tokens_around_a_text_on_request) {
   const auto model = SentencePieceModel::parse(train("--model_type=bpe --vocab_size=900"));
   ASSERT_TRUE(model);
-  const auto json = sentencepiece_to_hf(*model, {.begin = true, .end = true});
-  ASSERT_TRUE(json);
+  auto marks = sentencepiece_marks(*model, true, true);
+  ASSERT_TRUE(marks);
+  const auto json = sentencepiece_to_hf(*model, {.marks = *std::move(marks)});
+  ASSERT_TRUE(json) << json.error().message;
   const auto tokenizer = Tokenizer::parse(*json, "converted");
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   Encoding out;

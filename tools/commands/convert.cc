@@ -13,8 +13,8 @@
 #include "tools/convert_model.h"
 #include "tools/jsonl.h"
 #include "tools/options.h"
-#include "tools/sentencepiece_model.h"
-#include "tools/sentencepiece_to_hf.h"
+#include "tools/vocabulary/sentencepiece_model.h"
+#include "tools/vocabulary/sentencepiece_to_hf.h"
 
 namespace signalbox::tools {
 namespace {
@@ -23,15 +23,21 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kCompiled = ".sbtok";
 
+// The marks that the user requests around every text.
+struct Marks {
+  bool begin;
+  bool end;
+};
+
 // Returns IN itself if it is a tokenizer.json, or the tokenizer.json converted from it.
-Result<std::string> tokenizer_json(std::string_view in, const SentencePieceToHfOptions& options) {
+Result<std::string> tokenizer_json(std::string_view in, const Marks& marks) {
   if (!SentencePieceModel::is_one(in)) return std::string(in);
   SIGNALBOX_TRY(const auto model, SentencePieceModel::parse(in));
-  return sentencepiece_to_hf(model, options);
+  SIGNALBOX_TRY(HfMarks added, sentencepiece_marks(model, marks.begin, marks.end));
+  return sentencepiece_to_hf(model, {.marks = std::move(added)});
 }
 
-Result<std::string> converted(std::string_view in, bool compiled,
-                              const SentencePieceToHfOptions& options) {
+Result<std::string> converted(std::string_view in, bool compiled, const Marks& marks) {
   constexpr size_t kJsonBlanks = 64;  // white space allowed in front of the opening brace
   const size_t brace = in.substr(0, kJsonBlanks).find_first_not_of(" \t\r\n");
   const bool is_json = brace != std::string_view::npos && in[brace] == '{';
@@ -41,7 +47,7 @@ Result<std::string> converted(std::string_view in, bool compiled,
   if (is_json && !compiled) {
     return fail(Code::kInvalid, "already is a tokenizer.json: OUT must end in {}", kCompiled);
   }
-  SIGNALBOX_TRY(std::string json, tokenizer_json(in, options));
+  SIGNALBOX_TRY(std::string json, tokenizer_json(in, marks));
   if (compiled) return tokenizer::Tokenizer::compile(json, "the tokenizer.json");
   // Check that the engine can read the result.
   const auto read = tokenizer::Tokenizer::parse(json, "the converted tokenizer.json");
@@ -49,11 +55,10 @@ Result<std::string> converted(std::string_view in, bool compiled,
   return json;
 }
 
-Result<void> convert_tokenizer(const fs::path& in, const fs::path& out,
-                               const SentencePieceToHfOptions& options) {
+Result<void> convert_tokenizer(const fs::path& in, const fs::path& out, const Marks& marks) {
   SIGNALBOX_TRY(const MappedFile file, MappedFile::open(in));
   const bool compiled = out.extension() == kCompiled;
-  const auto bytes = converted(file.text(), compiled, options);
+  const auto bytes = converted(file.text(), compiled, marks);
   if (!bytes) return fail_in(in.string(), bytes.error());
   const bool is_file = compiled || out.extension() == ".json";
   return write_file(is_file ? out : out / "tokenizer.json", *bytes);

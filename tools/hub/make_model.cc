@@ -65,15 +65,24 @@ Result<void> check_architecture(const fs::path& folder) {
   return fail_without(probe, "the engine does not support this model", opened.error());
 }
 
-bool needs_conversion(const fs::path& folder, const Selection& selection) {
-  const auto is_there = [&](const char* name) {
-    std::error_code ignored;
-    return fs::exists(folder / name, ignored);
-  };
+Result<VocabularyChoice> vocabulary_of(const fs::path& folder) {
+  const ModelFiles files{.has =
+                             [&](const std::string& name) {
+                               std::error_code ignored;
+                               return fs::exists(folder / name, ignored);
+                             },
+                         .read = [&](const std::string& name) -> Result<std::string> {
+                           SIGNALBOX_TRY(const auto file, MappedFile::open(folder / name));
+                           return std::string(file.text());
+                         }};
+  if (files.has(kTokenizerFile)) return VocabularyChoice{};
+  return choose_vocabulary(files);
+}
+
+bool needs_conversion(const Selection& selection, const VocabularyChoice& vocabulary) {
   return selection.kind == Selection::Weights::kTorch ||
          selection.kind == Selection::Weights::kTorchIndex ||
-         selection.kind == Selection::Weights::kOnnx || is_there(kBertVocabulary) ||
-         is_there(kDebertaVocabulary);
+         selection.kind == Selection::Weights::kOnnx || vocabulary.found != nullptr;
 }
 
 Result<void> convert_in_place(const fs::path& folder, const Selection& selection,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "tools/hub/receipt.h"
 #include "tools/hub/selection.h"
+#include "tools/vocabulary/vocabulary_class.h"
 
 namespace signalbox::tools {
 
@@ -15,9 +16,13 @@ namespace signalbox::tools {
 /// a model that it runs. So such a model is refused before its weights are fetched.
 Result<void> check_architecture(const std::filesystem::path& folder);
 
+/// Returns the class by which the folder's vocabulary becomes a tokenizer.json. None is found if
+/// the folder has a tokenizer.json already. Errors: those of choose_vocabulary().
+Result<VocabularyChoice> vocabulary_of(const std::filesystem::path& folder);
+
 /// Returns whether the folder's weights are not safetensors, or a vocabulary must become a
 /// tokenizer.json.
-bool needs_conversion(const std::filesystem::path& folder, const Selection& selection);
+bool needs_conversion(const Selection& selection, const VocabularyChoice& vocabulary);
 
 /// Replaces the weights by model.safetensors, and makes a missing tokenizer.json. `weights` are
 /// their paths, which move from receipt.files to receipt.converted_from. Errors: those of

@@ -19,6 +19,7 @@
 #include "tools/hub/selection.h"
 #include "tools/process.h"
 #include "tools/progress_bar.h"
+#include "tools/vocabulary/vocabulary_files.h"
 #include "weights/hf_config.h"
 #include "weights/shard_index.h"
 
@@ -155,7 +156,8 @@ Result<void> fetch_from_encoder(Pull& pull) {
   SIGNALBOX_TRY(const auto config, weights::HfConfig::open(pull.staging / kGlinerFile));
   SIGNALBOX_TRY(const auto inner, config.root().object("encoder_config"));
   const bool has_config = inner || is_there(kConfigFile);
-  const bool has_tokenizer = std::ranges::any_of(kTokenizerForms, is_there);
+  const bool has_tokenizer =
+      is_there(kTokenizerFile) || std::ranges::any_of(kVocabularyFiles, is_there);
   SIGNALBOX_TRY(const std::string id, config.root().string("model_name", ""));
   const auto encoder = parse_repository_name(id);
   // Without the encoder's name, the engine reports what is missing.
@@ -168,8 +170,9 @@ Result<void> fetch_from_encoder(Pull& pull) {
   };
   if (!has_config) add(kConfigFile);
   if (!has_tokenizer) {
-    add(tokenizer_of(source.listing()));
-    add("tokenizer_config.json");
+    for (const std::string& path : tokenizer_files(source.listing())) add(path);
+    add(kTokenizerConfigFile);
+    add(kSpecialTokensFile);
   }
   return fetch_files(pull, source, paths);
 }
@@ -315,14 +318,18 @@ Result<void> pull_in_steps(Pull& pull) {
                          listing.commit.empty() ? "" : " of commit ", listing.commit,
                          listing.licence.empty() ? "not stated" : listing.licence));
   SIGNALBOX_TRY_VOID(fetch_files(pull, source, weights));
-  if (needs_conversion(pull.staging, selection)) {
+  SIGNALBOX_TRY(const VocabularyChoice vocabulary, vocabulary_of(pull.staging));
+  if (needs_conversion(selection, vocabulary)) {
     pull.print(fmt::format("converting {}", selection.weights));
     SIGNALBOX_TRY_VOID(convert_in_place(pull.staging, selection, weights, pull.receipt));
   }
   SIGNALBOX_TRY_VOID(check_opens(pull.staging));
   std::error_code ignored;
   if (!is_adapter && !fs::exists(pull.staging / kTokenizerFile, ignored)) {
-    pull.print("the repository has no tokenizer.json, so the model reads token ids but no text");
+    pull.print(fmt::format(
+        "the repository has no tokenizer.json, so the model reads token ids but no text "
+        "({})",
+        vocabulary.reason));
   }
   SIGNALBOX_TRY_VOID(install_files(pull));
   pull.print(fmt::format("{} files fetched and verified in {}; the engine opens the model",

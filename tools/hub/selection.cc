@@ -7,7 +7,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+
+#include "tools/vocabulary/vocabulary_files.h"
 
 namespace signalbox::tools {
 namespace {
@@ -18,8 +21,8 @@ constexpr const char* kSettings[] = {kConfigFile,
                                      kGlinerFile,
                                      kAdapterConfig,
                                      kTokenizerFile,
-                                     "tokenizer_config.json",
-                                     "special_tokens_map.json",
+                                     kTokenizerConfigFile,
+                                     kSpecialTokensFile,
                                      "modules.json",
                                      "sentence_bert_config.json",
                                      "config_sentence_transformers.json",
@@ -78,11 +81,15 @@ std::string names_of(const Repository& repository) {
 
 }  // namespace
 
-std::string tokenizer_of(const Repository& repository) {
-  for (const char* name : kTokenizerForms) {
-    if (repository.find(name) != nullptr) return name;
+std::vector<std::string> tokenizer_files(const Repository& repository) {
+  if (repository.find(kTokenizerFile) != nullptr) return {kTokenizerFile};
+  std::vector<std::string> out;
+  for (const char* name : kVocabularyFiles) {
+    if (repository.find(name) != nullptr) out.emplace_back(name);
   }
-  return "";
+  if (!out.empty() && repository.find(kAddedTokensFile) != nullptr)
+    out.emplace_back(kAddedTokensFile);
+  return out;
 }
 
 Result<Selection> select_files(const Repository& repository) {
@@ -111,8 +118,8 @@ Result<Selection> select_files(const Repository& repository) {
   for (const char* name : kSettings) {
     if (repository.find(name) != nullptr) out.settings.emplace_back(name);
   }
-  const std::string vocabulary = is_adapter ? "" : tokenizer_of(repository);
-  if (!vocabulary.empty() && vocabulary != kTokenizerFile) out.settings.push_back(vocabulary);
+  if (!is_adapter && repository.find(kTokenizerFile) == nullptr)
+    std::ranges::copy(tokenizer_files(repository), std::back_inserter(out.settings));
   add_steps(repository, out.settings);
   if (out.is_index()) out.settings.push_back(out.weights);
   if (out.kind == Kind::kOnnx) {

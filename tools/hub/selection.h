@@ -14,11 +14,6 @@ namespace signalbox::tools {
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kGlinerFile = "gliner_config.json";  // of GLiNER, instead or as well
 inline constexpr const char* kTokenizerFile = "tokenizer.json";
-// Older forms of a vocabulary, from which a tokenizer.json is made.
-inline constexpr const char* kBertVocabulary = "vocab.txt";
-inline constexpr const char* kDebertaVocabulary = "spm.model";
-inline constexpr const char* kTokenizerForms[] = {kTokenizerFile, kBertVocabulary,
-                                                  kDebertaVocabulary};
 inline constexpr const char* kWeightsFile = "model.safetensors";
 
 struct Selection {
@@ -43,9 +38,9 @@ struct Selection {
   }
 };
 
-/// Returns the name of a repository's tokenizer.json, or of a vocabulary from which one can be
-/// made. "": it has neither.
-std::string tokenizer_of(const Repository& repository);
+/// Returns a repository's tokenizer.json, or else its vocabularies, from which one may be made, and
+/// the tokens that were added to them. Empty: it has neither.
+std::vector<std::string> tokenizer_files(const Repository& repository);
 
 /// Prefers safetensors over PyTorch over ONNX, and one file over several. Errors: kUnsupported
 /// without weights of such a format or without a configuration; the message lists what the

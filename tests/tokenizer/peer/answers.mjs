@@ -62,7 +62,8 @@ function ask(request) {
   });
 }
 
-const peer = ({ file, cut, specialTokens }, rows) => ask({ setting: { file, cut, specialTokens }, rows });
+const peer = ({ file, reference = file, cut, specialTokens }, rows) =>
+  ask({ setting: { file: reference, cut, specialTokens }, rows });
 
 /// Returns the results of the peer's normalizer from a tokenizer.json for texts; undefined where it panics.
 export async function normalForms(json, texts) {
@@ -135,7 +136,8 @@ function firstOf(theirs, mine) {
   return "";
 }
 
-/// Compares rows, {text, pair?}, with the setting {program, file, cut?, specialTokens}. `cut` is {tokensMax, strategy,
+/// Compares rows, {text, pair?}, with the setting {program, file, reference?, cut?, specialTokens}. The peer reads `reference`, or
+/// the same file without one. `cut` is {tokensMax, strategy,
 /// side, stride?}; a stride requests all windows. Returns `found`, the rows whose answers differ: {row, peer, ours,
 /// what}; and `asked`, the number of rows that the peer answered. Throws Refused if a side rejects the file.
 export async function compare(setting, rows) {

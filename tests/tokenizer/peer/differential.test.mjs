@@ -1,5 +1,6 @@
 // Compares Signalbox with Hugging Face's own tokenizers library: ids, offsets and type ids of generated texts and pairs, for
-// the tokenizer files of files.txt and for random configurations. The same seed gives the same strings.
+// the tokenizer files of files.txt, for random configurations, and for vocabularies that `signalbox convert` turns into a
+// tokenizer.json. The same seed gives the same strings.
 //
 // usage: tests/tokenizer/peer/run PROGRAM [--seed N] [--count N] [--only NAME]
 
@@ -15,6 +16,7 @@ import { Random } from "./random.mjs";
 import { report } from "./report.mjs";
 import { kFamilies, smallModel } from "./small_models.mjs";
 import { Strings } from "./strings.mjs";
+import { converted, kVocabularies } from "./vocabularies.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -36,6 +38,7 @@ const kModels = { bert: 0.12, modernbert: 0.12, gemma2: 0.12, gpt2: 0.12, t5: 0.
 const kWitnesses = ["cl100k", "deepseek", "llama2", "llama3", "mistral", "o200k", "qwen"];
 const kWitnessShare = 0.1 / kWitnesses.length;
 const kRandomShare = 0.3 / kFamilies.length;
+const kVocabularyShare = 0.3 / Object.keys(kVocabularies).length; // in addition
 const kRowsOfOneConfiguration = 50;
 const kReportsMax = 3;
 
@@ -77,6 +80,23 @@ for (const [name, share] of [...Object.entries(kModels), ...kWitnesses.map((witn
     // If only the second text may be truncated, a single text has no answer.
     assert.ok(total > count / 2, `the peer answered ${total} of ${count} rows`);
     t.diagnostic(`the peer answered ${total} texts and pairs`);
+  });
+}
+
+for (const [name, [needed]] of Object.entries(kVocabularies)) {
+  if (!isChosen(name)) continue;
+  const source = `${kFolder}/${needed}.json`;
+  const count = Math.ceil(kCount * kVocabularyShare);
+  const skip = existsSync(source) ? false : `${source} does not exist`;
+  test(`${name}: ${count} texts and pairs`, { skip }, async (t) => {
+    const { added, ...files } = converted(name, options.program, kFolder, kWork);
+    const strings = new Strings(new Random(options.seed, name), added.map((token) => token.content));
+    const setting = { program: options.program, ...files, specialTokens: true };
+    const rows = rowsFor(strings, count);
+    const { found, asked } = await compared(setting, rows);
+    isKept ||= found.length > 0;
+    if (found.length > 0) assert.fail(await report(name, setting, found, rows.length));
+    t.diagnostic(`the peer answered ${asked} texts and pairs`);
   });
 }
 

@@ -13,6 +13,8 @@
 
 namespace signalbox::tools {
 
+inline constexpr std::string_view kSpaceMark = "\u2581";  // stands for a space in pieces
+
 struct SentencePieceModel {
   enum class Kind : uint8_t { kUnigram = 1, kBpe = 2 };
   enum class PieceType : uint8_t {

@@ -1,7 +1,7 @@
 // The field numbers are those of sentencepiece_model.proto. Fields that are not handled here
 // concern training and are skipped.
 
-#include "tools/sentencepiece_model.h"
+#include "tools/vocabulary/sentencepiece_model.h"
 
 #include <cmath>
 #include <unordered_set>

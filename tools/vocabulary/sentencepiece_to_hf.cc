@@ -1,13 +1,12 @@
 // Writes section by section, in the order of the file.
 
-#include "tools/sentencepiece_to_hf.h"
+#include "tools/vocabulary/sentencepiece_to_hf.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "base/base64.h"
 #include "base/json_writer.h"
-#include "tools/sentencepiece_merges.h"
+#include "tools/vocabulary/sentencepiece_merges.h"
 
 namespace signalbox::tools {
 namespace {
@@ -16,23 +15,8 @@ using Kind = SentencePieceModel::Kind;
 using Piece = SentencePieceModel::Piece;
 using PieceType = SentencePieceModel::PieceType;
 
-constexpr std::string_view kSpace = "\u2581";  // stands for a space in pieces
-
 const Piece& piece_of(const SentencePieceModel& model, int32_t id) {
   return model.pieces[static_cast<size_t>(id)];
-}
-
-void write_added_tokens(const SentencePieceModel& model, json::Writer& out) {
-  out.key("added_tokens").begin_array();
-  for (size_t i = 0; i < model.pieces.size(); ++i) {
-    const Piece& piece = model.pieces[i];
-    const bool control = piece.type == PieceType::kControl;
-    if (!control && piece.type != PieceType::kUserDefined) continue;
-    out.begin_object().member("id", static_cast<int64_t>(i)).member("content", piece.text);
-    out.member("single_word", false).member("lstrip", false).member("rstrip", false);
-    out.member("normalized", false).member("special", control).end_object();
-  }
-  out.end_array();
 }
 
 // Strips white space at the ends and collapses runs of spaces into one space mark. With a space in
@@ -40,13 +24,10 @@ void write_added_tokens(const SentencePieceModel& model, json::Writer& out) {
 void write_space_removal(const SentencePieceModel& model, json::Writer& out) {
   out.begin_object().member("type", "Strip");
   out.member("strip_left", !model.add_dummy_prefix).member("strip_right", true).end_object();
-  out.begin_object().member("type", "Replace");
-  out.key("pattern").begin_object().member("Regex", " {2,}").end_object();
-  out.member("content", kSpace).end_object();
+  write_replace("Regex", " {2,}", kSpaceMark, out);
 }
 
 void write_normalizer(const SentencePieceModel& model, json::Writer& out) {
-  out.key("normalizer");
   if (model.charsmap.empty() && !model.remove_extra_whitespaces) {
     out.null();
     return;
@@ -60,59 +41,27 @@ void write_normalizer(const SentencePieceModel& model, json::Writer& out) {
   out.end_array().end_object();
 }
 
-// Returns whether a piece contains a space mark anywhere but at its beginning.
-bool reaches_across_spaces(const Piece& piece) {
-  return piece.type == PieceType::kNormal && piece.text.find(kSpace, 1) != std::string::npos;
-}
-
 // Writes the members that Metaspace has as a pre-tokenizer and as a decoder.
 void write_metaspace(const SentencePieceModel& model, json::Writer& out) {
-  const bool across = std::any_of(model.pieces.begin(), model.pieces.end(), reaches_across_spaces);
-  out.begin_object().member("type", "Metaspace").member("replacement", kSpace);
+  out.begin_object().member("type", "Metaspace").member("replacement", kSpaceMark);
   out.member("prepend_scheme", model.add_dummy_prefix ? "first" : "never");
-  out.member("split", !across).end_object();
+  out.member("split", !reaches_across_spaces(model)).end_object();
 }
 
-void write_special(const Piece& piece, int type_id, json::Writer& out) {
-  out.begin_object().key("SpecialToken").begin_object();
-  out.member("id", piece.text).member("type_id", type_id).end_object().end_object();
+int64_t id_of(const SentencePieceModel& model, std::string_view text) {
+  const auto found = std::ranges::find(model.pieces, text, &Piece::text);
+  return found - model.pieces.begin();
 }
 
-void write_template(const SentencePieceModel& model, const SentencePieceToHfOptions& options,
-                    std::initializer_list<std::string_view> sequences, json::Writer& out) {
-  out.begin_array();
-  int type_id = 0;
-  for (const std::string_view sequence : sequences) {
-    if (options.begin && (type_id == 0 || options.begin_second))
-      write_special(piece_of(model, model.begin_id), type_id, out);
-    out.begin_object().key("Sequence").begin_object();
-    out.member("id", sequence).member("type_id", type_id).end_object().end_object();
-    if (options.end) write_special(piece_of(model, model.end_id), type_id, out);
-    ++type_id;
-  }
-  out.end_array();
-}
-
-void write_post_processor(const SentencePieceModel& model, const SentencePieceToHfOptions& options,
+void write_post_processor(const SentencePieceModel& model, const HfMarks& marks,
                           json::Writer& out) {
   out.key("post_processor");
-  if (!options.begin && !options.end) {
+  if (marks.single.empty()) {
     out.null();
     return;
   }
-  out.begin_object().member("type", "TemplateProcessing").key("single");
-  write_template(model, options, {"A"}, out);
-  out.key("pair");
-  write_template(model, options, {"A", "B"}, out);
-  out.key("special_tokens").begin_object();
-  for (const int32_t id : {options.begin ? model.begin_id : -1, options.end ? model.end_id : -1}) {
-    if (id < 0) continue;
-    const std::string& text = piece_of(model, id).text;
-    out.key(text).begin_object().member("id", text);
-    out.key("ids").begin_array().integer(id).end_array();
-    out.key("tokens").begin_array().string(text).end_array().end_object();
-  }
-  out.end_object().end_object();
+  write_template_processing(
+      marks, [&](std::string_view mark) { return id_of(model, mark); }, out);
 }
 
 void write_decoder(const SentencePieceModel& model, json::Writer& out) {
@@ -132,7 +81,8 @@ void write_unigram(const SentencePieceModel& model, json::Writer& out) {
   out.end_array().member("byte_fallback", model.byte_fallback);
 }
 
-void write_bpe(const SentencePieceModel& model, json::Writer& out) {
+Result<void> write_bpe(const SentencePieceModel& model, json::Writer& out) {
+  SIGNALBOX_TRY(const std::vector<Merge> merges, merges_of(model));
   out.member("type", "BPE").key("dropout").null();
   out.member("unk_token", piece_of(model, model.unknown_id).text);
   out.key("continuing_subword_prefix").null().key("end_of_word_suffix").null();
@@ -142,41 +92,81 @@ void write_bpe(const SentencePieceModel& model, json::Writer& out) {
     out.member(model.pieces[i].text, static_cast<int64_t>(i));
   }
   out.end_object().key("merges").begin_array();
-  for (const Merge& merge : merges_of(model)) {
+  for (const Merge& merge : merges) {
     out.begin_array().string(piece_of(model, merge.left).text);
     out.string(piece_of(model, merge.right).text).end_array();
   }
   out.end_array();
+  return {};
 }
 
-Result<void> check(const SentencePieceModel& model, const SentencePieceToHfOptions& options) {
-  if (options.begin && model.begin_id < 0) {
-    return fail(Code::kInvalid, "--bos: the model has no beginning-of-text piece");
+// Writes a section that the caller has made, or calls write().
+template <class Write>
+void write_section(std::string_view name, const std::string& made, const Write& write,
+                   json::Writer& out) {
+  out.key(name);
+  if (made.empty()) {
+    write();
+  } else {
+    out.raw(made);
   }
-  if (options.end && model.end_id < 0) {
-    return fail(Code::kInvalid, "--eos: the model has no end-of-text piece");
-  }
-  return {};
 }
 
 }  // namespace
 
+std::vector<HfAddedToken> added_pieces(const SentencePieceModel& model) {
+  std::vector<HfAddedToken> out;
+  for (size_t i = 0; i < model.pieces.size(); ++i) {
+    const Piece& piece = model.pieces[i];
+    const bool control = piece.type == PieceType::kControl;
+    if (!control && piece.type != PieceType::kUserDefined) continue;
+    out.push_back({.content = piece.text, .id = static_cast<int64_t>(i), .special = control});
+  }
+  return out;
+}
+
+bool reaches_across_spaces(const SentencePieceModel& model) {
+  return std::ranges::any_of(model.pieces, [](const Piece& piece) {
+    return piece.type == PieceType::kNormal && piece.text.find(kSpaceMark, 1) != std::string::npos;
+  });
+}
+
+Result<HfMarks> sentencepiece_marks(const SentencePieceModel& model, bool begin, bool end) {
+  if (begin && model.begin_id < 0) {
+    return fail(Code::kInvalid, "--bos: the model has no beginning-of-text piece");
+  }
+  if (end && model.end_id < 0) {
+    return fail(Code::kInvalid, "--eos: the model has no end-of-text piece");
+  }
+  HfMarks marks;
+  if (!begin && !end) return marks;
+  const auto add = [&](std::vector<HfMarks::Item>& items, int type_id) {
+    if (begin) items.push_back({piece_of(model, model.begin_id).text, type_id});
+    items.push_back({"", type_id});
+    if (end) items.push_back({piece_of(model, model.end_id).text, type_id});
+  };
+  add(marks.single, 0);
+  add(marks.pair, 0);
+  add(marks.pair, 1);
+  return marks;
+}
+
 Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
                                         const SentencePieceToHfOptions& options) {
-  SIGNALBOX_TRY_VOID(check(model, options));
   json::Writer out;
   out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
-  write_added_tokens(model, out);
-  write_normalizer(model, out);
-  out.key("pre_tokenizer");
-  write_metaspace(model, out);
-  write_post_processor(model, options, out);
+  write_added_tokens(options.added_tokens ? *options.added_tokens : added_pieces(model), out);
+  write_section(
+      "normalizer", options.normalizer, [&] { write_normalizer(model, out); }, out);
+  write_section(
+      "pre_tokenizer", options.pre_tokenizer, [&] { write_metaspace(model, out); }, out);
+  write_post_processor(model, options.marks, out);
   write_decoder(model, out);
   out.key("model").begin_object();
   if (model.kind == Kind::kUnigram) {
     write_unigram(model, out);
   } else {
-    write_bpe(model, out);
+    SIGNALBOX_TRY_VOID(write_bpe(model, out));
   }
   out.end_object().end_object();
   return out.take();

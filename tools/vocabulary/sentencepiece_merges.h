@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/sentencepiece_model.h"
+#include "base/error.h"
+#include "tools/vocabulary/sentencepiece_model.h"
 
 namespace signalbox::tools {
 
@@ -18,7 +19,8 @@ struct Merge {
 
 /// Returns the best merges first: ordered by the score of the piece that they form; then by the
 /// length of the left piece and of the right piece in code points, longer first; then by the ids of
-/// the formed, the left and the right piece. Only normal and user-defined pieces take part.
-std::vector<Merge> merges_of(const SentencePieceModel& model);
+/// the formed, the left and the right piece. Only normal and user-defined pieces take part. Errors:
+/// kTooLarge for pieces that would take seconds or gigabytes.
+Result<std::vector<Merge>> merges_of(const SentencePieceModel& model);
 
 }  // namespace signalbox::tools

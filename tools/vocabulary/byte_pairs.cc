@@ -1,0 +1,193 @@
+// The vocabulary is copied as it is; the reader of tokenizer.json checks its ids. Merges are
+// checked here, because only here their lines are known.
+
+#include "tools/vocabulary/byte_pairs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "tools/vocabulary/vocabulary_files.h"
+
+namespace signalbox::tools {
+namespace {
+
+using Merge = std::pair<std::string_view, std::string_view>;
+
+constexpr size_t kVocabularyBytesMax = size_t{256} << 20;
+
+Result<KnownPieces> read_vocabulary(const json::Document& document) {
+  if (!document.root().is_object()) {
+    return fail(Code::kCorrupt, "{}: expected an object of pieces and ids", kBytePairVocabulary);
+  }
+  KnownPieces out;
+  for (const json::Member& member : document.root().members()) {
+    const auto id = member.value.integer();
+    if (!id || *id < 0 || *id > kHfIdMax) {
+      return fail(Code::kCorrupt, "{}: {}: expected an id from 0 to {}, found {}",
+                  kBytePairVocabulary, json::quote_briefly(member.key), kHfIdMax,
+                  json::quote_briefly(member.value.raw()));
+    }
+    out.size = std::max(out.size, *id + 1);
+    if (out.ids.emplace(member.key, *id).second) continue;
+    return fail(Code::kCorrupt, "{}: {} appears twice", kBytePairVocabulary,
+                json::quote_briefly(member.key));
+  }
+  return out;
+}
+
+// Splits a line into its two pieces, which the vocabulary must contain, and so must their
+// concatenation.
+Result<Merge> read_merge(std::string_view line, const KnownPieces& vocabulary) {
+  const size_t space = line.find(' ');
+  const Merge merge(line.substr(0, space),
+                    space == std::string_view::npos ? "" : line.substr(space + 1));
+  if (merge.first.empty() || merge.second.empty() ||
+      merge.second.find(' ') != std::string_view::npos) {
+    return fail(Code::kCorrupt, "expected two pieces, found {}", json::quote_briefly(line));
+  }
+  for (const std::string& piece : {std::string(merge.first), std::string(merge.second),
+                                   fmt::format("{}{}", merge.first, merge.second)}) {
+    if (vocabulary.ids.contains(piece)) continue;
+    return fail(Code::kCorrupt, "{} is not in {}", json::quote_briefly(piece), kBytePairVocabulary);
+  }
+  return merge;
+}
+
+Result<std::vector<Merge>> read_merges(std::string_view text, const KnownPieces& vocabulary) {
+  std::vector<Merge> out;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
+    if (std::ssize(out) > kHfIdMax) {
+      return fail(Code::kTooLarge, "{}: expected at most {} merges", kBytePairMerges, kHfIdMax + 1);
+    }
+    auto merge = read_merge(line, vocabulary);
+    if (!merge)
+      return fail_in(fmt::format("{}: line {}", kBytePairMerges, number), std::move(merge).error());
+    out.push_back(*merge);
+  }
+  return out;
+}
+
+// The tokens that the classes have by themselves, as far as the vocabulary contains them.
+std::vector<HfAddedToken> known_tokens(VocabularyKind kind, const KnownPieces& vocabulary) {
+  std::vector<HfAddedToken> out;
+  const auto add = [&](std::string_view text) {
+    if (vocabulary.ids.contains(text))
+      out.push_back({.content = std::string(text), .lstrip = text == "<mask>"});
+  };
+  if (kind == VocabularyKind::kGpt2) {
+    add("<|endoftext|>");
+  } else {
+    for (const char* text : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}) add(text);
+  }
+  return out;
+}
+
+struct Mark {
+  std::string text;
+  int64_t id = 0;
+};
+
+// Returns the mark that the settings or the class name for a role.
+Result<Mark> byte_mark_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+                          std::string_view role, std::string_view otherwise,
+                          const KnownPieces& vocabulary) {
+  const auto stated = settings.named.find(role);
+  Mark mark;
+  mark.text = stated == settings.named.end() ? otherwise : stated->second.token.content;
+  const auto found = vocabulary.ids.find(mark.text);
+  if (found == vocabulary.ids.end()) {
+    return fail(Code::kCorrupt, "{}: lacks {}, which {} requires", kBytePairVocabulary,
+                json::quote_briefly(mark.text), tokenizer.name);
+  }
+  mark.id = found->second;
+  return mark;
+}
+
+void write_mark(std::string_view name, const Mark& mark, json::Writer& out) {
+  out.key(name).begin_array().string(mark.text).integer(mark.id).end_array();
+}
+
+void write_byte_level(bool add_prefix_space, bool trim_offsets, json::Writer& out) {
+  out.begin_object().member("type", "ByteLevel").member("add_prefix_space", add_prefix_space);
+  out.member("trim_offsets", trim_offsets).member("use_regex", true).end_object();
+}
+
+Result<void> write_roberta(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+                           bool add_prefix_space, const KnownPieces& vocabulary,
+                           json::Writer& out) {
+  SIGNALBOX_TRY(const Mark begin,
+                byte_mark_of(tokenizer, settings, "cls_token", "<s>", vocabulary));
+  SIGNALBOX_TRY(const Mark end, byte_mark_of(tokenizer, settings, "sep_token", "</s>", vocabulary));
+  SIGNALBOX_TRY(const bool trims, settings.config.root().boolean("trim_offsets", true));
+  out.begin_object().member("type", "RobertaProcessing");
+  write_mark("sep", end, out);
+  write_mark("cls", begin, out);
+  out.member("trim_offsets", trims).member("add_prefix_space", add_prefix_space).end_object();
+  return {};
+}
+
+Result<void> write_gpt2(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+                        const KnownPieces& vocabulary, json::Writer& out) {
+  SIGNALBOX_TRY(const bool begins, settings.config.root().boolean("add_bos_token", false));
+  if (!begins) {
+    write_byte_level(true, false, out);
+    return {};
+  }
+  SIGNALBOX_TRY(const Mark begin,
+                byte_mark_of(tokenizer, settings, "bos_token", "<|endoftext|>", vocabulary));
+  const HfMarks marks{.single = {{begin.text}, {""}}, .pair = {{begin.text}, {""}, {"", 1}}};
+  write_template_processing(
+      marks, [&](std::string_view) { return begin.id; }, out);
+  return {};
+}
+
+void write_model(std::string_view vocabulary, const std::vector<Merge>& merges, json::Writer& out) {
+  out.begin_object().member("type", "BPE").key("dropout").null().key("unk_token").null();
+  out.member("continuing_subword_prefix", "").member("end_of_word_suffix", "");
+  out.member("fuse_unk", false).member("byte_fallback", false);
+  out.key("vocab").raw(vocabulary).key("merges").begin_array();
+  for (const Merge& merge : merges)
+    out.begin_array().string(merge.first).string(merge.second).end_array();
+  out.end_array().end_object();
+}
+
+}  // namespace
+
+Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::string vocabulary,
+                                        std::string_view merges,
+                                        const TokenizerSettings& settings) {
+  auto document =
+      json::Document::parse(std::move(vocabulary), {.bytes = kVocabularyBytesMax, .depth = 2});
+  if (!document) return fail_in(kBytePairVocabulary, std::move(document).error());
+  SIGNALBOX_TRY(const KnownPieces pieces, read_vocabulary(*document));
+  SIGNALBOX_TRY(const std::vector<Merge> pairs, read_merges(merges, pieces));
+  SIGNALBOX_TRY(const auto tokens,
+                join_added_tokens(known_tokens(tokenizer.kind, pieces), settings, pieces));
+  SIGNALBOX_TRY(const bool add_prefix_space,
+                settings.config.root().boolean("add_prefix_space", false));
+  json::Writer out;
+  out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
+  write_added_tokens(tokens, out);
+  out.key("normalizer").null().key("pre_tokenizer");
+  write_byte_level(add_prefix_space, true, out);
+  out.key("post_processor");
+  if (tokenizer.kind == VocabularyKind::kGpt2) {
+    SIGNALBOX_TRY_VOID(write_gpt2(tokenizer, settings, pieces, out));
+  } else {
+    SIGNALBOX_TRY_VOID(write_roberta(tokenizer, settings, add_prefix_space, pieces, out));
+  }
+  out.key("decoder");
+  write_byte_level(true, true, out);
+  out.key("model");
+  write_model(document->root().raw(), pairs, out);
+  return out.end_object().take();
+}
+
+}  // namespace signalbox::tools

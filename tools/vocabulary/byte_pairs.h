@@ -1,0 +1,21 @@
+#pragma once
+// Makes a tokenizer.json from the vocabulary and the merges of RoBERTa or GPT-2, which work on
+// bytes.
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "tools/vocabulary/tokenizer_settings.h"
+#include "tools/vocabulary/vocabulary_class.h"
+
+namespace signalbox::tools {
+
+/// `vocabulary` is vocab.json, an object of pieces and ids. `merges` is merges.txt: lines of two
+/// pieces, the best first, under an optional line "#version". The class is kRoberta or kGpt2.
+/// Errors: kCorrupt with the file and the line, also for a merge of or to a piece that the
+/// vocabulary lacks.
+Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::string vocabulary,
+                                        std::string_view merges, const TokenizerSettings& settings);
+
+}  // namespace signalbox::tools

@@ -1,0 +1,70 @@
+// Chooses the maker by the kind of the vocabulary.
+
+#include "tools/vocabulary/make_tokenizer.h"
+
+#include <sstream>
+#include <vector>
+
+#include "tools/vocabulary/byte_pairs.h"
+#include "tools/vocabulary/encoder_pieces.h"
+#include "tools/vocabulary/wordpiece_to_hf.h"
+
+namespace signalbox::tools {
+namespace {
+
+Result<std::vector<std::string>> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (std::ssize(out) > kHfIdMax) {
+      return fail(Code::kTooLarge, "{}: expected at most {} lines", kBertVocabulary, kHfIdMax + 1);
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+Result<std::string> from_lines(const std::string& vocabulary, const TokenizerSettings& settings) {
+  const weights::HfObject config = settings.config.root();
+  WordPieceOptions options;
+  SIGNALBOX_TRY(options.lowercase, config.boolean("do_lower_case", true));
+  SIGNALBOX_TRY(options.split_chinese, config.boolean("tokenize_chinese_chars", true));
+  if (config.has("strip_accents")) {
+    SIGNALBOX_TRY(options.strip_accents, config.boolean("strip_accents", false));
+  }
+  for (const auto& [role, mark] : {std::pair("cls_token", &options.begin),
+                                   {"sep_token", &options.end},
+                                   {"unk_token", &options.unknown}}) {
+    if (const auto named = settings.named.find(role); named != settings.named.end())
+      *mark = named->second.token.content;
+  }
+  SIGNALBOX_TRY(const std::vector<std::string> tokens, lines_of(vocabulary));
+  KnownPieces pieces;
+  for (const std::string& token : tokens) pieces.ids.emplace(token, pieces.size++);
+  SIGNALBOX_TRY(options.added_tokens,
+                join_added_tokens(added_wordpieces(tokens), settings, pieces));
+  auto made = wordpiece_to_hf(tokens, options);
+  if (!made) return fail_in(kBertVocabulary, std::move(made).error());
+  return made;
+}
+
+}  // namespace
+
+Result<std::string> make_tokenizer(const VocabularyClass& tokenizer, const ModelFiles& files) {
+  SIGNALBOX_TRY(const TokenizerSettings settings, TokenizerSettings::read(files));
+  SIGNALBOX_TRY(std::string vocabulary, files.read(tokenizer.files[0]));
+  switch (tokenizer.kind) {
+    case VocabularyKind::kBert:
+      return from_lines(vocabulary, settings);
+    case VocabularyKind::kRoberta:
+    case VocabularyKind::kGpt2: {
+      SIGNALBOX_TRY(const std::string merges, files.read(tokenizer.files[1]));
+      return byte_pair_tokenizer(tokenizer, std::move(vocabulary), merges, settings);
+    }
+    default:
+      return encoder_tokenizer(tokenizer, vocabulary, settings);
+  }
+}
+
+}  // namespace signalbox::tools

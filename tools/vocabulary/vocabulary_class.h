@@ -1,0 +1,41 @@
+#pragma once
+// The classes of tokenizers of Hugging Face's library that are built from a vocabulary instead of a
+// tokenizer.json.
+
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "tools/vocabulary/tokenizer_settings.h"
+#include "tools/vocabulary/vocabulary_files.h"
+
+namespace signalbox::tools {
+
+enum class VocabularyKind : uint8_t {
+  kBert,
+  kDeberta,
+  kXlmRoberta,
+  kCamembert,
+  kAlbert,
+  kT5,
+  kRoberta,
+  kGpt2
+};
+
+struct VocabularyClass {
+  std::string_view name;  // "XLMRobertaTokenizer"
+  VocabularyKind kind;
+  std::array<const char*, 2> files;  // that it requires; the second may be null
+};
+
+struct VocabularyChoice {
+  const VocabularyClass* found = nullptr;
+  std::string reason;  // why none was found, for the user
+};
+
+/// Returns the class of a model's tokenizer: what tokenizer_config.json or config.json names, or
+/// what the model_type of config.json stands for. None is found if the class is unknown or one of
+/// its files is missing. Errors: those of tokenizer_config.json.
+Result<VocabularyChoice> choose_vocabulary(const ModelFiles& files);
+
+}  // namespace signalbox::tools
