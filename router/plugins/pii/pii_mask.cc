@@ -42,7 +42,7 @@ std::vector<Slot> slots_of(const request::ChatRequest& request) {
     request::visit_message_text(message, visit);
     // Use the same text as the signals, so that a model that has read it for them does not run
     // again.
-    const std::string& text = request.messages[index++].text;
+    const std::string_view text = request.messages[index++].text;
     const auto content = message.find("content");
     if (!content || !content->is_string()) continue;
     for (size_t i = first; i < slots.size(); ++i) {
