@@ -92,7 +92,7 @@ Result<void> MessagesContent::add_text(const Value& block, const std::string& pa
 
 Result<void> MessagesContent::add_image(const Value& block, const std::string& path) {
   SIGNALBOX_TRY(std::string part, image_part(block, path, losses_));
-  if (!part.empty()) messages_.add_part(std::move(part));
+  if (!part.empty()) messages_.add_part(part);
   return {};
 }
 
@@ -111,7 +111,7 @@ Result<void> MessagesContent::add_document(const Value& block, const std::string
   if (type == "base64") {
     drop_members(block, std::array<std::string_view, 1>{"context"}, "messages", losses_);
     SIGNALBOX_TRY(std::string part, file_part(block, *source, path));
-    messages_.add_part(std::move(part));
+    messages_.add_part(part);
     return {};
   }
   if (type != "content") {
@@ -174,7 +174,7 @@ Result<void> MessagesContent::add_result_part(const Value& part, const std::stri
     if (!image.empty()) images_.push_back(std::move(image));
   } else if (type == "document" || type == "search_result") {
     // Collects the blocks as if they stood outside the result, and takes their texts.
-    ChatMessages outer = std::exchange(messages_, ChatMessages());
+    ChatMessages outer = std::exchange(messages_, ChatMessages::collector());
     messages_.begin("user");
     Result<void> added =
         type == "document" ? add_document(part, path, "user") : add_search_result(part, path);
@@ -228,7 +228,7 @@ Result<void> MessagesContent::add_block(const Value& block, const std::string& p
   }
   if (is_user) {
     messages_.begin(role);
-    for (std::string& image : images_) messages_.add_part(std::move(image));
+    for (const std::string& image : images_) messages_.add_part(image);
     images_.clear();
   }
   messages_.begin(role);
@@ -251,7 +251,7 @@ Result<void> MessagesContent::add_block(const Value& block, const std::string& p
     if (type == "container_upload") losses_.refuse(no_equivalent(path + ".type"));  // a file
     return {};
   }
-  messages_.add_part(std::string(block.raw()));
+  messages_.add_part(block.raw());
   return {};
 }
 
@@ -269,7 +269,7 @@ Result<void> MessagesContent::add_blocks(const Value& content, const std::string
   }
   if (images_.empty() && index > 0) return {};
   messages_.begin(role);
-  for (std::string& image : images_) messages_.add_part(std::move(image));
+  for (const std::string& image : images_) messages_.add_part(image);
   images_.clear();
   return {};
 }
