@@ -92,10 +92,14 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
   Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
   std::stop_source given_up;
-  std::function<void()> read = [&] { parsed = parse(scope, given_up.get_token()); };
+  bool has_refs = false;
+  std::function<void()> read = [&] {
+    parsed = parse(scope, given_up.get_token());
+    has_refs = parsed && contexts::has_refs(parsed->chat.document);
+  };
   const Result<void> ran = co_await run_reading(scope, std::move(read), given_up);
   if (!ran) co_return tl::unexpected<Error>(ran.error());
-  if (!parsed || !contexts::has_refs(parsed->chat.document)) co_return parsed;
+  if (!has_refs) co_return parsed;
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (dialect != nullptr && dialect->target() != dialects::kChatPath) {
     co_return fail(Code::kInvalid,
