@@ -21,6 +21,11 @@ constexpr auto kProviderBlocks = std::to_array<std::string_view>(
      "text_editor_code_execution_tool_result", "tool_search_tool_result", "container_upload",
      "mcp_tool_use", "mcp_tool_result", "tool_reference", "browser_state", "compaction"});
 
+// Blocks that a document cannot hold. In a tool's result only the texts and pictures of a document
+// are kept, so guards would not see these blocks.
+constexpr auto kNotInDocuments =
+    std::to_array<std::string_view>({"document", "tool_result", "tool_use", "thinking"});
+
 /// Returns "" for a picture that only the provider has.
 Result<std::string> image_part(const Value& block, const std::string& path, Losses& losses) {
   const auto source = block.find("source");
@@ -125,12 +130,13 @@ Result<void> MessagesContent::add_document(const Value& block, const std::string
     messages_.add_text(content->raw());
     return {};
   }
-  // Only texts and images: documents do not nest.
+  if (!content->is_array()) return wrong_type(at + ".content", "a string or an array", *content);
   size_t index = 0;
   for (const Value& part : content->items()) {
     const std::string each = fmt::format("{}.content[{}]", at, index++);
     SIGNALBOX_TRY(const std::string_view part_type, text_member(part, "type", each));
-    if (part_type == "document") return wrong(each + ".type", "a document cannot hold another");
+    if (holds(kNotInDocuments, part_type))
+      return wrong(each + ".type", "a document cannot hold a block of this type");
     SIGNALBOX_TRY_VOID(add_block(part, each, role));
   }
   return {};
