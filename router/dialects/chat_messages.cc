@@ -74,7 +74,7 @@ void ChatMessages::add(std::string_view json, bool is_text) {
     return;
   }
   out_ += parts_ == 1 ? '[' : ',';
-  // Room for what follows, so that a long part is not copied to twice its size.
+  // Leaves room for what follows, so that a long part is not copied to twice its size.
   if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
   if (is_text) out_ += kTextBegin;
   out_ += json;

@@ -38,11 +38,13 @@ Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
                 dialect->read(std::move(request.body),
                               {scope.record.id(), token, owner,
                                static_cast<int64_t>(std::time(nullptr)), std::move(stop)}));
+  const std::optional<request::Api> api = scope.api.native();
+  // Frees the client's body before the chat is read.
+  if (!api || !is_spoken(*api, scope.config().providers)) incoming.source.reset();
   SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
   chat.attach(incoming.losses.contents());
   chat.reasoning = incoming.reasoning;
-  const std::optional<request::Api> api = scope.api.native();
-  if (api && incoming.source && is_spoken(*api, scope.config().providers))
+  if (incoming.source)
     chat.native.emplace(request::NativeRequest{*api, *std::move(incoming.source)});
   return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
 }

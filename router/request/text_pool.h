@@ -1,6 +1,6 @@
 #pragma once
 // Keeps texts that a request makes of its parts. Small ones share a buffer, because a request may
-// have a million of them.
+// have many of them, and an allocation for each would take more than its text.
 
 #include <cstring>
 #include <memory>
