@@ -54,8 +54,7 @@ std::string_view type_name(Type type) {
 }
 
 size_t Document::memory_bytes() const {
-  return text_.capacity() + resolved_.size() + sizeof(Range) * long_values_.capacity() +
-         sizeof(Resolved) * escaped_.capacity();
+  return text_.capacity() + sizeof(Range) * long_values_.capacity() + escaped_.memory_bytes();
 }
 
 uint32_t Document::after_space(uint32_t at) const {
@@ -121,14 +120,10 @@ uint32_t Document::end_of(uint32_t begin) const {
 }
 
 std::string_view Document::text_of(uint32_t begin) const {
-  const auto found =
-      std::lower_bound(escaped_.begin(), escaped_.end(), begin,
-                       [](const Resolved& each, uint32_t at) { return each.begin < at; });
-  if (found == escaped_.end() || found->begin != begin)
-    return source().substr(begin + 1, end_of(begin) - begin - 2);
-  const auto following = std::next(found);
-  const size_t end = following == escaped_.end() ? resolved_.size() : following->at;
-  return std::string_view(resolved_).substr(found->at, end - found->at);
+  const uint32_t end = end_of(begin);
+  const std::string_view plain = source().substr(begin + 1, end - begin - 2);
+  if (!escaped_.may_have(begin) || plain.find('\\') == std::string_view::npos) return plain;
+  return escaped_.text_of(source(), begin, end);
 }
 
 Type Value::type() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_escapes.h"
 
 namespace signalbox::json {
 
@@ -27,8 +28,8 @@ class Items;
 class Members;
 
 /// One value: a view into its Document. It is valid while the Document exists and is not moved. Its
-/// end is searched whenever it is needed, which takes a time independent of the value's size,
-/// except that a text with escapes is looked up.
+/// end is searched whenever it is needed, which takes a time independent of the value's size. The
+/// first look at a text with escapes resolves it.
 class Value {
  public:
   Type type() const;
@@ -86,17 +87,20 @@ struct Limits {
   uint32_t depth = 128;  // of nested arrays and objects
 };
 
-/// Owns the source. Immutable after parse(), so reading it is thread-safe. Beside the source it
-/// holds at most a quarter of it, to find ends, and for texts with escapes at most twice their
-/// length.
+/// Owns the source. Reading it is thread-safe. Beside the source it holds at most a quarter of it,
+/// to find ends, and the texts with escapes that were read, with at most an eighth of their source.
 class Document {
  public:
   /// Requires that the whole text is one well-formed JSON array or object in UTF-8. Errors:
   /// kInvalid with the byte offset, kTooLarge.
   static Result<Document> parse(std::string text, const Limits& limits = {});
+  /// The same, but takes the text only if it returns a document.
+  static Result<Document> take(std::string& text, const Limits& limits = {});
 
   Value root() const { return Value(this, root_); }
   std::string_view source() const { return text_; }
+  /// Gives the source away. Its values become invalid.
+  std::string take_source() && { return std::move(text_); }
   /// The memory that the document holds, its source included.
   size_t memory_bytes() const;
 
@@ -109,12 +113,7 @@ class Document {
   struct Range {
     uint32_t begin, end;
   };
-  struct Resolved {
-    uint32_t begin;  // of the string in the source
-    uint32_t at;     // in resolved_; the text ends where that of the next one begins
-  };
 
-  void resolve(size_t strings, size_t bytes);
   uint32_t end_of(uint32_t begin) const;
   uint32_t near_end(uint32_t begin) const;
   uint32_t near_scalar_end(uint32_t begin) const;
@@ -125,8 +124,7 @@ class Document {
   std::string text_;
   uint32_t root_ = 0;
   std::vector<Range> long_values_;  // by begin: values that take long to skip
-  std::vector<Resolved> escaped_;   // by begin: strings that contain a backslash in the source
-  std::string resolved_;            // their texts
+  EscapedTexts escaped_;
 };
 
 /// Range of an array's elements, for range-for.

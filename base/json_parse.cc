@@ -5,63 +5,15 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cstring>
 
 #include "base/json.h"
 #include "base/json_scan.h"
-#include "base/utf8.h"
 
 namespace signalbox::json {
 namespace {
 
 /// A moved std::string keeps its bytes in place only if they do not lie within the object.
 constexpr size_t kOutsideObject = 32;
-constexpr size_t kUnitBytes = 6;  // as in "\u0041"
-
-// Returns the first quote, backslash or control character at or after `at`. The text ends in '\0'.
-size_t plain_end(const std::string& text, size_t at) {
-  constexpr uint64_t kOnes = ~uint64_t{0} / 255, kHigh = kOnes * 128;
-  const auto has_zero = [](uint64_t v) { return (v - kOnes) & ~v & kHigh; };
-  for (; at + 8 <= text.size(); at += 8) {
-    uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data() + at, 8);
-    const uint64_t found = has_zero(bytes ^ (kOnes * '"')) | has_zero(bytes ^ (kOnes * '\\')) |
-                           ((bytes - kOnes * 32) & ~bytes & kHigh);
-    // Bytes above the first hit may be false hits of the borrow.
-    if (found != 0) return at + static_cast<size_t>(std::countr_zero(found)) / 8;
-  }
-  while (text[at] != '"' && text[at] != '\\' && static_cast<unsigned char>(text[at]) >= 32) ++at;
-  return at;
-}
-
-// Returns the number behind "\u" at `at`; nullopt if it has not four hexadecimal digits.
-std::optional<char32_t> unit_at(const std::string& text, size_t at) {
-  if (at + kUnitBytes > text.size() || text[at] != '\\' || text[at + 1] != 'u') return {};
-  uint32_t unit = 0;
-  const char* const end = text.data() + at + kUnitBytes;
-  if (std::from_chars(text.data() + at + 2, end, unit, 16).ptr != end) return {};
-  return unit;
-}
-
-struct Escape {
-  char32_t code;
-  size_t bytes;  // in the source; 0: it is not an escape
-};
-
-Escape escape_at(const std::string& text, size_t at) {
-  constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-  const size_t letter = kLetters.find(text[at + 1]);
-  if (text[at + 1] != '\0' && letter != std::string_view::npos)
-    return {static_cast<char32_t>(kMeanings[letter]), 2};
-  const auto unit = unit_at(text, at);
-  if (!unit || (*unit >= 0xDC00 && *unit < 0xE000)) return {0, 0};
-  if (*unit < 0xD800 || *unit >= 0xE000) return {*unit, kUnitBytes};
-  const auto low = unit_at(text, at + kUnitBytes);
-  if (!low || *low < 0xDC00 || *low >= 0xE000) return {0, 0};
-  return {0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00), 2 * kUnitBytes};
-}
 
 }  // namespace
 
@@ -86,7 +38,7 @@ class Checker {
     if (!simdjson::validate_utf8(text_)) return fail(Code::kInvalid, "JSON: it is not UTF-8");
     std::sort(document_.long_values_.begin(), document_.long_values_.end(),
               [](const auto& a, const auto& b) { return a.begin < b.begin; });
-    if (escaped_ > 0) document_.resolve(escaped_, escaped_bytes_);
+    document_.escaped_.finish();
     return {};
   }
 
@@ -140,7 +92,7 @@ class Checker {
 
   Result<void> string() {
     const size_t begin = at_++;
-    size_t escapes = 0;
+    bool escaped = false;
     for (;;) {
       at_ = plain_end(text_, at_);
       if (text_[at_] == '"') break;
@@ -153,13 +105,10 @@ class Checker {
       if (escape.bytes == 0)
         return fail(Code::kInvalid, "JSON: a string has an invalid escape at byte {}", at_);
       at_ += escape.bytes;
-      ++escapes;
+      escaped = true;
     }
     ++at_;
-    if (escapes > 0) {
-      ++escaped_;
-      escaped_bytes_ += at_ - begin - 2 - escapes;  // an escape is longer than its character
-    }
+    if (escaped) document_.escaped_.add(static_cast<uint32_t>(begin));
     remember(begin, 0);
     return {};
   }
@@ -195,11 +144,13 @@ class Checker {
   const uint32_t depth_max_;
   size_t at_ = 0;
   std::vector<Container> open_;
-  size_t escaped_ = 0;        // strings with escapes
-  size_t escaped_bytes_ = 0;  // bound on the length of their texts
 };
 
 Result<Document> Document::parse(std::string text, const Limits& limits) {
+  return take(text, limits);
+}
+
+Result<Document> Document::take(std::string& text, const Limits& limits) {
   // Offsets are 32 bits wide.
   const size_t bytes_max = std::min<size_t>(limits.bytes, UINT32_MAX - kNear);
   if (text.size() > bytes_max) {
@@ -208,28 +159,11 @@ Result<Document> Document::parse(std::string text, const Limits& limits) {
   Document document;
   document.text_ = std::move(text);
   document.text_.reserve(kOutsideObject);
-  SIGNALBOX_TRY_VOID(Checker(document, limits.depth).check());
-  return document;
-}
-
-// Fills in the texts of the strings with escapes: `strings` of them, together at most `bytes` long.
-// Sizes are known beforehand, so that no list grows to twice its size.
-void Document::resolve(size_t strings, size_t bytes) {
-  escaped_.reserve(strings);
-  resolved_.reserve(std::max(bytes, kOutsideObject));
-  for (size_t at = text_.find('"'); at != std::string::npos; at = text_.find('"', at + 1)) {
-    const auto begin = static_cast<uint32_t>(at);
-    at = plain_end(text_, at + 1);
-    if (text_[at] == '"') continue;
-    escaped_.push_back({begin, static_cast<uint32_t>(resolved_.size())});
-    for (size_t from = begin + 1;; from = at, at = plain_end(text_, at)) {
-      resolved_.append(text_, from, at - from);
-      if (text_[at] == '"') break;
-      const Escape escape = escape_at(text_, at);
-      utf8::append(resolved_, escape.code);
-      at += escape.bytes;
-    }
+  if (Result<void> checked = Checker(document, limits.depth).check(); !checked) {
+    text = std::move(document.text_);
+    return tl::unexpected<Error>(std::move(checked).error());
   }
+  return document;
 }
 
 }  // namespace signalbox::json

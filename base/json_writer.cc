@@ -11,6 +11,8 @@
 namespace signalbox::json {
 namespace {
 
+constexpr size_t kLong = 64 << 10, kRoomShare = 16;
+
 template <class T>
 void append_number(std::string& out, T value) {
   char digits[32];
@@ -168,6 +170,8 @@ Writer& Writer::number(float value) {
 
 Writer& Writer::raw(std::string_view json) {
   before_value();
+  // Room for what follows, so that a long text is not copied to twice its size.
+  if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
   out_ += json;
   return *this;
 }

@@ -4,57 +4,89 @@
 #include "router/dialects/chat_messages.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace signalbox::dialects {
+namespace {
+
+constexpr size_t kLong = 64 << 10, kRoomShare = 16;
+constexpr std::string_view kTextBegin = R"({"type":"text","text":)", kTextEnd = "}";
+
+}  // namespace
+
+ChatMessages ChatMessages::collector() {
+  ChatMessages out;
+  out.is_collector_ = true;
+  return out;
+}
+
 void ChatMessages::begin(std::string_view role) {
   if (is_open(role)) return;
   end();
   role_ = role;
+  separate();
+  out_ += R"({"role":)";
+  json::append_string(out_, role);
+  out_ += R"(,"content":)";
+  content_ = out_.size();
 }
 
-void ChatMessages::append(std::string_view message) {
+void ChatMessages::separate() {
   if (!out_.empty()) out_ += ',';
-  out_ += message;
+}
+
+// Completes the content. A single text loses its part.
+void ChatMessages::write_content() {
+  if (parts_ == 0) {
+    out_ += calls_.empty() ? R"("")" : "null";
+  } else if (is_a_text_) {
+    out_.resize(out_.size() - kTextEnd.size());
+    out_.erase(content_, 1 + kTextBegin.size());
+  } else {
+    out_ += ']';
+  }
 }
 
 void ChatMessages::end() {
   if (role_.empty()) return;
-  json::Writer out;
-  out.begin_object().member("role", role_).key("content");
-  if (parts_.empty()) {
-    calls_.empty() ? out.string("") : out.null();
-  } else if (parts_.size() == 1 && parts_.front().is_text) {
-    out.raw(parts_.front().json);
-  } else {
-    out.begin_array();
-    for (const Part& part : parts_) {
-      if (!part.is_text) {
-        out.raw(part.json);
-        continue;
-      }
-      out.begin_object().member("type", "text").key("text").raw(part.json).end_object();
-    }
-    out.end_array();
+  if (is_collector_) {
+    *this = collector();
+    return;
   }
-  if (!reasoning_.empty()) out.member("reasoning_content", reasoning_);
-  if (!calls_.empty()) {
-    out.key("tool_calls").begin_array();
-    for (const std::string& call : calls_) out.raw(call);
-    out.end_array();
+  write_content();
+  if (!reasoning_.empty()) {
+    out_ += R"(,"reasoning_content":)";
+    json::append_string(out_, reasoning_);
   }
-  append(out.end_object().take());
+  if (!calls_.empty()) out_.append(R"(,"tool_calls":[)").append(calls_).append("]");
+  out_ += '}';
   role_.clear();
-  parts_.clear();
-  calls_.clear();
-  reasoning_.clear();
+  parts_ = 0;
+  std::string().swap(calls_);  // an assignment would keep the memory
+  std::string().swap(reasoning_);
+}
+
+void ChatMessages::add(std::string_view json, bool is_text) {
+  is_a_text_ = is_text && parts_ == 0;
+  ++parts_;
+  if (is_collector_) {
+    collected_.push_back({std::string(json), is_text});
+    return;
+  }
+  out_ += parts_ == 1 ? '[' : ',';
+  // Leaves room for what follows, so that a long part is not copied to twice its size.
+  if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
+  if (is_text) out_ += kTextBegin;
+  out_ += json;
+  if (is_text) out_ += kTextEnd;
 }
 
 void ChatMessages::add_text(std::string_view json) {
-  parts_.push_back({std::string(json), true});
+  add(json, true);
 }
 
-void ChatMessages::add_part(std::string json) {
-  parts_.push_back({std::move(json), false});
+void ChatMessages::add_part(std::string_view json) {
+  add(json, false);
 }
 
 void ChatMessages::add_reasoning(std::string_view text) {
@@ -67,20 +99,21 @@ void ChatMessages::add_call(std::string_view id, std::string_view name,
   json::Writer out;
   out.begin_object().member("id", id).member("type", "function").key("function").begin_object();
   out.member("name", name).member("arguments", arguments).end_object().end_object();
-  calls_.push_back(out.take());
+  calls_.append(calls_.empty() ? "" : ",").append(out.take());
 }
 
 void ChatMessages::add_result(std::string_view call, std::string_view content_json) {
   end();
-  json::Writer out;
-  out.begin_object().member("role", "tool").member("tool_call_id", call);
-  append(out.key("content").raw(content_json).end_object().take());
+  separate();
+  out_ += R"({"role":"tool","tool_call_id":)";
+  json::append_string(out_, call);
+  out_.append(R"(,"content":)").append(content_json).append("}");
 }
 
 std::vector<std::string> ChatMessages::take_texts(std::vector<std::string>& rest) {
   std::vector<std::string> texts;
-  for (Part& part : parts_) (part.is_text ? texts : rest).push_back(std::move(part.json));
-  *this = ChatMessages();
+  for (Part& part : collected_) (part.is_text ? texts : rest).push_back(std::move(part.json));
+  *this = collector();
   return texts;
 }
 
@@ -123,11 +156,14 @@ std::string joined_content(const std::vector<json::Value>& contents) {
 
 }  // namespace
 
-std::string gather_system(std::string messages) {
+bool may_need_gathering(std::string_view messages) {
   // A quote inside a text is escaped, so a match is a message of ours.
-  if (messages.find(R"({"role":"system")", 1) == std::string::npos &&
-      messages.find(R"({"role":"developer")", 1) == std::string::npos)
-    return messages;
+  return messages.find(R"({"role":"system")", 1) != std::string_view::npos ||
+         messages.find(R"({"role":"developer")", 1) != std::string_view::npos;
+}
+
+std::string gather_system(std::string messages) {
+  if (!may_need_gathering(messages)) return messages;
   const auto document = json::Document::parse(fmt::format("[{}]", messages));
   if (!document) return messages;
   std::vector<json::Value> contents;

@@ -15,27 +15,33 @@
 
 namespace signalbox::dialects {
 
-/// Builds messages one at a time. Arguments named `json` are already JSON.
+/// Builds messages one at a time, and writes each part when it is added: a list of the parts of a
+/// long message would be larger than the message. Arguments named `json` are already JSON.
 class ChatMessages {
  public:
+  ChatMessages() = default;
+  /// Returns one that only collects the parts of one message, for take_texts().
+  static ChatMessages collector();
+
   /// Begins a message, unless a message of that role is still open.
   void begin(std::string_view role);
   /// Closes the open message.
   void end();
 
   void add_text(std::string_view json);  // a JSON string
-  void add_part(std::string json);
+  void add_part(std::string_view json);
   void add_reasoning(std::string_view text);
   /// For an assistant's message. `arguments` is the text of a JSON object.
   void add_call(std::string_view id, std::string_view name, std::string_view arguments);
   void add_result(std::string_view call, std::string_view content_json);
   bool is_open(std::string_view role) const { return !role_.empty() && role_ == role; }
   /// True if the open message has anything except reasoning.
-  bool has_content() const { return !parts_.empty() || !calls_.empty(); }
+  bool has_content() const { return parts_ > 0 || !calls_.empty(); }
 
   /// The elements of the array, separated by commas.
   std::string take();
-  /// Discards the open message and returns its texts, as JSON. Other parts are appended to `rest`.
+  /// Discards the open message of a collector and returns its texts, as JSON. Other parts are
+  /// appended to `rest`.
   std::vector<std::string> take_texts(std::vector<std::string>& rest);
 
  private:
@@ -43,13 +49,19 @@ class ChatMessages {
     std::string json;
     bool is_text;
   };
-  void append(std::string_view message);
+  void add(std::string_view json, bool is_text);
+  void write_content();
+  void separate();
 
   std::string out_;
-  std::string role_;  // of the open message; "": none
-  std::vector<Part> parts_;
-  std::vector<std::string> calls_;
+  std::string role_;        // of the open message; "": none
+  size_t content_ = 0;      // where its content begins in out_
+  size_t parts_ = 0;        // of it
+  bool is_a_text_ = false;  // it has one part, a text without other members
+  std::string calls_;       // of it, elements of an array
   std::string reasoning_;
+  bool is_collector_ = false;
+  std::vector<Part> collected_;  // by a collector, instead of writing them
 };
 
 /// kInvalid: "path: description".
@@ -67,6 +79,8 @@ Error no_equivalent(std::string_view path);
 /// because many servers accept no system message after the user's. Takes and returns the elements
 /// of the array. Nothing changes if only the first message is one.
 std::string gather_system(std::string messages);
+/// False if gather_system() surely returns the same.
+bool may_need_gathering(std::string_view messages);
 
 bool holds(std::span<const std::string_view> names, std::string_view name);
 

@@ -174,8 +174,8 @@ Result<Incoming> CompletionsDialect::read(std::string body, const RequestContext
   return out;
 }
 
-Result<std::string> CompletionsDialect::outgoing(std::string chat) const {
-  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
+Result<std::string> CompletionsDialect::outgoing(std::string_view chat) const {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(chat)));
   const Value root = document.root();
   std::string before;
   std::vector<std::string> prompts;

@@ -82,8 +82,9 @@ class Dialect {
   virtual Result<Incoming> read(std::string body, const RequestContext& context) const = 0;
   /// True if read() may wait for a server, so that it must not run on an event loop.
   virtual bool reads_slowly() const { return false; }
-  /// The body for the server, from the chat completion request with its edits.
-  virtual Result<std::string> outgoing(std::string chat) const { return chat; }
+  /// The body for the server, from the chat completion request with its edits; "" if it is the
+  /// same.
+  virtual Result<std::string> outgoing(std::string_view /*chat*/) const { return std::string(); }
   /// The body for a server of chats, from the same request. It differs from outgoing() if servers
   /// of this dialect get another body. kInvalid if a parameter has no equivalent in a chat.
   virtual Result<std::string> as_chat(std::string chat) const { return chat; }

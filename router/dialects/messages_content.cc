@@ -21,6 +21,11 @@ constexpr auto kProviderBlocks = std::to_array<std::string_view>(
      "text_editor_code_execution_tool_result", "tool_search_tool_result", "container_upload",
      "mcp_tool_use", "mcp_tool_result", "tool_reference", "browser_state", "compaction"});
 
+// Blocks that a document cannot hold. In a tool's result only the texts and pictures of a document
+// are kept, so guards would not see these blocks.
+constexpr auto kNotInDocuments =
+    std::to_array<std::string_view>({"document", "tool_result", "tool_use", "thinking"});
+
 /// Returns "" for a picture that only the provider has.
 Result<std::string> image_part(const Value& block, const std::string& path, Losses& losses) {
   const auto source = block.find("source");
@@ -92,7 +97,7 @@ Result<void> MessagesContent::add_text(const Value& block, const std::string& pa
 
 Result<void> MessagesContent::add_image(const Value& block, const std::string& path) {
   SIGNALBOX_TRY(std::string part, image_part(block, path, losses_));
-  if (!part.empty()) messages_.add_part(std::move(part));
+  if (!part.empty()) messages_.add_part(part);
   return {};
 }
 
@@ -111,7 +116,7 @@ Result<void> MessagesContent::add_document(const Value& block, const std::string
   if (type == "base64") {
     drop_members(block, std::array<std::string_view, 1>{"context"}, "messages", losses_);
     SIGNALBOX_TRY(std::string part, file_part(block, *source, path));
-    messages_.add_part(std::move(part));
+    messages_.add_part(part);
     return {};
   }
   if (type != "content") {
@@ -125,12 +130,13 @@ Result<void> MessagesContent::add_document(const Value& block, const std::string
     messages_.add_text(content->raw());
     return {};
   }
-  // Only texts and images: documents do not nest.
+  if (!content->is_array()) return wrong_type(at + ".content", "a string or an array", *content);
   size_t index = 0;
   for (const Value& part : content->items()) {
     const std::string each = fmt::format("{}.content[{}]", at, index++);
     SIGNALBOX_TRY(const std::string_view part_type, text_member(part, "type", each));
-    if (part_type == "document") return wrong(each + ".type", "a document cannot hold another");
+    if (holds(kNotInDocuments, part_type))
+      return wrong(each + ".type", "a document cannot hold a block of this type");
     SIGNALBOX_TRY_VOID(add_block(part, each, role));
   }
   return {};
@@ -174,7 +180,7 @@ Result<void> MessagesContent::add_result_part(const Value& part, const std::stri
     if (!image.empty()) images_.push_back(std::move(image));
   } else if (type == "document" || type == "search_result") {
     // Collects the blocks as if they stood outside the result, and takes their texts.
-    ChatMessages outer = std::exchange(messages_, ChatMessages());
+    ChatMessages outer = std::exchange(messages_, ChatMessages::collector());
     messages_.begin("user");
     Result<void> added =
         type == "document" ? add_document(part, path, "user") : add_search_result(part, path);
@@ -228,7 +234,7 @@ Result<void> MessagesContent::add_block(const Value& block, const std::string& p
   }
   if (is_user) {
     messages_.begin(role);
-    for (std::string& image : images_) messages_.add_part(std::move(image));
+    for (const std::string& image : images_) messages_.add_part(image);
     images_.clear();
   }
   messages_.begin(role);
@@ -251,7 +257,7 @@ Result<void> MessagesContent::add_block(const Value& block, const std::string& p
     if (type == "container_upload") losses_.refuse(no_equivalent(path + ".type"));  // a file
     return {};
   }
-  messages_.add_part(std::string(block.raw()));
+  messages_.add_part(block.raw());
   return {};
 }
 
@@ -269,7 +275,7 @@ Result<void> MessagesContent::add_blocks(const Value& content, const std::string
   }
   if (images_.empty() && index > 0) return {};
   messages_.begin(role);
-  for (std::string& image : images_) messages_.add_part(std::move(image));
+  for (const std::string& image : images_) messages_.add_part(image);
   images_.clear();
   return {};
 }

@@ -18,6 +18,9 @@ constexpr auto kProviderItems = std::to_array<std::string_view>(
      "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response",
      "tool_search_call", "tool_search_output"});
 
+// A chat completion may have as many messages.
+constexpr size_t kItemsMax = size_t{1} << 16;
+
 }  // namespace
 
 std::string function_name(std::string_view space, std::string_view name) {
@@ -27,12 +30,12 @@ std::string function_name(std::string_view space, std::string_view name) {
 /// Adds an item in the form in which the API lists it: with an id, and a message's content as
 /// parts.
 void ResponsesInput::add_listed_item(const Value& item, std::string_view kind) {
+  if (!lists_) return;
   json::Writer out;
   out.begin_object();
   const auto id = item.find("id");
   if (!id || !id->is_string())
-    out.member("id",
-               fmt::format("{}_{}i{}", kind == "message" ? "msg" : "item", token_, items_.size()));
+    out.member("id", fmt::format("{}_{}i{}", kind == "message" ? "msg" : "item", token_, items_));
   if (!item.find("type")) out.member("type", kind);
   for (const json::Member& member : item.members()) {
     if (member.key == "id" && !member.value.is_string()) continue;
@@ -46,7 +49,15 @@ void ResponsesInput::add_listed_item(const Value& item, std::string_view kind) {
       out.raw(member.value.raw());
     }
   }
-  items_.push_back(out.end_object().take());
+  list(out.end_object().take());
+}
+
+void ResponsesInput::list(std::string json) {
+  if (items_++ == 0) {
+    listed_ = std::move(json);
+    return;
+  }
+  listed_.append(",").append(json);
 }
 
 Result<void> ResponsesInput::add_image(const Value& part, const std::string& path) {
@@ -85,7 +96,7 @@ Result<void> ResponsesInput::add_part(const Value& part, const std::string& path
   } else if (type == "input_file") {
     return add_file(part, path);
   } else {
-    messages_.add_part(std::string(part.raw()));
+    messages_.add_part(part.raw());
   }
   return {};
 }
@@ -101,7 +112,7 @@ Result<void> ResponsesInput::add_message(const Value& item, const std::string& p
   if (role != "user") flush_media();
   if (messages_.has_content() || !messages_.is_open(role)) messages_.end();
   messages_.begin(role);
-  for (std::string& part : media_) messages_.add_part(std::move(part));
+  for (const std::string& part : media_) messages_.add_part(part);
   media_.clear();
   const auto content = item.find("content");
   if (!content) return wrong(path + ".content", "missing");
@@ -142,7 +153,7 @@ Result<void> ResponsesInput::add_output(const Value& item, const std::string& pa
   }
   if (!output->is_array()) return wrong_type(path + ".output", "a string or an array", *output);
   messages_.end();
-  ChatMessages outer = std::exchange(messages_, ChatMessages());
+  ChatMessages outer = std::exchange(messages_, ChatMessages::collector());
   messages_.begin("tool");
   size_t index = 0;
   for (const Value& part : output->items()) {
@@ -164,7 +175,7 @@ void ResponsesInput::flush_media() {
   if (media_.empty()) return;
   messages_.end();
   messages_.begin("user");
-  for (std::string& part : media_) messages_.add_part(std::move(part));
+  for (const std::string& part : media_) messages_.add_part(part);
   media_.clear();
   messages_.end();
 }
@@ -242,14 +253,19 @@ Result<void> ResponsesInput::add_input(const Value& input) {
   if (input.is_string()) {
     messages_.begin("user");
     messages_.add_text(input.raw());
-    items_.push_back(fmt::format(
-        R"({{"id":"msg_{}i0","type":"message","role":"user","content":[{{"type":"input_text","text":{}}}]}})",
-        token_, input.raw()));
+    if (!lists_) return {};
+    json::Writer item;
+    item.begin_object().member("id", fmt::format("msg_{}i0", token_)).member("type", "message");
+    item.member("role", "user").key("content").begin_array().begin_object();
+    item.member("type", "input_text").key("text").raw(input.raw());
+    list(item.end_object().end_array().end_object().take());
     return {};
   }
   if (!input.is_array()) return wrong_type("input", "a string or an array", input);
   size_t index = 0;
   for (const Value& item : input.items()) {
+    if (index == kItemsMax)
+      return fail(Code::kTooLarge, "input: expected at most {} items, found more", kItemsMax);
     SIGNALBOX_TRY_VOID(add_item(item, fmt::format("input[{}]", index++)));
   }
   flush_media();

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "router/dialects/chat_messages.h"
@@ -21,12 +22,14 @@ class ResponsesInput {
   /// All arguments outlive this object.
   ResponsesInput(std::string_view token, const Earlier& earlier, Losses& losses)
       : token_(token), earlier_(earlier), losses_(losses) {}
+  /// Call it before add_input() if nobody needs take_listed().
+  void list_nothing() { lists_ = false; }
 
   Result<void> add_input(const json::Value& input);
   /// The elements of the array of messages.
   std::string take() { return messages_.take(); }
-  /// The items as the API lists them.
-  const std::vector<std::string>& items() const { return items_; }
+  /// The items as the API lists them, elements of an array.
+  std::string take_listed() { return std::move(listed_); }
 
  private:
   Result<void> add_item(const json::Value& item, const std::string& path);
@@ -39,6 +42,7 @@ class ResponsesInput {
   Result<void> add_reference(const json::Value& item, const std::string& path);
   Result<void> add_reasoning(const json::Value& item, const std::string& path);
   void add_listed_item(const json::Value& item, std::string_view kind);
+  void list(std::string json);
   void flush_media();
 
   std::string_view token_;
@@ -46,7 +50,9 @@ class ResponsesInput {
   Losses& losses_;
   ChatMessages messages_;
   std::vector<std::string> media_;  // from results of tools, for the user's next message
-  std::vector<std::string> items_;
+  std::string listed_;
+  size_t items_ = 0;  // listed ones
+  bool lists_ = true;
   bool resolving_ = false;  // an item that another one refers to
 };
 

@@ -104,6 +104,7 @@ class ResponsesReader {
   Result<std::string> allowed_tools(const Value& choice, const std::string& tools);
   Result<void> write_text(const Value& root);
   Result<void> write_rest(const Value& root);
+  void write_messages(const std::string& messages, std::string_view instructions);
 
   const Earlier& earlier_;
   Losses losses_;
@@ -295,6 +296,19 @@ Result<void> ResponsesReader::check(const Value& root) {
   return {};
 }
 
+void ResponsesReader::write_messages(const std::string& messages, std::string_view instructions) {
+  if (instructions.empty() && !may_need_gathering(messages)) {
+    if (!messages.empty()) out_.raw(messages);
+    return;
+  }
+  std::string all = messages;
+  if (!instructions.empty()) {
+    all = fmt::format(R"({{"role":"system","content":{}}}{}{})", json::quote(instructions),
+                      messages.empty() ? "" : ",", messages);
+  }
+  out_.raw(gather_system(std::move(all)));
+}
+
 Result<ParsedResponses> ResponsesReader::read(const Value& root) {
   SIGNALBOX_TRY_VOID(check(root));
   SIGNALBOX_TRY(const std::string_view model, text_member(root, "model", ""));
@@ -315,26 +329,24 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
   }
   const auto input = root.find("input");
   if (!input) return wrong("input", "missing");
+  if (!out.store) input_.list_nothing();
   SIGNALBOX_TRY_VOID(input_.add_input(*input));
-  const std::string added = input_.take();
-  if (!added.empty()) out.messages.append(out.messages.empty() ? "" : ",").append(added);
+  if (out.messages.empty()) {
+    out.messages = input_.take();
+  } else if (const std::string added = input_.take(); !added.empty()) {
+    out.messages.append(",").append(added);
+  }
   if (out.messages.size() > kConversationBytesMax) {
     return fail(Code::kTooLarge, "previous_response_id: the conversation is longer than {} bytes",
                 kConversationBytesMax);
   }
-  for (const std::string& item : input_.items())
-    out.input.append(out.input.empty() ? "" : ",").append(item);
+  out.input = input_.take_listed();
 
   SIGNALBOX_TRY(const std::string_view instructions, optional_text(root, "instructions", ""));
-  std::string messages = out.messages;
-  if (!instructions.empty()) {
-    messages = fmt::format(R"({{"role":"system","content":{}}}{}{})", json::quote(instructions),
-                           messages.empty() ? "" : ",", messages);
-  }
-  messages = gather_system(std::move(messages));
   out_.begin_object().member("model", model).key("messages").begin_array();
-  if (!messages.empty()) out_.raw(messages);
+  write_messages(out.messages, instructions);
   out_.end_array();
+  if (!out.store) std::string().swap(out.messages);  // an assignment would keep the memory
   SIGNALBOX_TRY_VOID(write_tools(root));
   SIGNALBOX_TRY_VOID(write_text(root));
   SIGNALBOX_TRY_VOID(write_rest(root));

@@ -171,7 +171,7 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
 
 /// Reads the body, on the pool if it is large. Files and batches are not read.
 http::Task<Result<RequestReading>> read(const RequestScope& scope, const Endpoint& endpoint) {
-  const http::Request& request = scope.exchange.request;
+  http::Request& request = scope.exchange.request;
   Result<RequestReading> out;
   if (endpoint.has_files) {
     out->is_form = is_multipart(request.headers.find("content-type").value_or(""));

@@ -21,7 +21,8 @@ struct RequestReading {
 
 /// Errors: kInvalid for a body that is neither a JSON object nor a form, that names two models, or
 /// that servers may read in another way.
-Result<RequestReading> read_body(const http::Request& request);
+/// The body is the same afterwards.
+Result<RequestReading> read_body(http::Request& request);
 
 /// The request's body with another name of the model.
 std::string with_model(std::string_view body, const RequestReading& reading, std::string_view name);

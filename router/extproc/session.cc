@@ -146,7 +146,7 @@ void Session::free_body(size_t bytes) {
 }
 
 void Session::release_body() {
-  request_.body = {};
+  std::string().swap(request_.body);  // an assignment would keep the memory
   site_.body_bytes.fetch_sub(std::exchange(body_bytes_held_, 0), std::memory_order_relaxed);
 }
 

@@ -38,11 +38,13 @@ Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
                 dialect->read(std::move(request.body),
                               {scope.record.id(), token, owner,
                                static_cast<int64_t>(std::time(nullptr)), std::move(stop)}));
+  const std::optional<request::Api> api = scope.api.native();
+  // Frees the client's body before the chat is read.
+  if (!api || !is_spoken(*api, scope.config().providers)) incoming.source.reset();
   SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
   chat.attach(incoming.losses.contents());
   chat.reasoning = incoming.reasoning;
-  const std::optional<request::Api> api = scope.api.native();
-  if (api && incoming.source && is_spoken(*api, scope.config().providers))
+  if (incoming.source)
     chat.native.emplace(request::NativeRequest{*api, *std::move(incoming.source)});
   return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
 }
@@ -92,10 +94,14 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
   Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
   std::stop_source given_up;
-  std::function<void()> read = [&] { parsed = parse(scope, given_up.get_token()); };
+  bool has_refs = false;
+  std::function<void()> read = [&] {
+    parsed = parse(scope, given_up.get_token());
+    has_refs = parsed && contexts::has_refs(parsed->chat.document);
+  };
   const Result<void> ran = co_await run_reading(scope, std::move(read), given_up);
   if (!ran) co_return tl::unexpected<Error>(ran.error());
-  if (!parsed || !contexts::has_refs(parsed->chat.document)) co_return parsed;
+  if (!has_refs) co_return parsed;
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (dialect != nullptr && dialect->target() != dialects::kChatPath) {
     co_return fail(Code::kInvalid,

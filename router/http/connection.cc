@@ -140,7 +140,7 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
       has_memory = false;
     }
     if (!has_memory) {
-      c.request_.body = {};
+      std::string().swap(c.request_.body);
       Refusal full{500, "the router has too little memory for the request"};
       co_await c.refuse(std::move(full));
     }
@@ -163,7 +163,7 @@ Task<bool> Connection::accept_tls() {
 
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
-  request_.body.clear();
+  std::string().swap(request_.body);  // frees it; what an idle connection holds is not counted
   request_.key = nullptr;
   release_body();
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
@@ -182,7 +182,7 @@ Task<Connection::Received> Connection::receive() {
       const uint64_t held = (parser.done() ? kBodyCopies : 1) * request_.body.size();
       if (!reserve_body(held)) {
         ++shared_.refused_bodies;
-        request_.body = {};
+        std::string().swap(request_.body);  // an assignment would keep the memory
         release_body();  // other requests need not wait until this client has read its reply
         Refusal full{429, "the requests in flight use all the memory that their bodies may use"};
         co_return co_await refuse(std::move(full));

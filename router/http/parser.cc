@@ -26,7 +26,7 @@ std::string_view view(beast::string_view text) {
 /// The longest size line of a chunk with its extensions, and the longest trailer.
 constexpr size_t kChunkLineMax = 8 << 10;
 constexpr size_t kFieldMore = 4;  // the colon, the space and the line end of a field
-/// The most memory that is reserved for a body before its bytes have arrived.
+/// The most memory that is reserved for a body before as many of its bytes have arrived.
 constexpr uint64_t kReserveMax = 1 << 20;
 
 template <bool kIsRequest>
@@ -78,9 +78,14 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   }
 
   void on_body_init_impl(const boost::optional<uint64_t>& length, BeastError&) override {
-    if (kIsRequest && length) body_.reserve(std::min(*length, kReserveMax));
+    if (!kIsRequest || !length) return;
+    length_ = *length;
+    body_.reserve(std::min(length_, kReserveMax));
   }
   size_t on_body_impl(beast::string_view bytes, BeastError&) override {
+    // Doubling a large body again and again would hold the event loop for as long as it is large.
+    if (body_.size() + bytes.size() > kReserveMax && length_ > body_.capacity())
+      body_.reserve(length_);
     body_.append(bytes.data(), bytes.size());
     return bytes.size();
   }
@@ -96,6 +101,7 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   std::string& body_;
 
  private:
+  uint64_t length_ = 0;  // of a request's body; 0: unknown
   const uint32_t header_max_;
   size_t header_bytes_ = 0;
   bool is_header_long_ = false;

@@ -43,8 +43,38 @@ bool is_image(std::string_view type) {
   return type == "image_url" || type == "input_image" || type == "image";
 }
 
-Result<void> append_part(const Value& part, const std::string& path, ChatMessage& message) {
-  std::string& out = message.text;
+/// The texts of a message's content: a view of the only one, or all of them joined.
+class ContentText {
+ public:
+  /// `bytes_max` is a bound on all texts together.
+  explicit ContentText(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  void add(std::string_view text) {
+    if (count_++ == 0) {
+      only_ = text;
+      return;
+    }
+    if (count_ == 2) {
+      joined_.reserve(bytes_max_);
+      joined_ = only_;
+    }
+    if (!joined_.empty()) joined_.push_back('\n');
+    joined_ += text;
+  }
+
+  std::string_view keep_in(TextPool& pool) {
+    return count_ < 2 ? only_ : pool.keep(std::move(joined_));
+  }
+
+ private:
+  const size_t bytes_max_;
+  size_t count_ = 0;
+  std::string_view only_;
+  std::string joined_;
+};
+
+Result<void> append_part(const Value& part, const std::string& path, ContentText& out,
+                         ChatMessage& message) {
   if (!part.is_object()) return invalid_type(path, "an object", part);
   std::optional<Value> type, text, refusal;
   SIGNALBOX_TRY_VOID(
@@ -55,25 +85,25 @@ Result<void> append_part(const Value& part, const std::string& path, ChatMessage
     return invalid(path + ".text", "expected a string");
   // A server may show the text of any part to the model, whatever its type, so guards must read it.
   for (const auto& each : {text, refusal}) {
-    if (!each || !each->is_string()) continue;
-    if (!out.empty()) out.push_back('\n');
-    out += each->text();
+    if (each && each->is_string()) out.add(each->text());
   }
   return {};
 }
 
 Result<void> read_content(const std::optional<Value>& content, const std::string& path,
-                          ChatMessage& message) {
+                          ChatMessage& message, TextPool& pool) {
   if (!content || content->is_null()) return {};
   if (content->is_string()) {
     message.text = content->text();
     return {};
   }
   if (!content->is_array()) return invalid_type(path, "a string, an array or null", *content);
+  ContentText text(content->raw().size());
   size_t index = 0;
   for (const Value& part : content->items()) {
-    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), message));
+    SIGNALBOX_TRY_VOID(append_part(part, fmt::format("{}[{}]", path, index++), text, message));
   }
+  message.text = text.keep_in(pool);
   return {};
 }
 
@@ -94,7 +124,7 @@ uint32_t count_items(const std::optional<Value>& list) {
   return count;
 }
 
-Result<ChatMessage> read_message(const Value& message, const std::string& path) {
+Result<ChatMessage> read_message(const Value& message, const std::string& path, TextPool& pool) {
   if (!message.is_object()) return invalid_type(path, "an object", message);
   std::optional<Value> role, content, tool_calls;
   SIGNALBOX_TRY_VOID(find_once(
@@ -102,17 +132,42 @@ Result<ChatMessage> read_message(const Value& message, const std::string& path) 
   if (!role) return invalid(path + ".role", "missing");
   if (!role->is_string()) return invalid_type(path + ".role", "a string", *role);
   ChatMessage out{.role = role->text(), .text = {}};
-  SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out));
+  SIGNALBOX_TRY_VOID(read_content(content, path + ".content", out, pool));
   out.tool_calls = count_items(tool_calls);
+  std::string aside;
   visit_message_text(message, [&](const TextPiece& piece) {
     // The content is read separately, so only its escaped text is added.
     if (piece.kind == TextPiece::Kind::kContent) {
-      append_escaped(piece.text, out.aside);
+      append_escaped(piece.text, aside);
     } else {
-      append_text(piece, out.aside);
+      append_text(piece, aside);
     }
   });
+  out.aside = pool.keep(std::move(aside));
   return out;
+}
+
+/// Returns how many there are; kTooLarge if these are more than `most`.
+template <class Range>
+Result<size_t> count_within(const Range& all, size_t most, std::string_view where,
+                            std::string_view things) {
+  size_t count = 0;
+  for (auto each = all.begin(); each != all.end(); ++each) ++count;
+  if (count <= most) return count;
+  return fail(Code::kTooLarge, "{}: expected at most {} {}, found {}", where, most, things, count);
+}
+
+Result<void> read_messages(const Value& list, ChatRequest& request) {
+  SIGNALBOX_TRY(const size_t count,
+                count_within(list.items(), kMessagesMax, "messages", "messages"));
+  request.messages.reserve(count);
+  for (const Value& item : list.items()) {
+    SIGNALBOX_TRY(ChatMessage message,
+                  read_message(item, fmt::format("messages[{}]", request.messages.size()),
+                               request.texts_made));
+    request.messages.push_back(message);
+  }
+  return {};
 }
 
 // A message with an unknown role is treated as the user's, whose text guards trust least.
@@ -123,8 +178,7 @@ bool is_from_user(const ChatMessage& message) {
 }
 
 void add_texts(const ChatMessage& message, std::vector<std::string_view>& out) {
-  for (const std::string_view text :
-       {std::string_view(message.text), std::string_view(message.aside)}) {
+  for (const std::string_view text : {message.text, message.aside}) {
     if (!text.empty()) out.push_back(text);
   }
 }
@@ -198,6 +252,7 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
   ChatRequest request{.document = std::move(document),
                       .model = {},
                       .messages = {},
+                      .texts_made = {},
                       .attached = {},
                       .definitions = {},
                       .sent = {},
@@ -206,6 +261,7 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
   const Value root = request.document.root();
   if (!root.is_object())
     return fail(Code::kInvalid, "expected a JSON object, found {}", json::type_name(root.type()));
+  SIGNALBOX_TRY_VOID(count_within(root.members(), kMembersMax, "the request", "members"));
   std::optional<Value> model, messages, stream, tools, metadata;
   SIGNALBOX_TRY_VOID(find_once(root, "",
                                {{"model", &model},
@@ -235,11 +291,7 @@ Result<ChatRequest> ChatRequest::parse(std::string body) {
   }
   if (!messages) return invalid("messages", "missing");
   if (!messages->is_array()) return invalid_type("messages", "an array", *messages);
-  for (const Value& item : messages->items()) {
-    SIGNALBOX_TRY(ChatMessage message,
-                  read_message(item, fmt::format("messages[{}]", request.messages.size())));
-    request.messages.push_back(std::move(message));
-  }
+  SIGNALBOX_TRY_VOID(read_messages(*messages, request));
   return request;
 }
 

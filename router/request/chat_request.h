@@ -11,20 +11,27 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "router/request/native_request.h"
+#include "router/request/text_pool.h"
 
 namespace signalbox::request {
 
 struct ChatMessage {
   std::string_view role;
-  // The text parts of the content, joined by a line feed, without images and other media.
-  std::string text;
+  // The text parts of the content, joined by a line feed, without images and other media. A single
+  // text is a view of the body.
+  std::string_view text;
   uint32_t images = 0;      // content parts that are or refer to an image
   uint32_t tool_calls = 0;  // calls that an assistant requests
   // The other text of the message (request_text.h): the author's name, names and arguments of
   // calls, reasoning, parts of other types, names of files and, for a text that is JSON, its
   // strings with escapes resolved. Each is on a line of its own.
-  std::string aside = {};
+  std::string_view aside = {};
 };
+
+/// A request with more messages is refused, because each takes several times its bytes.
+inline constexpr size_t kMessagesMax = size_t{1} << 16;
+/// A request with more members is refused, because they are searched on event loops, too.
+inline constexpr size_t kMembersMax = size_t{1} << 16;
 
 /// The client's `tool_choice`: the model chooses, must call a tool, or must not.
 enum class ToolChoice : uint8_t { kAuto, kRequired, kNone };
@@ -35,6 +42,7 @@ struct ChatRequest {
   std::string_view model;
   bool stream = false;
   std::vector<ChatMessage> messages;
+  TextPool texts_made;       // texts and asides of messages that are no views of the body
   uint32_t tools = 0;        // number of tools that the client offers
   uint32_t tools_bytes = 0;  // size of the tool definitions
   ToolChoice tool_choice = ToolChoice::kAuto;

@@ -44,13 +44,12 @@ class EventSignals : public NamedSignals<config::EventSignal> {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    static thread_local KeywordText text;
-    text.reset(inputs.request().user_text());
+    const LentKeywordText text(inputs.request().user_text());
     std::vector<bool> seen(keywords_.size(), false);
     std::vector<uint32_t> matched(criteria_.size(), 0);
     std::vector<Evidence> found;
     KeywordHits hits(keywords_, seen, matched, found);
-    matcher_->match(text, hits);
+    matcher_->match(*text, hits);
     for (const Evidence& each : found)
       evidence.push_back({criteria_[each.signal], each.text, each.score});
     std::vector<uint32_t> configured(signals_.size(), 0), met(signals_.size(), 0);

@@ -15,7 +15,6 @@ using KeywordMethod = config::KeywordSignal::Method;
 
 // Per-request work space that a thread reuses.
 struct Scratch {
-  KeywordText text;
   std::vector<bool> seen;         // (keywords)
   std::vector<uint32_t> matched;  // (signals) number of keywords that occur
 };
@@ -62,10 +61,10 @@ class IndexedKeywords : public KeywordSignals {
     static thread_local Scratch scratch;
     scratch.matched.assign(signals_.size(), 0);
     scratch.seen.assign(keywords_.size(), false);
-    scratch.text.reset(inputs.request().user_text());
+    const LentKeywordText text(inputs.request().user_text());
     KeywordHits hits(keywords_, scratch.seen, scratch.matched, evidence);
     for (const auto& each : matchers_) {
-      if (each) each->match(scratch.text, hits);
+      if (each) each->match(*text, hits);
     }
     for (size_t i = 0; i < signals_.size(); ++i)
       out[i] = reading_of(signals_[i], scratch.matched[i]);

@@ -33,8 +33,8 @@ class ModalitySignals : public SignalType {
 
   Result<void> evaluate(Inputs& inputs, std::span<Reading> out,
                         std::vector<Evidence>& evidence) const override {
-    static thread_local KeywordText text;
-    text.reset(inputs.request().user_text());
+    const LentKeywordText lent(inputs.request().user_text());
+    KeywordText& text = *lent;
     std::vector<bool> seen(keywords_.size(), false);
     std::vector<uint32_t> matched(2, 0);
     std::vector<Evidence> found;

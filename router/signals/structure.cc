@@ -105,8 +105,8 @@ class StructureSignals : public NamedSignals<config::StructureSignal> {
                         std::vector<Evidence>&) const override {
     const std::string_view text = inputs.request().user_text();
     if (text.empty()) return {};
-    static thread_local KeywordText forms;
-    forms.reset(text);
+    const LentKeywordText lent(text);
+    KeywordText& forms = *lent;
     std::vector<size_t> counts(signals_.size(), 0);
     lower_.count(forms, counts);
     exact_.count(forms, counts);

@@ -4,22 +4,41 @@
 #include "router/splice/object_editor.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json_writer.h"
 
 namespace signalbox::splice {
 
+namespace {
+
+// Neighbours that are removed make one edit, so that a name that is repeated often makes few.
+void remove_range(size_t begin, size_t end, std::vector<Edit>& edits) {
+  if (!edits.empty() && edits.back().end == begin && edits.back().replacement.empty()) {
+    edits.back().end = end;
+  } else {
+    edits.push_back({begin, end, {}});
+  }
+}
+
+}  // namespace
+
 ObjectEditor::ObjectEditor(json::Value object) : object_(object), source_(object.raw()) {
   SIGNALBOX_CHECK(object.is_object());
-  for (const json::Member& member : object.members()) slots_.push_back({member});
+}
+
+const ObjectEditor::Change* ObjectEditor::change_of(std::string_view name) const {
+  const auto found = std::ranges::find(changes_, name, &Change::name);
+  return found == changes_.end() ? nullptr : &*found;
 }
 
 std::vector<json::Value> ObjectEditor::values(std::string_view name) const {
   std::vector<json::Value> out;
-  for (const Slot& slot : slots_) {
-    if (slot.member.key == name && !slot.removed && !slot.replacement)
-      out.push_back(slot.member.value);
+  if (change_of(name) != nullptr) return out;
+  for (const json::Member& member : object_.members()) {
+    if (member.key == name) out.push_back(member.value);
   }
   return out;
 }
@@ -33,77 +52,62 @@ std::vector<json::Value> ObjectEditor::objects(std::string_view name) const {
 }
 
 void ObjectEditor::set(std::string_view name, std::string json) {
-  bool found = false;
-  for (Slot& slot : slots_) {
-    if (slot.member.key != name) continue;
-    found = true;
-    slot.removed = false;
-    slot.replacement = json;
+  const auto found = std::ranges::find(changes_, name, &Change::name);
+  if (found != changes_.end() && found->value) {
+    found->value = std::move(json);
+    return;
   }
-  for (auto& [added, value] : added_) {
-    if (added != name) continue;
-    found = true;
-    value = json;
-  }
-  if (!found) added_.emplace_back(name, std::move(json));
+  if (found != changes_.end()) changes_.erase(found);
+  changes_.push_back({std::string(name), std::move(json)});
 }
 
 void ObjectEditor::remove(std::string_view name) {
-  for (Slot& slot : slots_) slot.removed |= slot.member.key == name;
-  std::erase_if(added_, [&](const auto& each) { return each.first == name; });
+  std::erase_if(changes_, [&](const Change& each) { return each.name == name; });
+  changes_.push_back({std::string(name), std::nullopt});
 }
 
 bool ObjectEditor::is_set(std::string_view name) const {
-  return std::any_of(slots_.begin(), slots_.end(),
-                     [&](const Slot& slot) {
-                       return slot.member.key == name && !slot.removed && slot.replacement;
-                     }) ||
-         std::any_of(added_.begin(), added_.end(),
-                     [&](const auto& each) { return each.first == name; });
+  const Change* const change = change_of(name);
+  return change != nullptr && change->value;
 }
 
-// Returns the position after the comma that follows a member; only white space can precede that
-// comma.
-size_t ObjectEditor::after_comma(size_t slot) const {
-  const size_t end = slots_[slot].member.value.end() - object_.begin();
-  return object_.begin() + source_.find(',', end) + 1;
-}
-
-void ObjectEditor::remove_members(std::vector<Edit>& edits) const {
-  bool kept_before = false;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (!slots_[i].removed) {
-      kept_before = true;
-      continue;
-    }
-    const size_t end = slots_[i].member.value.end();
-    if (kept_before) {
-      edits.push_back({slots_[i - 1].member.value.end(), end, {}});
-    } else {
-      const size_t begin = i == 0 ? object_.begin() + 1 : after_comma(i - 1);
-      edits.push_back({begin, i + 1 < slots_.size() ? after_comma(i) : end, {}});
-    }
-  }
+// Returns the position after the comma that follows a member, or the member's end if it is the
+// last one; only white space can precede that comma.
+size_t ObjectEditor::after_comma(size_t member_end) const {
+  const size_t at = source_.find_first_of(",}", member_end - object_.begin());
+  return source_[at] == ',' ? object_.begin() + at + 1 : member_end;
 }
 
 void ObjectEditor::finish(std::vector<Edit>& edits) {
-  remove_members(edits);
-  bool comma = false;
-  for (const Slot& slot : slots_) {
-    if (slot.removed) continue;
-    comma = true;
-    const json::Value& value = slot.member.value;
-    if (slot.replacement && *slot.replacement != value.raw())
-      edits.push_back({value.begin(), value.end(), *slot.replacement});
+  std::vector<bool> is_found(changes_.size());
+  std::vector<Edit> own;
+  bool is_any_kept = false;
+  size_t end = object_.begin() + 1;  // of the member before
+  size_t next = end;                 // after its comma
+  for (const json::Member& member : object_.members()) {
+    const json::Value& value = member.value;
+    const Change* const change = change_of(member.key);
+    const size_t begin = is_any_kept ? end : next;
+    end = value.end();
+    next = after_comma(end);
+    if (change != nullptr) is_found[static_cast<size_t>(change - changes_.data())] = true;
+    if (change != nullptr && !change->value) {
+      remove_range(begin, is_any_kept ? end : next, own);
+      continue;
+    }
+    is_any_kept = true;
+    if (change != nullptr && *change->value != value.raw())
+      own.push_back({value.begin(), end, *change->value});
   }
-  std::string members;
-  for (const auto& [name, value] : added_) {
-    members += fmt::format("{}{}:{}", comma ? "," : "", json::quote(name), value);
-    comma = true;
+  std::string added;
+  for (size_t i = 0; i < changes_.size(); ++i) {
+    if (is_found[i] || !changes_[i].value) continue;
+    added += fmt::format("{}{}:{}", is_any_kept ? "," : "", json::quote(changes_[i].name),
+                         *changes_[i].value);
+    is_any_kept = true;
   }
-  if (members.empty()) return;
-  const size_t at = slots_.empty() ? object_.begin() + 1 : slots_.back().member.value.end();
-  edits.push_back({at, at, std::move(members)});
+  if (!added.empty()) own.push_back({end, end, std::move(added)});
+  std::move(own.begin(), own.end(), std::back_inserter(edits));
 }
 
 }  // namespace signalbox::splice

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -12,6 +11,7 @@
 
 namespace signalbox::splice {
 
+/// Holds changes only: a list of the members of a dense object would be larger than its source.
 /// Members that are not named keep their bytes, order and white space. If the object repeats a
 /// name, all occurrences are set or removed, because parsers differ in which one they use. If a
 /// name is changed several times, the last change applies.
@@ -35,18 +35,16 @@ class ObjectEditor {
   void finish(std::vector<Edit>& edits);
 
  private:
-  struct Slot {
-    json::Member member;
-    bool removed = false;
-    std::optional<std::string> replacement = std::nullopt;
+  struct Change {
+    std::string name;
+    std::optional<std::string> value;  // nullopt: the member is removed
   };
-  void remove_members(std::vector<Edit>& edits) const;
-  size_t after_comma(size_t slot) const;
+  const Change* change_of(std::string_view name) const;
+  size_t after_comma(size_t member_end) const;
 
   json::Value object_;
-  std::string_view source_;  // text of the object
-  std::vector<Slot> slots_;
-  std::vector<std::pair<std::string, std::string>> added_;  // names that the object does not have
+  std::string_view source_;      // text of the object
+  std::vector<Change> changes_;  // few, whatever the number of members
 };
 
 }  // namespace signalbox::splice

@@ -5,16 +5,21 @@
 
 #include <atomic>
 #include <ctime>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/json_writer.h"
+#include "router/http/thread_pool.h"
 
 namespace signalbox::upstream {
 namespace {
 
 constexpr size_t kQuotedBytesMax = 200;  // of the user's text, as a reminder and not a copy
 constexpr size_t kWordsAPiece = 4;
+constexpr size_t kLoopBytesMax = 64 << 10;  // a larger request is read on a thread of its own
+constexpr uint32_t kWaitingMax = 64;        // large requests
 
 class EchoReply final : public UpstreamReply {
  public:
@@ -235,25 +240,52 @@ std::string write_invalid_request(std::string_view message) {
   return out.end_object().end_object().take();
 }
 
+struct Answer {
+  int status = 200;
+  std::string_view content_type = "application/json";
+  std::vector<std::string> pieces = {};
+};
+
+Answer answer(std::string_view model, std::string_view body) {
+  const auto document = json::Document::parse(std::string(body));
+  auto request = document ? read_request(document->root())
+                          : Result<EchoRequest>(tl::unexpected<Error>(document.error()));
+  Answer out;
+  if (!request) {
+    out.status = 400;
+    out.pieces.push_back(write_invalid_request(request.error().message));
+    return out;
+  }
+  const std::string text = describe(model, *request);
+  const Completion completion = new_completion(request->model);
+  if (request->stream) {
+    out.content_type = "text/event-stream";
+    out.pieces = write_events(completion, *request, text);
+  } else {
+    out.pieces.push_back(write_completion(completion, *request, text));
+  }
+  return out;
+}
+
+/// A thread that reads large requests; the first one of the process starts it.
+http::ThreadPool& reader() {
+  static http::ThreadPool pool(1, kWaitingMax);
+  return pool;
+}
+
 }  // namespace
 
 http::Task<Result<std::unique_ptr<UpstreamReply>>> EchoBackend::call(const Call& call) const {
-  const auto document = json::Document::parse(std::string(call.body));
-  auto request = document ? read_request(document->root())
-                          : Result<EchoRequest>(tl::unexpected<Error>(document.error()));
-  std::vector<std::string> pieces;
-  if (!request) {
-    pieces.push_back(write_invalid_request(request.error().message));
-    co_return std::make_unique<EchoReply>(400, "application/json", std::move(pieces));
+  Answer out;
+  if (call.body.size() <= kLoopBytesMax) {
+    out = answer(model_, call.body);
+  } else {
+    std::function<void()> read = [&] { out = answer(model_, call.body); };
+    const http::Share share;
+    const bool ran = co_await reader().run(std::move(read), share);
+    if (!ran) co_return fail(Code::kOverloaded, "the echo backend has too many large requests");
   }
-  const std::string text = describe(model_, *request);
-  const Completion completion = new_completion(request->model);
-  if (request->stream) {
-    co_return std::make_unique<EchoReply>(200, "text/event-stream",
-                                          write_events(completion, *request, text));
-  }
-  pieces.push_back(write_completion(completion, *request, text));
-  co_return std::make_unique<EchoReply>(200, "application/json", std::move(pieces));
+  co_return std::make_unique<EchoReply>(out.status, out.content_type, std::move(out.pieces));
 }
 
 }  // namespace signalbox::upstream

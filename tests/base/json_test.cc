@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/json_writer.h"
@@ -184,11 +187,107 @@ TEST(Json, resolves_every_escape) {
                                              "\xF0\x9F\x98\x80", "\\", "\\\"", "x\""}));
 }
 
+TEST(Json, holds_no_texts_with_escapes_that_nobody_reads) {
+  constexpr size_t kBytes = 1 << 20;
+  for (const std::string_view part : {"\"\\n\",", "\"\\u0041\",", "{\"\\n\":\"\\n\"},"}) {
+    const std::string text = "[" + repeated(part, kBytes / part.size()) + "1]";
+    const auto document = Document::parse(text);
+    ASSERT_TRUE(document) << document.error().message;
+    EXPECT_LE(document->memory_bytes(), text.size() + text.size() / 16) << part;
+    const size_t before = document->memory_bytes();
+    EXPECT_EQ((*document->root().items().begin()).end(), 1 + part.size() - 1);
+    EXPECT_EQ(document->memory_bytes(), before) << "looking for ends resolves nothing";
+  }
+}
+
+TEST(Json, holds_the_texts_with_escapes_that_were_read_without_slack) {
+  constexpr size_t kBytes = 1 << 20;
+  for (const std::string_view part : {"\"\\n\",", "\"\\u0041\",", "\"0123456789\\n\","}) {
+    const std::string text = "[" + repeated(part, kBytes / part.size()) + "1]";
+    const auto document = Document::parse(text);
+    ASSERT_TRUE(document) << document.error().message;
+    size_t bytes = 0;
+    for (const Value& item : document->root().items())
+      bytes += item.is_string() ? item.text().size() : 0;
+    EXPECT_LE(document->memory_bytes(), text.size() + bytes + text.size() * 3 / 16) << part;
+  }
+  const std::string one = "[\"" + repeated("a line of text\\n", kBytes / 16) + "\"]";
+  const auto document = Document::parse(one);
+  ASSERT_TRUE(document) << document.error().message;
+  const size_t bytes = (*document->root().items().begin()).text().size();
+  EXPECT_LE(document->memory_bytes(), one.size() + bytes + 4096);
+}
+
+// Strings of every length at every distance from each other and from the borders of blocks.
+TEST(Json, finds_every_text_with_escapes_in_any_order) {
+  std::mt19937 random(5);
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  for (int round = 0; round < 30; ++round) {
+    std::string source = "[";
+    std::vector<std::string> expected;
+    while (source.size() < 20'000) {
+      std::string written, text;
+      for (uint32_t n = below(10) == 0 ? below(9000) : below(40), i = 0; i < n; ++i) {
+        const uint32_t kind = below(round % 2 == 0 ? 3 : 40);
+        written += kind == 0 ? "\\n" : kind == 1 ? "\\ud83d\\ude00" : "x";
+        text += kind == 0 ? "\n" : kind == 1 ? "\xF0\x9F\x98\x80" : "x";
+      }
+      source += "\"" + written + "\"," + std::string(below(3) == 0 ? below(200) : 0, ' ');
+      expected.push_back(text);
+    }
+    const auto document = Document::parse(source + "0]");
+    ASSERT_TRUE(document) << document.error().message;
+    std::vector<Value> values;
+    for (const Value& item : document->root().items()) {
+      if (item.is_string()) values.push_back(item);
+    }
+    ASSERT_EQ(values.size(), expected.size());
+    for (size_t i = 0; i < 2 * values.size(); ++i) {
+      const size_t n = below(static_cast<uint32_t>(values.size()));
+      ASSERT_EQ(values[n].text(), expected[n]) << "string " << n;
+    }
+    for (size_t n = 0; n < values.size(); ++n) ASSERT_EQ(values[n].text(), expected[n]) << n;
+  }
+}
+
+TEST(Json, threads_read_the_same_texts_with_escapes) {
+  const std::string text = "[" + repeated("\"a\\tb\",", 20'000) + "0]";
+  const auto document = Document::parse(text);
+  ASSERT_TRUE(document) << document.error().message;
+  std::vector<std::thread> threads;
+  std::vector<size_t> right(4);
+  for (size_t i = 0; i < right.size(); ++i) {
+    threads.emplace_back([&, i] {
+      for (const Value& item : document->root().items())
+        right[i] += item.is_string() && item.text() == "a\tb" ? 1 : 0;
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(right, std::vector<size_t>(right.size(), 20'000));
+}
+
+TEST(Json, takes_a_text_and_gives_it_back) {
+  std::string text = R"({"a":"x\ny","b":[1,2,3],"c":"a text that is longer than a small one"})";
+  const std::string same = text;
+  const char* const bytes = text.data();
+  auto document = Document::take(text);
+  ASSERT_TRUE(document) << document.error().message;
+  EXPECT_EQ(document->root().find("a")->text(), "x\ny");
+  text = std::move(*document).take_source();
+  EXPECT_EQ(text, same);
+  EXPECT_EQ(text.data(), bytes) << "it was not copied";
+  text.back() = ']';
+  EXPECT_FALSE(Document::take(text));
+  EXPECT_EQ(text.size(), same.size()) << "a refused text stays where it was";
+}
+
 TEST(Json, survives_a_move_of_the_document) {
   auto document = Document::parse(R"({"a":"x\ny","b":2})");
   ASSERT_TRUE(document);
+  const std::string_view text = document->root().find("a")->text();
   const Document moved = std::move(*document);
-  EXPECT_EQ(moved.root().find("a")->text(), "x\ny");
+  EXPECT_EQ(text, "x\ny");
+  EXPECT_EQ(moved.root().find("a")->text().data(), text.data());
   EXPECT_EQ(moved.root().find("b")->raw(), "2");
 }
 

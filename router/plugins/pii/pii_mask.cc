@@ -36,19 +36,8 @@ std::vector<Slot> slots_of(const request::ChatRequest& request) {
     if (is_maskable(piece.kind)) slots.push_back({piece.value, piece.text, std::nullopt});
   };
   const json::Value root = request.document.root();
-  size_t index = 0;
-  for (const json::Value& message : root.find("messages")->items()) {
-    const size_t first = slots.size();
+  for (const json::Value& message : root.find("messages")->items())
     request::visit_message_text(message, visit);
-    // Use the same text as the signals, so that a model that has read it for them does not run
-    // again.
-    const std::string& text = request.messages[index++].text;
-    const auto content = message.find("content");
-    if (!content || !content->is_string()) continue;
-    for (size_t i = first; i < slots.size(); ++i) {
-      if (slots[i].value.begin() == content->begin()) slots[i].text = text;
-    }
-  }
   for (const json::Member& member : root.members()) {
     if (request::place_of(member.key) == request::Place::kAttachment)
       request::visit_text(member.value, request::Place::kAttachment, visit);

@@ -86,32 +86,81 @@ class Patterns : public KeywordMatcher {
   std::vector<CompiledPattern> patterns_;
 };
 
-}  // namespace
-
-void KeywordText::reset(std::string_view text) {
-  original_ = text;
-  for (Form& form : forms_) form.is_normalized = form.is_split = false;
-}
-
-std::string_view KeywordText::normalized(bool lower) {
-  Form& form = forms_[lower ? 1 : 0];
-  if (!form.is_normalized) text::normalize(original_, lower, form.text);
-  form.is_normalized = true;
-  return form.text;
-}
-
-std::string_view KeywordText::beginning(bool lower) {
-  const std::string_view text = normalized(lower);
+// The beginning that the approximate methods read.
+std::string_view cut(std::string_view text) {
   size_t end = std::min(text.size(), kNearBytesMax);
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   return text.substr(0, end);
 }
 
+}  // namespace
+
+void KeywordText::reset(std::string_view text) {
+  release();
+  original_ = text;
+}
+
+void KeywordText::release() {
+  original_ = {};
+  for (Form& form : forms_) {
+    form.is_normalized = form.is_begun = form.is_split = false;
+    if (form.text.capacity() > 2 * kNearBytesMax) std::string().swap(form.text);
+    std::string().swap(form.beginning);
+  }
+}
+
+size_t KeywordText::memory_bytes() const {
+  size_t out = 0;
+  for (const Form& form : forms_) {
+    out += form.text.capacity() + form.beginning.capacity() +
+           form.units.capacity() * sizeof(text::TextUnit);
+  }
+  return out;
+}
+
+std::string_view KeywordText::normalized(bool lower) {
+  Form& form = forms_[lower ? 1 : 0];
+  if (form.is_normalized) return form.text;
+  if (is_long()) {
+    Form& other = forms_[lower ? 0 : 1];
+    std::string().swap(other.text);  // an assignment would keep the memory
+    other.is_normalized = false;
+  }
+  text::normalize(original_, lower, form.text);
+  form.is_normalized = true;
+  if (is_long() && !form.is_begun) form.beginning = cut(form.text);
+  form.is_begun = true;
+  return form.text;
+}
+
+std::string_view KeywordText::beginning(bool lower) {
+  Form& form = forms_[lower ? 1 : 0];
+  if (!form.is_begun) normalized(lower);
+  return is_long() ? std::string_view(form.beginning) : cut(form.text);
+}
+
 const std::vector<text::TextUnit>& KeywordText::units(bool lower) {
   Form& form = forms_[lower ? 1 : 0];
-  if (!form.is_split || !form.is_normalized) text::split_units(beginning(lower), form.units);
+  if (!form.is_split) text::split_units(beginning(lower), form.units);
   form.is_split = true;
   return form.units;
+}
+
+namespace {
+
+KeywordText& work_space() {
+  static thread_local KeywordText text;
+  return text;
+}
+
+}  // namespace
+
+LentKeywordText::LentKeywordText(std::string_view text) : text_(work_space()) {
+  text_.reset(text);
+}
+
+LentKeywordText::~LentKeywordText() {
+  text_.release();
 }
 
 Result<std::string> normalize_keyword(std::string_view keyword, bool lower) {

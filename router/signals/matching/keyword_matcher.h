@@ -26,26 +26,50 @@ struct Keyword {
   std::string_view text;
 };
 
-/// The text of one request in the forms that matchers need, each computed on first use.
+/// The text of one request in the forms that matchers need, each computed on first use. Of a text
+/// longer than kNearBytesMax it holds one form at a time, and forgets the other.
 class KeywordText {
  public:
   void reset(std::string_view text);
   std::string_view original() const { return original_; }
-  /// The text with every run of white space as one space, and in lower case if `lower`.
+  /// The text with every run of white space as one space, and in lower case if `lower`. The view
+  /// of a long text is valid until the other form is asked for.
   std::string_view normalized(bool lower);
   /// The beginning of normalized(), at most kNearBytesMax bytes, and its units.
   std::string_view beginning(bool lower);
   const std::vector<text::TextUnit>& units(bool lower);
+  /// Forgets the text, and gives back the memory that a long one took.
+  void release();
+  /// The memory that the forms take now.
+  size_t memory_bytes() const;
 
  private:
   struct Form {
     bool is_normalized = false;
+    bool is_begun = false;  // `beginning` is known
     bool is_split = false;
     std::string text;
+    std::string beginning;  // of a long text only
     std::vector<text::TextUnit> units;
   };
+  bool is_long() const { return original_.size() > kNearBytesMax; }
+
   std::string_view original_;
   std::array<Form, 2> forms_;
+};
+
+/// The work space of the thread, with a text in it. Only one may exist on a thread at a time. The
+/// memory that a long text took is given back at the end.
+class LentKeywordText {
+ public:
+  explicit LentKeywordText(std::string_view text);
+  ~LentKeywordText();
+  LentKeywordText(const LentKeywordText&) = delete;
+  LentKeywordText& operator=(const LentKeywordText&) = delete;
+  KeywordText& operator*() const { return text_; }
+
+ private:
+  KeywordText& text_;
 };
 
 /// Collects the keywords that were found in one request.

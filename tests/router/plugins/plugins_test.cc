@@ -93,6 +93,41 @@ TEST(Edit, applies_in_order_of_position) {
   EXPECT_EQ(apply("", {}), "");
 }
 
+// A list of the members would be many times as large as the object.
+TEST(ObjectEditor, makes_few_edits_for_many_members) {
+  std::string source = "{\"kept\":0";
+  for (int i = 0; i < 10'000; ++i) source += ",\"a\":1";
+  const auto document = json::Document::parse(source + ",\"last\":2}");
+  ASSERT_TRUE(document) << document.error().message;
+  ObjectEditor editor(document->root());
+  editor.remove("a");
+  editor.set("new", "3");
+  std::vector<Edit> edits;
+  editor.finish(edits);
+  EXPECT_EQ(edits.size(), 2U);
+  EXPECT_EQ(splice::apply(document->source(), std::move(edits)), R"({"kept":0,"last":2,"new":3})");
+}
+
+TEST(ObjectEditor, the_last_change_of_a_name_applies) {
+  const auto document = json::Document::parse(R"({"a":1,"b":2})");
+  ASSERT_TRUE(document);
+  ObjectEditor editor(document->root());
+  editor.set("a", "3");
+  editor.remove("a");
+  editor.set("c", "4");
+  editor.remove("b");
+  editor.set("b", "5");
+  editor.set("d", "6");
+  editor.remove("c");
+  editor.set("c", "7");
+  EXPECT_FALSE(editor.is_set("a"));
+  EXPECT_TRUE(editor.is_set("b"));
+  EXPECT_TRUE(editor.values("b").empty());
+  std::vector<Edit> edits;
+  editor.finish(edits);
+  EXPECT_EQ(splice::apply(document->source(), std::move(edits)), R"({"b":5,"d":6,"c":7})");
+}
+
 // For any set and removed members, the result must be the object with only these changes.
 TEST(ObjectEditor, agrees_with_a_rebuilt_object_on_random_input) {
   std::mt19937 random(11);

@@ -32,6 +32,61 @@ TEST(ChatRequest, reads_the_model_and_the_text_of_messages) {
   EXPECT_EQ(request.user_text(), "one\ntwo");
 }
 
+TEST(ChatRequest, does_not_copy_a_single_text) {
+  auto parsed =
+      ChatRequest::parse(R"({"model":"a","messages":[{"role":"user","content":"plain text"},
+    {"role":"user","content":[{"type":"text","text":"the only part"}]}]})");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const ChatRequest request = std::move(*parsed);
+  const std::string_view source = request.document.source();
+  EXPECT_EQ(request.messages[0].text.data(), source.data() + source.find("plain text"));
+  EXPECT_EQ(request.messages[1].text.data(), source.data() + source.find("the only part"));
+}
+
+TEST(ChatRequest, keeps_joined_texts_of_every_length) {
+  std::string body = R"({"model":"a","messages":[)";
+  for (size_t bytes = 0; bytes < 6000; bytes += 7) {
+    const std::string part = R"({"type":"text","text":")" +
+                             std::string(bytes, static_cast<char>('a' + bytes % 26)) + "\"}";
+    body += R"({"role":"user","name":"the author","content":[)" + part + "," + part + "]},";
+  }
+  auto parsed = ChatRequest::parse(body + R"({"role":"user"}]})");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const ChatRequest request = std::move(*parsed);
+  for (size_t bytes = 0; bytes < 6000; bytes += 7) {
+    const std::string part(bytes, static_cast<char>('a' + bytes % 26));
+    const ChatMessage& message = request.messages[bytes / 7];
+    ASSERT_EQ(message.text, bytes == 0 ? "" : part + "\n" + part);
+    ASSERT_EQ(message.aside, "the author");
+  }
+}
+
+TEST(ChatRequest, refuses_more_messages_and_members_than_it_may_hold) {
+  const auto repeated = [](std::string_view part, size_t count) {
+    std::string out;
+    for (size_t i = 0; i < count; ++i) out += part;
+    return out;
+  };
+  const std::string message = R"({"role":"user"})";
+  const auto messages = [&](size_t count) {
+    return ChatRequest::parse(R"({"model":"a","messages":[)" + repeated(message + ",", count - 1) +
+                              message + "]}");
+  };
+  EXPECT_TRUE(messages(kMessagesMax));
+  const auto refused = messages(kMessagesMax + 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kTooLarge);
+  EXPECT_EQ(refused.error().message, "messages: expected at most 65536 messages, found 65537");
+  const auto members = [&](size_t count) {
+    return ChatRequest::parse(R"({"model":"a","messages":[])" + repeated(R"(,"x":1)", count - 2) +
+                              "}");
+  };
+  EXPECT_TRUE(members(kMembersMax));
+  ASSERT_FALSE(members(kMembersMax + 1));
+  EXPECT_EQ(members(kMembersMax + 1).error().message,
+            "the request: expected at most 65536 members, found 65537");
+}
+
 // Guards must see everything that a server might show to its model, whatever its name.
 TEST(ChatRequest, reads_texts_of_unknown_parts_and_roles) {
   const auto text = [](const char* messages) {

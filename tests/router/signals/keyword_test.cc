@@ -12,6 +12,7 @@
 
 #include "base/json_writer.h"
 #include "router/signals/matching/keyword_automaton.h"
+#include "router/signals/matching/keyword_matcher.h"
 #include "router/text/normalize.h"
 
 namespace signalbox::signals {
@@ -53,6 +54,31 @@ Reading read(Operator op, std::vector<std::string> keywords, std::string_view te
 
 bool occurs(std::string keyword, std::string_view text, bool case_sensitive = false) {
   return read(Operator::kOr, {std::move(keyword)}, text, case_sensitive).matched;
+}
+
+TEST(KeywordText, holds_one_form_of_a_long_text_and_gives_it_back) {
+  std::string text;
+  while (text.size() < 8 * kNearBytesMax) text += "One  \xC3\x84pfel\n";
+  size_t before = 0;
+  {
+    const LentKeywordText lent("short");
+    before = (*lent).memory_bytes();
+  }
+  {
+    const LentKeywordText lent(text);
+    for (const bool lower : {true, false, true}) {
+      std::string expected;
+      text::normalize(text, lower, expected);
+      EXPECT_EQ((*lent).normalized(lower), expected);
+      EXPECT_LE((*lent).memory_bytes(), before + text.size() + 3 * kNearBytesMax);
+      EXPECT_EQ((*lent).beginning(lower), std::string_view(expected).substr(0, kNearBytesMax));
+    }
+    EXPECT_TRUE((*lent).beginning(false).starts_with("One \xC3\x84pfel One"));
+    EXPECT_TRUE((*lent).beginning(true).starts_with("one \xC3\xA4pfel one"));
+  }
+  const LentKeywordText lent("short");
+  EXPECT_LE((*lent).memory_bytes(), before + 2 * kNearBytesMax);
+  EXPECT_EQ((*lent).normalized(true), "short");
 }
 
 TEST(Keyword, operators_count_the_keywords_that_occur) {

@@ -1,0 +1,118 @@
+// Measures what a daemon takes for large bodies of many shapes. For each shape: the peak of its resident memory over its memory
+// before, divided by the body; its processor time; and, while ten such bodies are sent at once, how long short requests take that a
+// keyword decides; the daemon answers these itself, so that no other process keeps them waiting. Each case has a daemon of its own, so
+// that nothing lies ready from an earlier case. A server beside it takes the large requests and holds none of them.
+//
+// usage: SIGNALBOX=build/release/signalbox node bench/dense_bodies.mjs [PART of a case's name] [BYTES, 30000000]
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+
+import { Daemon } from "../tests/e2e/daemon.mjs";
+import { send } from "./short_requests.mjs";
+
+const [wanted = "", bytes = 30_000_000] = process.argv.slice(2);
+const kChat = "/v1/chat/completions";
+const kUser = '{"model":"auto","messages":[{"role":"user","content":"urgent"}],"x":';
+const text = (filling) => ['{"model":"auto","messages":[{"role":"user","content":"urgent ', filling, '"}]}'];
+const ignored = (filling, last) => [`${kUser}[`, filling, `${last}]}`];
+
+/// Each case: its name, the path, and what stands before, in, and after the repeated part.
+const kCases = [
+  ["a member that nobody reads: [],", kChat, ignored("[],", "1")],
+  ["a member that nobody reads: 1,", kChat, ignored("1,", "1")],
+  ["a member that nobody reads: null,", kChat, ignored("null,", "1")],
+  ['a member that nobody reads: "",', kChat, ignored('"",', "1")],
+  ['a member that nobody reads: {"a":1},', kChat, ignored('{"a":1},', "1")],
+  ['a member that nobody reads: "\\n",', kChat, ignored('"\\n",', "1")],
+  ['a member that nobody reads: "\\u0041",', kChat, ignored('"\\u0041",', "1")],
+  ['a member that nobody reads: {"\\n":0},', kChat, ignored('{"\\n":0},', "1")],
+  ["a member that nobody reads: arrays 100 deep", kChat, ignored(`${"[".repeat(100)}${"]".repeat(100)},`, "1")],
+  ["a member that nobody reads: one object of members", kChat, [`${kUser}{`, '"a":1,', '"a":1}}']],
+  ["the request's own members", kChat, [`{"model":"auto","messages":[{"role":"user","content":"urgent"}],`, '"a":1,', '"a":1}']],
+  ["one text: letters", kChat, text("abcdefg ")],
+  ["one text: \\n", kChat, text("\\n")],
+  ["one text: \\u0041", kChat, text("\\u0041")],
+  ["one text: lines of prose", kChat, text("The quick brown fox jumps over the lazy dog while it rains.\\n")],
+  ["one text: U+1F600", kChat, text("\u{1F600}")],
+  ["one text of JSON: [],", kChat, ['{"model":"auto","messages":[{"role":"user","content":"[', "[],", '1]"}]}']],
+  ["one text of JSON: strings", kChat, ['{"model":"auto","messages":[{"role":"user","content":"[', '\\"ab\\\\n\\",', '1]"}]}']],
+  ["messages", kChat, ['{"model":"auto","messages":[', '{"role":"user","content":"urgent"},', '{"role":"user","content":"urgent"}]}']],
+  ["messages without content", kChat, ['{"model":"auto","messages":[', '{"role":""},', '{"role":"user","content":"urgent"}]}']],
+  ["parts of one message", kChat, ['{"model":"auto","messages":[{"role":"user","content":[', '{"type":"text","text":"a"},', '{"type":"text","text":"urgent"}]}]}']],
+  ["tools", kChat, ['{"model":"auto","messages":[{"role":"user","content":"urgent"}],"tools":[', '{"type":"function","function":{"name":"a","parameters":{"type":"object","properties":{"b":{"type":"string"}}}}},', '{"type":"function","function":{"name":"a"}}]}']],
+  ["tools: \"\\n\",", kChat, ['{"model":"auto","messages":[{"role":"user","content":"urgent"}],"tools":[', '"\\n",', "1]}"]],
+  ["tools: one long schema of enumerated values", kChat, ['{"model":"auto","messages":[{"role":"user","content":"urgent"}],"tools":[{"type":"function","function":{"name":"a","parameters":{"enum":[', '"value",', '"b"]}}}]}']],
+  ["messages API: one text", "/v1/messages", ['{"model":"auto","max_tokens":9,"messages":[{"role":"user","content":"urgent ', "abcdefg ", '"}]}']],
+  ["messages API: blocks", "/v1/messages", ['{"model":"auto","max_tokens":9,"messages":[{"role":"user","content":[', '{"type":"text","text":"a"},', '{"type":"text","text":"urgent"}]}]}']],
+  ["messages API: a member that nobody reads", "/v1/messages", ['{"model":"auto","max_tokens":9,"messages":[{"role":"user","content":"urgent"}],"x":[', "[],", "1]}"]],
+  ["responses API: one text", "/v1/responses", ['{"model":"auto","input":"urgent ', "abcdefg ", '"}']],
+  ["responses API: items", "/v1/responses", ['{"model":"auto","input":[', '{"role":"user","content":"a"},', '{"role":"user","content":"urgent"}]}']],
+  ["responses API: a member that nobody reads", "/v1/responses", ['{"model":"auto","input":"urgent","x":[', "[],", "1]}"]],
+  ["embeddings: texts", "/v1/embeddings", ['{"model":"m","input":[', '"a",', '"a"]}']],
+  ["embeddings: one text", "/v1/embeddings", ['{"model":"m","input":"', "abcdefg ", '"}']],
+];
+
+const kShort = '{"model":"auto","messages":[{"role":"user","content":"a short text"}]}';
+const kReply = JSON.stringify({ id: "a", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, message: { role: "assistant", content: "b" }, finish_reason: "stop" }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+
+const server = createServer((asked, reply) => {
+  asked.resume().on("end", () => reply.writeHead(200, { "content-type": "application/json" }).end(kReply));
+});
+await new Promise((done) => server.listen(0, "127.0.0.1", done));
+
+const configuration = (port, managementPort) => `
+version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
+providers:
+  defaults: {default_model: m}
+  models:
+    - {name: m, backend_refs: [{name: m, endpoint: "127.0.0.1:${server.address().port}"}]}
+    - {name: echo, backend_refs: [{name: echo, type: echo}]}
+routing:
+  signals:
+    keywords:
+      - {name: urgent, operator: OR, keywords: [urgent]}
+      - {name: short, operator: OR, keywords: [short]}
+  decisions:
+    - {name: urgent, priority: 1, rules: {type: keyword, name: urgent}, modelRefs: [{model: m}]}
+    - {name: short, priority: 1, rules: {type: keyword, name: short}, modelRefs: [{model: echo}]}
+global:
+  services:
+    management_api: {port: ${managementPort}}
+    http: {body_bytes_max: 64MiB}
+`;
+
+/// Returns the times of short requests while `body` is sent ten times.
+async function besideTen(url, path, body) {
+  const worker = new Worker(new URL("short_requests.mjs", import.meta.url), { workerData: { url, path: kChat, body: kShort } });
+  await pause(300);
+  await Promise.all(Array.from({ length: 10 }, () => send(url, path, body)));
+  worker.postMessage("stop");
+  const times = await new Promise((done, failed) => worker.once("message", done).once("error", failed));
+  return times.sort((a, b) => a - b);
+}
+
+const memory = (pid, name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
+const ticks = (pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13).reduce((a, b) => a + Number(b), 0);
+
+for (const [name, path, [before, filling, after]] of kCases) {
+  if (!name.includes(wanted)) continue;
+  const body = Buffer.concat([Buffer.from(before), Buffer.alloc(Math.floor(bytes / Buffer.byteLength(filling)) * Buffer.byteLength(filling), filling), Buffer.from(after)]);
+  const daemon = await Daemon.start(configuration);
+  const { pid } = daemon.process;
+  for (let i = 0; i < 3; ++i) await send(daemon.url, path, Buffer.from(`${before}${filling}${after}`));
+  writeFileSync(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
+  const held = memory(pid, "VmRSS"), began = ticks(pid);
+  const { status, answer } = await send(daemon.url, path, body);
+  const factor = (memory(pid, "VmHWM") - held) / body.length;
+  const took = ((ticks(pid) - began) / 100).toFixed(2);
+  const times = await besideTen(daemon.url, path, body);
+  const quantile = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))].toFixed(1).padStart(5);
+  const beside = `${quantile(0.5)} ${quantile(0.99)} ${quantile(1)} ms of ${times.length}`;
+  console.log(`${factor.toFixed(2).padStart(6)}  ${took} s  ${beside}  ${status}  ${name}${status === 200 ? "" : `: ${answer.slice(0, 200)}`}`);
+  await daemon.stop();
+}
+server.close();
