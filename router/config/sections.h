@@ -37,8 +37,8 @@ extern const Section kMilvusAddress;
 extern const Section kMilvus;
 /// Refuses a server that routers could not share. The reader is at the section `node`.
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
-/// Checks the section `postgres` of a store with this backend: the server and the name of its
-/// table. The reader is at the section `node`.
+/// Checks the section `postgres` of a store with this backend: the server, its table and the files
+/// of its TLS. The reader is at the section `node`.
 void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& postgres);
 /// Checks the servers of a store whose backend may be Redis or Valkey: the one that the backend
 /// needs is there, and gives a notice about the other one. The reader is at the section `node`.

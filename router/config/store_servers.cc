@@ -51,9 +51,12 @@ constexpr Key kPostgresKeys[] = {
     string(FIELD(Postgres, database), "Database."),
     string(FIELD(Postgres, user), "Name of the login."),
     string(FIELD(Postgres, password), kPassword),
-    word(FIELD(Postgres, ssl_mode), "disable allow prefer require verify-ca verify-full",
-         "What TLS has to prove, in the words of libpq. Default: `prefer`, which verifies nothing. "
-         "The environment variable PGSSLROOTCERT names the PEM file of the authorities to trust."),
+    word(
+        FIELD(Postgres, ssl_mode), "disable allow prefer require verify-ca verify-full",
+        "What TLS has to prove, in the words of libpq. Default: `prefer`, which verifies nothing."),
+    string(FIELD(Postgres, ssl_root_cert),
+           "PEM file of the authorities that `verify-ca` and `verify-full` trust. Default: that of "
+           "libpq, `$PGSSLROOTCERT` or `~/.postgresql/root.crt`. Signalbox only."),
     count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
         .no_effect(kConnections),
     count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
@@ -288,6 +291,16 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
                      fmt::format("expected at most {} of a-z, 0-9 and _, not a digit first, found "
                                  "{}",
                                  kTableNameBytesMax, json::quote_briefly(postgres.table_name)));
+      });
+    }
+    if (!postgres.ssl_root_cert.empty() && !postgres.ssl_mode.starts_with("verify-")) {
+      reader.at_key("ssl_root_cert", [&] {
+        reader.error(
+            section->find("ssl_root_cert")->line,
+            fmt::format(
+                "expected beside it ssl_mode verify-ca or verify-full, found {}; "
+                "only these verify the server",
+                postgres.ssl_mode.empty() ? "nothing" : json::quote_briefly(postgres.ssl_mode)));
       });
     }
   });
