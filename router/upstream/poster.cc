@@ -80,6 +80,11 @@ Result<PostReply> Poster::get(std::string_view target, std::chrono::milliseconds
   return exchange("GET", target, headers, {}, limit, bytes_max, stop);
 }
 
+Result<PostReply> Poster::erase(std::string_view target, std::chrono::milliseconds limit,
+                                size_t bytes_max) {
+  return exchange("DELETE", target, {}, {}, limit, bytes_max, {});
+}
+
 Result<PostReply> Poster::exchange(std::string_view method, std::string_view target,
                                    const http::Headers& headers, std::string_view body,
                                    std::chrono::milliseconds limit, size_t bytes_max,
@@ -129,6 +134,11 @@ Result<PostReply> PosterPool::ask(std::string_view target, std::string_view type
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kIdleMax) idle_.push_back(std::move(poster));
   return reply;
+}
+
+Result<PostReply> PosterPool::erase(std::string_view target, std::chrono::milliseconds limit,
+                                    size_t bytes_max) {
+  return take()->erase(target, limit, bytes_max);
 }
 
 }  // namespace signalbox::upstream

@@ -43,6 +43,9 @@ class Poster {
   /// The same with a GET.
   Result<PostReply> get(std::string_view target, std::chrono::milliseconds limit, size_t bytes_max,
                         const std::stop_token& stop = {});
+  /// The same with a DELETE.
+  Result<PostReply> erase(std::string_view target, std::chrono::milliseconds limit,
+                          size_t bytes_max);
 
  private:
   Result<PostReply> exchange(std::string_view method, std::string_view target,
@@ -63,6 +66,9 @@ class PosterPool {
   Result<PostReply> ask(std::string_view target, std::string_view type, std::string_view body,
                         std::chrono::milliseconds limit, size_t bytes_max,
                         const std::stop_token& stop = {});
+  /// See Poster::erase().
+  Result<PostReply> erase(std::string_view target, std::chrono::milliseconds limit,
+                          size_t bytes_max);
 
  private:
   std::unique_ptr<Poster> take();
