@@ -44,6 +44,7 @@ replies::ReplyMeter::Times MeasuredReply::usage() const {
     replies::ReplyMeter beginning(Clock::now(), false);
     beginning.feed(beginning_, Clock::now());
     out = beginning.times();
+    out.origin = meter_.times().origin;
   }
   out.ttft_ms = out.tpot_ms = std::nullopt;  // nothing is generated token by token
   return out;
