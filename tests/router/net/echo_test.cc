@@ -126,22 +126,27 @@ TEST(EchoBackend, refuses_bodies_that_are_not_chat_requests) {
   }
 }
 
-TEST(Backends, a_notice_names_the_missing_key) {
+TEST(Backends, a_notice_names_a_key_that_no_header_can_carry) {
   config::Config config;
   config::Model model;
   model.name = "m";
   config::BackendRef ref;
   ref.name = "cloud";
   ref.tls = true;
-  ref.api_key_env = "SIGNALBOX_TEST_NO_SUCH_KEY";
+  ref.api_key_env = "SIGNALBOX_TEST_BROKEN_KEY";
   model.backend_refs.push_back(ref);
   config.providers.models.push_back(model);
   Fleet fleet;
+  EXPECT_TRUE(Backends(config, fleet).notices().empty()) << "reading the file gives this notice";
+  setenv("SIGNALBOX_TEST_BROKEN_KEY", "a\nb", 1);
   const Backends backends(config, fleet);
+  unsetenv("SIGNALBOX_TEST_BROKEN_KEY");
   ASSERT_EQ(backends.notices().size(), 1U);
-  EXPECT_EQ(backends.notices()[0],
-            "model \"m\": backend \"cloud\": the environment variable "
-            "SIGNALBOX_TEST_NO_SUCH_KEY is not set; requests are sent without a key");
+  EXPECT_EQ(
+      backends.notices()[0],
+      "model \"m\": backend \"cloud\": the environment variable "
+      "SIGNALBOX_TEST_BROKEN_KEY holds blanks or control characters; requests are sent without "
+      "a key");
 }
 
 }  // namespace
