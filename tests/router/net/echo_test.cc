@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "router/upstream/backends.h"
 #include "router/upstream/echo_backend.h"
+#include "router/upstream/provider.h"
 
 namespace signalbox::upstream {
 namespace {
@@ -124,6 +125,33 @@ TEST(EchoBackend, refuses_bodies_that_are_not_chat_requests) {
     EXPECT_EQ(told.status, 400) << body;
     EXPECT_TRUE(json::Document::parse(told.text())->root().find("error")) << body;
   }
+}
+
+TEST(Backends, the_provider_is_the_one_whose_domain_has_the_host) {
+  const std::pair<std::string_view, std::string_view> kHosts[] = {
+      {"api.openai.com", "openai"},
+      {"API.Anthropic.com", "anthropic"},
+      {"mine.openai.azure.com", "azure.ai.openai"},
+      {"bedrock-runtime.eu-west-1.amazonaws.com", "aws.bedrock"},
+      {"ec2-1-2-3-4.compute.amazonaws.com", "openai"},
+      {"europe-west4-aiplatform.googleapis.com", "gcp.vertex_ai"},
+      {"generativelanguage.googleapis.com", "gcp.gemini"},
+      {"api.mistral.ai", "mistral_ai"},
+      {"notmistral.ai", "openai"},
+      {"api.x.ai", "x_ai"},
+      {"10.0.0.1", "openai"},
+      {"", "openai"}};
+  config::Model model;
+  EXPECT_EQ(provider_of(model), "openai");
+  model.backend_refs.emplace_back();
+  for (const auto& [host, provider] : kHosts) {
+    model.backend_refs.front().host = host;
+    EXPECT_EQ(provider_of(model), provider) << host;
+  }
+  model.api_format = config::Model::ApiFormat::kAnthropic;
+  EXPECT_EQ(provider_of(model), "anthropic");
+  model.backend_refs.front().type = "echo";
+  EXPECT_EQ(provider_of(model), "signalbox");
 }
 
 TEST(Backends, a_notice_names_a_key_that_no_header_can_carry) {
