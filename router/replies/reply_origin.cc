@@ -91,6 +91,7 @@ Reason reason_in(std::string_view text, bool is_finish) {
   const auto is_in = [value](const auto& list) {
     return std::ranges::find(list, value) != list.end();
   };
+  if (value.empty()) return {};  // some servers write it into every event but the last
   // Beside a finish_reason, some servers report the text at which they stopped as stop_reason.
   if (!is_finish) return is_in(kStopReasons) ? Reason{value, end + 1} : Reason{};
   return {is_in(kFinishReasons) ? value : "other", end + 1};
@@ -100,16 +101,15 @@ Reason reason_in(std::string_view text, bool is_finish) {
 
 void OriginReader::feed(std::string_view bytes) {
   if (head_.size() < kOriginBytes) head_ += bytes.substr(0, kOriginBytes - head_.size());
-  std::string joint = last_;
-  joint += bytes.substr(0, kReasonBytes);
-  read_reasons(joint, last_.size(), last_.size());
+  if (reasons_.size() == kReasonsMax) return;
+  const size_t earlier = last_.size();
+  last_ += bytes.substr(0, kReasonBytes);
+  read_reasons(last_, earlier, earlier);
   read_reasons(bytes, bytes.size(), 0);
-  if (bytes.size() >= kReasonBytes) {
+  if (bytes.size() > kReasonBytes)
     last_ = bytes.substr(bytes.size() - kReasonBytes);
-  } else {
-    last_ += bytes;
-    if (last_.size() > kReasonBytes) last_.erase(0, last_.size() - kReasonBytes);
-  }
+  else if (last_.size() > kReasonBytes)
+    last_.erase(0, last_.size() - kReasonBytes);
 }
 
 /// Takes the reasons whose key begins before one place and whose value ends behind another.

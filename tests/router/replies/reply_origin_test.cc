@@ -32,6 +32,11 @@ const Reported kReported[] = {
      false,
      R"({"model":"m","choices":[{"finish_reason":"the user's secret","stop_reason":"the user's secret"}]})",
      {"m", "", {"other"}}},
+    {"a stream with an empty reason in every event but the last",
+     true,
+     "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"\"}]}\n\n"
+     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+     {"", "", {"stop"}}},
     {"names that fit into no header",
      false,
      R"({"id":")" + std::string(129, 'a') +
