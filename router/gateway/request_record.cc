@@ -376,7 +376,10 @@ void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
   if (answer_) {
-    if (answer_streams_) call_ended(*answer_, 200, {}, tokens_of(times), times.origin);
+    if (!answer_streams_) return;
+    call_ended(*answer_, 200, {}, tokens_of(times), times.origin);
+    account_.calls[*answer_].ttft_s = account_.ttft_s;
+    account_.calls[*answer_].tpot_s = account_.tpot_s;
     return;
   }
   account_.origin = origin_of(times.origin);

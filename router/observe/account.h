@@ -62,7 +62,8 @@ struct LearningStep {
   std::string_view method, action, reason;
 };
 
-/// What a server reports about its reply; "" and empty: nothing. It contains no text of a user.
+/// The report of a server about its reply, in short names; "" and empty: nothing. See
+/// replies::ReplyOrigin.
 struct Origin {
   std::string model, id;
   std::vector<std::string> finish_reasons;
@@ -80,6 +81,7 @@ struct ModelCall {
   std::optional<Tokens> tokens;
   double cost = 0;
   Origin origin;
+  std::optional<double> ttft_s, tpot_s;  // of the stream that the client gets
 };
 
 /// The result of the response cache for a request.

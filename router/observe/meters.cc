@@ -302,7 +302,9 @@ void Meters::record_calls(const Account& account) const {
                               .response_model = call.origin.model,
                               .error = call.error,
                               .seconds = seconds_between(call.began, call.ended),
-                              .tokens = call.tokens});
+                              .tokens = call.tokens,
+                              .ttft_s = call.ttft_s,
+                              .tpot_s = call.tpot_s});
     const std::string outcome(call.error.empty() ? "ok" : call.error);
     metrics_.loop_calls.with({model.name, std::string(call.purpose), outcome}).add();
   }

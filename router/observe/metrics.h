@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "router/observe/instruments.h"
+#include "router/observe/response_models.h"
 
 namespace signalbox::observe {
 
@@ -36,6 +37,7 @@ class Metrics {
   Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
   // Calls of models' servers by OpenTelemetry's conventions.
   Family<Histogram> operation_tokens, operation_duration, operation_ttft, operation_tpot;
+  ResponseModels response_models;
   // Algorithms that call several models.
   Family<Counter> loops, loop_calls;
   // Shadows.

@@ -6,8 +6,6 @@
 namespace signalbox::observe {
 namespace {
 
-constexpr std::string_view kOther = "other";
-
 double count_of(uint64_t tokens) {
   return static_cast<double>(tokens);
 }
@@ -25,16 +23,10 @@ std::string_view operation_of(std::string_view path) {
   return is_chat ? "chat" : "";
 }
 
-std::string_view Operations::response_model(std::string_view name) {
-  if (name.empty() || name == model_ || response_models_.contains(name)) return name;
-  if (response_models_.size() == kResponseModelsMax) return kOther;
-  return *response_models_.emplace(name).first;
-}
-
 void Operations::record(const Operation& operation) {
   if (operation.name.empty()) return;
+  const std::string response(metrics_.response_models.label(model_, operation.response_model));
   const std::lock_guard lock(mutex_);
-  const std::string response(response_model(operation.response_model));
   Handles& handles = handles_[{operation.name, response}];
   const auto with = [&](Family<Histogram>& family) {
     return &family.with({std::string(operation.name), provider_, model_, response});

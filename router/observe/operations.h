@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,10 +30,6 @@ struct Operation {
 /// The series of one model. Thread-safe.
 class Operations {
  public:
-  /// A server that names more models than this, beside the model of the request, gets the label
-  /// "other" for the rest, because every reply may have another name.
-  static constexpr size_t kResponseModelsMax = 8;
-
   /// `metrics` must outlive it.
   Operations(Metrics& metrics, std::string model, std::string provider)
       : metrics_(metrics), model_(std::move(model)), provider_(std::move(provider)) {}
@@ -47,13 +42,11 @@ class Operations {
     Histogram* duration = nullptr;  // of those that succeed
     Histogram *input = nullptr, *output = nullptr, *ttft = nullptr, *tpot = nullptr;
   };
-  std::string_view response_model(std::string_view name);
   void record_tokens(const Operation& operation, const std::string& response, Handles& handles);
 
   Metrics& metrics_;
   const std::string model_, provider_;
-  std::mutex mutex_;  // guards the members below; held for a look-up
-  std::set<std::string, std::less<>> response_models_;
+  std::mutex mutex_;  // guards handles_; held for a look-up
   std::map<std::pair<std::string_view, std::string>, Handles> handles_;  // operation, response
 };
 

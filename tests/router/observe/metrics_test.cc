@@ -205,6 +205,7 @@ TEST(Metrics, counts_each_call_of_several_models_and_those_of_shadows) {
   account.calls[0].error = "timeout";
   account.calls[1].model = "large";
   account.calls[1].origin.model = "large-1";
+  account.calls[1].ttft_s = 0.02;
   meters.record(account);
   account.shadow.emplace();
   account.shadow->model = "large";
@@ -217,21 +218,35 @@ TEST(Metrics, counts_each_call_of_several_models_and_those_of_shadows) {
                 R"({gen_ai_operation_name="chat",gen_ai_provider_name="openai",)"
                 R"(gen_ai_request_model="small",gen_ai_response_model="",error_type="timeout"} 1)",
             }));
+  has_line(metrics.text(),
+           R"(gen_ai_server_time_to_first_token_seconds_count{gen_ai_operation_name="chat",)"
+           R"(gen_ai_provider_name="anthropic",gen_ai_request_model="large",)"
+           R"(gen_ai_response_model="large-1"} 1)");
 }
 
-TEST(Metrics, bounds_the_models_that_a_server_names) {
+TEST(Metrics, bounds_the_models_that_a_server_names_also_across_reloads) {
   Metrics metrics;
-  const Meters meters(metrics, vocabulary());
   Account account = answered();
   for (int i = 0; i < 100; ++i) {
+    const Meters meters(metrics, vocabulary());
     account.origin.model = fmt::format("small-{}", i);
     meters.record(account);
   }
   const std::vector<std::string> found = operations_in(metrics.text());
-  EXPECT_EQ(found.size(), Operations::kResponseModelsMax + 1);
+  EXPECT_EQ(found.size(), ResponseModels::kNamesMax + 1);
   EXPECT_TRUE(std::ranges::any_of(found, [](const std::string& line) {
     return line.find(R"(gen_ai_response_model="other",error_type=""} 92)") != line.npos;
   }));
+}
+
+TEST(ResponseModels, bounds_the_models_of_successive_configurations) {
+  ResponseModels models;
+  for (size_t i = 0; i < ResponseModels::kModelsMax; ++i)
+    EXPECT_EQ(models.label(fmt::format("m{}", i), "a"), "a");
+  EXPECT_EQ(models.label("one more", "a"), "other");
+  EXPECT_EQ(models.label("one more", "one more"), "one more");
+  EXPECT_EQ(models.label("one more", ""), "");
+  EXPECT_EQ(models.label("m1", "b"), "b");
 }
 
 TEST(Metrics, names_the_operation_of_each_api) {
