@@ -22,13 +22,20 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kSessionBytesMax = 1024;  // of its name, which every request repeats
 constexpr milliseconds kEndLimit{1'000};   // of a session; the process may wait for it to end
 constexpr std::string_view kSessionHeader = "Mcp-Session-Id";
-constexpr int kNotFound = 404, kMethodNotAllowed = 405;
+constexpr int kNotFound = 404;
+constexpr int kMethodNotAllowed = 405;  // of servers that let no client end a session
 
 /// The limits of a search, which may take several requests.
 struct Within {
   Clock::time_point until;
   const std::stop_token& stop;
 };
+
+/// True if the server may have forgotten the session: the protocol requires 404, but some servers
+/// return 400. A server that returns either status has not called the tool.
+bool is_forgotten(int status) {
+  return status == kNotFound || status == 400;
+}
 
 using SessionHeaders = std::map<std::string, std::string>;
 
@@ -56,11 +63,10 @@ class Session {
   }
 
  private:
-  // The protocol allows servers to refuse it with 405.
   void end() {
     const auto reply = posters_.erase(target_, kEndLimit, kReplyBytesMax);
     const int status = reply ? reply->status : 0;
-    if (status / 100 == 2 || status == kNotFound || status == kMethodNotAllowed) return;
+    if (status / 100 == 2 || is_forgotten(status) || status == kMethodNotAllowed) return;
     log::warn("rag", "{}: its session was not ended: {}", name_,
               reply ? fmt::format("it returned status {}", status) : reply.error().message);
   }
@@ -83,12 +89,6 @@ class Session {
 bool is_session(std::string_view name) {
   return name.size() <= kSessionBytesMax &&
          std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7F; });
-}
-
-/// True if the server may have forgotten the session: the protocol requires 404, but some servers
-/// return 400. A server that returns either status has not called the tool.
-bool is_forgotten(int status) {
-  return status == kNotFound || status == 400;
 }
 
 Result<json::Document> response_of(upstream::PostReply reply, int64_t id) {
