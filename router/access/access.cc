@@ -123,10 +123,8 @@ Access::Access(const config::ManagementApi& management, const std::filesystem::p
   for (const config::ManagementApi::Token& token : management.auth.tokens) {
     const char* value = std::getenv(token.env.c_str());
     const auto role = roles.find(token.role);
-    if (value == nullptr || *value == '\0') {
-      note(fmt::format("the environment variable {} is not set; no token for the role {}",
-                       token.env, token.role));
-    } else if (role == roles.end()) {
+    if (value == nullptr || *value == '\0') continue;  // reading the file gave a notice
+    if (role == roles.end()) {
       note(fmt::format(
           "the role \"{}\" of the token in {} is not in auth.roles, so the token has no permission",
           token.role, token.env));

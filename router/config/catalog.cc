@@ -108,6 +108,8 @@ void choose_embedder(Reader& reader, const yaml::Node& node, EmbeddingModel& mod
 void check_embedding_endpoint(Reader& reader, const yaml::Node& node,
                               std::optional<EmbeddingEndpoint>& endpoint) {
   if (!endpoint || endpoint->base_url.empty()) return;
+  if (!endpoint->api_key_env.empty())
+    note_unset(reader, node, "api_key_env", endpoint->api_key_env, "the server is not called");
   if (const auto address = parse_base_url(endpoint->base_url); !address) {
     reader.at_key("base_url", [&] { reader.error(node.line, address.error().message); });
   }

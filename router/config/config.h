@@ -3,6 +3,8 @@
 // the vLLM Semantic Router. load() reports keys of a file that have no effect. A file that needs
 // only some sections includes their headers below instead.
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ namespace signalbox::config {
 
 struct Config {
   std::string source;  // the file it came from, for messages
+  /// The lines of its keys below global.model_catalog, by their paths.
+  std::map<std::string, uint32_t, std::less<>> catalog_lines;
   std::vector<Listener> listeners;
   Providers providers;
   Routing routing;

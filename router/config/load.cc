@@ -16,6 +16,22 @@ namespace {
 
 static_assert(kFileBytesMax == yaml::Limits{}.bytes);
 
+void add_lines(const yaml::Node& node, const std::string& path,
+               std::map<std::string, uint32_t, std::less<>>& out) {
+  for (const yaml::Entry& entry : node.entries) {
+    const std::string key = fmt::format("{}.{}", path, entry.key);
+    out.emplace(key, entry.line);
+    add_lines(entry.value, key, out);
+  }
+}
+
+void read_root(Reader& reader, const yaml::Node& root) {
+  read_section(reader, root, kRoot, &reader.config);
+  const yaml::Node* const global = root.find("global");
+  const yaml::Node* const catalog = global == nullptr ? nullptr : global->find("model_catalog");
+  if (catalog != nullptr) add_lines(*catalog, "global.model_catalog", reader.config.catalog_lines);
+}
+
 Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
                 const LoadOptions& options) {
   if (!parsed) return {tl::unexpected<Error>(parsed.error()), {}};
@@ -28,9 +44,9 @@ Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
   } else if (is_older_form(root)) {
     reader.notice(root.line,
                   "the file has an older form; `signalbox config migrate` prints it as v0.3");
-    read_section(reader, migrate(reader, root), kRoot, &reader.config);
+    read_root(reader, migrate(reader, root));
   } else {
-    read_section(reader, root, kRoot, &reader.config);
+    read_root(reader, root);
   }
   if (reader.failed()) return {tl::unexpected<Error>(reader.take_errors()), reader.take_notices()};
   reader.config.source = name;

@@ -121,6 +121,8 @@ void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   check_known_type(reader, node, out.ref);
   check_headers(reader, node, out.ref);
   check_target(reader, node, out.ref);
+  if (!out.ref.api_key_env.empty() && out.ref.api_key.empty() && out.ref.type != "echo")
+    note_unset(reader, node, "api_key_env", out.ref.api_key_env, "requests are sent without a key");
   if (!out.endpoint.empty() && !out.base_url.empty())
     return reader.error(node.line, "expected endpoint or base_url, found both");
   if (!out.endpoint.empty() || !out.base_url.empty()) return set_address(reader, node, out);

@@ -124,7 +124,23 @@ constexpr Key kManagementAuthKeys[] = {
             "On loopback with mode disabled, changes of the configuration and of keys need the "
             "token that the router keeps in a file. Default: true."),
 };
-constexpr Section kManagementAuth{kManagementAuthKeys};
+
+void check_management_auth(Reader& reader, const yaml::Node& node, ManagementAuth& auth) {
+  const yaml::Node* const tokens = node.find("tokens");
+  if (tokens == nullptr || auth.mode != "bearer") return;
+  reader.at_key("tokens", [&] {
+    for (size_t i = 0; i < std::min(auth.tokens.size(), tokens->items.size()); ++i) {
+      const ManagementToken& token = auth.tokens[i];
+      if (token.env.empty()) continue;
+      reader.at_index(i, [&] {
+        note_unset(reader, tokens->items[i], "env", token.env,
+                   fmt::format("there is no token for the role \"{}\"", token.role));
+      });
+    }
+  });
+}
+
+constexpr Section kManagementAuth{kManagementAuthKeys, checked<check_management_auth>};
 
 constexpr Key kManagementKeys[] = {
     boolean(FIELD(ManagementApi, enabled), "false opens no management port. Default: true."),

@@ -469,7 +469,8 @@ constexpr Key kKbKeys[] = {
 };
 constexpr Section kKb{kKbKeys};
 
-void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal&) {
+void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal& out) {
+  if (const yaml::Node* const path = node.find("model_path")) out.line = path->line;
   need(reader, node, "classifier", "local", "model_path");
   need(reader, node, "classifier", "llm", "model");
   need(reader, node, "classifier", "http_classify", "model");

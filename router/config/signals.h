@@ -248,6 +248,7 @@ struct ClassifierSignal {
   std::string model;  // llm, http_classify: one of global.model_catalog.external
   std::string instructions;
   std::vector<std::string> labels;
+  uint32_t line = 0;  // of model_path
 };
 
 }  // namespace signalbox::config

@@ -1,6 +1,7 @@
 // The servers of stores: Redis, Valkey, PostgreSQL, Milvus and Qdrant.
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
@@ -54,9 +55,12 @@ constexpr Key kPostgresKeys[] = {
     string(FIELD(Postgres, database), "Database."),
     string(FIELD(Postgres, user), "Name of the login."),
     string(FIELD(Postgres, password), kPassword),
-    word(FIELD(Postgres, ssl_mode), "disable allow prefer require verify-ca verify-full",
-         "What TLS has to prove, in the words of libpq. Default: `prefer`, which verifies nothing. "
-         "The environment variable PGSSLROOTCERT names the PEM file of the authorities to trust."),
+    word(
+        FIELD(Postgres, ssl_mode), "disable allow prefer require verify-ca verify-full",
+        "What TLS has to prove, in the words of libpq. Default: `prefer`, which verifies nothing."),
+    string(FIELD(Postgres, ssl_root_cert),
+           "PEM file of the authorities that `verify-ca` and `verify-full` trust. Default: that of "
+           "libpq, `$PGSSLROOTCERT` or `~/.postgresql/root.crt`. Signalbox only."),
     count(FIELD(Postgres, max_open_conns), "Greatest number of connections.")
         .no_effect(kConnections),
     count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
@@ -335,6 +339,17 @@ constinit const Section kValkey{kValkeyKeys};
 constinit const Section kMilvusAddress{kMilvusAddressKeys};
 constinit const Section kMilvus{kMilvusKeys};
 
+void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
+                const std::string& variable, std::string_view consequence) {
+  const char* const value = std::getenv(variable.c_str());
+  if (value != nullptr && *value != '\0') return;
+  reader.at_key(key, [&] {
+    reader.notice(
+        node.find(key)->line,
+        fmt::format("{}, because the environment variable {} is not set", consequence, variable));
+  });
+}
+
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
   if (redis.cluster_mode) {
     reader.at_key("cluster_mode", [&] {
@@ -369,6 +384,16 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
                      fmt::format("expected at most {} of a-z, 0-9 and _, not a digit first, found "
                                  "{}",
                                  kTableNameBytesMax, json::quote_briefly(postgres.table_name)));
+      });
+    }
+    if (!postgres.ssl_root_cert.empty() && !postgres.ssl_mode.starts_with("verify-")) {
+      reader.at_key("ssl_root_cert", [&] {
+        reader.error(
+            section->find("ssl_root_cert")->line,
+            fmt::format(
+                "expected beside it ssl_mode verify-ca or verify-full, found {}; "
+                "only these verify the server",
+                postgres.ssl_mode.empty() ? "nothing" : json::quote_briefly(postgres.ssl_mode)));
       });
     }
   });

@@ -51,6 +51,7 @@ struct Postgres {
   std::string user;
   std::string password;
   std::string ssl_mode;
+  std::string ssl_root_cert;  // PEM file; "": libpq's default
   uint32_t max_open_conns = 0;
   uint32_t max_idle_conns = 0;
   uint32_t conn_max_lifetime = 0;  // seconds

@@ -43,7 +43,9 @@ replies::ReplyMeter::Times MeasuredReply::usage() const {
   if (!out.prompt_tokens && !out.completion_tokens) {
     replies::ReplyMeter beginning(Clock::now(), false);
     beginning.feed(beginning_, Clock::now());
+    replies::ReplyOrigin origin = std::move(out.origin);
     out = beginning.times();
+    out.origin = std::move(origin);
   }
   out.ttft_ms = out.tpot_ms = std::nullopt;  // nothing is generated token by token
   return out;

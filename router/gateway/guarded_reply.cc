@@ -151,7 +151,7 @@ void GuardedReply::report(std::string_view name, const std::string& names) {
   if (!client.started())
     context_.headers.add(name, names);
   else if (sends_trailers_)
-    client.trail(name, names);
+    client.add_trailer(name, names);
 }
 
 void GuardedReply::start_check() {

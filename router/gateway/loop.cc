@@ -341,7 +341,10 @@ void Loop::land(Flight& flight, Result<looper::Reply> reply) {
   if (is_estimated) estimate_tokens(flight.plan.body.size(), *reply);
   // Image servers rarely count, and the image has its price.
   if (is_estimated && plan_.painter != nullptr) tokens = tokens_of(*reply);
-  const double cost = scope_.record.call_ended(flight.number, flight.status, error, tokens);
+  replies::ReplyOrigin origin;
+  if (reply && flight.plan.image == nullptr) origin = replies::read_origin(reply->body);
+  const double cost =
+      scope_.record.call_ended(flight.number, flight.status, error, tokens, std::move(origin));
   if (reply) {
     reply->cost = cost;
     if (!tokens) scope_.record.estimated(reply->prompt_tokens + reply->completion_tokens);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "router/collector/collector.h"
 #include "router/gateway/answer_cache.h"
+#include "router/upstream/provider.h"
 
 namespace signalbox::gateway {
 namespace {
@@ -18,7 +19,9 @@ observe::Vocabulary vocabulary_of(const routing::Router& router) {
   const config::Config& config = router.config();
   observe::Vocabulary out;
   for (const config::Model& model : config.providers.models)
-    out.models.push_back({model.name, model.pricing ? model.pricing->currency : std::string()});
+    out.models.push_back({.name = model.name,
+                          .currency = model.pricing ? model.pricing->currency : std::string(),
+                          .provider = upstream::provider_of(model)});
   if (const config::Model* model = config.providers.find(config.providers.default_model);
       model != nullptr && model->pricing)
     out.default_currency = model->pricing->currency;
@@ -213,7 +216,11 @@ void Observer::publish(observe::Account account, bool sampled) const {
       is_fault(account.error) || !account.detail.empty() ? log::Level::kWarn : log::Level::kInfo;
   if (log::enabled(level)) log::event(level, "request", observe::account_json(account));
   if (!account.replay_id.empty()) replay_.add(account);
-  if (sampled) exporter_->add(std::move(account));
+  if (!sampled) return;
+  account.origin.provider = meters_.provider_of(account.model);
+  for (observe::ModelCall& call : account.calls)
+    call.origin.provider = meters_.provider_of(call.model);
+  exporter_->add(std::move(account));
 }
 
 void Observer::shadow_left_out(const std::string& decision, const std::string& model,
@@ -235,11 +242,14 @@ void Observer::publish_shadow(observe::Account account, bool sampled) const {
   }
   if (!shadow.currency.empty())
     metrics_.shadow_cost.with({shadow.model, shadow.currency}).add(shadow.cost);
+  meters_.record_shadow(account);
   if (ledger_ != nullptr) add_shadow_spending(account, *ledger_);
   if (!shadow.replay_id.empty()) replay_.add_shadow(shadow);
   // Last, so that whoever sees the count finds the rest.
   metrics_.shadows.with({shadow.decision, shadow.model, std::string(shadow.outcome)}).add();
-  if (sampled) exporter_->add(std::move(account));
+  if (!sampled) return;
+  account.shadow->origin.provider = meters_.provider_of(shadow.model);
+  exporter_->add(std::move(account));
 }
 
 }  // namespace signalbox::gateway

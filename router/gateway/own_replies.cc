@@ -207,7 +207,7 @@ void trail_headers(const RequestScope& scope, const http::Headers& fields) {
   if (!accepts_trailers(scope.headers())) return;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!ascii::iequals(fields[i].name, "x-vsr-looper-algorithm"))
-      scope.exchange.reply.trail(fields[i].name, fields[i].value);
+      scope.exchange.reply.add_trailer(fields[i].name, fields[i].value);
   }
 }
 

@@ -47,6 +47,13 @@ std::optional<observe::Tokens> tokens_of(const replies::ReplyMeter::Times& times
                          times.reasoning_tokens.value_or(0)};
 }
 
+observe::Origin origin_of(replies::ReplyOrigin origin) {
+  return {.model = std::move(origin.model),
+          .id = std::move(origin.id),
+          .finish_reasons = std::move(origin.finish_reasons),
+          .provider = {}};
+}
+
 void append_cut(std::string& out, std::string_view bytes, size_t size_max, bool& cut) {
   const size_t room = size_max - std::min(out.size(), size_max);
   cut = cut || bytes.size() > room;
@@ -73,7 +80,7 @@ RequestRecord::~RequestRecord() {
   observer_.meters().ended();
   if (account_.ended == observe::TimePoint{}) ended();
   if (answer_streams_ && account_.calls[*answer_].status == 0)
-    call_ended(*answer_, 0, reply_.broken() ? "cancelled" : "upstream", std::nullopt);
+    call_ended(*answer_, 0, reply_.broken() ? "cancelled" : "upstream", std::nullopt, {});
   account_.status = status_.value_or(reply_.status());
   set_error();
   set_spending();
@@ -245,12 +252,14 @@ size_t RequestRecord::call_began(const config::Model& model, std::string_view pu
 }
 
 double RequestRecord::call_ended(size_t call, int status, std::string_view error,
-                                 const std::optional<observe::Tokens>& tokens) {
+                                 const std::optional<observe::Tokens>& tokens,
+                                 replies::ReplyOrigin origin) {
   observe::ModelCall& ended = account_.calls[call];
   ended.ended = std::chrono::steady_clock::now();
   ended.status = status;
   ended.error = error;
   ended.tokens = tokens;
+  ended.origin = origin_of(std::move(origin));
   const config::Model* model = observer_.model(ended.model);
   if (tokens && model != nullptr) ended.cost = cost_of(*model, *tokens);
   add_up_calls();
@@ -367,9 +376,13 @@ void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
   if (answer_) {
-    if (answer_streams_) call_ended(*answer_, 200, {}, tokens_of(times));
+    if (!answer_streams_) return;
+    call_ended(*answer_, 200, {}, tokens_of(times), times.origin);
+    account_.calls[*answer_].ttft_s = account_.ttft_s;
+    account_.calls[*answer_].tpot_s = account_.tpot_s;
     return;
   }
+  account_.origin = origin_of(times.origin);
   account_.tokens = tokens_of(times);
   if (!account_.tokens || model_ == nullptr) return;
   account_.cost = cost_of(*model_, *account_.tokens);

@@ -74,7 +74,7 @@ class RequestRecord {
   /// Records the end of that call. `error` is the name of an error code; "": none. Returns its
   /// cost.
   double call_ended(size_t call, int status, std::string_view error,
-                    const std::optional<observe::Tokens>& tokens);
+                    const std::optional<observe::Tokens>& tokens, replies::ReplyOrigin origin);
   /// Records the call whose reply the client gets, and the bound that ended the calls early, if
   /// any. For a reply that streams, measured() ends the call.
   void looped(const config::Model& model, size_t call, bool streams, std::string_view used_up);

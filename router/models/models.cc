@@ -213,20 +213,48 @@ std::string embedder_key(const config::Config& config) {
                      config.embedding_model.path_key);
 }
 
+uint32_t line_of(const config::Config& config, std::string_view key) {
+  const auto found = config.catalog_lines.find(key);
+  return found == config.catalog_lines.end() ? 0 : found->second;
+}
+
+/// The beginning of a message: the place of the key in the file, and the directory.
+std::string absence_of(const std::string& source, const ModelNeed& need) {
+  const std::string place = need.line == 0 ? source : fmt::format("{}:{}", source, need.line);
+  return fmt::format("{}: {}: there is no model at \"{}\"", place, need.key, need.directory);
+}
+
+std::string refusal_of(const std::string& source, const ModelNeed& need) {
+  std::string command = weights::pull_command(need.directory);
+  if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
+  return fmt::format(
+      "{}, but decisions depend on {}; fetch it with `{}`, fetch models that stand in with "
+      "`signalbox models pull`, or serve without it with --missing-models ignore",
+      absence_of(source, need), need.what, command);
+}
+
+std::string notice_of_stand_in(const std::string& source, const ModelNeed& need,
+                               const std::string& directory) {
+  return fmt::format("{}; {} stands in for it", absence_of(source, need), directory);
+}
+
+ModelNeed embedder_need(const config::Config& config, const config::Routing& routing) {
+  const std::string key = embedder_key(config);
+  return {.directory = config.embedding_model.path,
+          .key = key,
+          .what = "similarities of meaning",
+          .task = "",
+          .is_required = !routing.embeddings.empty() || depends_on_embedder(config, routing),
+          .line = line_of(config, key)};
+}
+
 /// Collects the missing models, so that one error reports all of them.
 class MissingModelList {
  public:
   explicit MissingModelList(const std::string& source) : source_(source) {}
 
   void add(const ModelNeed& need) {
-    std::string command = weights::pull_command(need.directory);
-    if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
-    const std::string line = fmt::format(
-        "{}: {}: there is no model at \"{}\", but decisions depend on {}; fetch it with `{}`, "
-        "fetch "
-        "models that stand in with `signalbox models pull`, or serve without it with "
-        "--missing-models ignore",
-        source_, need.key, need.directory, need.what, command);
+    const std::string line = refusal_of(source_, need);
     if (lines_.find(line) != std::string::npos) return;
     lines_ += (lines_.empty() ? "" : "\n") + line;
   }
@@ -353,12 +381,14 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     ConfiguredDirectory place = classifier_of(config, task);
     if (place.directory.empty() || is_remote_guard(place.directory)) return;
     if (!declared && !is_required) return;
+    const uint32_t line = line_of(config, place.key);
     out.push_back({std::move(place.directory),
                    std::move(place.key),
                    fmt::format("{} signals", signals),
                    std::string(task),
                    {},
-                   is_required});
+                   is_required,
+                   line});
   };
   const auto add_type = [&](std::string_view type, bool declared) {
     add(type, type, declared, asks_for(routing, type));
@@ -411,7 +441,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
     out.push_back({signal.model_path,
                    fmt::format("model_path of the classifier signal \"{}\"", signal.name),
                    "classifier signals", std::string(find_task(signal.model_path)), signal.labels,
-                   is_required});
+                   is_required, signal.line});
   }
   return out;
 }
@@ -475,12 +505,7 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
       if (is_there(place) || (always_required && !missing.refuse)) {
         SIGNALBOX_TRY(models.embedder, open_embedder());
       } else {
-        report_missing({path,
-                        embedder_key(config),
-                        "similarities of meaning",
-                        "",
-                        {},
-                        always_required || depends_on_embedder(config, *routing)});
+        report_missing(embedder_need(config, *routing));
       }
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {
@@ -498,9 +523,7 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
       SIGNALBOX_TRY(models.classifiers[need.directory], open_named(need.key, directory));
       if (is_found) continue;
       models.stand_ins[need.directory] = directory;
-      models.notices.push_back(
-          fmt::format("{}: {}: there is no model at \"{}\"; {} stands in for it", config.source,
-                      need.key, need.directory, directory));
+      models.notices.push_back(notice_of_stand_in(config.source, need, directory));
     }
   }
   SIGNALBOX_TRY_VOID(open_judges(config, models));
@@ -519,6 +542,36 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;
   return models;
+}
+
+std::vector<std::string> missing_model_notices(const config::Config& config) {
+  std::vector<ModelNeed> absent;  // each model once
+  const auto add = [&](ModelNeed need) {
+    if (is_there(weights::installed_directory(need.directory))) return;
+    const auto same = std::ranges::find(absent, need.directory, &ModelNeed::directory);
+    if (same == absent.end())
+      absent.push_back(std::move(need));
+    else if (need.is_required)
+      *same = std::move(need);
+  };
+  for (const config::Routing* routing : config::routings_of(config)) {
+    if (compares_texts(config, *routing) && !config.embedding_model.is_remote())
+      add(embedder_need(config, *routing));
+    for (ModelNeed& need : classifier_needs(config, *routing)) add(std::move(need));
+  }
+  const MissingModels missing = MissingModels::of(config.missing_models, true);
+  std::vector<std::string> out;
+  for (const ModelNeed& need : absent) {
+    const std::string stand_in =
+        missing.stand_in ? find_stand_in(need.task, need.directory, need.labels) : "";
+    if (!stand_in.empty())
+      out.push_back(notice_of_stand_in(config.source, need, stand_in));
+    else if (need.is_required && missing.refuse)
+      out.push_back(refusal_of(config.source, need));
+    else
+      out.push_back(fmt::format("{} for {}", absence_of(config.source, need), need.what));
+  }
+  return out;
 }
 
 OpenModel open_served(const config::HttpLimits& limits) {

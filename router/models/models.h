@@ -63,6 +63,7 @@ struct ModelNeed {
   std::vector<std::string> labels = {};  // classes that the configuration names
   // A condition, a score or an algorithm depends on it; otherwise it is only declared.
   bool is_required = false;
+  uint32_t line = 0;  // of the key; 0: the file does not have it
 };
 
 /// Returns the classifiers that the routing uses, without those that have no configured directory.
@@ -94,6 +95,10 @@ struct MissingModels {
 /// names its key.
 Result<Models> open_models(const config::Config& config, const MissingModels& missing,
                            const OpenModel& open);
+
+/// One line for each configured model whose directory does not exist, with its place in the file
+/// and what serving would do. It opens nothing.
+std::vector<std::string> missing_model_notices(const config::Config& config);
 
 /// Opens models for a process that serves many requests at once. Each model has its own threads
 /// (model_threads), which run waiting requests in batches, and a queue (model_queue_max); a request

@@ -62,6 +62,14 @@ struct LearningStep {
   std::string_view method, action, reason;
 };
 
+/// The report of a server about its reply, in short names; "" and empty: nothing. See
+/// replies::ReplyOrigin.
+struct Origin {
+  std::string model, id;
+  std::vector<std::string> finish_reasons;
+  std::string provider;  // of the configuration; set when the account is published
+};
+
 /// One call of an algorithm that calls several models.
 struct ModelCall {
   std::string model;
@@ -72,6 +80,8 @@ struct ModelCall {
   std::string_view error;  // name of the error code; "": none
   std::optional<Tokens> tokens;
   double cost = 0;
+  Origin origin;
+  std::optional<double> ttft_s, tpot_s;  // of the stream that the client gets
 };
 
 /// The result of the response cache for a request.
@@ -90,6 +100,7 @@ struct Shadow {
   std::string_view outcome;  // static; see docs/shadow.md
   std::string_view error;    // name of the error code; "": none
   int status = 0;            // of the reply; 0: none came
+  Origin origin;
   std::optional<Tokens> tokens;
   Tokens estimated;      // if the reply did not report its tokens
   double cost = 0;       // of tokens that were reported or estimated
@@ -168,6 +179,7 @@ struct Account {
   TimePoint sent;                          // when the request was sent upstream
   std::array<uint8_t, 8> upstream_span{};  // the span of the upstream request
   std::optional<double> ttft_s, tpot_s;
+  Origin origin;                 // of the reply, if the algorithm called one model
   std::optional<Tokens> tokens;  // of all calls
   double cost = 0;
   std::optional<Tokens> estimated;  // if the reply did not report its tokens

@@ -36,11 +36,11 @@ Meters::Meters(Metrics& metrics, const Vocabulary& vocabulary)
       routing_latency_(metrics.routing_latency.only()),
       decision_latency_(metrics.decision_latency.only()) {
   for (const Vocabulary::Model& model : vocabulary.models) {
-    ModelSeries& series = add_model(model.name, vocabulary.decisions);
+    ModelSeries& series = add_model(model.name, model.provider, vocabulary.decisions);
     series.currency = model.currency;
     if (!model.currency.empty()) series.cost = &metrics.cost.with({model.name, model.currency});
   }
-  add_model(std::string(kUnknown), vocabulary.decisions);
+  add_model(std::string(kUnknown), "", vocabulary.decisions);
   for (const std::string& name : vocabulary.decisions) {
     DecisionSeries& series = decisions_[name];
     series.matches = &metrics.decision_matches.with({name});
@@ -69,10 +69,11 @@ Meters::Meters(Metrics& metrics, const Vocabulary& vocabulary)
     engines_[model] = {name, &metrics.passes.with({name})};
 }
 
-Meters::ModelSeries& Meters::add_model(const std::string& name,
+Meters::ModelSeries& Meters::add_model(const std::string& name, const std::string& provider,
                                        const std::vector<std::string>& decisions) {
   ModelSeries& series = models_[name];
   series.name = name;
+  series.operations = std::make_unique<Operations>(metrics_, name, provider);
   series.in_flight = &metrics_.in_flight.with({name});
   series.completion_latency = &metrics_.completion_latency.with({name});
   series.ttft = &metrics_.ttft.with({name});
@@ -262,6 +263,23 @@ void Meters::record_reply(const Account& account, const ModelSeries& model) cons
   if (account.ttft_s) model.ttft->observe(*account.ttft_s);
   if (account.tpot_s) model.tpot->observe(*account.tpot_s);
   if (account.tokens) add_tokens(model, *account.tokens, account.cost);
+  model.operations->record({.name = operation_of(account.path),
+                            .response_model = account.origin.model,
+                            .error = account.error,
+                            .seconds = seconds_between(account.sent, account.ended),
+                            .tokens = account.tokens,
+                            .ttft_s = account.ttft_s,
+                            .tpot_s = account.tpot_s});
+}
+
+void Meters::record_shadow(const Account& account) const {
+  const Shadow& shadow = *account.shadow;
+  of_model(shadow.model)
+      .operations->record({.name = operation_of(account.path),
+                           .response_model = shadow.origin.model,
+                           .error = shadow.error,
+                           .seconds = seconds_between(shadow.began, shadow.ended),
+                           .tokens = shadow.tokens});
 }
 
 void Meters::add_tokens(const ModelSeries& model, const Tokens& tokens, double cost) {
@@ -280,6 +298,13 @@ void Meters::record_calls(const Account& account) const {
     const ModelSeries& model = of_model(call.model);
     model.completion_latency->observe(seconds_between(call.began, call.ended));
     if (call.tokens) add_tokens(model, *call.tokens, call.cost);
+    model.operations->record({.name = operation_of(account.path),
+                              .response_model = call.origin.model,
+                              .error = call.error,
+                              .seconds = seconds_between(call.began, call.ended),
+                              .tokens = call.tokens,
+                              .ttft_s = call.ttft_s,
+                              .tpot_s = call.tpot_s});
     const std::string outcome(call.error.empty() ? "ok" : call.error);
     metrics_.loop_calls.with({model.name, std::string(call.purpose), outcome}).add();
   }

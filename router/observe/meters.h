@@ -13,6 +13,7 @@
 
 #include "router/observe/account.h"
 #include "router/observe/metrics.h"
+#include "router/observe/operations.h"
 
 namespace signalbox::observe {
 
@@ -20,7 +21,8 @@ namespace signalbox::observe {
 struct Vocabulary {
   struct Model {
     std::string name;
-    std::string currency;  // of its price; "": no price
+    std::string currency;       // of its price; "": no price
+    std::string provider = {};  // gen_ai.provider.name
   };
   std::vector<Model> models;
   std::string default_currency;  // of the default model's price; "": no price
@@ -40,8 +42,15 @@ class Meters {
   /// Returns the configured name of one of the router's own models; "" for others.
   std::string_view engine_name(const void* model) const;
 
+  /// Returns gen_ai.provider.name of a configured model; "" for others.
+  const std::string& provider_of(std::string_view model) const {
+    return of_model(model).operations->provider();
+  }
+
   /// Counts a request that has ended.
   void record(const Account& account) const;
+  /// Counts the call of a shadow that has ended, among the operations.
+  void record_shadow(const Account& account) const;
 
   /// Counts a request as being at a model during its own lifetime.
   class AtModel {
@@ -78,7 +87,8 @@ class Meters {
     Gauge* in_flight;
     Histogram *completion_latency, *ttft, *tpot;
     Counter *prompt_tokens, *completion_tokens, *tokens;
-    Counter* cost = nullptr;                                          // null: no price
+    Counter* cost = nullptr;  // null: no price
+    std::unique_ptr<Operations> operations;
     std::map<std::string, std::unique_ptr<Pair>, std::less<>> pairs;  // by decision
   };
   struct DecisionSeries {
@@ -96,7 +106,8 @@ class Meters {
     Histogram* latency;
   };
 
-  ModelSeries& add_model(const std::string& name, const std::vector<std::string>& decisions);
+  ModelSeries& add_model(const std::string& name, const std::string& provider,
+                         const std::vector<std::string>& decisions);
   const ModelSeries& of_model(std::string_view name) const;
   void record_understanding(const Account& account) const;
   void record_cache(const Account& account) const;

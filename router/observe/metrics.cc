@@ -15,6 +15,15 @@ constexpr auto kMicro = std::to_array({1e-6, 2.5e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1
                                        1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 1.0});
 constexpr auto kReply = std::to_array({1e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5,
                                        5.0, 10.0, 30.0, 60.0, 120.0, 300.0});
+// These four are the bounds that OpenTelemetry's conventions recommend.
+constexpr auto kTokens = std::to_array<double>(
+    {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864});
+constexpr auto kOperation = std::to_array(
+    {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92});
+constexpr auto kFirstToken = std::to_array(
+    {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0});
+constexpr auto kEachToken =
+    std::to_array({0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5});
 constexpr auto kShare = std::to_array({0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0});
 
 }  // namespace
@@ -92,6 +101,26 @@ Metrics::Metrics()
       spent_on_default(families_, "signalbox_cost_on_default_total",
                        "Cost of the same tokens on the default model",
                        {"model", "decision", "currency"}),
+      operation_tokens(families_, "gen_ai_client_token_usage",
+                       "Tokens of a call of a model's server, as reported in its reply",
+                       {"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_token_type",
+                        "gen_ai_request_model", "gen_ai_response_model"},
+                       kTokens),
+      operation_duration(families_, "gen_ai_client_operation_duration_seconds",
+                         "Time from sending a call to a model's server to the end of its reply",
+                         {"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model",
+                          "gen_ai_response_model", "error_type"},
+                         kOperation),
+      operation_ttft(families_, "gen_ai_server_time_to_first_token_seconds",
+                     "Time to the first token of a stream that succeeded",
+                     {"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model",
+                      "gen_ai_response_model"},
+                     kFirstToken),
+      operation_tpot(families_, "gen_ai_server_time_per_output_token_seconds",
+                     "Time per token after the first token of a stream that succeeded",
+                     {"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model",
+                      "gen_ai_response_model"},
+                     kEachToken),
       loops(families_, "signalbox_looper_requests_total",
             "Requests answered by several models, and the bound that ended the calls early",
             {"decision", "algorithm", "used_up"}),

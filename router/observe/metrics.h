@@ -1,6 +1,7 @@
 #pragma once
 // Every number in /metrics: the table of docs/metrics.md as code. Names are those of the vLLM
-// Semantic Router if it has the metric; our own begin with signalbox_.
+// Semantic Router if it has the metric, and gen_ai_ those of OpenTelemetry's conventions as
+// Prometheus writes them; our own begin with signalbox_.
 //
 // The configuration bounds the labels: a model that a client names and that is not configured
 // counts as "unknown", never under the client's text.
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "router/observe/instruments.h"
+#include "router/observe/response_models.h"
 
 namespace signalbox::observe {
 
@@ -33,6 +35,9 @@ class Metrics {
   Family<Counter> prompt_tokens, completion_tokens, tokens, cost;
   // Spending, for the report by model and decision.
   Family<Counter> metered_replies, spent_tokens, spent, spent_on_default;
+  // Calls of models' servers by OpenTelemetry's conventions.
+  Family<Histogram> operation_tokens, operation_duration, operation_ttft, operation_tpot;
+  ResponseModels response_models;
   // Algorithms that call several models.
   Family<Counter> loops, loop_calls;
   // Shadows.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "router/observe/operations.h"
+
 namespace signalbox::observe {
 namespace {
 
@@ -114,15 +116,9 @@ void add_cache(const Account& a, Spans& spans) {
                        {"cache.lookup_time_ms", ms_between(a.cache_began, a.cache_ended)}};
 }
 
-/// The value of gen_ai.operation.name.
-std::string operation_of(std::string_view path) {
-  if (path == "/v1/embeddings") return "embeddings";
-  return path == "/v1/completions" ? "text_completion" : "chat";
-}
-
 /// Describes a call to a model in the vLLM Semantic Router's names and in those of OpenTelemetry's
 /// semantic conventions for generative AI.
-void describe_call(const Account& a, const std::string& model, int status,
+void describe_call(const Account& a, const std::string& model, const Origin& origin, int status,
                    const std::optional<Tokens>& tokens, std::string_view error, Span& span) {
   span.kind = Span::Kind::kClient;
   span.error = error;
@@ -131,8 +127,13 @@ void describe_call(const Account& a, const std::string& model, int status,
   };
   add("model.name", model);
   add("http.status_code", int64_t{status});
-  add("gen_ai.operation.name", operation_of(a.path));
+  if (const auto operation = operation_of(a.path); !operation.empty())
+    add("gen_ai.operation.name", std::string(operation));
   add("gen_ai.request.model", model);
+  if (!origin.provider.empty()) add("gen_ai.provider.name", origin.provider);
+  if (!origin.model.empty()) add("gen_ai.response.model", origin.model);
+  if (!origin.id.empty()) add("gen_ai.response.id", origin.id);
+  if (!origin.finish_reasons.empty()) add("gen_ai.response.finish_reasons", origin.finish_reasons);
   if (!error.empty()) add("error.type", std::string(error));
   if (!tokens) return;
   const auto prompt = static_cast<int64_t>(tokens->prompt);
@@ -157,7 +158,7 @@ void add_calls(const Account& a, Spans& spans) {
   for (const ModelCall& call : a.calls) {
     Span& span = spans.add("upstream.request", parent, call.began, call.ended);
     span.id = call.span;
-    describe_call(a, call.model, call.status, call.tokens, call.error, span);
+    describe_call(a, call.model, call.origin, call.status, call.tokens, call.error, span);
     span.attributes.emplace_back("looper.purpose", std::string(call.purpose));
   }
 }
@@ -167,14 +168,14 @@ void add_upstream(const Account& a, Spans& spans) {
   if (a.sent == a.began) return;
   Span& upstream = spans.add("upstream.request", a.trace.span, a.sent, a.ended);
   upstream.id = a.upstream_span;
-  describe_call(a, a.model, a.status, a.tokens, a.error, upstream);
+  describe_call(a, a.model, a.origin, a.status, a.tokens, a.error, upstream);
   if (a.ttft_s) upstream.attributes.emplace_back("model.ttft_ms", *a.ttft_s * 1000);
 }
 
 void add_shadow(const Account& a, const Shadow& shadow, Spans& spans) {
   Span& span = spans.add("shadow.request", a.trace.span, shadow.began, shadow.ended);
   span.id = shadow.span;
-  describe_call(a, shadow.model, shadow.status, shadow.tokens, shadow.error, span);
+  describe_call(a, shadow.model, shadow.origin, shadow.status, shadow.tokens, shadow.error, span);
   span.attributes.emplace_back("shadow.arm", shadow.arm);
   span.attributes.emplace_back("shadow.outcome", std::string(shadow.outcome));
   if (shadow.similarity) span.attributes.emplace_back("shadow.similarity", *shadow.similarity);

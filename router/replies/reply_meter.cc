@@ -22,6 +22,7 @@ double ms_between(ReplyMeter::TimePoint from, ReplyMeter::TimePoint to) {
 void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
   if (bytes.empty()) return;
   last_ = now;
+  origin_.feed(bytes);
   if (events_ && head_.size() < kHeadBytes) head_ += bytes.substr(0, kHeadBytes - head_.size());
   if (bytes.size() >= kTailBytes) {
     tail_ = bytes.substr(bytes.size() - kTailBytes);
@@ -67,6 +68,7 @@ std::optional<uint64_t> ReplyMeter::prompt_tokens() const {
 
 ReplyMeter::Times ReplyMeter::times() const {
   Times out;
+  out.origin = origin_.origin();
   const auto either = [this](std::string_view name, std::string_view other) {
     const auto first = count_of(name, tail_);
     return first ? first : count_of(other, tail_);

@@ -1,13 +1,15 @@
 #pragma once
 // Measures a reply's times from its bytes as they arrive: the time to the first token and the time
-// for each token. It reads only where events begin and the usage at the end, and stores nothing
-// else.
+// for each token. Beside that it reads where events begin, the usage at the end and the reply's
+// origin, and stores nothing else.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "router/replies/reply_origin.h"
 
 namespace signalbox::replies {
 
@@ -25,11 +27,13 @@ class ReplyMeter {
     // From the usage.
     std::optional<uint64_t> prompt_tokens, cached_tokens, written_tokens, completion_tokens,
         reasoning_tokens;
+    ReplyOrigin origin;
   };
 
   /// `started` is when the request was sent; `events` means that the reply is an event stream. It
   /// may be a chat completion, a message of Anthropic's API or a response of OpenAI's.
-  ReplyMeter(TimePoint started, bool events) : started_(started), last_(started), events_(events) {}
+  ReplyMeter(TimePoint started, bool events)
+      : started_(started), last_(started), events_(events), origin_(events) {}
 
   void feed(std::string_view bytes, TimePoint now);
   /// The number of events that have begun.
@@ -47,6 +51,7 @@ class ReplyMeter {
   size_t line_bytes_ = 0;  // bytes of the current line that match "data:"
   std::string head_;       // the first bytes, which hold the usage of a message's prompt
   std::string tail_;       // the last bytes, which hold the usage
+  OriginReader origin_;
 };
 
 }  // namespace signalbox::replies

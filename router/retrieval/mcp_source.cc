@@ -1,6 +1,6 @@
 // One session with the server serves all searches. It begins with the first search, and anew when
 // the server has forgotten it. Searches that run at once before there is a session begin one each,
-// and the last of these is kept.
+// and the last of these is kept. A session that nobody needs any more is deleted at the server.
 
 #include "router/retrieval/mcp_source.h"
 
@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/ascii.h"
+#include "base/log.h"
 #include "router/retrieval/mcp.h"
 #include "router/upstream/poster.h"
 
@@ -19,6 +20,10 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSessionBytesMax = 1024;  // of its name, which every request repeats
+constexpr milliseconds kEndLimit{1'000};   // of a session; the process may wait for it to end
+constexpr std::string_view kSessionHeader = "Mcp-Session-Id";
+constexpr int kNotFound = 404;
+constexpr int kMethodNotAllowed = 405;  // of servers that let no client end a session
 
 /// The limits of a search, which may take several requests.
 struct Within {
@@ -26,11 +31,30 @@ struct Within {
   const std::stop_token& stop;
 };
 
-/// Posts with the headers of one session.
+/// True if the server may have forgotten the session: the protocol requires 404, but some servers
+/// return 400. A server that returns either status has not called the tool.
+bool is_forgotten(int status) {
+  return status == kNotFound || status == 400;
+}
+
+using SessionHeaders = std::map<std::string, std::string>;
+
+/// Posts with the headers of one session, and ends the session if these name it.
 class Session {
  public:
-  Session(const Server& server, const std::map<std::string, std::string>& headers)
-      : target_(server.target), posters_(with(server.to, headers), server.limit, server.key) {}
+  Session(const Server& server, const SessionHeaders& headers)
+      : name_(server.to.name),
+        target_(server.target),
+        posters_(with(server.to, headers), server.limit, server.key),
+        is_open_(headers.contains(std::string(kSessionHeader))) {}
+  ~Session() {
+    if (is_open_) end();
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// The server does not know the session any more.
+  void forget() { is_open_ = false; }
 
   Result<upstream::PostReply> post(const std::string& body, const Within& within) {
     const auto limit = std::chrono::ceil<milliseconds>(within.until - Clock::now());
@@ -39,8 +63,15 @@ class Session {
   }
 
  private:
-  static config::BackendRef with(config::BackendRef to,
-                                 const std::map<std::string, std::string>& headers) {
+  void end() {
+    const auto reply = posters_.send("DELETE", target_, {}, kEndLimit, kReplyBytesMax);
+    const int status = reply ? reply->status : 0;
+    if (status / 100 == 2 || is_forgotten(status) || status == kMethodNotAllowed) return;
+    log::warn("rag", "{}: its session was not ended: {}", name_,
+              reply ? fmt::format("it returned status {}", status) : reply.error().message);
+  }
+
+  static config::BackendRef with(config::BackendRef to, const SessionHeaders& headers) {
     for (const auto& own : headers) {
       std::erase_if(to.extra_headers,
                     [&](const auto& each) { return ascii::iequals(each.first, own.first); });
@@ -49,8 +80,9 @@ class Session {
     return to;
   }
 
-  const std::string target_;
+  const std::string name_, target_;
   upstream::PosterPool posters_;
+  std::atomic<bool> is_open_;
 };
 
 /// True if the protocol allows this name of a session, which then fits into a header.
@@ -59,15 +91,14 @@ bool is_session(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return c > 0x20 && c < 0x7F; });
 }
 
-/// True if the server may have forgotten the session: the protocol requires 404, but some servers
-/// return 400. A server that returns either status has not called the tool.
-bool is_forgotten(int status) {
-  return status == 404 || status == 400;
-}
-
 Result<json::Document> response_of(upstream::PostReply reply, int64_t id) {
   const std::string type(reply.headers.find("Content-Type").value_or(""));
   return mcp::read_response(type, std::move(reply.body), id);
+}
+
+Result<std::string> version_of(upstream::PostReply reply, int64_t id) {
+  SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
+  return mcp::read_initialize(response);
 }
 
 class McpSource final : public Source {
@@ -85,6 +116,7 @@ class McpSource final : public Source {
     if (const auto session = kept()) {
       SIGNALBOX_TRY(upstream::PostReply reply, session->post(body, within));
       if (!is_forgotten(reply.status)) return texts_of(std::move(reply), id);
+      if (reply.status == kNotFound) session->forget();
     }
     SIGNALBOX_TRY(const auto session, begin(within));
     SIGNALBOX_TRY(upstream::PostReply reply, session->post(body, within));
@@ -98,25 +130,27 @@ class McpSource final : public Source {
   }
 
   Result<std::shared_ptr<Session>> begin(const Within& within) const {
-    std::map<std::string, std::string> headers{{"Accept", std::string(mcp::kAccepted)}};
+    SessionHeaders headers{{"Accept", std::string(mcp::kAccepted)}};
     const int64_t id = next_++;
     SIGNALBOX_TRY(upstream::PostReply reply,
                   Session(server_, headers).post(mcp::write_initialize(id), within));
     SIGNALBOX_TRY_VOID(check_status(reply.status));
-    const std::string_view name = reply.headers.find("Mcp-Session-Id").value_or("");
+    const std::string_view name = reply.headers.find(kSessionHeader).value_or("");
     if (!is_session(name))
       return fail(Code::kUpstream,
                   "the name of its session is not at most {} visible ASCII characters",
                   kSessionBytesMax);
-    if (!name.empty()) headers.emplace("Mcp-Session-Id", name);
-    SIGNALBOX_TRY(const json::Document response, response_of(std::move(reply), id));
-    SIGNALBOX_TRY(std::string version, mcp::read_initialize(response));
-    headers.emplace("MCP-Protocol-Version", std::move(version));
+    if (!name.empty()) headers.emplace(kSessionHeader, name);
+    Result<std::string> version = version_of(std::move(reply), id);
+    if (version) headers.emplace("MCP-Protocol-Version", *version);
+    // It also ends a session that cannot be used.
     auto out = std::make_shared<Session>(server_, headers);
+    if (!version) return tl::unexpected<Error>(std::move(version).error());
     SIGNALBOX_TRY(const upstream::PostReply taken, out->post(mcp::write_initialized(), within));
     SIGNALBOX_TRY_VOID(check_status(taken.status));
+    std::shared_ptr<Session> former = out;  // ends behind the lock, if no search uses it any more
     const std::lock_guard lock(mutex_);
-    session_ = out;
+    session_.swap(former);
     return out;
   }
 

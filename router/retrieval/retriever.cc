@@ -3,8 +3,11 @@
 #include "router/retrieval/retriever.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
+#include <system_error>
+#include <thread>
 
 #include "base/ascii.h"
 #include "base/json.h"
@@ -25,6 +28,7 @@ using std::chrono::seconds;
 using Documents = std::vector<std::string>;
 
 constexpr milliseconds kMcpLimitByDefault{10'000};
+constexpr size_t kFreeingThreads = 16;
 constexpr uint32_t kTopKByDefault = 5;
 constexpr uint32_t kOpenAiResultsByDefault = 20;
 constexpr double kSimilarityByDefault = 0.7;
@@ -278,6 +282,22 @@ Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& co
   if (backend.fallback.empty()) return first;
   SIGNALBOX_TRY(auto second, part(backend.fallback, backend.fallback_config));
   return std::make_unique<const HybridRetriever>(std::move(first), std::move(second));
+}
+
+Retrievers::~Retrievers() {
+  std::vector<std::unique_ptr<const Retriever>> all;
+  for (auto& [decision, retriever] : all_) all.push_back(std::move(retriever));
+  std::atomic<size_t> next{0};
+  const auto free_rest = [&] {
+    for (size_t i = next++; i < all.size(); i = next++) all[i].reset();
+  };
+  std::vector<std::jthread> threads;
+  try {
+    while (threads.size() + 1 < std::min(all.size(), kFreeingThreads))
+      threads.emplace_back(free_rest);
+  } catch (const std::system_error&) {  // there are no more threads; those at hand free the rest
+  }
+  free_rest();
 }
 
 }  // namespace signalbox::retrieval

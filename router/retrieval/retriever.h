@@ -1,6 +1,7 @@
 #pragma once
 // Documents for a request, looked up on the server that the plugin `rag` of a decision names.
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,5 +47,26 @@ Result<std::unique_ptr<const Retriever>> open_retriever(const config::Config& co
                                                         const config::RagPlugin& plugin,
                                                         std::string_view decision,
                                                         const vector_stores::VectorStores* stores);
+
+/// The retrievers of decisions. One with a session at a server waits at its end until the server
+/// has ended the session, a second at most, so several are freed at once.
+class Retrievers {
+ public:
+  Retrievers() = default;
+  Retrievers(Retrievers&&) = default;
+  ~Retrievers();
+
+  void add(const config::Decision* decision, std::unique_ptr<const Retriever> retriever) {
+    all_.emplace(decision, std::move(retriever));
+  }
+  /// Null if the decision has none.
+  const Retriever* find(const config::Decision* decision) const {
+    const auto found = all_.find(decision);
+    return found == all_.end() ? nullptr : found->second.get();
+  }
+
+ private:
+  std::map<const config::Decision*, std::unique_ptr<const Retriever>> all_;
+};
 
 }  // namespace signalbox::retrieval

@@ -33,8 +33,9 @@ class Source {
 
   virtual bool needs_vector() const = 0;
   /// Returns the texts of the documents, the best one first; none if nothing is similar enough.
-  /// `query` has a vector if needs_vector(). Blocks for `limit` at most. Errors, which contain
-  /// neither the query nor the reply: kUpstream, kDeadline, kCancelled.
+  /// `query` has a vector if needs_vector(). Blocks for `limit` at most, and for
+  /// a second more if it has to end a session with the server. Errors, which contain neither the
+  /// query nor the reply: kUpstream, kDeadline, kCancelled.
   virtual Result<Texts> find(const Query& query, std::chrono::milliseconds limit,
                              const std::stop_token& stop) const = 0;
 };

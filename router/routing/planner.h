@@ -208,7 +208,7 @@ class Planner {
   /// For decisions that select tools; the key nullptr is for requests without a decision.
   std::map<const config::Decision*, std::unique_ptr<const plugins::ToolSelector>> tool_selectors_;
   /// For decisions with the plugin rag.
-  std::map<const config::Decision*, std::unique_ptr<const retrieval::Retriever>> retrievers_;
+  retrieval::Retrievers retrievers_;
   Stores stores_;
   /// For decisions with memories.
   std::map<const config::Decision*, plugins::MemoryRules> memory_rules_;

@@ -52,7 +52,7 @@ Result<void> Planner::add_retrievers(bool has_embedder) {
       notices_.push_back(fmt::format(
           "{}: its server compares embeddings, and there is no embedding model; every search fails",
           where));
-    retrievers_.emplace(&decision, *std::move(opened));
+    retrievers_.add(&decision, *std::move(opened));
   }
   return {};
 }
@@ -79,9 +79,9 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
                              ModelResults& results) const {
   plugins::FoundDocuments& out = results.documents;
   out.outcome = plugins::RagOutcome::kFailed;
-  const auto found = retrievers_.find(target.decision);
+  const retrieval::Retriever* const retriever = retrievers_.find(target.decision);
   // If masking failed, the plan refuses the request.
-  if (found == retrievers_.end() || (masks_pii(target) && !results.masked)) return;
+  if (retriever == nullptr || (masks_pii(target) && !results.masked)) return;
   const std::optional<std::string_view> found_text = searched_text(inputs, results);
   if (!found_text) return;
   const std::string_view text = *found_text;
@@ -89,10 +89,9 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
     out.outcome = plugins::RagOutcome::kNothing;
     return;
   }
-  const retrieval::Retriever& retriever = *found->second;
   retrieval::Query query{text};
   std::string space;
-  if (retriever.needs_vector() && inputs.embeds()) {
+  if (retriever->needs_vector() && inputs.embeds()) {
     const auto vector = inputs.embedding(inputs.digest("embedding", text));
     if (vector) {
       query.vector = *vector;
@@ -100,7 +99,7 @@ void Planner::find_documents(const PlanTarget& target, signals::Inputs& inputs,
       query.space = space;
     }
   }
-  const auto documents = retriever.find(query, inputs.patience());
+  const auto documents = retriever->find(query, inputs.patience());
   if (!documents) {
     if (documents.error().code == Code::kNotFound) out.outcome = plugins::RagOutcome::kNothing;
     return;

@@ -55,12 +55,13 @@ std::string_view outcome_of(const Comparison& found) {
   return *found.agrees ? kAgreed : kDiffered;
 }
 
-/// The servers count the tokens.
-void read_tokens(std::string_view body, const config::Model& model, observe::Shadow& out) {
+/// The servers count the tokens and name the model.
+void read_usage(std::string_view body, const config::Model& model, observe::Shadow& out) {
   const auto now = SteadyClock::now();
   replies::ReplyMeter meter(now, false);
   meter.feed(body, now);
   const auto times = meter.times();
+  out.origin = {times.origin.model, times.origin.id, times.origin.finish_reasons, {}};
   if (!times.prompt_tokens && !times.completion_tokens) return;
   out.tokens =
       observe::Tokens{times.prompt_tokens.value_or(0), times.cached_tokens.value_or(0),
@@ -256,7 +257,7 @@ http::Task<Result<std::string>> Shadows::Impl::call(Running& running) {
     co_return fail(Code::kUpstream, "its server answered {}", of.figures.status);
   Result<std::string> text = fail(Code::kOverloaded, "too many shadows wait");
   std::function<void()> read = [&] {
-    read_tokens(*body, *of.model, of.figures);
+    read_usage(*body, *of.model, of.figures);
     if (of.from_server) body = of.from_server->whole(*std::move(body));
     text = body ? read_answer(*std::move(body), false,
                               running.dispatch->plugin->limits.max_response_bytes)

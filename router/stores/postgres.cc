@@ -147,15 +147,22 @@ class LibpqPostgres final : public Postgres {
 
   Result<PostgresConnection> open_connection(Clock::time_point until) const {
     const std::string port = std::to_string(server_.port);
-    const std::array names{
-        "host",     "port",    "dbname",           "user",
-        "password", "sslmode", "application_name", static_cast<const char*>(nullptr)};
+    const std::array names{"host",
+                           "port",
+                           "dbname",
+                           "user",
+                           "password",
+                           "sslmode",
+                           "sslrootcert",
+                           "application_name",
+                           static_cast<const char*>(nullptr)};
     const std::array values{server_.host.c_str(),
                             port.c_str(),
                             server_.database.c_str(),
                             server_.user.c_str(),
                             server_.password.c_str(),
                             server_.ssl_mode.c_str(),
+                            server_.ssl_root_cert.c_str(),
                             "signalbox",
                             static_cast<const char*>(nullptr)};
     PostgresConnection out(PQconnectStartParams(names.data(), values.data(), 0));

@@ -20,6 +20,7 @@ struct PostgresServer {
   uint16_t port = 5432;
   std::string database = {}, user = {}, password = {};
   std::string ssl_mode = "prefer";               // libpq's sslmode
+  std::string ssl_root_cert = {};                // PEM file; "": libpq's default
   std::chrono::milliseconds connect_limit{500};  // to connect and log in
   /// After this time, the server ends a statement. It does not notice that a client waits no
   /// longer, so each call that waits for a locked table would leave a process there.

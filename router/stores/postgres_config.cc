@@ -13,6 +13,7 @@ Result<PostgresServer> postgres_server(const config::Postgres& postgres) {
   out.user = postgres.user;
   out.password = postgres.password;
   if (!postgres.ssl_mode.empty()) out.ssl_mode = postgres.ssl_mode;
+  out.ssl_root_cert = postgres.ssl_root_cert;
   return out;
 }
 

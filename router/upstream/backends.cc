@@ -28,12 +28,13 @@ void add_notices(const config::Model& model, const config::BackendRef& ref,
   if (ref.tls_skip_verify)
     add("tls_skip_verify: the server's certificate is not checked, so any server may receive keys "
         "and prompts");
-  if (!ref.api_key_env.empty() && !key_of(ref)) {
-    const char* value = std::getenv(ref.api_key_env.c_str());
-    const bool is_set = value != nullptr && *value != '\0';
-    add(fmt::format("the environment variable {} {}; requests are sent without a key",
-                    ref.api_key_env, is_set ? "holds blanks or control characters" : "is not set"));
-  }
+  // If it is not set, reading the file gave a notice.
+  const char* const key = ref.api_key_env.empty() ? nullptr : std::getenv(ref.api_key_env.c_str());
+  if (key != nullptr && *key != '\0' && !key_of(ref))
+    add(
+        fmt::format("the environment variable {} holds blanks or control characters; requests are "
+                    "sent without a key",
+                    ref.api_key_env));
   if (!ref.chat_path.empty() && model.api_format == config::Model::ApiFormat::kAnthropic)
     add("chat_path has no effect: requests go to /v1/messages");
 }

@@ -2,6 +2,7 @@
 // tests embeddings with OpenAI's client.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -127,4 +128,48 @@ test("OpenAI's client gets embeddings", { skip: !existsSync(kModel) && "minilm i
   assert.ok(Math.abs(dot(cat, cat) - 1) < 1e-4);
   assert.ok(dot(cat, kitten) > dot(cat, rates) + 0.3);
   await assert.rejects(client.embeddings.create({ model: "nope", input: "x" }), { status: 404 });
+});
+
+test("the check of a file and a start name the lines of an unset variable and of a missing model", async () => {
+  const text = `version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: PORT, timeout: 60s}]
+providers:
+  defaults: {default_model: far}
+  models:
+    - name: far
+      backend_refs:
+        - endpoint: "127.0.0.1:1"
+          api_key_env: SIGNALBOX_TEST_UNSET
+routing:
+  signals: {jailbreak: [{name: attack}]}
+  decisions: [{name: guarded, rules: {type: jailbreak, name: attack}, modelRefs: [{model: far}]}]
+global:
+  services: {management_api: {bind_address: 127.0.0.1, port: MANAGEMENT}}
+  model_catalog:
+    system:
+      prompt_guard: /gone/guard
+    missing_models: CHOICE
+`;
+  const kVariable = "9: providers.models[0].backend_refs[0].api_key_env: requests are sent without a key, because the environment variable SIGNALBOX_TEST_UNSET is not set";
+  const kModel = '17: global.model_catalog.system.prompt_guard: there is no model at "/gone/guard"';
+  const written = (choice) => (port, management) => text.replace("PORT", port).replace("MANAGEMENT", management).replace("CHOICE", choice);
+  const daemon = await Daemon.start(written("ignore"));
+  try {
+    const file = daemon.file;
+    assert.ok(daemon.log.includes(`notice: ${file}:${kVariable}`), daemon.log);
+    const check = () => spawnSync(process.env.SIGNALBOX, ["config", "check", file], { encoding: "utf8" });
+    const ignoring = check();
+    assert.equal(ignoring.status, 0);
+    assert.deepEqual(ignoring.stdout.trim().split("\n"), [`${file}:${kVariable}`, `${file}:${kModel} for jailbreak signals`]);
+    assert.match(ignoring.stderr, /2 notices\n$/);
+    await writeFile(file, written("fail")(1, 2));
+    const failing = check();
+    assert.equal(failing.status, 0);
+    assert.ok(failing.stdout.includes(`${file}:${kModel}, but decisions depend on jailbreak signals; fetch it with`), failing.stdout);
+    const start = spawnSync(process.env.SIGNALBOX, ["serve", "--config", file], { encoding: "utf8" });
+    assert.equal(start.status, 1);
+    assert.ok(start.stderr.includes(`${file}:${kModel}, but decisions depend on jailbreak signals; fetch it with`), start.stderr);
+  } finally {
+    await daemon.stop();
+  }
 });

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { after, before, beforeEach, describe, test } from "node:test";
 
@@ -18,7 +19,7 @@ import { ScriptedUpstream, completion } from "./upstream.mjs";
 class McpServer {
   static async start(options = {}) {
     const out = new McpServer();
-    Object.assign(out, { options, sessions: new Map(), begun: 0, requests: [] });
+    Object.assign(out, { options, sessions: new Map(), begun: 0, ended: [], requests: [] });
     out.http = createServer((request, response) => out.#receive(request, response));
     await new Promise((done) => out.http.listen(0, "127.0.0.1", done));
     out.port = out.http.address().port;
@@ -28,6 +29,10 @@ class McpServer {
   async #receive(request, response) {
     this.requests.push(request.headers);
     const known = this.sessions.get(request.headers["mcp-session-id"]);
+    if (request.method === "DELETE") {
+      this.ended.push(request.headers["mcp-session-id"]);
+      if (this.options.end) return this.options.end(response);
+    }
     if (request.headers["mcp-session-id"] && !known) return response.writeHead(this.options.unknown ?? 404).end();
     const transport = known ?? (await this.#begin());
     await transport.handleRequest(request, response);
@@ -181,6 +186,56 @@ describe("documents of a tool", () => {
           assert.equal((await send(daemon, "How wide?")).rag, "added");
           assert.equal(server.begun, 2);
         });
+        assert.deepEqual(server.ended.filter((id) => server.sessions.has(id)), [...server.sessions.keys()]);
+        assert.equal(server.ended.length, unknown === 404 ? 1 : 2);
+      } finally {
+        await server.stop();
+      }
+    });
+  }
+
+  test("a reload and the end of the program delete the sessions that they end", async () => {
+    const server = await McpServer.start();
+    try {
+      server.answer = () => texts("31 metres");
+      await withOrderlyDaemon(file(rag(server.port)), async (daemon) => {
+        assert.equal((await send(daemon, "How high?")).rag, "added");
+        assert.deepEqual(server.ended, []);
+        const [first] = server.sessions.keys();
+        const [port, management] = [daemon.url, daemon.managementUrl].map((url) => new URL(url).port);
+        await writeFile(daemon.file, file(rag(server.port).replace("top_k: 2", "top_k: 1"))(port, management));
+        await until(() => server.ended.length > 0, "the end of the session of the former file");
+        assert.deepEqual(server.ended, [first]);
+        assert.equal((await send(daemon, "How high?")).rag, "added");
+        assert.equal(server.begun, 2);
+      });
+      assert.deepEqual(server.ended, [...server.sessions.keys()]);
+      const last = server.requests.at(-1);
+      assert.equal(last.authorization, "Bearer secret-of-the-library");
+      assert.equal(last["mcp-protocol-version"], "2025-06-18");
+    } finally {
+      await server.stop();
+    }
+  });
+
+  const kept = {
+    "does not let clients end sessions": [(response) => response.writeHead(405).end(), false],
+    "fails": [(response) => response.writeHead(500).end(), true],
+    "hangs": [() => {}, true],
+  };
+  for (const [name, [end, isLogged]] of Object.entries(kept)) {
+    test(`the program ends in order if the server ${name} when its session should end`, async () => {
+      const server = await McpServer.start({ end });
+      try {
+        server.answer = () => texts("31 metres");
+        const daemon = await Daemon.start(file(rag(server.port)));
+        try {
+          assert.equal((await send(daemon, "How high?")).rag, "added");
+        } finally {
+          await daemon.stop();
+        }
+        assert.equal(server.ended.length, 1);
+        assert.equal(/MCP server library 127\.0\.0\.1:\d+: its session was not ended: /.test(daemon.log), isLogged, daemon.log);
       } finally {
         await server.stop();
       }

@@ -68,7 +68,7 @@ constexpr std::string_view kAsked = "{type: jailbreak, name: j}";
 TEST(Models, a_guard_that_a_decision_depends_on_must_have_its_model) {
   EXPECT_EQ(
       refusal(configuration(deciding_on(kGuard, kAsked), "{system: {prompt_guard: /gone/guard}}")),
-      "test.yaml: global.model_catalog.system.prompt_guard: there is no model at "
+      "test.yaml:8: global.model_catalog.system.prompt_guard: there is no model at "
       "\"/gone/guard\", but decisions depend on jailbreak signals; fetch it with `signalbox models "
       "pull hf:OWNER/NAME`, fetch models that stand in with `signalbox models pull`, or serve "
       "without it with --missing-models ignore");
@@ -122,6 +122,42 @@ TEST(Models, the_key_is_the_one_that_names_the_directory) {
           .find(
               "model_path of the classifier signal \"tone\": there is no model at \"/gone/tone\""),
       std::string::npos);
+}
+
+TEST(Models, notices_name_the_line_of_each_missing_model_and_what_serving_would_do) {
+  const auto notices = [](std::string_view signals, std::string_view condition,
+                          std::string_view catalog) {
+    return missing_model_notices(configuration(deciding_on(signals, condition), catalog));
+  };
+  const auto required =
+      notices(kGuard, kAsked, "{missing_models: fail, system: {prompt_guard: /gone/guard}}");
+  ASSERT_EQ(required.size(), 1U);
+  EXPECT_TRUE(
+      required[0].starts_with("test.yaml:8: global.model_catalog.system.prompt_guard: there is no "
+                              "model at \"/gone/guard\", "
+                              "but decisions depend on jailbreak signals; fetch it with"))
+      << required[0];
+  const std::string absent =
+      "test.yaml:8: global.model_catalog.system.prompt_guard: there is no model at \"/gone/guard\" "
+      "for jailbreak signals";
+  EXPECT_EQ(
+      notices(kGuard, kAsked, "{missing_models: ignore, system: {prompt_guard: /gone/guard}}"),
+      std::vector{absent});
+  EXPECT_EQ(notices("{jailbreak: [{name: other}], keywords: [{name: k, keywords: [a]}]}",
+                    "{type: keyword, name: k}",
+                    "{missing_models: fail, system: {prompt_guard: /gone/guard}}"),
+            std::vector{absent});
+  const auto embedder = notices("{embeddings: [{name: e, threshold: 0.5, candidates: [a]}]}",
+                                "{type: embedding, name: e}",
+                                "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}");
+  ASSERT_EQ(embedder.size(), 1U);
+  EXPECT_TRUE(embedder[0].starts_with(
+      "test.yaml:8: global.model_catalog.embeddings.semantic.minilm_model_path: there is no model "
+      "at \"/gone/embedder\", but decisions depend on similarities of meaning;"))
+      << embedder[0];
+  const std::string here = testing::TempDir();
+  EXPECT_EQ(notices(kGuard, kAsked, fmt::format("{{system: {{prompt_guard: {}}}}}", here)),
+            std::vector<std::string>{});
 }
 
 TEST(Models, comparing_meanings_needs_the_embedding_model) {
@@ -200,10 +236,11 @@ TEST(Models, our_head_for_the_task_stands_in_for_a_missing_one) {
     EXPECT_TRUE(models->classifiers.contains(missing));
     EXPECT_EQ(models->answering(missing), heads.path("attacks/jailbreak"));
     ASSERT_EQ(models->notices.size(), 1U) << "one line for each";
-    EXPECT_EQ(models->notices[0],
-              fmt::format("test.yaml: global.model_catalog.system.prompt_guard: there is no model "
-                          "at \"{}\"; {} stands in for it",
-                          missing, heads.path("attacks/jailbreak")));
+    EXPECT_EQ(
+        models->notices[0],
+        fmt::format("test.yaml:8: global.model_catalog.system.prompt_guard: there is no model "
+                    "at \"{}\"; {} stands in for it",
+                    missing, heads.path("attacks/jailbreak")));
   }
   EXPECT_NE(refusal(config), "") << "--missing-models fail";
   const auto without = open_models(config, kLeaveOut, open_fake);

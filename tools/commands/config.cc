@@ -9,6 +9,7 @@
 
 #include "base/counted.h"
 #include "router/config/load.h"
+#include "router/models/models.h"
 #include "router/replies/reply_guards.h"
 #include "router/routing/router.h"
 #include "tools/command.h"
@@ -28,7 +29,12 @@ Result<void> compile(const config::Config& config) {
 
 int check(const std::string& path, bool strict) {
   const config::Inspection inspection = config::inspect(path, {.strict = strict});
-  for (const std::string& notice : inspection.notices) std::printf("%s\n", notice.c_str());
+  std::vector<std::string> notices = inspection.notices;
+  if (inspection.config) {
+    for (std::string& notice : models::missing_model_notices(*inspection.config))
+      notices.push_back(std::move(notice));
+  }
+  for (const std::string& notice : notices) std::printf("%s\n", notice.c_str());
   if (!inspection.config) {
     std::fprintf(stderr, "%s\n", inspection.config.error().message.c_str());
     return kExitFailure;
@@ -37,7 +43,7 @@ int check(const std::string& path, bool strict) {
   const std::string found = fmt::format(
       "{}: ok: {}, {}, {}\n", path, counted(inspection.config->providers.models.size(), "model"),
       counted(inspection.config->routing.decisions.size(), "decision"),
-      counted(inspection.notices.size(), "notice"));
+      counted(notices.size(), "notice"));
   std::fputs(found.c_str(), stderr);
   return kExitOk;
 }

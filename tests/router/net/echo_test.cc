@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "router/upstream/backends.h"
 #include "router/upstream/echo_backend.h"
+#include "router/upstream/provider.h"
 
 namespace signalbox::upstream {
 namespace {
@@ -126,22 +127,54 @@ TEST(EchoBackend, refuses_bodies_that_are_not_chat_requests) {
   }
 }
 
-TEST(Backends, a_notice_names_the_missing_key) {
+TEST(Backends, the_provider_is_the_one_whose_domain_has_the_host) {
+  const std::pair<std::string_view, std::string_view> kHosts[] = {
+      {"api.openai.com", "openai"},
+      {"API.Anthropic.com", "anthropic"},
+      {"mine.openai.azure.com", "azure.ai.openai"},
+      {"bedrock-runtime.eu-west-1.amazonaws.com", "aws.bedrock"},
+      {"ec2-1-2-3-4.compute.amazonaws.com", "openai"},
+      {"europe-west4-aiplatform.googleapis.com", "gcp.vertex_ai"},
+      {"generativelanguage.googleapis.com", "gcp.gemini"},
+      {"api.mistral.ai", "mistral_ai"},
+      {"notmistral.ai", "openai"},
+      {"api.x.ai", "x_ai"},
+      {"10.0.0.1", "openai"},
+      {"", "openai"}};
+  config::Model model;
+  EXPECT_EQ(provider_of(model), "openai");
+  model.backend_refs.emplace_back();
+  for (const auto& [host, provider] : kHosts) {
+    model.backend_refs.front().host = host;
+    EXPECT_EQ(provider_of(model), provider) << host;
+  }
+  model.api_format = config::Model::ApiFormat::kAnthropic;
+  EXPECT_EQ(provider_of(model), "anthropic");
+  model.backend_refs.front().type = "echo";
+  EXPECT_EQ(provider_of(model), "signalbox");
+}
+
+TEST(Backends, a_notice_names_a_key_that_no_header_can_carry) {
   config::Config config;
   config::Model model;
   model.name = "m";
   config::BackendRef ref;
   ref.name = "cloud";
   ref.tls = true;
-  ref.api_key_env = "SIGNALBOX_TEST_NO_SUCH_KEY";
+  ref.api_key_env = "SIGNALBOX_TEST_BROKEN_KEY";
   model.backend_refs.push_back(ref);
   config.providers.models.push_back(model);
   Fleet fleet;
+  EXPECT_TRUE(Backends(config, fleet).notices().empty()) << "reading the file gives this notice";
+  setenv("SIGNALBOX_TEST_BROKEN_KEY", "a\nb", 1);
   const Backends backends(config, fleet);
+  unsetenv("SIGNALBOX_TEST_BROKEN_KEY");
   ASSERT_EQ(backends.notices().size(), 1U);
-  EXPECT_EQ(backends.notices()[0],
-            "model \"m\": backend \"cloud\": the environment variable "
-            "SIGNALBOX_TEST_NO_SUCH_KEY is not set; requests are sent without a key");
+  EXPECT_EQ(
+      backends.notices()[0],
+      "model \"m\": backend \"cloud\": the environment variable "
+      "SIGNALBOX_TEST_BROKEN_KEY holds blanks or control characters; requests are sent without "
+      "a key");
 }
 
 }  // namespace

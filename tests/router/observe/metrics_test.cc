@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -22,7 +23,7 @@ using std::chrono::milliseconds;
 Vocabulary vocabulary() {
   static const int engine = 0;
   Vocabulary out;
-  out.models = {{"small", "USD"}, {"large", ""}};
+  out.models = {{"small", "USD", "openai"}, {"large", "", "anthropic"}};
   out.decisions = {"math", "law"};
   out.signals = {{"keyword", {"proof"}}, {"domain", {"math", "law"}}};
   out.engines = {{&engine, "models/minilm"}};
@@ -44,6 +45,9 @@ Account answered() {
   account.confidence = 0.85;
   account.status = 200;
   account.ttft_s = 0.02;
+  account.tpot_s = 0.003;
+  account.path = "/v1/chat/completions";
+  account.origin.model = "small-2024";
   account.tokens = Tokens{100, 0, 20};
   account.cost = 0.5;
   return account;
@@ -121,6 +125,145 @@ TEST(Metrics, counts_spending_by_model_and_decision) {
        }) {
     has_line(text, line);
   }
+}
+
+constexpr std::string_view kOperations = "gen_ai_client_operation_duration_seconds_count";
+
+/// The labels of the calls by OpenTelemetry's conventions, with their numbers.
+std::vector<std::string> operations_in(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t at = text.find(kOperations); at != std::string::npos;
+       at = text.find(kOperations, at + 1)) {
+    const size_t begin = at + kOperations.size();
+    out.push_back(text.substr(begin, text.find('\n', begin) - begin));
+  }
+  return out;
+}
+
+TEST(Metrics, counts_calls_by_the_conventions_of_opentelemetry) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  meters.record(answered());
+  const std::string text = metrics.text();
+  const std::string of_model = R"(gen_ai_request_model="small",gen_ai_response_model="small-2024")";
+  const std::string chat = R"({gen_ai_operation_name="chat",gen_ai_provider_name="openai",)";
+  for (const std::string& line : {
+           "gen_ai_client_token_usage_sum" + chat + R"(gen_ai_token_type="input",)" + of_model +
+               "} 100",
+           "gen_ai_client_token_usage_bucket" + chat + R"(gen_ai_token_type="output",)" + of_model +
+               R"(,le="16"} 0)",
+           "gen_ai_client_token_usage_bucket" + chat + R"(gen_ai_token_type="output",)" + of_model +
+               R"(,le="64"} 1)",
+           "gen_ai_client_operation_duration_seconds_bucket" + chat + of_model +
+               R"(,error_type="",le="0.16"} 1)",
+           "gen_ai_client_operation_duration_seconds_bucket" + chat + of_model +
+               R"(,error_type="",le="0.08"} 0)",
+           "gen_ai_server_time_to_first_token_seconds_bucket" + chat + of_model +
+               R"(,le="0.02"} 1)",
+           "gen_ai_server_time_per_output_token_seconds_sum" + chat + of_model + "} 0.003",
+       })
+    has_line(text, line);
+}
+
+TEST(Metrics, counts_failed_calls_with_their_error_and_without_the_time_of_a_token) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  Account failed = answered();
+  failed.error = "upstream_error";
+  failed.origin = {};
+  failed.tokens.reset();
+  meters.record(failed);
+  EXPECT_EQ(
+      operations_in(metrics.text()),
+      std::vector<std::string>{R"({gen_ai_operation_name="chat",gen_ai_provider_name="openai",)"
+                               R"(gen_ai_request_model="small",gen_ai_response_model="",)"
+                               R"(error_type="upstream_error"} 1)"});
+  EXPECT_EQ(metrics.text().find("gen_ai_server"), std::string::npos);
+  EXPECT_EQ(metrics.text().find("gen_ai_client_token_usage"), std::string::npos);
+}
+
+TEST(Metrics, counts_no_call_for_a_request_that_no_server_answered) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  Account cached = answered();
+  cached.sent = cached.began;
+  cached.tokens.reset();
+  cached.repeated = Tokens{100, 0, 20};
+  meters.record(cached);
+  Account listing = answered();
+  listing.path = "/v1/files";
+  meters.record(listing);
+  EXPECT_EQ(metrics.text().find("gen_ai_"), std::string::npos);
+}
+
+TEST(Metrics, counts_each_call_of_several_models_and_those_of_shadows) {
+  Metrics metrics;
+  const Meters meters(metrics, vocabulary());
+  Account account = answered();
+  account.calls.resize(2);
+  account.calls[0].model = "small";
+  account.calls[0].error = "timeout";
+  account.calls[1].model = "large";
+  account.calls[1].origin.model = "large-1";
+  account.calls[1].ttft_s = 0.02;
+  meters.record(account);
+  account.shadow.emplace();
+  account.shadow->model = "large";
+  account.shadow->origin.model = "large-1";
+  meters.record_shadow(account);
+  EXPECT_EQ(operations_in(metrics.text()),
+            (std::vector<std::string>{
+                R"({gen_ai_operation_name="chat",gen_ai_provider_name="anthropic",)"
+                R"(gen_ai_request_model="large",gen_ai_response_model="large-1",error_type=""} 2)",
+                R"({gen_ai_operation_name="chat",gen_ai_provider_name="openai",)"
+                R"(gen_ai_request_model="small",gen_ai_response_model="",error_type="timeout"} 1)",
+            }));
+  has_line(metrics.text(),
+           R"(gen_ai_server_time_to_first_token_seconds_count{gen_ai_operation_name="chat",)"
+           R"(gen_ai_provider_name="anthropic",gen_ai_request_model="large",)"
+           R"(gen_ai_response_model="large-1"} 1)");
+}
+
+TEST(Metrics, bounds_the_models_that_a_server_names_also_across_reloads) {
+  Metrics metrics;
+  Account account = answered();
+  for (int i = 0; i < 100; ++i) {
+    const Meters meters(metrics, vocabulary());
+    account.origin.model = fmt::format("small-{}", i);
+    meters.record(account);
+  }
+  const std::vector<std::string> found = operations_in(metrics.text());
+  EXPECT_EQ(found.size(), ResponseModels::kNamesMax + 1);
+  EXPECT_TRUE(std::ranges::any_of(found, [](const std::string& line) {
+    return line.find(R"(gen_ai_response_model="other",error_type=""} 92)") != line.npos;
+  }));
+}
+
+TEST(ResponseModels, bounds_the_models_of_successive_configurations) {
+  ResponseModels models;
+  for (size_t i = 0; i < ResponseModels::kModelsMax; ++i)
+    EXPECT_EQ(models.label(fmt::format("m{}", i), "a"), "a");
+  EXPECT_EQ(models.label("one more", "a"), "other");
+  EXPECT_EQ(models.label("one more", "one more"), "one more");
+  EXPECT_EQ(models.label("one more", ""), "");
+  EXPECT_EQ(models.label("m1", "b"), "b");
+}
+
+TEST(Metrics, names_the_operation_of_each_api) {
+  const std::pair<std::string_view, std::string_view> kPaths[] = {
+      {"/v1/chat/completions", "chat"},
+      {"/v1/messages", "chat"},
+      {"/v1/responses", "chat"},
+      {"/v1/completions", "text_completion"},
+      {"/v1/embeddings", "embeddings"},
+      {"/v1/images/generations", "generate_content"},
+      {"/v1/audio/speech", "generate_content"},
+      {"/v1/rerank", "rerank"},
+      {"/rerank", "rerank"},
+      {"/v1/moderations", "moderation"},
+      {"/v1/messages/count_tokens", ""},
+      {"/v1/batches", ""}};
+  for (const auto& [path, operation] : kPaths) EXPECT_EQ(operation_of(path), operation) << path;
 }
 
 TEST(Metrics, shows_no_row_of_a_table_that_was_removed) {
