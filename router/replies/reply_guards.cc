@@ -168,7 +168,7 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
   GroundTruth truth;
   std::shared_ptr<const grounding::Checker> checker;
   const config::HallucinationDetector& detector = config_.modules.hallucination_mitigation.detector;
-  // What a server quotes is what it means, even if that is one word.
+  // A server quotes exactly the words that it means, so even one word counts.
   const auto server = models::detector_server(config_);
   const SpanRules spans{std::max(detector.model.threshold, detector.min_span_confidence),
                         server ? 1 : detector.min_span_length};

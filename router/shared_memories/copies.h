@@ -32,7 +32,7 @@ inline constexpr size_t kAtOnce = 64;  // records in one exchange
 /// A write that waits longer is dropped. This is less than a deletion is remembered.
 inline constexpr std::chrono::hours kWaitsMax{12};
 
-/// What clients get when the server cannot be read, and when it takes no deletion.
+/// The errors for clients: the server cannot be read, or it takes no deletion.
 tl::unexpected<Error> unreadable();
 tl::unexpected<Error> not_deleted();
 

@@ -19,7 +19,7 @@
 
 namespace signalbox::shared_memories {
 
-/// What the server has of a user.
+/// The rows of one user at the server.
 struct OwnerRows {
   Index index = {};                                     // of memories that count
   std::vector<std::pair<std::string, IndexEntry>> all;  // memories, also those that do not count

@@ -52,7 +52,7 @@ inline constexpr size_t kRowTextMax = 65'535;
 /// The names of a row's members, in the order in which they are written. The last one is the
 /// vector.
 std::span<const std::string_view> row_fields();
-/// How many of them a query reads: those of an entry of the index, or all but the vector.
+/// A query reads this many of them: those of an entry of the index, or all but the vector.
 inline constexpr size_t kEntryFields = 9, kTextFields = 13;
 
 bool is_row_id(std::string_view id);

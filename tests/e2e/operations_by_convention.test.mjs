@@ -88,7 +88,7 @@ async function observe(path, body, calls = 1) {
   return { status: answer.status, text, added, spans };
 }
 
-/// What one successful call adds, by the labels of the conventions.
+/// The figures that one successful call adds, by the labels of the conventions.
 const call = (operation, provider, model, response, [input, output], streams = false) => ({
   [`client_token_usage_count ${operation},${provider},input,${model},${response}`]: 1,
   [`client_token_usage_sum ${operation},${provider},input,${model},${response}`]: input,

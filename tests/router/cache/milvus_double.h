@@ -47,7 +47,7 @@ class MilvusDouble {
   /// The collection's fields, by name with their types. Empty if there is no collection.
   std::map<std::string, std::string> fields() const;
   void set_fields(std::map<std::string, std::string> fields);
-  /// Of a collection that is described.
+  /// Sets the consistency level in the description of the collection.
   void set_level(std::string level);
   size_t rows() const;
   using Rows = std::map<std::string, Row>;
