@@ -37,12 +37,12 @@ tl::unexpected<Error> unreadable();
 tl::unexpected<Error> not_deleted();
 
 /// A memory on its way to the server: its record and the entry that it begins with. Errors: those
-/// of check_vector(); kTooLarge.
+/// of check_vector().
 Result<std::pair<Record, IndexEntry>> new_record(std::string_view user, memories::Memory memory,
                                                  const memories::Vector& vector, uint64_t moment,
                                                  memories::TimePoint now);
 
-/// The limits of the copies: the index decides what is over, and a copy has no say.
+/// The limits of the copies, without those of a user's number and of age: the index decides these.
 memories::MemoryLimits limits_of_copies(const memories::MemoryLimits& limits);
 
 /// Removes copies of what is not in the index, and adds those that are missing.
@@ -57,7 +57,7 @@ Result<std::vector<memories::Found>> search_copies(memories::LocalMemories& copi
                                                    const memories::WordQuery* words,
                                                    memories::TimePoint now);
 
-/// The newest memories of an index, at most kAtOnce at a time.
+/// The newest memories of an index, at most `most`. They are read kAtOnce at a time.
 Result<memories::Memories::Page> newest_of(const Index& index, size_t most,
                                            const ReadRecords& read);
 /// nullopt if the index has no such memory.

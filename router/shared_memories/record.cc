@@ -25,8 +25,6 @@ constexpr std::string_view kMagic = "SBM1", kIdBegin = "mem_";
 constexpr size_t kTexts = 5, kNumberBytes = 4, kTimeBytes = 8;
 constexpr size_t kHeadBytes = kMagic.size() + kTimeBytes + (1 + kTexts) * kNumberBytes;
 constexpr size_t kIdDigits = 32, kDigestDigits = 16, kOwnerDigits = 64;
-/// The year 2223. The clock counts nanoseconds in 64 bits, and a lifetime is added.
-constexpr int64_t kMsMax = 8'000'000'000'000;
 
 template <class T>
 auto texts_of(T& record) {

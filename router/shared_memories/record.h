@@ -25,6 +25,10 @@ inline constexpr size_t kValuesMax = 16'384;  // of a vector
 /// The greatest moment, because scripts compute with doubles.
 inline constexpr uint64_t kMomentMax = uint64_t{1} << 53;
 
+/// The latest time, in the year 2223. The clock counts nanoseconds in 64 bits, and a lifetime is
+/// added.
+inline constexpr int64_t kMsMax = 8'000'000'000'000;
+
 /// The part of a memory that never changes.
 struct Record {
   std::string owner;  // the digest of the user's name

@@ -81,7 +81,7 @@ Result<void> RowMemories::read_deletions() {
   return {};
 }
 
-// Mostly the server has not lost any.
+// Writes only those that the server lacks: most servers that come back have lost none.
 Result<void> RowMemories::restore_deletions() {
   while (!deletions_to_restore_.empty()) {
     if (ends()) return stopped();

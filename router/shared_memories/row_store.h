@@ -140,12 +140,12 @@ class RowMemories final : public SharedMemories {
   mutable std::mutex mutex_;  // guards the next two
   memories::MemoryLimits limits_;
   Journal journal_;
-  stores::WriteQueue queue_;
-
-  // For readers of other threads.
+  // For readers of other threads, those of the queue included.
   std::atomic<bool> lacks_deletions_ = false;  // perhaps: it came back
   std::atomic<bool> is_lost_ = false;          // the collection
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
+  stores::WriteQueue queue_;  // after all that its threads use
+
   // These belong to the thread.
   bool was_away_ = false;
   std::deque<Deletion> deletions_to_restore_;

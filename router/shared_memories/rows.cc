@@ -6,18 +6,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/sha256.h"
 #include "base/utf8.h"
+#include "router/stores/milvus.h"
 
 namespace signalbox::shared_memories {
 namespace {
 
 constexpr size_t kPrefix = 4, kHexDigits = 32;
-constexpr int64_t kRowMsMax = 8'000'000'000'000;  // the year 2223, as in a record
 constexpr std::string_view kMemoryPrefix = "mem_", kDeletionPrefix = "del_", kAllPrefix = "all_";
 constexpr std::array<std::string_view, kTextFields + 1> kRowFields = {
     "id",     "owner",   "kind",  "created",   "used", "uses",   "digest",
@@ -30,18 +29,10 @@ tl::unexpected<Error> no_row(std::string_view name) {
 /// An integer from 0 to `max`, which some versions of Milvus write as a string.
 template <class T>
 Result<void> take(const json::Value& members, std::string_view name, T max, T& into) {
-  const auto value = members.find(name);
-  if (!value) return no_row(name);
-  int64_t number = -1;
-  if (value->is_string()) {
-    const std::string_view text = value->text();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) return no_row(name);
-  } else if (const auto read = value->integer(); read) {
-    number = *read;
-  }
-  if (number < 0 || static_cast<uint64_t>(number) > static_cast<uint64_t>(max)) return no_row(name);
-  into = static_cast<T>(number);
+  const auto number = stores::milvus_integer(members, name);
+  if (!number || *number < 0 || static_cast<uint64_t>(*number) > static_cast<uint64_t>(max))
+    return no_row(name);
+  into = static_cast<T>(*number);
   return {};
 }
 
@@ -55,7 +46,7 @@ Result<void> take_text(const json::Value& members, std::string_view name, std::s
 Result<void> take_time(const json::Value& members, std::string_view name,
                        memories::TimePoint& into) {
   int64_t ms = 0;
-  SIGNALBOX_TRY_VOID(take(members, name, kRowMsMax, ms));
+  SIGNALBOX_TRY_VOID(take(members, name, kMsMax, ms));
   into = from_ms(ms);
   return {};
 }
@@ -164,7 +155,7 @@ Result<Row> read_row(const json::Value& members, const std::optional<json::Value
   SIGNALBOX_TRY_VOID(take_text(members, "digest", entry.digest));
   if (entry.digest.size() > kHexDigits) return no_row("digest");
   SIGNALBOX_TRY_VOID(take(members, "moment", kMomentMax, entry.moment));
-  SIGNALBOX_TRY_VOID(take(members, "expires", kRowMsMax, out.expires_ms));
+  SIGNALBOX_TRY_VOID(take(members, "expires", kMsMax, out.expires_ms));
   if (out.kind != RowKind::kMemory || !is_whole) return out;
   const auto fields = row_fields().subspan(kEntryFields);
   const auto texts = row_texts(out.record);

