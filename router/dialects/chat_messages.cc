@@ -9,7 +9,6 @@
 namespace signalbox::dialects {
 namespace {
 
-constexpr size_t kLong = 64 << 10, kRoomShare = 16;
 constexpr std::string_view kTextBegin = R"({"type":"text","text":)", kTextEnd = "}";
 
 }  // namespace
@@ -74,8 +73,7 @@ void ChatMessages::add(std::string_view json, bool is_text) {
     return;
   }
   out_ += parts_ == 1 ? '[' : ',';
-  // Leaves room for what follows, so that a long part is not copied to twice its size.
-  if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
+  json::reserve_for(out_, json.size());
   if (is_text) out_ += kTextBegin;
   out_ += json;
   if (is_text) out_ += kTextEnd;

@@ -203,8 +203,8 @@ Result<std::string> CompletionsDialect::outgoing(std::string_view chat) const {
 }
 
 // `logprobs` is a number in this API, and true in a call for which the router itself set it.
-Result<std::string> CompletionsDialect::as_chat(std::string chat) const {
-  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
+Result<std::string> CompletionsDialect::as_chat(std::string_view chat) const {
+  SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::string(chat)));
   json::Writer out;
   out.begin_object();
   for (const json::Member& member : document.root().members()) {

@@ -13,7 +13,7 @@ class CompletionsDialect final : public Dialect {
  public:
   Result<Incoming> read(std::string body, const RequestContext& context) const override;
   Result<std::string> outgoing(std::string_view chat) const override;
-  Result<std::string> as_chat(std::string chat) const override;
+  Result<std::string> as_chat(std::string_view chat) const override;
   std::string_view target() const override { return "/v1/completions"; }
   bool passes_replies() const override { return true; }
   std::string refusal(int status, std::string_view body) const override;

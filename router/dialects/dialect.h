@@ -85,9 +85,10 @@ class Dialect {
   /// The body for the server, from the chat completion request with its edits; "" if it is the
   /// same.
   virtual Result<std::string> outgoing(std::string_view /*chat*/) const { return std::string(); }
-  /// The body for a server of chats, from the same request. It differs from outgoing() if servers
-  /// of this dialect get another body. kInvalid if a parameter has no equivalent in a chat.
-  virtual Result<std::string> as_chat(std::string chat) const { return chat; }
+  /// The body for a server of chats, from the same request; "" if it is the same. It differs from
+  /// outgoing() if servers of this dialect get another body. kInvalid if a parameter has no
+  /// equivalent in a chat.
+  virtual Result<std::string> as_chat(std::string_view /*chat*/) const { return std::string(); }
   /// The path at the server.
   virtual std::string_view target() const { return kChatPath; }
   /// The name in x-vsr-client-protocol; "" for OpenAI's own API.

@@ -148,7 +148,7 @@ TEST(Surfaces, a_plain_completion_for_servers_of_chats) {
     const dialects::CompletionsDialect surface;
     auto incoming = surface.read(text(row, "request"), kRequestContext);
     ASSERT_TRUE(incoming) << row.raw();
-    const auto chat = surface.as_chat(std::move(incoming->chat));
+    const auto chat = surface.as_chat(incoming->chat);
     if (row.find("error")) {
       ASSERT_FALSE(chat) << row.raw();
       EXPECT_EQ(chat.error().message.substr(0, chat.error().message.find(':')), text(row, "error"));
@@ -158,6 +158,12 @@ TEST(Surfaces, a_plain_completion_for_servers_of_chats) {
       EXPECT_EQ(*chat, text(row, "chat"));
     }
   }
+}
+
+TEST(Surfaces, a_chat_is_the_same_for_servers_of_chats) {
+  const auto chat = dialects::AnthropicDialect().as_chat(R"({"messages":[]})");
+  ASSERT_TRUE(chat);
+  EXPECT_EQ(*chat, "");
 }
 
 dialects::StoredResponse stored(std::string_view owner, size_t bytes) {
