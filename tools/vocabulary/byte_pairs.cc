@@ -98,9 +98,7 @@ struct Mark {
 Result<Mark> byte_mark_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
                           std::string_view role, std::string_view otherwise,
                           const KnownPieces& vocabulary) {
-  const auto stated = settings.named.find(role);
-  Mark mark;
-  mark.text = stated == settings.named.end() ? otherwise : stated->second.token.content;
+  Mark mark{.text = settings.token_for(role, otherwise)};
   const auto found = vocabulary.ids.find(mark.text);
   if (found == vocabulary.ids.end()) {
     return fail(Code::kCorrupt, "{}: lacks {}, which {} requires", kBytePairVocabulary,

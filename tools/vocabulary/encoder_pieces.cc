@@ -56,17 +56,12 @@ Piece control(std::string_view text, float score = 0) {
   return {std::string(text), score, PieceType::kControl};
 }
 
-int64_t find_piece(const Model& model, std::string_view text) {
-  const auto found = std::ranges::find(model.pieces, text, &Piece::text);
-  return found == model.pieces.end() ? -1 : found - model.pieces.begin();
-}
-
 tl::unexpected<Error> fail_for_own(std::string_view piece) {
   return fail(Code::kCorrupt, "the model has a piece {} of its own", json::quote_briefly(piece));
 }
 
 Result<void> append(Model& model, Piece piece) {
-  if (find_piece(model, piece.text) >= 0) return fail_for_own(piece.text);
+  if (model.find(piece.text) >= 0) return fail_for_own(piece.text);
   model.pieces.push_back(std::move(piece));
   return {};
 }
@@ -83,11 +78,11 @@ Result<void> replace_front(Model& model, std::span<const std::string_view> expec
   model.pieces.erase(model.pieces.begin(),
                      model.pieces.begin() + static_cast<std::ptrdiff_t>(expected.size()));
   for (const Piece& piece : front) {
-    if (find_piece(model, piece.text) >= 0) return fail_for_own(piece.text);
+    if (model.find(piece.text) >= 0) return fail_for_own(piece.text);
   }
   model.pieces.insert(model.pieces.begin(), std::move_iterator(front.begin()),
                       std::move_iterator(front.end()));
-  model.unknown_id = static_cast<int32_t>(find_piece(model, kFairseq.unknown));
+  model.unknown_id = static_cast<int32_t>(model.find(kFairseq.unknown));
   return {};
 }
 
@@ -196,9 +191,8 @@ Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const TokenizerSettings& 
 // Returns the mark that the settings or the class name for a role.
 Result<std::string> mark_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
                             std::string_view role, std::string_view otherwise, const Model& model) {
-  const auto stated = settings.named.find(role);
-  std::string mark(stated == settings.named.end() ? otherwise : stated->second.token.content);
-  if (find_piece(model, mark) >= 0) return mark;
+  std::string mark = settings.token_for(role, otherwise);
+  if (model.find(mark) >= 0) return mark;
   return fail(Code::kCorrupt, "lacks {}, which {} requires", json::quote_briefly(mark),
               tokenizer.name);
 }

@@ -36,8 +36,7 @@ Result<std::string> from_lines(const std::string& vocabulary, const TokenizerSet
   for (const auto& [role, mark] : {std::pair("cls_token", &options.begin),
                                    {"sep_token", &options.end},
                                    {"unk_token", &options.unknown}}) {
-    if (const auto named = settings.named.find(role); named != settings.named.end())
-      *mark = named->second.token.content;
+    *mark = settings.token_for(role, *mark);
   }
   SIGNALBOX_TRY(const std::vector<std::string> tokens, lines_of(vocabulary));
   KnownPieces pieces;

@@ -3,6 +3,7 @@
 
 #include "tools/vocabulary/sentencepiece_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -206,6 +207,11 @@ Result<SentencePieceModel> SentencePieceModel::parse(std::string_view bytes) {
   forget_unless_control(model, model.begin_id);
   forget_unless_control(model, model.end_id);
   return model;
+}
+
+int64_t SentencePieceModel::find(std::string_view text) const {
+  const auto found = std::ranges::find(pieces, text, &Piece::text);
+  return found == pieces.end() ? -1 : found - pieces.begin();
 }
 
 }  // namespace signalbox::tools

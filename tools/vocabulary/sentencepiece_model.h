@@ -47,6 +47,9 @@ struct SentencePieceModel {
   /// Errors: kCorrupt; kUnsupported for word and character models, for white space that is not
   /// escaped or is a suffix, and for unused pieces.
   static Result<SentencePieceModel> parse(std::string_view bytes);
+
+  /// Returns the id of a piece; -1: none.
+  int64_t find(std::string_view text) const;
 };
 
 }  // namespace signalbox::tools

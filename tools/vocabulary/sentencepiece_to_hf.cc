@@ -48,11 +48,6 @@ void write_metaspace(const SentencePieceModel& model, json::Writer& out) {
   out.member("split", !reaches_across_spaces(model)).end_object();
 }
 
-int64_t id_of(const SentencePieceModel& model, std::string_view text) {
-  const auto found = std::ranges::find(model.pieces, text, &Piece::text);
-  return found - model.pieces.begin();
-}
-
 void write_post_processor(const SentencePieceModel& model, const HfMarks& marks,
                           json::Writer& out) {
   out.key("post_processor");
@@ -60,8 +55,12 @@ void write_post_processor(const SentencePieceModel& model, const HfMarks& marks,
     out.null();
     return;
   }
-  write_template_processing(
-      marks, [&](std::string_view mark) { return id_of(model, mark); }, out);
+  const auto id_of = [&](std::string_view mark) {
+    const int64_t id = model.find(mark);
+    SIGNALBOX_CHECK(id >= 0);
+    return id;
+  };
+  write_template_processing(marks, id_of, out);
 }
 
 void write_decoder(const SentencePieceModel& model, json::Writer& out) {

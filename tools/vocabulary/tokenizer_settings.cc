@@ -172,6 +172,11 @@ Result<TokenizerSettings> TokenizerSettings::read(const ModelFiles& files) {
   return out;
 }
 
+std::string TokenizerSettings::token_for(std::string_view role, std::string_view otherwise) const {
+  const auto found = named.find(role);
+  return found == named.end() ? std::string(otherwise) : found->second.token.content;
+}
+
 Result<std::vector<HfAddedToken>> join_added_tokens(const std::vector<HfAddedToken>& known,
                                                     const TokenizerSettings& settings,
                                                     const KnownPieces& pieces) {

@@ -35,6 +35,9 @@ struct TokenizerSettings {
   /// other two files. Errors: kCorrupt with file and key.
   static Result<TokenizerSettings> read(const ModelFiles& files);
 
+  /// The token that the files name for a role ("cls_token"), or `otherwise`.
+  std::string token_for(std::string_view role, std::string_view otherwise) const;
+
   weights::HfConfig config;  // tokenizer_config.json; an empty object without one
   /// By their key: "cls_token".
   std::map<std::string, StatedToken, std::less<>> named = {};
