@@ -11,7 +11,7 @@
 namespace signalbox::json {
 namespace {
 
-constexpr size_t kLongBytes = 64 << 10, kRoomShare = 16;
+constexpr size_t kLong = 64 << 10, kRoomShare = 16;
 
 template <class T>
 void append_number(std::string& out, T value) {
@@ -22,10 +22,6 @@ void append_number(std::string& out, T value) {
 }
 
 }  // namespace
-
-void reserve_for(std::string& out, size_t bytes) {
-  if (bytes > kLongBytes) out.reserve(out.size() + bytes + bytes / kRoomShare);
-}
 
 void append_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
@@ -174,7 +170,8 @@ Writer& Writer::number(float value) {
 
 Writer& Writer::raw(std::string_view json) {
   before_value();
-  reserve_for(out_, json.size());
+  // Room for what follows, so that a long text is not copied to twice its size.
+  if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
   out_ += json;
   return *this;
 }

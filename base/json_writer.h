@@ -14,10 +14,6 @@ namespace signalbox::json {
 /// always parses.
 void append_string(std::string& out, std::string_view text);
 
-/// Reserves room for a text of that many bytes and for what follows it, so that a long text is not
-/// copied to twice its size.
-void reserve_for(std::string& out, size_t bytes);
-
 /// Returns the text as a quoted JSON string.
 std::string quote(std::string_view text);
 

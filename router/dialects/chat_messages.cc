@@ -9,6 +9,7 @@
 namespace signalbox::dialects {
 namespace {
 
+constexpr size_t kLong = 64 << 10, kRoomShare = 16;
 constexpr std::string_view kTextBegin = R"({"type":"text","text":)", kTextEnd = "}";
 
 }  // namespace
@@ -73,7 +74,8 @@ void ChatMessages::add(std::string_view json, bool is_text) {
     return;
   }
   out_ += parts_ == 1 ? '[' : ',';
-  json::reserve_for(out_, json.size());
+  // Leaves room for what follows, so that a long part is not copied to twice its size.
+  if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
   if (is_text) out_ += kTextBegin;
   out_ += json;
   if (is_text) out_ += kTextEnd;

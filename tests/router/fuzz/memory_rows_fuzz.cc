@@ -10,9 +10,11 @@
 namespace {
 
 using namespace signalbox;
-using namespace signalbox::shared_memories;
 
-void check(const Rows& read, const RowQuery& query) {
+// The replay of all corpora compiles every target in one file, so the names of this room stay
+// inside the functions.
+void check(const shared_memories::Rows& read, const shared_memories::RowQuery& query) {
+  using namespace shared_memories;
   for (const Row& row : read.rows) {
     SIGNALBOX_CHECK(is_row_id(row.id) && is_owner(row.record.owner));
     SIGNALBOX_CHECK(query.owner.empty() || row.record.owner == query.owner);
@@ -37,6 +39,7 @@ void check(const Rows& read, const RowQuery& query) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace shared_memories;
   if (size == 0) return 0;
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const RowQuery query{.owner = (data[0] & 1) != 0 ? owner_of("ann") : "",
