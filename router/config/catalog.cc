@@ -347,7 +347,7 @@ constexpr Key kLooperKeys[] = {
     integer(FIELD(Looper, max_concurrent), 1, 256,
             "Greatest number of calls of one request at a time. Default: 16. Signalbox only."),
     object(FIELD(Looper, stream), kLooperStream,
-           "The replies of clients that asked for a stream. Signalbox only."),
+           "Replies that clients get as a stream. Signalbox only."),
 };
 constexpr Section kLooper{kLooperKeys};
 

@@ -291,4 +291,15 @@ std::optional<Scalar> Reader::scalar(const yaml::Node& node, std::string_view wh
   return Scalar{*std::move(text), node.quoted && !replaced};
 }
 
+void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
+                const std::string& variable, std::string_view consequence) {
+  const char* const value = std::getenv(variable.c_str());
+  if (value != nullptr && *value != '\0') return;
+  reader.at_key(key, [&] {
+    reader.notice(
+        node.find(key)->line,
+        fmt::format("{}, because the environment variable {} is not set", consequence, variable));
+  });
+}
+
 }  // namespace signalbox::config

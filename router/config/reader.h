@@ -152,4 +152,9 @@ class Reader {
   std::vector<Remark> notices_;
 };
 
+/// Gives a notice with the consequence if the environment variable that a key names has no text.
+/// The reader is at the mapping `node`, which has the key.
+void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
+                const std::string& variable, std::string_view consequence);
+
 }  // namespace signalbox::config

@@ -40,10 +40,6 @@ extern const Section kQdrant;
 extern const Section kValkey;
 extern const Section kMilvusAddress;
 extern const Section kMilvus;
-/// Gives a notice with the consequence if the environment variable that a key names has no text.
-/// The reader is at the mapping `node`, which has the key.
-void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
-                const std::string& variable, std::string_view consequence);
 /// Refuses a server that routers could not share. The reader is at the section `node`.
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
 /// Checks the section `postgres` of a store with this backend: the server, its table and the files

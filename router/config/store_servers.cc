@@ -1,7 +1,6 @@
 // The servers of stores: Redis, Valkey, PostgreSQL, Milvus and Qdrant.
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/ascii.h"
 #include "base/json_writer.h"
@@ -338,17 +337,6 @@ constinit const Section kQdrant{kQdrantKeys};
 constinit const Section kValkey{kValkeyKeys};
 constinit const Section kMilvusAddress{kMilvusAddressKeys};
 constinit const Section kMilvus{kMilvusKeys};
-
-void note_unset(Reader& reader, const yaml::Node& node, std::string_view key,
-                const std::string& variable, std::string_view consequence) {
-  const char* const value = std::getenv(variable.c_str());
-  if (value != nullptr && *value != '\0') return;
-  reader.at_key(key, [&] {
-    reader.notice(
-        node.find(key)->line,
-        fmt::format("{}, because the environment variable {} is not set", consequence, variable));
-  });
-}
 
 void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis) {
   if (redis.cluster_mode) {

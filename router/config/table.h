@@ -128,7 +128,6 @@ struct Key {
   std::string_view name;
   Kind kind = Kind::kRemark;
   bool is_required = false;
-  bool is_planned = false;  // `consequence` holds until the key is built
   bool is_exact = false;    // a kWord that may not be ""
   uint16_t offset = 0;
   const char* owner = nullptr;  // the identity of the struct around the member
@@ -159,11 +158,7 @@ struct Key {
   }
   /// The key is read and checked, but its function is missing. A file that has it gets a notice of
   /// the consequence, and docs/upstream.md has the reason.
-  constexpr Key not_built(std::string_view what_follows) const {
-    Key key = no_effect(what_follows);
-    key.is_planned = true;
-    return key;
-  }
+  constexpr Key not_built(std::string_view what_follows) const { return no_effect(what_follows); }
   /// The same for a key that will never have an effect.
   constexpr Key no_effect(std::string_view what_follows) const {
     Key key = *this;

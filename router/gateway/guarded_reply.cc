@@ -56,7 +56,7 @@ GuardedReply::~GuardedReply() {
   if (!stream_) return;
   std::string nobody;
   stream_->give_up(nobody);
-  context_.record.guarded(stream_->outcome());
+  context_.record.guarded(stream_->outcome(), false);
 }
 
 http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> GuardedReply::wrap(
@@ -141,7 +141,7 @@ void GuardedReply::answer_with(replies::GuardedBody body) {
   report(kWarnings, body.warnings);
   report(kUnchecked, body.unchecked);
   head_.content_length = out_.size();
-  context_.record.guarded(body.outcome);
+  context_.record.guarded(body.outcome, true);
 }
 
 // The header of a stream that began before its answer is gone.

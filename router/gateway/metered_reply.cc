@@ -11,6 +11,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+http::Response head_without_length(const http::Response& of) {
+  http::Response out;
+  out.status = of.status;
+  out.headers = of.headers;
+  return out;
+}
+
 }  // namespace
 
 MeteredReply::MeteredReply(std::unique_ptr<upstream::UpstreamReply> reply,
@@ -46,10 +53,7 @@ std::unique_ptr<upstream::UpstreamReply> UsageTakenReply::wrap(
 }
 
 UsageTakenReply::UsageTakenReply(std::unique_ptr<upstream::UpstreamReply> reply)
-    : reply_(std::move(reply)) {
-  head_.status = reply_->head().status;
-  head_.headers = reply_->head().headers;
-}
+    : reply_(std::move(reply)), head_(head_without_length(reply_->head())) {}
 
 http::Task<Result<upstream::Piece>> UsageTakenReply::next() {
   for (;;) {
@@ -60,6 +64,10 @@ http::Task<Result<upstream::Piece>> UsageTakenReply::next() {
     if (piece->last || !out_.empty()) co_return upstream::Piece{out_, piece->last};
   }
 }
+
+ExtendedReply::ExtendedReply(std::unique_ptr<upstream::UpstreamReply> reply, std::string_view name,
+                             std::string_view json)
+    : reply_(std::move(reply)), head_(head_without_length(reply_->head())), editor_(name, json) {}
 
 http::Task<Result<upstream::Piece>> ExtendedReply::next() {
   for (;;) {

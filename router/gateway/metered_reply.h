@@ -76,10 +76,9 @@ class ExtendedReply final : public upstream::UpstreamReply {
  public:
   /// `json` is the value of the member. Precondition: `reply` is a stream of events.
   ExtendedReply(std::unique_ptr<upstream::UpstreamReply> reply, std::string_view name,
-                std::string_view json)
-      : reply_(std::move(reply)), editor_(name, json) {}
+                std::string_view json);
 
-  const http::Response& head() const override { return reply_->head(); }
+  const http::Response& head() const override { return head_; }
   /// False, because the beginning of a line is held back.
   bool ready() const override { return false; }
   http::Task<Result<upstream::Piece>> next() override;
@@ -87,6 +86,7 @@ class ExtendedReply final : public upstream::UpstreamReply {
 
  private:
   std::unique_ptr<upstream::UpstreamReply> reply_;
+  http::Response head_;  // without a length, because the member adds to the body
   replies::FirstChunkEditor editor_;
   std::string out_;
 };

@@ -394,10 +394,12 @@ http::Task<> Pipeline::relay_filtered(const ReplyFilterInputs& inputs,
   if (client.started() && !is_event_stream((*filtered)->head().headers)) {
     const Result<std::string> refusal =
         co_await upstream::read_whole(**filtered, TranslatedReply::kBodyBytesMax);
-    if (!refusal) scope.record.failed(refusal.error(), refusal.error().message);
-    const std::string body = refusal ? *refusal : http::error_body(refusal.error());
+    if (!refusal) {
+      co_await send_failure(inputs, refusal.error());
+      co_return;
+    }
     scope.record.unanswered((*filtered)->head().status);
-    co_await break_stream(client, {}, body, events);
+    co_await break_stream(client, {}, *refusal, events);
     co_return;
   }
   const Result<void> relayed =

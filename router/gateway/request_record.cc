@@ -362,11 +362,11 @@ bool RequestRecord::is_doubtful() const {
          is(account_.response_jailbreak, ReplyState::kUnchecked);
 }
 
-void RequestRecord::guarded(const replies::ReplyOutcome& outcome) {
+void RequestRecord::guarded(const replies::ReplyOutcome& outcome, bool whole) {
   account_.grounding = replies::name_of(outcome.grounding);
   account_.response_jailbreak = replies::name_of(outcome.jailbreak);
   account_.guard_s = outcome.seconds;
-  withheld_ = outcome.ended && !reply_.started();
+  withheld_ = outcome.ended && (whole || !reply_.started());
   if (outcome.ended) account_.error = "response_blocked";
   if (withheld_) account_.response_path = routing::path_name(routing::Plan::Path::kBlocked);
 }

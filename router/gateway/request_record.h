@@ -88,8 +88,9 @@ class RequestRecord {
   void passes(std::string_view bytes);
   /// Records the number of SSE events so far; 0 if the reply is not a stream.
   void answers(size_t events);
-  /// Records the result of checking the reply so far. A later call replaces it.
-  void guarded(const replies::ReplyOutcome& outcome);
+  /// Records the result of checking the reply so far. A later call replaces it. `whole`: the reply
+  /// was checked before the client got any of it, even if its stream had begun.
+  void guarded(const replies::ReplyOutcome& outcome, bool whole);
   /// The beginning of a shadow's figures: its names, and what the client's answer has cost.
   observe::Shadow begin_shadow(const std::string& arm, const config::Model& model) const;
   /// The account of a shadow alone, without its figures.

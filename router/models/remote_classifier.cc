@@ -34,16 +34,6 @@ constexpr int32_t kTokensOfWindow = 256;
 // A model that reads a question should see it whole.
 constexpr size_t kQuestionWindowBytes = 32 << 10;
 
-std::string_view trimmed(std::string_view text, std::string_view around) {
-  const size_t begin = text.find_first_not_of(around);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(around) - begin + 1);
-}
-
-std::string_view trimmed_label(std::string_view text) {
-  return trimmed(text, " \t\r\n\"'`.*");
-}
-
 /// A request that the server does not accept shows that the server works. Another text may fare
 /// better.
 bool is_refusal(int status) {

@@ -2,6 +2,7 @@
 
 #include "router/models/remote_detector.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/ascii.h"
@@ -67,9 +68,9 @@ std::vector<engine::TokenScores> words_of(std::string_view text) {
 }
 
 void mark(std::vector<engine::TokenScores>& words, size_t begin, size_t end) {
-  for (engine::TokenScores& word : words) {
-    if (word.begin < end && begin < word.end) word.scores = {0, 1};
-  }
+  const auto ends_before = [&](const engine::TokenScores& word) { return word.end <= begin; };
+  auto word = std::partition_point(words.begin(), words.end(), ends_before);
+  for (; word != words.end() && word->begin < end; ++word) word->scores = {0, 1};
 }
 
 Result<json::Document> read_detection(std::string body) {
@@ -130,10 +131,10 @@ Result<std::vector<engine::TokenScores>> read_detected(std::string body, std::st
     if (++quoted > kDetectedMax)
       return fail(Code::kUpstream, "{}: expected at most {} texts", kDetectedKey, kDetectedMax);
     const std::string part(text->text());
-    const size_t at = part.empty() ? std::string_view::npos : answer.find(part);
-    if (at == std::string_view::npos) continue;
-    ++found;
-    mark(out, at, at + part.size());
+    size_t at = part.empty() ? std::string_view::npos : answer.find(part);
+    if (at != std::string_view::npos) ++found;
+    for (; at != std::string_view::npos; at = answer.find(part, at + part.size()))
+      mark(out, at, at + part.size());
   }
   if (quoted > 0 && found == 0)
     return fail(Code::kUpstream, "{}: no text of it is in the answer", kDetectedKey);

@@ -30,8 +30,8 @@ std::string detector_body(const config::ExternalModel& server, std::string_view 
 
 /// Reads the body of a reply to the words of `answer`, with the scores of "supported" and
 /// "hallucinated". The content must be {"hallucinated_spans": [{"text"}, ...]}, also in a fence or
-/// behind thoughts. A text that is not in the answer is left out; if all are, or if there are more
-/// than 256, the reply is an error: kUpstream.
+/// behind thoughts. Every place of a text in the answer is marked. A text that is not in the answer
+/// is left out; if all are, or if there are more than 256, the reply is an error: kUpstream.
 Result<std::vector<engine::TokenScores>> read_detected(std::string body, std::string_view answer);
 
 }  // namespace signalbox::models

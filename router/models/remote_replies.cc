@@ -17,11 +17,19 @@ constexpr size_t kVerdictBytesMax = 1 << 20;
 constexpr size_t kScoresMax = 4096;
 constexpr std::string_view kBlanks = " \t\r\n\"'`.*";
 
-std::string_view trim(std::string_view text, std::string_view around = kBlanks) {
+std::string_view trim(std::string_view text, std::string_view around) {
   const size_t begin = text.find_first_not_of(around);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(around) - begin + 1);
 }
+
+}  // namespace
+
+std::string_view trimmed_label(std::string_view text) {
+  return trim(text, kBlanks);
+}
+
+namespace {
 
 Result<json::Document> parse_reply(std::string body) {
   auto document = json::Document::parse(std::move(body), {.bytes = kVerdictBytesMax});
@@ -89,18 +97,19 @@ std::string_view without_thoughts(std::string_view text) {
 std::optional<std::string_view> behind(std::string_view line, std::string_view name) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  const std::string_view before = trim(line.substr(0, colon));
+  const std::string_view before = trimmed_label(line.substr(0, colon));
   if (before.size() < name.size() ||
       !ascii::iequals(before.substr(before.size() - name.size()), name))
     return std::nullopt;
-  return trim(line.substr(colon + 1));
+  return trimmed_label(line.substr(colon + 1));
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    if (const std::string_view line = trim(text.substr(0, end)); !line.empty()) out.push_back(line);
+    if (const std::string_view line = trimmed_label(text.substr(0, end)); !line.empty())
+      out.push_back(line);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return out;

@@ -20,6 +20,9 @@ Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_vie
 /// Reads the content of the first choice of a chat completion. Error: kUpstream.
 Result<std::string> read_chat_content(std::string body);
 
+/// The text without the blanks, quotes and full stops around it.
+std::string_view trimmed_label(std::string_view text);
+
 /// The answer behind the model's thoughts and without the fence around it.
 std::string_view bare_answer(std::string_view text);
 

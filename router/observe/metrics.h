@@ -3,8 +3,9 @@
 // Semantic Router if it has the metric, and gen_ai_ those of OpenTelemetry's conventions as
 // Prometheus writes them; our own begin with signalbox_.
 //
-// The configuration bounds the labels: a model that a client names and that is not configured
-// counts as "unknown", never under the client's text.
+// Labels are names of the configuration, and a few names of models from each server
+// (response_models.h): a model that a client names and that is not configured counts as "unknown",
+// never under the client's text.
 
 #include <string>
 #include <vector>

@@ -103,6 +103,8 @@ Result<std::unique_ptr<const ReplyGuards>> ReplyGuards::create(const config::Con
   std::unique_ptr<ReplyGuards> out(new ReplyGuards(config));
   SIGNALBOX_TRY_VOID(out->add_checkers(models));
   SIGNALBOX_TRY_VOID(out->add_judge(models));
+  if (const auto server = models::detector_server(config))
+    out->detector_wait_ = std::chrono::seconds(server->llm_timeout_seconds);
   out->add_notices();
   return out;
 }
@@ -169,9 +171,8 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
   std::shared_ptr<const grounding::Checker> checker;
   const config::HallucinationDetector& detector = config_.modules.hallucination_mitigation.detector;
   // A server quotes exactly the words that it means, so even one word counts.
-  const auto server = models::detector_server(config_);
   const SpanRules spans{std::max(detector.model.threshold, detector.min_span_confidence),
-                        server ? 1 : detector.min_span_length};
+                        detector_wait_ ? 1 : detector.min_span_length};
   if (plan.grounding != nullptr) {
     const std::string& memories = plan.memories.text;
     truth = ground_truth_of(request, memories.empty()
@@ -195,11 +196,11 @@ std::optional<WatchedReply> ReplyGuards::watched_reply(const routing::Plan& plan
                          config_.modules.prompt_guard.on_error != OnError::kAllow;
   }
   if (!rules.grounding && !rules.unverified && !rules.jailbreak) return std::nullopt;
-  const bool calls = server && rules.grounding;
+  const std::chrono::seconds never{0};
   return WatchedReply{.rules = rules,
                       .check = std::make_shared<ReplyCheck>(
                           rules, std::move(truth), std::move(checker), spans, std::move(judge)),
-                      .wait_min = std::chrono::seconds(calls ? server->llm_timeout_seconds : 0)};
+                      .wait_min = rules.grounding ? detector_wait_.value_or(never) : never};
 }
 
 }  // namespace signalbox::replies

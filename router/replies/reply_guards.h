@@ -19,7 +19,7 @@ struct WatchedReply {
   ReplyRules rules;
   std::shared_ptr<ReplyCheck> check;      // shared with checks that outlive the reply
   std::chrono::milliseconds wait_min{0};  // how long its end waits for checks, at least
-  /// True if its checks wait for a server.
+  /// True if its checks wait for the detector's server.
   bool calls_server() const { return wait_min.count() > 0; }
 };
 
@@ -46,6 +46,7 @@ class ReplyGuards {
   const config::Config& config_;
   std::shared_ptr<const grounding::Checker> plain_,
       inferring_;  // plain_ has no inference model
+  std::optional<std::chrono::seconds> detector_wait_;  // of a call, if the detector is a server
   JailbreakJudge judge_;
   std::vector<std::string> notices_;
 };

@@ -190,6 +190,17 @@ test("the first chunk has the replies of the panel, whether the judge answers or
   }
 });
 
+test("the first chunk has them, too, if the judge's server names the length of its stream", async () => {
+  release();
+  const events = words("the", " verdict").events.map((event) => (typeof event === "string" ? event : `data: ${JSON.stringify(event)}\n\n`));
+  answers.large = judge(() => ({ headers: { "content-type": "text/event-stream" }, body: events.join("") }));
+  const chunks = [];
+  const counted = asked("panel", { stream_options: { include_usage: true } });
+  for await (const chunk of await openai(patient).chat.completions.create(counted)) chunks.push(chunk);
+  assert.equal(chunks[0].fusion.responses.length, 2);
+  assert.equal(chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? "")).join(""), "the verdict");
+});
+
 test("an answer that is composed of several, or that came whole, is sent as chunks", async () => {
   answers.small = () => sure("sure enough");
   for (const [word, text] of [["cascade", "sure enough"], ["compared", "sure enoughfrom third"]]) {

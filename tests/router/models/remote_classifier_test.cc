@@ -174,6 +174,8 @@ TEST(RemoteDetector, marks_the_words_that_the_server_quotes) {
   EXPECT_EQ(detected(R"([{"text": "red"}, {"text": "640 m", "category": "x"}])", kAnswer),
             "[red][640][m]");
   EXPECT_EQ(detected(R"([{"text": "ed an"}])", kAnswer), "[red][and]");
+  EXPECT_EQ(detected(R"([{"text": "1889"}])", "It is of 1889. It opened in 1889."),
+            "[1889.][1889.]");
   EXPECT_EQ(detected(R"([{"text": "green"}, {"text": "red"}, {"text": ""}])", kAnswer), "[red]");
   EXPECT_EQ(detected(R"([{"text": "很长"}])", "桥很长。"), "[很][长]");
 }
