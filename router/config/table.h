@@ -128,7 +128,7 @@ struct Key {
   std::string_view name;
   Kind kind = Kind::kRemark;
   bool is_required = false;
-  bool is_exact = false;    // a kWord that may not be ""
+  bool is_exact = false;  // a kWord that may not be ""
   uint16_t offset = 0;
   const char* owner = nullptr;  // the identity of the struct around the member
   const Access* access = nullptr;

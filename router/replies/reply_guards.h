@@ -45,7 +45,7 @@ class ReplyGuards {
 
   const config::Config& config_;
   std::shared_ptr<const grounding::Checker> plain_,
-      inferring_;  // plain_ has no inference model
+      inferring_;                                      // plain_ has no inference model
   std::optional<std::chrono::seconds> detector_wait_;  // of a call, if the detector is a server
   JailbreakJudge judge_;
   std::vector<std::string> notices_;
