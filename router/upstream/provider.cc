@@ -42,7 +42,7 @@ bool is_bedrock(std::string_view host) {
 
 std::string provider_of(const config::Model& model) {
   const bool is_anthropic = model.api_format == config::Model::ApiFormat::kAnthropic;
-  const std::string by_api = is_anthropic ? "anthropic" : "openai";
+  std::string by_api = is_anthropic ? "anthropic" : "openai";
   if (model.backend_refs.empty()) return by_api;
   const config::BackendRef& backend = model.backend_refs.front();
   if (backend.type == "echo") return "signalbox";
