@@ -69,8 +69,19 @@ tl::unexpected<Error> RowMemories::hidden(const Error& error, tl::unexpected<Err
 
 Result<bool> RowMemories::prepare(size_t dimension) {
   if (!is_ready_) {
-    const std::unique_lock lock(preparing_, kPrepareLimit);
-    if (!lock) return fail(Code::kDeadline, "{}: its collection is not ready yet", server_->name());
+    std::unique_lock lock(prepare_mutex_);
+    if (!prepared_.wait_for(lock, kPrepareLimit, [this] { return !is_preparing_; }))
+      return fail(Code::kDeadline, "{}: its collection is not ready yet", server_->name());
+    is_preparing_ = true;
+    lock.unlock();
+    struct End {
+      RowMemories& of;
+      ~End() {
+        const std::lock_guard again(of.prepare_mutex_);
+        of.is_preparing_ = false;
+        of.prepared_.notify_one();
+      }
+    } const end{*this};
     if (!is_ready_) {
       SIGNALBOX_TRY(const bool exists, prepare_collection(dimension));
       if (!exists) return false;

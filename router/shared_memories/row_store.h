@@ -132,7 +132,9 @@ class RowMemories final : public SharedMemories {
   const RowOptions options_;
   const std::unique_ptr<RowServer> server_;
   memories::LocalMemories copies_;  // by owner
-  std::timed_mutex preparing_;
+  std::mutex prepare_mutex_;
+  std::condition_variable prepared_;
+  bool is_preparing_ = false;  // guarded by prepare_mutex_: one thread at a time prepares
   std::atomic<bool> is_ready_ = false;
   std::atomic<size_t> dimension_ = 0;  // of the collection, once it is ready
   std::atomic<uint64_t> moment_ = 0;
