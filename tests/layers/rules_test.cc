@@ -251,5 +251,34 @@ TEST(Rules, a_long_function_is_a_problem) {
   EXPECT_THAT(check_functions({"a.cc", "namespace a {\n" + text + "  g();\n"}), SizeIs(0));
 }
 
+Problems glossary(const std::string& rows) {
+  return check_glossary({"docs/glossary.md", "| term | meaning |\n| --- | --- |\n" + rows});
+}
+
+TEST(Glossary, terms_in_order_with_one_sentence_each_pass) {
+  EXPECT_THAT(glossary("| plan | A thing. |\n| Plugin | A change, or a check. |\n"), IsEmpty());
+}
+
+TEST(Glossary, a_term_out_of_order_and_one_that_is_there_twice_are_found) {
+  EXPECT_THAT(glossary("| plugin | A. |\n| plan | B. |\n"),
+              ElementsAre("docs/glossary.md:4: plan stands after plugin"));
+  EXPECT_THAT(glossary("| plan | A. |\n| plan | B. |\n"), SizeIs(1));
+}
+
+TEST(Glossary, no_sentence_and_two_sentences_are_found) {
+  EXPECT_THAT(glossary("| plan | a thing |\n"),
+              ElementsAre("docs/glossary.md:3: plan: expected one sentence"));
+  EXPECT_THAT(glossary("| plan | A thing. Another. |\n"), SizeIs(1));
+  EXPECT_THAT(glossary("| plan |\n"), SizeIs(1));
+}
+
+TEST(Glossary, too_many_terms_are_found) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += "| w" + std::to_string(100 + i) + " | A word. |\n";
+  EXPECT_THAT(glossary(rows), IsEmpty());
+  EXPECT_THAT(glossary(rows + "| x | A word. |\n"), ElementsAre(HasSubstr("more than 60 terms")));
+  EXPECT_THAT(glossary(""), ElementsAre(HasSubstr("no terms")));
+}
+
 }  // namespace
 }  // namespace signalbox::layers
