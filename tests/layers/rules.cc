@@ -323,8 +323,11 @@ Problems check_built(const std::vector<File>& tree) {
     if (list.text.find("file(GLOB") == std::string::npos) return false;
     if (path.find('/') == std::string::npos) return list.text.find(" *.cc") != std::string::npos;
     const std::string_view folder = path.substr(0, path.rfind('/'));
-    return (list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
-            list.text.find(fmt::format(" {}", folder)) != std::string::npos);
+    const std::string_view above =
+        folder.substr(0, folder.rfind('/'));  // its folders may be globbed
+    return list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
+           list.text.find(fmt::format(" {}", folder)) != std::string::npos ||
+           list.text.find(fmt::format(" {}/*\n", above)) != std::string::npos;
   };
   for (const File& file : tree) {
     if (!file.path.ends_with(".cc")) continue;

@@ -156,6 +156,11 @@ TEST(Built, a_file_is_named_from_the_directory_of_a_list_above_it) {
   EXPECT_THAT(check_built({{"tests/CMakeLists.txt", "file(GLOB sources *.cc)"}, source}),
               SizeIs(1));
 
+  const File plugin{"router/plugins/rag/rag.cc", "// What it is.\n"};
+  const std::string lists = "file(GLOB found f/*.cc)\nroom(plugins FOLDERS ";
+  EXPECT_THAT(check_built({{"router/CMakeLists.txt", lists + "plugins/*\n"}, plugin}), IsEmpty());
+  EXPECT_THAT(check_built({{"router/CMakeLists.txt", lists + "other/*\n"}, plugin}), SizeIs(1));
+
   const File target{"tests/base/fuzz/a_fuzz.cc", "// What it is.\n"};
   const auto listed = [&](std::string_view line) {
     return check_built({{"tests/base/CMakeLists.txt", std::string(line)}, target});
