@@ -1,5 +1,6 @@
 #pragma once
-// GET /metrics, on the management listener and on a port of its own.
+// Every number of the process: for GET /metrics, on the management listener and on a port of its
+// own, and for exports.
 
 #include "router/admin/management.h"
 #include "router/dialects/response_store.h"
@@ -50,7 +51,9 @@ class Scrape {
         documents_(std::move(documents)),
         pool_(std::move(pool)) {}
 
-  /// Thread-safe.
+  /// Thread-safe, as is text().
+  observe::Collection collect() const;
+  /// The same as the text of /metrics.
   std::string text() const;
   bool enabled() const;
 
