@@ -64,6 +64,24 @@ TEST(Collector, unsupported_collectors_give_a_notice_and_unreadable_files_an_err
           .starts_with("error: global.services.observability.tracing.exporter.tls_ca_path"));
 }
 
+TEST(Collector, notices_show_no_part_of_a_url_that_may_be_secret) {
+  EXPECT_EQ(understood({.endpoint = "grpc://me:word@c:4317"}),
+            "none; endpoint: expected a URL with http:// or https://, found \"grpc://...@c:4317\"; "
+            "no traces are sent");
+  EXPECT_EQ(understood({.endpoint = "https://c:4318/v1?key=word"}),
+            "none; endpoint: expected a URL without a query, a fragment or spaces, found "
+            "\"https://c:4318/v1?...\"; no traces are sent");
+  for (const char* endpoint :
+       {"http://me:word@c:4318", "http://me:wo/rd@c:4318", "me:word@c:4318", "me:wo/rd@c:4318",
+        "https://me@c:word/", "me:wo?rd@c:4318", "http://me:wo?rd@c:4318", "c:4318?key=word",
+        "https://c?key=word", "https://[::1?key=word]:1"}) {
+    const std::string text = understood({.endpoint = endpoint});
+    EXPECT_TRUE(text.starts_with("none; endpoint: ")) << text;
+    for (const char* part : {"word", "wo/", "rd\"", "wo\"", "wo?"})
+      EXPECT_EQ(text.find(part), std::string::npos) << endpoint << ": " << text;
+  }
+}
+
 TEST(Collector, metrics_have_the_same_keys_with_notices_of_their_own) {
   EXPECT_EQ(understood_for_metrics({}), "none");
   EXPECT_EQ(understood_for_metrics({.endpoint = "c:4318", .insecure = true}), "sends");
