@@ -199,7 +199,11 @@ ReplyOrigin OriginReader::origin() const {
   out.finish_reasons = reasons_;
   std::string_view rest = head_;
   if (!events_) NameReader(rest, out).read();
-  if (!tail_.empty() && (out.model.empty() || out.id.empty())) TailReader(tail_, out).read();
+  if (!tail_.empty() && (out.model.empty() || out.id.empty())) {
+    // A member may begin in the first bytes and end behind them.
+    const std::string end = head_.substr(head_.size() - (kOriginTailBytes - tail_.size())) + tail_;
+    TailReader(end, out).read();
+  }
   while (events_ && !rest.empty() && (out.model.empty() || out.id.empty())) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     if (rest.starts_with(kDataLine))

@@ -82,6 +82,10 @@ const Reported kReported[] = {
      R"({"object": "list", "data": [{"index": 0, "embedding": [)" + std::string(9000, '1') +
          R"(]}], "model" : "e-1", "usage": {"prompt_tokens": 5}} )",
      {"e-1", "", {}}},
+    {"a model of which the first bytes have only a part",
+     false,
+     R"({"data":[")" + std::string(4075, 'A') + R"("],"model":"e-1","usage":{"prompt_tokens":5}})",
+     {"e-1", "", {}}},
     {"names of members of members behind the vectors",
      false,
      R"({"data":[")" + std::string(9000, 'A') +
