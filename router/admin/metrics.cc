@@ -212,6 +212,7 @@ void Scrape::update_process() const {
 }
 
 observe::Collection Scrape::collect() const {
+  const std::lock_guard lock(mutex_);
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
   metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
   update_contexts();

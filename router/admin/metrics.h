@@ -15,6 +15,8 @@
 #include "router/shared_learning/redis_learning.h"
 #include "router/vector_stores/vector_stores.h"
 
+#include <mutex>
+
 namespace signalbox::admin {
 
 /// Collects figures that are read at each scrape instead of counted. All arguments must outlive it.
@@ -71,6 +73,7 @@ class Scrape {
   void update_process() const;
 
   observe::Metrics& metrics_;
+  mutable std::mutex mutex_;  // one collection at a time: an older total must not replace a newer
   const ReplayOf replay_;
   gateway::AnswerCache& cache_;
   const gateway::Contexts& contexts_;

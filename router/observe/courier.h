@@ -53,6 +53,8 @@ class Courier {
   /// Counts `size` as exported or failed.
   Outcome deliver(const Send& send, const std::string& body, double size,
                   const RetryOptions& options, const Wait& wait);
+  /// The exports that follow go to another collector, whose first failure is logged, too.
+  void begin_anew() { failure_logged_ = rejection_logged_ = false; }
 
  private:
   void report(const Delivery& delivery);

@@ -82,7 +82,7 @@ async function scraped(daemon) {
 
 const underscored = (name) => name.replaceAll(".", "_");
 
-/// Returns the same of an export, with the names that Prometheus gives to those of the conventions, and to 16 digits, as the text.
+/// Returns the numbers of an export by the same lines. Names are those of Prometheus, and numbers have 16 digits as in its text.
 function exported({ metrics }) {
   const numbers = new Map();
   const keep = (line, value) => numbers.set(line, Number(value.toPrecision(16)));

@@ -7,7 +7,9 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <future>
 #include <mutex>
+#include <thread>
 
 #include "router/observe/exposition.h"
 #include "tests/router/observe/metric_points.h"
@@ -120,6 +122,10 @@ struct Site {
     EXPECT_TRUE(
         came.wait_for(lock, std::chrono::seconds(60), [&] { return bodies.size() >= exports; }));
   }
+  size_t sent() {
+    const std::lock_guard lock(mutex);
+    return bodies.size();
+  }
   MetricTarget target(milliseconds interval) {
     return {[this](const std::string& body) { return take(body); }, {}, interval};
   }
@@ -147,7 +153,7 @@ TEST(MetricExporter, sends_at_each_interval_and_the_last_figures_at_the_end) {
   EXPECT_EQ(site.of("exported"), site.bodies.size());
   EXPECT_EQ(site.of("failed"), 0);
   const size_t sent = site.bodies.size();
-  site.exporter.set_target(site.target(milliseconds(1)));
+  EXPECT_FALSE(site.exporter.set_target(site.target(milliseconds(1))));
   site.exporter.stop();
   EXPECT_EQ(site.bodies.size(), sent);
 }
@@ -167,7 +173,7 @@ TEST(MetricExporter, sends_nothing_without_a_target_and_follows_a_new_one) {
   site.wait_for(1);
   site.exporter.set_target({});
   site.exporter.set_target(site.target(milliseconds(1)));
-  site.wait_for(site.bodies.size() + 2);
+  site.wait_for(site.sent() + 2);
   site.exporter.set_target({});
   site.exporter.stop();
   Site silent;
@@ -225,6 +231,50 @@ TEST(MetricExporter, waits_as_long_as_the_collector_requests_but_not_at_the_end)
   site.requests.add();
   site.exporter.stop();
   EXPECT_EQ(site.counts, (std::vector<double>{0, 1}));
+}
+
+TEST(MetricExporter, a_new_target_does_not_wait_for_a_collector_that_requested_a_pause) {
+  Site site, next;
+  site.reply = [](size_t) { return fails(std::chrono::hours(1)); };
+  site.exporter.set_target(site.target(milliseconds(1)));
+  site.wait_for(1);
+  site.exporter.set_target(next.target(milliseconds(1)));
+  next.wait_for(1);
+  site.exporter.stop();
+  EXPECT_EQ(site.bodies.size(), 1U);
+  EXPECT_EQ(site.of("failed"), 1);
+}
+
+TEST(MetricExporter, figures_that_became_old_during_a_pause_are_not_sent) {
+  Site site;
+  site.reply = [&](size_t number) {
+    site.requests.add();
+    return number == 1 ? fails(milliseconds(50)) : Delivery{};
+  };
+  site.exporter.set_target(site.target(milliseconds(20)));
+  site.wait_for(2);
+  site.exporter.stop();
+  EXPECT_EQ(site.counts[0], 0);
+  EXPECT_EQ(site.counts[1], 1);
+}
+
+TEST(MetricExporter, the_end_does_not_wait_twice_for_a_collector_that_does_not_answer) {
+  Site site;
+  MetricExporter exporter([&] { return site.metrics.collect(); },
+                          {site.metrics.metric_exports, site.metrics.metric_export_retries,
+                           site.metrics.metric_points_rejected},
+                          {.pause = milliseconds(1)}, milliseconds(0));
+  std::promise<void> began;
+  site.reply = [&](size_t number) {
+    if (number == 1) began.set_value();
+    // Has no effect but to find out when the exporter is to stop.
+    while (exporter.set_target(site.target(milliseconds(1)))) std::this_thread::yield();
+    return fails();
+  };
+  exporter.set_target(site.target(milliseconds(1)));
+  began.get_future().wait();
+  exporter.stop();
+  EXPECT_EQ(site.bodies.size(), 1U);
 }
 
 TEST(MetricExporter, a_refused_export_is_not_repeated_and_rejected_points_are_counted) {
