@@ -71,6 +71,7 @@ class Writer {
   Writer& message(uint32_t number, const Writer& value) { return bytes(number, value.out_); }
 
   bool empty() const { return out_.empty(); }
+  size_t size() const { return out_.size(); }
   std::string take() && { return std::move(out_); }
 
  private:

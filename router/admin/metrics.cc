@@ -211,7 +211,8 @@ void Scrape::update_process() const {
   metrics_.cpu_seconds.only().follow(seconds(usage.ru_utime) + seconds(usage.ru_stime));
 }
 
-std::string Scrape::text() const {
+observe::Collection Scrape::collect() const {
+  const std::lock_guard lock(mutex_);
   metrics_.build_info.with({SIGNALBOX_VERSION}).set(1);
   metrics_.undecided.only().set(static_cast<double>(pool_().waiting()));
   update_contexts();
@@ -244,7 +245,11 @@ std::string Scrape::text() const {
     metrics_.refused.with({"connections"}).follow(static_cast<double>(counts.refused_connections));
     metrics_.refused.with({"bodies"}).follow(static_cast<double>(counts.refused_bodies));
   }
-  return metrics_.text();
+  return metrics_.collect();
+}
+
+std::string Scrape::text() const {
+  return observe::expose(collect().readings);
 }
 
 http::Route metrics_route(const Scrape& scrape, const serving::CurrentState& current,

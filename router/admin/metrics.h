@@ -1,5 +1,6 @@
 #pragma once
-// GET /metrics, on the management listener and on a port of its own.
+// Every number of the process: for GET /metrics, on the management listener and on a port of its
+// own, and for exports.
 
 #include "router/admin/management.h"
 #include "router/dialects/response_store.h"
@@ -13,6 +14,8 @@
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_learning/redis_learning.h"
 #include "router/vector_stores/vector_stores.h"
+
+#include <mutex>
 
 namespace signalbox::admin {
 
@@ -50,7 +53,9 @@ class Scrape {
         documents_(std::move(documents)),
         pool_(std::move(pool)) {}
 
-  /// Thread-safe.
+  /// Thread-safe, as is text().
+  observe::Collection collect() const;
+  /// The same as the text of /metrics.
   std::string text() const;
   bool enabled() const;
 
@@ -68,6 +73,7 @@ class Scrape {
   void update_process() const;
 
   observe::Metrics& metrics_;
+  mutable std::mutex mutex_;  // one collection at a time: an older total must not replace a newer
   const ReplayOf replay_;
   gateway::AnswerCache& cache_;
   const gateway::Contexts& contexts_;

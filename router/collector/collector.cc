@@ -17,36 +17,46 @@ namespace signalbox::collector {
 namespace {
 
 using observe::Delivery;
-using Send = observe::Exporter::Send;
+using observe::Send;
 
 constexpr std::chrono::milliseconds kExportLimit{5'000};
 constexpr size_t kReplyBytesMax = 64 << 10;
-constexpr std::string_view kKey = "global.services.observability.tracing.exporter";
+
+/// What goes to a collector.
+struct Exports {
+  std::string_view name, key;
+  observe::OtlpService service;
+};
+constexpr Exports kTraces{"traces", "global.services.observability.tracing.exporter",
+                          observe::kOtlpTraces};
+constexpr Exports kMetrics{"metrics", "global.services.observability.metrics.exporter",
+                           observe::kOtlpMetrics};
+
 /// The port of OTLP over gRPC, which files for the vLLM Semantic Router name.
 constexpr uint16_t kGrpcPort = 4317;
 
-Send over_http(const config::Observability::Exporter& exporter, const config::Endpoint& to) {
+Send over_http(const Exports& exports, const config::Observability::Exporter& exporter,
+               const config::Endpoint& to) {
+  const std::string path(exports.service.path);
   config::BackendRef ref;
-  ref.name = "traces";
+  ref.name = exports.name;
   ref.host = to.host;
   ref.port = to.port;
   ref.tls = to.tls;
   ref.tls_ca_path = exporter.tls_ca_path;
   ref.extra_headers = exporter.headers;
-  ref.path_prefix = to.path.ends_with(observe::kOtlpPath)
-                        ? to.path.substr(0, to.path.size() - observe::kOtlpPath.size())
-                        : to.path;
+  ref.path_prefix =
+      to.path.ends_with(path) ? to.path.substr(0, to.path.size() - path.size()) : to.path;
   auto poster = std::make_shared<upstream::Poster>(ref, kExportLimit);
-  return [poster](const std::string& body) -> Delivery {
-    const auto reply =
-        poster->ask(observe::kOtlpPath, observe::kOtlpType, body, kExportLimit, kReplyBytesMax);
+  return [poster, path](const std::string& body) -> Delivery {
+    const auto reply = poster->ask(path, observe::kOtlpType, body, kExportLimit, kReplyBytesMax);
     if (!reply) return observe::not_delivered(reply.error().message);
     return observe::delivery_over_http(
         reply->status, reply->headers.find("Retry-After").value_or(""), reply->body);
   };
 }
 
-Result<Send> over_grpc(const config::Observability::Exporter& exporter,
+Result<Send> over_grpc(const Exports& exports, const config::Observability::Exporter& exporter,
                        const config::Endpoint& to) {
   SIGNALBOX_TRY(auto made, rpc::Client::create({.host = to.host,
                                                 .port = to.port,
@@ -54,23 +64,21 @@ Result<Send> over_grpc(const config::Observability::Exporter& exporter,
                                                 .tls_ca_path = exporter.tls_ca_path,
                                                 .metadata = exporter.headers}));
   const std::shared_ptr<rpc::Client> client = std::move(made);
-  return [client](const std::string& body) -> Delivery {
-    const rpc::Reply reply = client->call(std::string(observe::kOtlpMethod), body, kExportLimit);
+  const std::string method(exports.service.method);
+  return [client, method](const std::string& body) -> Delivery {
+    const rpc::Reply reply = client->call(method, body, kExportLimit);
     return observe::delivery_over_grpc(reply.status, reply.message, reply.details, reply.body);
   };
 }
 
-}  // namespace
-
-Result<Send> sender(const config::Observability::Tracing& tracing,
-                    std::vector<std::string>& notices) {
-  const auto& exporter = tracing.exporter;
-  if (!tracing.enabled || exporter.endpoint.empty()) return Send();
+Result<Send> sender_of(const Exports& exports, const config::Observability::Exporter& exporter,
+                       std::vector<std::string>& notices) {
+  if (exporter.endpoint.empty()) return Send();
   const auto note = [&](std::string_view what) {
-    notices.push_back(fmt::format("{}.{}", kKey, what));
+    notices.push_back(fmt::format("{}.{}", exports.key, what));
   };
   const auto none = [&](std::string_view why) {
-    note(fmt::format("{}; no traces are sent", why));
+    note(fmt::format("{}; no {} are sent", why, exports.name));
     return Send();
   };
   if (!exporter.type.empty() && exporter.type != "otlp")
@@ -86,15 +94,27 @@ Result<Send> sender(const config::Observability::Tracing& tracing,
   if (to->tls && exporter.insecure)
     note("insecure: has no effect; the endpoint's scheme \"https\" means TLS");
   if (!to->tls && !exporter.tls_ca_path.empty())
-    note("tls_ca_path: has no effect; traces are sent without TLS");
+    note(fmt::format("tls_ca_path: has no effect; {} are sent without TLS", exports.name));
   if (to->tls && !exporter.tls_ca_path.empty()) {
     const auto trusted = http::Tls::for_client(exporter.tls_ca_path, true);
-    if (!trusted) return fail_in(fmt::format("{}.tls_ca_path", kKey), trusted.error());
+    if (!trusted) return fail_in(fmt::format("{}.tls_ca_path", exports.key), trusted.error());
   }
-  if (!grpc) return over_http(exporter, *to);
-  auto send = over_grpc(exporter, *to);
-  if (!send) return fail_in(fmt::format("{}.endpoint", kKey), std::move(send).error());
+  if (!grpc) return over_http(exports, exporter, *to);
+  auto send = over_grpc(exports, exporter, *to);
+  if (!send) return fail_in(fmt::format("{}.endpoint", exports.key), std::move(send).error());
   return send;
+}
+
+}  // namespace
+
+Result<Send> sender(const config::Observability::Tracing& tracing,
+                    std::vector<std::string>& notices) {
+  return tracing.enabled ? sender_of(kTraces, tracing.exporter, notices) : Send();
+}
+
+Result<Send> sender(const config::Observability::Metrics& metrics,
+                    std::vector<std::string>& notices) {
+  return metrics.enabled ? sender_of(kMetrics, metrics.exporter, notices) : Send();
 }
 
 }  // namespace signalbox::collector

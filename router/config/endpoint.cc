@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/ascii.h"
 
@@ -35,21 +36,36 @@ bool is_path(std::string_view path) {
                      [](char c) { return c > 0x20 && c < 0x7F && c != '?' && c != '#'; });
 }
 
+/// The text as a message may show it: a login and the end from "?" or "#" on may be secret.
+std::string shown(std::string_view text) {
+  std::string out(text);
+  if (const size_t login_end = out.rfind('@'); login_end != std::string::npos) {
+    const size_t scheme = out.find("://");
+    const size_t begin = scheme < login_end ? scheme + 3 : 0;
+    out.replace(begin, login_end - begin, "...");
+  }
+  const size_t end = out.find_first_of("?#");
+  if (end != std::string::npos) out.replace(end + 1, std::string::npos, "...");
+  return out;
+}
+
 Result<uint16_t> parse_port(std::string_view text) {
   uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (error != std::errc() || end != text.data() + text.size() || port == 0) {
-    return fail(Code::kInvalid, "expected a port from 1 to 65535, found \"{}\"", text);
+    return fail(Code::kInvalid, "expected a port from 1 to 65535, found \"{}\"", shown(text));
   }
   return port;
 }
 
+tl::unexpected<Error> with_login() {
+  return fail(Code::kInvalid,
+              "expected an address without a user name; keys belong into api_key_env");
+}
+
 // host, host:port, [v6] or [v6]:port
 Result<Endpoint> parse_authority(std::string_view text, bool tls) {
-  if (text.find('@') != std::string_view::npos) {
-    return fail(Code::kInvalid,
-                "expected an address without a user name; keys belong into api_key_env");
-  }
+  if (text.find('@') != std::string_view::npos) return with_login();
   Endpoint out;
   out.tls = tls;
   out.port = tls ? 443 : 80;
@@ -58,7 +74,8 @@ Result<Endpoint> parse_authority(std::string_view text, bool tls) {
   if (text.starts_with('[')) {
     const size_t close = text.find(']');
     if (close == std::string_view::npos || !is_ipv6(text.substr(1, close - 1))) {
-      return fail(Code::kInvalid, "expected an IPv6 address in brackets, found \"{}\"", text);
+      return fail(Code::kInvalid, "expected an IPv6 address in brackets, found \"{}\"",
+                  shown(text));
     }
     host = text.substr(1, close - 1);
     rest = text.substr(close + 1);
@@ -69,11 +86,13 @@ Result<Endpoint> parse_authority(std::string_view text, bool tls) {
     const size_t colon = std::min(text.find(':'), text.size());
     host = text.substr(0, colon);
     rest = text.substr(colon);
-    if (!is_host(host)) return fail(Code::kInvalid, "expected host:port, found \"{}\"", text);
+    if (!is_host(host))
+      return fail(Code::kInvalid, "expected host:port, found \"{}\"", shown(text));
   }
   out.host = host;
   if (rest.empty()) return out;
-  if (rest.front() != ':') return fail(Code::kInvalid, "expected host:port, found \"{}\"", text);
+  if (rest.front() != ':')
+    return fail(Code::kInvalid, "expected host:port, found \"{}\"", shown(text));
   SIGNALBOX_TRY(out.port, parse_port(rest.substr(1)));
   return out;
 }
@@ -83,7 +102,7 @@ Result<Endpoint> parse_authority(std::string_view text, bool tls) {
 Result<Endpoint> parse_endpoint(std::string_view text, bool tls) {
   if (text.find('/') != std::string_view::npos) {
     return fail(Code::kInvalid, "expected host:port, found \"{}\"; a URL belongs into base_url",
-                text);
+                shown(text));
   }
   return parse_authority(text, tls);
 }
@@ -92,15 +111,19 @@ Result<Endpoint> parse_base_url(std::string_view text) {
   std::string_view rest = text;
   const bool tls = rest.starts_with("https://");
   if (!tls && !rest.starts_with("http://")) {
-    return fail(Code::kInvalid, "expected a URL with http:// or https://, found \"{}\"", text);
+    return fail(Code::kInvalid, "expected a URL with http:// or https://, found \"{}\"",
+                shown(text));
   }
   rest.remove_prefix(tls ? 8 : 7);
   const size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view path = rest.substr(slash);
-  SIGNALBOX_TRY(Endpoint out, parse_authority(rest.substr(0, slash), tls));
+  auto address = parse_authority(rest.substr(0, slash), tls);
+  // A slash may be a part of a password.
+  if (!address && path.find('@') != std::string_view::npos) return with_login();
+  SIGNALBOX_TRY(Endpoint out, std::move(address));
   if (!is_path(path)) {
     return fail(Code::kInvalid,
-                "expected a URL without a query, a fragment or spaces, found \"{}\"", text);
+                "expected a URL without a query, a fragment or spaces, found \"{}\"", shown(text));
   }
   while (path.ends_with('/')) path.remove_suffix(1);
   out.path = path;

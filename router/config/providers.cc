@@ -22,7 +22,7 @@ struct BackendText {
 };
 
 void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
-  if (ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
+  if (ref.type.empty() || ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
   reader.at_key("type", [&] {
     reader.notice(
         node.find("type")->line,
@@ -137,7 +137,9 @@ constexpr Key kBackendKeys[] = {
     text(FIELD_AS("name", BackendText, ref.name),
          "Name in messages and metrics. Default: the address."),
     text(FIELD_AS("type", BackendText, ref.type),
-         "`vllm` (default), `chat`, or `echo` for the built-in server that repeats the request."),
+         "`vllm` (default), `chat`, or `echo` for the built-in server that repeats the request. A "
+         "type that is written here is the provider in metrics, unless the server's domain names "
+         "one."),
     text(FIELD(BackendText, endpoint), "Address of the server, `host:port`."),
     text(FIELD(BackendText, base_url), "URL of the server, instead of `endpoint`."),
     choice(FIELD_AS("protocol", BackendText, https), kProtocols,

@@ -19,8 +19,8 @@ struct ReasoningFamily {
 
 struct BackendRef {
   std::string name;
-  std::string type = "vllm";  // "echo" is built in and needs no address
-  std::string host;           // from `endpoint: host:port` or `base_url`
+  std::string type;  // "echo" is built in and needs no address; "": the file names none
+  std::string host;  // from `endpoint: host:port` or `base_url`
   uint16_t port = 0;
   bool tls = false;         // from protocol https or an https base_url
   std::string tls_ca_path;  // PEM file of authorities for its certificate; "": the system's

@@ -326,9 +326,10 @@ constexpr Key kSamplingKeys[] = {
 constexpr Section kSampling{kSamplingKeys};
 
 constexpr Key kResourceKeys[] = {
-    string(FIELD(Observability::Resource, service_name), "Attribute of every trace."),
-    string(FIELD(Observability::Resource, service_version), "Attribute of every trace."),
-    string(FIELD(Observability::Resource, deployment_environment), "Attribute of every trace."),
+    string(FIELD(Observability::Resource, service_name), "Attribute of every trace and metric."),
+    string(FIELD(Observability::Resource, service_version), "Attribute of every trace and metric."),
+    string(FIELD(Observability::Resource, deployment_environment),
+           "Attribute of every trace and metric."),
 };
 constexpr Section kResource{kResourceKeys};
 
@@ -340,7 +341,8 @@ constexpr Key kTracingKeys[] = {
     object(FIELD(Observability::Tracing, exporter), kExporter,
            "Receiver of the traces. Without an endpoint no traces are sent."),
     object(FIELD(Observability::Tracing, sampling), kSampling, "Requests to trace."),
-    object(FIELD(Observability::Tracing, resource), kResource, "Attributes of every trace."),
+    object(FIELD(Observability::Tracing, resource), kResource,
+           "Attributes of every trace and of every metric that `metrics.exporter` sends."),
 };
 constexpr Section kTracing{kTracingKeys};
 
@@ -357,11 +359,16 @@ constexpr Key kWindowedKeys[] = {
 constexpr Section kWindowed{kWindowedKeys};
 
 constexpr Key kMetricsKeys[] = {
-    boolean(FIELD(Observability::Metrics, enabled), "Serve /metrics. Default: true."),
+    boolean(FIELD(Observability::Metrics, enabled), "Serve and export metrics. Default: true."),
     text(FIELD(Observability::Metrics, bind_address),
          "Address of the interface of the metrics port. Default: 127.0.0.1."),
     integer(FIELD(Observability::Metrics, port), 0, 65535,
             "Port for metrics only. Default: none; the management port serves them."),
+    object(FIELD(Observability::Metrics, exporter), kExporter,
+           "Receiver of the metrics, beside /metrics. Without an endpoint no metrics are sent. "
+           "Signalbox only."),
+    duration(FIELD(Observability::Metrics, export_interval), 100ms, 1h,
+             "Time between two exports. Default: 60s. Signalbox only."),
     object(FIELD(Observability::Metrics, windowed_metrics), kWindowed, "Rates over past windows.")
         .not_built("readers of /metrics compute rates over any window"),
 };

@@ -190,6 +190,8 @@ struct Observability {
     // management API has metrics.
     std::string bind_address = "127.0.0.1";
     std::optional<uint16_t> port;  // 0: the system picks one
+    Exporter exporter;             // of the router; upstream has none for metrics
+    std::chrono::milliseconds export_interval{60'000};
     WindowedMetrics windowed_metrics;
   };
   Tracing tracing;

@@ -158,6 +158,9 @@ struct Daemon::Impl {
                              [this]() -> const memories::Memories& { return *memories; },
                              [this] { return active_documents.load(); },
                              [this]() -> const http::ThreadPool& { return *compute; }};
+  mutable observe::MetricExporter metric_exporter{
+      [this] { return scrape.collect(); },
+      {metrics.metric_exports, metrics.metric_export_retries, metrics.metric_points_rejected}};
   std::unique_ptr<http::Server> management;
   std::unique_ptr<http::Server> server;
   std::unique_ptr<extproc::Server> envoy;  // null: not configured
@@ -205,8 +208,9 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                 replies::ReplyGuards::create(state->config(), state->router->models()));
   state->notices = prices;
   SIGNALBOX_TRY_VOID(add_shadows(*state));
-  SIGNALBOX_TRY(state->observer, gateway::Observer::create(*state->router, metrics, *replay,
-                                                           ledger_of(state->config()), &audit));
+  SIGNALBOX_TRY(state->observer,
+                gateway::Observer::create(*state->router, metrics, *replay,
+                                          ledger_of(state->config()), &audit, &metric_exporter));
   for (const auto* notices_of :
        {&state->backends.notices(), &state->access.notices(), &state->router->notices(),
         &state->guards->notices(), &state->observer->notices()}) {
@@ -501,6 +505,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Daemon::~Daemon() {
+  impl_->metric_exporter.stop();
   impl_->fleet.stop();  // because it wakes requests that wait on the server's loops
   if (impl_->management) impl_->management->stop();
   if (impl_->server) impl_->server->stop();
@@ -565,6 +570,7 @@ bool Daemon::drain() {
   if (impl_->shared_responses) impl_->shared_responses->drain(until);
   if (impl_->shared_replay != nullptr) impl_->shared_replay->drain(until);
   if (impl_->shared_learning) impl_->shared_learning->drain(until);
+  impl_->metric_exporter.stop();  // sends the figures of all of that
   return drained && envoy_drained;
 }
 

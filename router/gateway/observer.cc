@@ -47,6 +47,17 @@ double share_of(const config::Observability::Sampling& sampling) {
   return sampling.type == "probabilistic" ? sampling.rate : 1;
 }
 
+observe::Resource resource_of(const config::Observability::Resource& resource) {
+  static const std::string instance = observe::random_uuid();  // another one after a restart
+  observe::Resource out;
+  if (!resource.service_name.empty()) out.service_name = resource.service_name;
+  out.service_version =
+      resource.service_version.empty() ? SIGNALBOX_VERSION : resource.service_version;
+  out.deployment_environment = resource.deployment_environment;
+  out.service_instance = instance;
+  return out;
+}
+
 bool is_fault(std::string_view error) {
   return error == "upstream_error" || error == "upstream_5xx" || error == "internal_error" ||
          error == "timeout";
@@ -128,20 +139,24 @@ bool records_nothing(const config::Config& config) {
 Result<std::unique_ptr<Observer>> Observer::create(const routing::Router& router,
                                                    observe::Metrics& metrics,
                                                    observe::Replay& replay,
-                                                   spending::Ledger* ledger, audit::Log* audit) {
-  std::unique_ptr<Observer> out(new Observer(router, metrics, replay, ledger, audit));
-  SIGNALBOX_TRY(out->collector_,
-                collector::sender(router.config().observability.tracing, out->notices_));
+                                                   spending::Ledger* ledger, audit::Log* audit,
+                                                   observe::MetricExporter* exporter) {
+  std::unique_ptr<Observer> out(new Observer(router, metrics, replay, ledger, audit, exporter));
+  const config::Observability& config = router.config().observability;
+  SIGNALBOX_TRY(out->trace_collector_, collector::sender(config.tracing, out->notices_));
+  SIGNALBOX_TRY(out->metric_collector_, collector::sender(config.metrics, out->notices_));
   return out;
 }
 
 Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
-                   observe::Replay& replay, spending::Ledger* ledger, audit::Log* audit)
+                   observe::Replay& replay, spending::Ledger* ledger, audit::Log* audit,
+                   observe::MetricExporter* exporter)
     : config_(router.config()),
       metrics_(metrics),
       replay_(replay),
       ledger_(ledger),
       audit_(audit),
+      metric_exporter_(exporter),
       meters_(metrics, vocabulary_of(router)),
       default_model_(config_.providers.find(config_.providers.default_model)),
       share_(share_of(config_.observability.tracing.sampling)) {
@@ -158,15 +173,14 @@ Observer::~Observer() = default;
 void Observer::start() {
   const config::RouterReplay& replay = config_.router_replay;
   replay_.set_limits(replay.max_records, std::chrono::seconds(replay.ttl_seconds));
-  if (!collector_ || share_ <= 0) return;
-  const auto& resource = config_.observability.tracing.resource;
-  observe::Resource who;
-  if (!resource.service_name.empty()) who.service_name = resource.service_name;
-  who.service_version =
-      resource.service_version.empty() ? SIGNALBOX_VERSION : resource.service_version;
-  who.deployment_environment = resource.deployment_environment;
+  observe::Resource who = resource_of(config_.observability.tracing.resource);
+  if (metric_exporter_ != nullptr) {
+    metric_exporter_->set_target(
+        {metric_collector_, who, config_.observability.metrics.export_interval});
+  }
+  if (!trace_collector_ || share_ <= 0) return;
   exporter_ = std::make_unique<observe::Exporter>(
-      collector_, std::move(who),
+      trace_collector_, std::move(who),
       observe::ExportCounters{metrics_.spans, metrics_.span_retries, metrics_.spans_rejected});
 }
 

@@ -10,6 +10,7 @@
 #include "router/http/message.h"
 #include "router/observe/exporter.h"
 #include "router/observe/meters.h"
+#include "router/observe/metric_exporter.h"
 #include "router/observe/replay.h"
 #include "router/routing/router.h"
 #include "router/spending/ledger.h"
@@ -26,13 +27,14 @@ class Observer {
   };
 
   /// All arguments outlive it. Before start() nothing is sent and no limit of `replay` changes.
-  /// `ledger` is null if the configuration does not count spending; `audit` may be null. Errors:
-  /// those of collector::sender().
+  /// `ledger` is null if the configuration does not count spending; `audit` and `exporter` may be
+  /// null. Errors: those of collector::sender().
   static Result<std::unique_ptr<Observer>> create(const routing::Router& router,
                                                   observe::Metrics& metrics,
                                                   observe::Replay& replay,
                                                   spending::Ledger* ledger = nullptr,
-                                                  audit::Log* audit = nullptr);
+                                                  audit::Log* audit = nullptr,
+                                                  observe::MetricExporter* exporter = nullptr);
   ~Observer();
   /// Called once when the configuration begins to serve, before its first request.
   void start();
@@ -66,17 +68,19 @@ class Observer {
 
  private:
   Observer(const routing::Router& router, observe::Metrics& metrics, observe::Replay& replay,
-           spending::Ledger* ledger, audit::Log* audit);
+           spending::Ledger* ledger, audit::Log* audit, observe::MetricExporter* exporter);
 
   const config::Config& config_;
   observe::Metrics& metrics_;
   observe::Replay& replay_;
   spending::Ledger* const ledger_;
   audit::Log* const audit_;
+  observe::MetricExporter* const metric_exporter_;
   const observe::Meters meters_;
   const config::Model* const default_model_;
-  const double share_;                 // of all traces that are exported
-  observe::Exporter::Send collector_;  // null: nothing is exported
+  const double share_;              // of all traces that are exported
+  observe::Send trace_collector_;   // null: no traces are exported
+  observe::Send metric_collector_;  // null: no metrics are exported
   std::unique_ptr<observe::Exporter> exporter_;
   std::vector<std::string> notices_;
 };

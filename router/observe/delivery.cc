@@ -1,5 +1,6 @@
-// Field numbers come from trace_service.proto, and from google/rpc/status.proto and
-// error_details.proto. A reply that cannot be read has the outcome of its status alone.
+// Field numbers come from trace_service.proto and metrics_service.proto, and from
+// google/rpc/status.proto and error_details.proto. A reply that cannot be read has the outcome of
+// its status alone.
 
 #include "router/observe/delivery.h"
 
@@ -108,16 +109,16 @@ std::optional<milliseconds> retry_delay(std::string_view status) {
   return out;
 }
 
-/// Reads an ExportTraceServiceResponse.
+/// Reads an ExportTraceServiceResponse or an ExportMetricsServiceResponse, whose numbers are equal.
 Delivery accepted(std::string_view body) {
-  constexpr uint32_t kPartialSuccess = 1, kRejectedSpans = 1, kErrorMessage = 2;
+  constexpr uint32_t kPartialSuccess = 1, kRejected = 1, kErrorMessage = 2;
   Delivery out;
   each_field(body, [&](const protobuf::Field& part) {
     if (part.number() != kPartialSuccess) return;
     each_field(bytes_or_none(part), [&](const protobuf::Field& field) {
-      if (field.number() == kRejectedSpans) {
+      if (field.number() == kRejected) {
         const auto count = static_cast<int64_t>(field.varint().value_or(0));
-        out.rejected_spans = static_cast<uint64_t>(std::max<int64_t>(count, 0));
+        out.rejected = static_cast<uint64_t>(std::max<int64_t>(count, 0));
       }
       if (field.number() == kErrorMessage) out.message = short_line(bytes_or_none(field));
     });

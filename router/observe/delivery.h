@@ -18,8 +18,8 @@ struct Delivery {
   };
   Outcome outcome = Outcome::kAccepted;
   std::chrono::milliseconds pause{0};  // kAgain: the least that the collector requests
-  uint64_t rejected_spans = 0;         // kAccepted: those that the collector did not take
-  std::string message = {};            // for the operator, one short line; "": none
+  uint64_t rejected = 0;     // kAccepted: the spans or data points that the collector did not take
+  std::string message = {};  // for the operator, one short line; "": none
 
   bool operator==(const Delivery&) const = default;
 };

@@ -7,26 +7,13 @@
 
 #include <limits>
 
-#include "base/utf8.h"
-
 namespace signalbox::observe {
 namespace {
-
-std::string valid_utf8(const std::string& text) {
-  if (utf8::is_valid(text)) return text;
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const utf8::Decoded decoded = utf8::decode(text, at);
-    utf8::append(out, decoded.code_point);
-    at += decoded.bytes;
-  }
-  return out;
-}
 
 prometheus::ClientMetric metric_of(const FamilyBase& family, const Series& series) {
   prometheus::ClientMetric out;
   for (size_t i = 0; i < series.labels.size(); ++i) {
-    out.label.push_back({std::string(family.labels()[i]), valid_utf8(series.labels[i])});
+    out.label.push_back({std::string(family.labels()[i]), series.labels[i]});
   }
   if (family.kind() == Kind::kCounter) out.counter.value = series.value;
   if (family.kind() == Kind::kGauge) out.gauge.value = series.value;
@@ -56,15 +43,15 @@ prometheus::MetricType type_of(Kind kind) {
 
 }  // namespace
 
-std::string expose(std::span<const FamilyBase* const> families) {
+std::string expose(std::span<const Reading> readings) {
   std::vector<prometheus::MetricFamily> all;
-  for (const FamilyBase* family : families) {
+  for (const auto& [family, series_of] : readings) {
     prometheus::MetricFamily out;
     out.name = family->name();
     out.help = family->help();
     out.type = type_of(family->kind());
-    for (const Series& series : family->series()) out.metric.push_back(metric_of(*family, series));
-    if (!out.metric.empty()) all.push_back(std::move(out));
+    for (const Series& series : series_of) out.metric.push_back(metric_of(*family, series));
+    all.push_back(std::move(out));
   }
   return prometheus::TextSerializer().Serialize(all);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace signalbox::observe {
 namespace {
@@ -18,7 +19,32 @@ constexpr Kind kind_of() {
   return Kind::kHistogram;
 }
 
+std::string valid_utf8(const std::string& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const utf8::Decoded decoded = utf8::decode(text, at);
+    utf8::append(out, decoded.code_point);
+    at += decoded.bytes;
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<Reading> read(std::span<const FamilyBase* const> families) {
+  std::vector<Reading> out;
+  out.reserve(families.size());
+  for (const FamilyBase* family : families) {
+    Reading reading{family, family->series()};
+    for (Series& series : reading.series) {
+      for (std::string& label : series.labels) {
+        if (!utf8::is_valid(label)) label = valid_utf8(label);
+      }
+    }
+    if (!reading.series.empty()) out.push_back(std::move(reading));
+  }
+  return out;
+}
 
 Histogram::Histogram(std::span<const double> bounds)
     : bounds_(bounds), counts_(new std::atomic<uint64_t>[bounds.size() + 1]()) {}

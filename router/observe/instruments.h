@@ -94,6 +94,14 @@ class FamilyBase {
   const std::vector<std::string_view> labels_;
 };
 
+/// The series of one family at one moment.
+struct Reading {
+  const FamilyBase* family;
+  std::vector<Series> series;  // in label values, bytes that are not valid UTF-8 are U+FFFD
+};
+/// Leaves out families without series. Thread-safe.
+std::vector<Reading> read(std::span<const FamilyBase* const> families);
+
 /// with() takes a lock, so handles are requested once, when a configuration is loaded, and kept.
 /// Series and handles live until the process ends.
 template <class T>

@@ -301,6 +301,13 @@ Metrics::Metrics()
                    "Exports of spans that failed and were kept for another attempt"),
       spans_rejected(families_, "signalbox_spans_rejected_total",
                      "Spans that the collector did not take from an export that it accepted"),
+      metric_exports(families_, "signalbox_metric_exports_total",
+                     "Exports of metrics: exported or failed", {"result"}),
+      metric_export_retries(families_, "signalbox_metric_export_retries_total",
+                            "Exports of metrics that failed and were kept for another attempt"),
+      metric_points_rejected(
+          families_, "signalbox_metric_points_rejected_total",
+          "Data points that the collector did not take from an export that it accepted"),
       replay_records(families_, "signalbox_replay_records", "Requests in the replay record now"),
       build_info(families_, "signalbox_build_info", "Always 1; the label is the running version",
                  {"version"}),
@@ -325,7 +332,7 @@ Metrics::Metrics()
 }
 
 std::string Metrics::text() const {
-  return expose(families_);
+  return expose(read(families_));
 }
 
 }  // namespace signalbox::observe

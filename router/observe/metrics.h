@@ -7,6 +7,7 @@
 // (response_models.h): a model that a client names and that is not configured counts as "unknown",
 // never under the client's text.
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@
 #include "router/observe/response_models.h"
 
 namespace signalbox::observe {
+
+/// Every number at one moment: /metrics and exports are both made of it.
+struct Collection {
+  std::chrono::system_clock::time_point began;  // when every counter was 0
+  std::chrono::system_clock::time_point at;
+  std::vector<Reading> readings;
+};
 
 /// One per process. Thread-safe.
 class Metrics {
@@ -26,6 +34,7 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   const std::vector<const FamilyBase*>& families() const { return families_; }
+  Collection collect() const { return {began_, std::chrono::system_clock::now(), read(families_)}; }
   /// Returns the text of a scrape.
   std::string text() const;
 
@@ -101,9 +110,13 @@ class Metrics {
   Family<Gauge> connections;
   Family<Counter> refused, denied;
   Family<Counter> spans, span_retries, spans_rejected;
+  Family<Counter> metric_exports, metric_export_retries, metric_points_rejected;
   Family<Gauge> replay_records;
   Family<Gauge> build_info, resident_bytes;
   Family<Counter> cpu_seconds;
+
+ private:
+  const std::chrono::system_clock::time_point began_ = std::chrono::system_clock::now();
 };
 
 }  // namespace signalbox::observe

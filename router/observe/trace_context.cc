@@ -91,6 +91,15 @@ std::array<uint8_t, 8> new_span_id() {
   return new_id<8>();
 }
 
+std::string random_uuid() {
+  auto id = new_id<16>();
+  id[6] = static_cast<uint8_t>((id[6] & 0x0F) | 0x40);  // version 4
+  id[8] = static_cast<uint8_t>((id[8] & 0x3F) | 0x80);  // the variant of RFC 9562
+  std::string out = hex(id);
+  for (const size_t at : {20, 16, 12, 8}) out.insert(at, 1, '-');
+  return out;
+}
+
 TraceContext trace_context(std::optional<std::string_view> traceparent, size_t count) {
   TraceContext out;
   if (traceparent && count == 1 && read(*traceparent, out)) {

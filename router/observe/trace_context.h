@@ -36,6 +36,9 @@ TraceContext trace_context(std::optional<std::string_view> traceparent, size_t c
 
 std::array<uint8_t, 8> new_span_id();
 
+/// A UUID of version 4.
+std::string random_uuid();
+
 /// Lower-case hexadecimal digits.
 std::string hex(const uint8_t* bytes, size_t size);
 template <size_t N>

@@ -10,6 +10,7 @@ namespace signalbox::replies {
 namespace {
 
 constexpr size_t kOriginBytes = 4096;
+constexpr size_t kOriginTailBytes = 1024;
 constexpr size_t kNameBytesMax = 128;
 constexpr size_t kReasonBytes = 96;  // of a key with its value; longer ones are passed over
 constexpr size_t kReasonsMax = 16;
@@ -73,6 +74,62 @@ class NameReader {
   std::string_view key_;
 };
 
+/// Reads the same members from the end of a JSON text whose beginning is missing, backwards,
+/// because only from its end on is it known how deep a member lies.
+class TailReader {
+ public:
+  TailReader(std::string_view tail, ReplyOrigin& out) : tail_(tail), out_(out) {}
+
+  void read() {
+    size_t at = tail_.find_last_not_of(kBlanks);
+    if (at == std::string_view::npos || tail_[at] != '}') return;
+    size_t depth = 0;
+    for (++at; at-- > 0;) {
+      const char c = tail_[at];
+      if (c == '}' || c == ']') ++depth;
+      if ((c == '{' || c == '[') && --depth == 0) return;
+      if (c != '"') continue;
+      const size_t begin = opening_quote(at);
+      if (begin == std::string_view::npos) return;
+      if (depth == 1) take(begin, at);
+      at = begin;
+    }
+  }
+
+ private:
+  /// Returns the quote that opens the text that the quote at `end` closes; npos: it is missing, or
+  /// a backslash may be missing before it.
+  size_t opening_quote(size_t end) const {
+    for (size_t at = end; at-- > 0;) {
+      if (tail_[at] != '"') continue;
+      size_t escapes = 0;
+      while (escapes < at && tail_[at - 1 - escapes] == '\\') ++escapes;
+      if (escapes == at) return std::string_view::npos;
+      if (escapes % 2 == 0) return at;
+    }
+    return std::string_view::npos;
+  }
+
+  /// The text between these quotes is a key if a colon follows; its value was read before.
+  void take(size_t begin, size_t end) {
+    const std::string_view text = tail_.substr(begin + 1, end - begin - 1);
+    const size_t colon = tail_.find_first_not_of(kBlanks, end + 1);
+    const bool is_key = colon != std::string_view::npos && tail_[colon] == ':';
+    if (!is_key) {
+      value_ = text;
+      value_at_ = begin;
+    } else if (tail_.find_first_not_of(kBlanks, colon + 1) == value_at_ && is_name(value_)) {
+      if (text == "model" && out_.model.empty()) out_.model = value_;
+      if (text == "id" && out_.id.empty()) out_.id = value_;
+    }
+  }
+
+  const std::string_view tail_;
+  ReplyOrigin& out_;
+  std::string_view value_;  // the last text that is no key
+  size_t value_at_ = std::string_view::npos;
+};
+
 /// A reason as it is reported; "": the member at the beginning of the text has none, or is cut.
 struct Reason {
   std::string_view name;
@@ -100,7 +157,9 @@ Reason reason_in(std::string_view text, bool is_finish) {
 }  // namespace
 
 void OriginReader::feed(std::string_view bytes) {
-  if (head_.size() < kOriginBytes) head_ += bytes.substr(0, kOriginBytes - head_.size());
+  const size_t room = kOriginBytes - head_.size();
+  head_ += bytes.substr(0, room);
+  if (!events_ && bytes.size() > room) keep_tail(bytes.substr(room));
   if (reasons_.size() == kReasonsMax) return;
   const size_t earlier = last_.size();
   last_ += bytes.substr(0, kReasonBytes);
@@ -110,6 +169,12 @@ void OriginReader::feed(std::string_view bytes) {
     last_ = bytes.substr(bytes.size() - kReasonBytes);
   else if (last_.size() > kReasonBytes)
     last_.erase(0, last_.size() - kReasonBytes);
+}
+
+void OriginReader::keep_tail(std::string_view bytes) {
+  if (bytes.size() >= kOriginTailBytes) tail_.clear();
+  tail_ += bytes.substr(bytes.size() - std::min(bytes.size(), kOriginTailBytes));
+  if (tail_.size() > kOriginTailBytes) tail_.erase(0, tail_.size() - kOriginTailBytes);
 }
 
 /// Takes the reasons whose key begins before one place and whose value ends behind another.
@@ -134,6 +199,11 @@ ReplyOrigin OriginReader::origin() const {
   out.finish_reasons = reasons_;
   std::string_view rest = head_;
   if (!events_) NameReader(rest, out).read();
+  if (!tail_.empty() && (out.model.empty() || out.id.empty())) {
+    // A member may begin in the first bytes and end behind them.
+    const std::string end = head_.substr(head_.size() - (kOriginTailBytes - tail_.size())) + tail_;
+    TailReader(end, out).read();
+  }
   while (events_ && !rest.empty() && (out.model.empty() || out.id.empty())) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     if (rest.starts_with(kDataLine))

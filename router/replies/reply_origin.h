@@ -1,7 +1,7 @@
 #pragma once
 // Reads from a reply's bytes, as they pass, what its server reports beside the answer: the name of
-// the model, the id and the reasons why the choices ended. Only the beginning is kept, because all
-// servers of chats name the model there.
+// the model, the id and the reasons why the choices ended. Only the beginning and the end are kept:
+// servers of chats name the model at the beginning, some servers of embeddings behind the vectors.
 
 #include <cstddef>
 #include <string>
@@ -32,11 +32,13 @@ class OriginReader {
   ReplyOrigin origin() const;
 
  private:
+  void keep_tail(std::string_view bytes);
   void read_reasons(std::string_view text, size_t begins_before, size_t ends_behind);
 
   const bool events_;
   std::string head_;  // the first bytes
   std::string last_;  // the last bytes, in which a reason may have begun
+  std::string tail_;  // more of them, if the first bytes are not all; no events
   std::vector<std::string> reasons_;
 };
 

@@ -42,7 +42,7 @@ bool is_bedrock(std::string_view host) {
 
 std::string provider_of(const config::Model& model) {
   const bool is_anthropic = model.api_format == config::Model::ApiFormat::kAnthropic;
-  std::string by_api = is_anthropic ? "anthropic" : "openai";
+  const std::string by_api = is_anthropic ? "anthropic" : "openai";
   if (model.backend_refs.empty()) return by_api;
   const config::BackendRef& backend = model.backend_refs.front();
   if (backend.type == "echo") return "signalbox";
@@ -52,7 +52,8 @@ std::string provider_of(const config::Model& model) {
     if (domain.provider == "aws.bedrock" && !is_bedrock(host)) continue;
     if (host.ends_with(domain.end)) return std::string(domain.provider);
   }
-  return by_api;
+  const bool is_named = !backend.type.empty() && backend.type != "chat";
+  return is_named ? backend.type : by_api;
 }
 
 }  // namespace signalbox::upstream

@@ -8,8 +8,8 @@
 namespace signalbox::upstream {
 
 /// Returns the value of gen_ai.provider.name: the provider whose domain has the host of the model's
-/// first backend; of another server the API that it has, "openai" or "anthropic"; "signalbox" for
-/// the built-in echo.
+/// first backend; of another server the type that the file names, such as "vllm"; without one the
+/// API that it has, "openai" or "anthropic"; "signalbox" for the built-in echo.
 std::string provider_of(const config::Model& model);
 
 }  // namespace signalbox::upstream

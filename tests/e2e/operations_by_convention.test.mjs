@@ -21,6 +21,7 @@ providers:
     - {name: small, responses_api: true, backend_refs: [{endpoint: "127.0.0.1:${chat.port}"}]}
     - {name: large, backend_refs: [{endpoint: "127.0.0.1:${chat.port}"}]}
     - {name: opus, api_format: anthropic, backend_refs: [{endpoint: "127.0.0.1:${claude.port}"}]}
+    - {name: local, backend_refs: [{type: vllm, endpoint: "127.0.0.1:${chat.port}"}]}
     - {name: repeating, backend_refs: [{name: echo, type: echo}]}
 routing:
   signals:
@@ -149,6 +150,21 @@ test("embeddings are an operation without output", async () => {
   const { added, spans } = await observe("/v1/embeddings", { model: "small", input: kSecret });
   assert.deepEqual(added, call("embeddings", "openai", "small", "scripted", [4, 0]));
   assert.equal(spans.small["gen_ai.operation.name"], "embeddings");
+});
+
+test("embeddings are of the model that the server names behind long vectors", async () => {
+  const embedding = Array.from({ length: 3000 }, (_, i) => i / 7);
+  chat.answer = () => ({ body: { object: "list", data: [{ object: "embedding", index: 0, embedding }], model: "scripted", usage: { prompt_tokens: 4, total_tokens: 4 } } });
+  const { added, spans } = await observe("/v1/embeddings", { model: "small", input: kSecret });
+  assert.deepEqual(added, call("embeddings", "openai", "small", "scripted", [4, 0]));
+  assert.equal(spans.small["gen_ai.response.model"], "scripted");
+});
+
+test("the type that the file names for a server is its provider", async () => {
+  chat.answer = () => completion({ content: "QED" });
+  const { added, spans } = await observe("/v1/chat/completions", { model: "local", messages: [user] });
+  assert.deepEqual(added, call("chat", "vllm", "local", "scripted", [7, 3]));
+  assert.equal(spans.local["gen_ai.provider.name"], "vllm");
 });
 
 test("the built-in echo has a provider of its own", async () => {

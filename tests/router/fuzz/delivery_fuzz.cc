@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
        {observe::delivery_over_grpc(status, bytes, bytes, bytes),
         observe::delivery_over_http(kHttp[data[0] % 4], bytes, bytes)}) {
     SIGNALBOX_CHECK(delivery.pause.count() >= 0 && delivery.pause <= observe::kDeliveryPauseMax);
-    SIGNALBOX_CHECK(delivery.rejected_spans <= uint64_t{1} << 63);
+    SIGNALBOX_CHECK(delivery.rejected <= uint64_t{1} << 63);
     SIGNALBOX_CHECK(delivery.message.size() <= 300);
   }
   return 0;

@@ -150,6 +150,12 @@ TEST(Backends, the_provider_is_the_one_whose_domain_has_the_host) {
   }
   model.api_format = config::Model::ApiFormat::kAnthropic;
   EXPECT_EQ(provider_of(model), "anthropic");
+  model.backend_refs.front().type = "chat";
+  EXPECT_EQ(provider_of(model), "anthropic");
+  model.backend_refs.front().type = "vllm";
+  EXPECT_EQ(provider_of(model), "vllm");
+  model.backend_refs.front().host = "api.mistral.ai";
+  EXPECT_EQ(provider_of(model), "mistral_ai");
   model.backend_refs.front().type = "echo";
   EXPECT_EQ(provider_of(model), "signalbox");
 }

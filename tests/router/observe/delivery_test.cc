@@ -86,10 +86,10 @@ TEST(Delivery, http_statuses_decide_on_a_retry_as_listed) {
 
 TEST(Delivery, an_accepted_export_may_have_lost_spans) {
   const std::string body = response(4, "older than\nan hour");
-  const Delivery partial{.rejected_spans = 4, .message = "older than an hour"};
+  const Delivery partial{.rejected = 4, .message = "older than an hour"};
   EXPECT_EQ(delivery_over_grpc(0, "", "", body), partial);
   EXPECT_EQ(delivery_over_http(200, "", body), partial);
-  EXPECT_EQ(delivery_over_http(200, "", response(~uint64_t{0}, "")).rejected_spans, 0U);
+  EXPECT_EQ(delivery_over_http(200, "", response(~uint64_t{0}, "")).rejected, 0U);
   EXPECT_EQ(delivery_over_grpc(0, "", "", response(1, std::string(5'000, 'x'))).message.size(),
             200U);
 }

@@ -41,8 +41,9 @@ Account account_with_id(std::string id) {
 
 TEST(Otlp, a_request_becomes_a_tree_of_spans) {
   const Account one = account_with_id("r-1");
-  const auto read = test::read_export(otlp_request({"router", "1", ""}, {&one, 1}));
+  const auto read = test::read_export(otlp_request({"router", "1", "", "i-1"}, {&one, 1}));
   const std::map<std::string, std::string> who{{"service.name", "\n\6router"},
+                                               {"service.instance.id", "\n\3i-1"},
                                                {"service.version",
                                                 "\n\1"
                                                 "1"}};
@@ -142,7 +143,8 @@ TEST(Exporter, sends_the_same_batch_again_after_an_outage) {
         bodies.push_back(body);
         return bodies.size() <= 2 ? again() : Delivery{};
       },
-      {}, counts.counters(), {.batch_max = 1, .period = milliseconds(1), .pause = milliseconds(1)});
+      {}, counts.counters(),
+      {.batch_max = 1, .period = milliseconds(1), .retry = {.pause = milliseconds(1)}});
   exporter.add(account_with_id("a"));
   exporter.add(account_with_id("b"));
   wait_until([&] { return counts.of("exported") == 2; });
@@ -166,8 +168,7 @@ TEST(Exporter, drops_a_batch_after_its_time) {
       {}, counts.counters(),
       {.batch_max = 1,
        .period = milliseconds(1),
-       .pause = milliseconds(1),
-       .keep = milliseconds(20)});
+       .retry = {.pause = milliseconds(1), .keep = milliseconds(20)}});
   exporter.add(account_with_id("a"));
   wait_until([&] { return counts.of("failed") == 1; });
   EXPECT_GE(posts, 2);
@@ -203,7 +204,7 @@ TEST(Exporter, waits_as_long_as_the_collector_requests_but_not_at_the_end) {
           return again(std::chrono::hours(1));
         },
         {}, counts.counters(),
-        {.batch_max = 1, .period = milliseconds(1), .pause = milliseconds(1)});
+        {.batch_max = 1, .period = milliseconds(1), .retry = {.pause = milliseconds(1)}});
     exporter.add(account_with_id("a"));
     wait_until([&] { return counts.retries.only().value() == 1; });
     exporter.add(account_with_id("b"));
@@ -217,8 +218,8 @@ TEST(Exporter, counts_spans_that_an_accepted_export_lost) {
   Counts counts;
   {
     Exporter exporter(
-        [](const std::string&) -> Delivery { return {.rejected_spans = 3, .message = "too old"}; },
-        {}, counts.counters());
+        [](const std::string&) -> Delivery { return {.rejected = 3, .message = "too old"}; }, {},
+        counts.counters());
     exporter.add(account_with_id("a"));
   }
   EXPECT_EQ(counts.of("exported"), 1);

@@ -321,7 +321,7 @@ TEST(Metrics, escapes_any_name) {
   std::vector<const FamilyBase*> all;
   Family<Counter> family(all, "a_total", "a", {"name"});
   family.with({"quote\" back\\ line\n \xFF"}).add();
-  has_line(expose(all), "a_total{name=\"quote\\\" back\\\\ line\\n \xEF\xBF\xBD\"} 1");
+  has_line(expose(read(all)), "a_total{name=\"quote\\\" back\\\\ line\\n \xEF\xBF\xBD\"} 1");
 }
 
 // Reads lines such as "| `name` | counter | `a` `b` | ... |".

@@ -77,6 +77,30 @@ const Reported kReported[] = {
      "{\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\","
      "\"instructions\":\"be brief\",\"model\":\"m\"}}\n\n",
      {"m", "resp_1", {}}},
+    {"embeddings whose model stands behind the vectors",
+     false,
+     R"({"object": "list", "data": [{"index": 0, "embedding": [)" + std::string(9000, '1') +
+         R"(]}], "model" : "e-1", "usage": {"prompt_tokens": 5}} )",
+     {"e-1", "", {}}},
+    {"a model of which the first bytes have only a part",
+     false,
+     R"({"data":[")" + std::string(4075, 'A') + R"("],"model":"e-1","usage":{"prompt_tokens":5}})",
+     {"e-1", "", {}}},
+    {"names of members of members behind the vectors",
+     false,
+     R"({"data":[")" + std::string(9000, 'A') +
+         R"(",{"model":"no"}],"usage":{"model":"no","id":"no"},"note":"model","id":"r","meta":[{"id":"no"}]})",
+     {"", "r", {}}},
+    {"a text at the end that writes about replies",
+     false,
+     R"({"data":[")" + std::string(9000, 'A') +
+         R"("],"text":"\\\"model\":\"no\",\"x\\","model":"e"})",
+     {"e", "", {}}},
+    {"a text that is longer than what is kept of the end",
+     false,
+     R"({"data":[")" + std::string(9000, 'A') + R"("],"model":"e","text":")" +
+         std::string(2000, 'A') + R"("})",
+     {}},
     {"no JSON", false, "<html>model</html>", {}},
     {"a JSON text that is cut", false, R"({"id":"c","model":"m)", {"", "c", {}}},
     {"nothing", true, "", {}},

@@ -1,0 +1,70 @@
+#pragma once
+// Delivers exports to a collector, and again those whose failure may pass: the rules that traces
+// and metrics share.
+
+#include <chrono>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "router/observe/delivery.h"
+#include "router/observe/metrics.h"
+
+namespace signalbox::observe {
+
+/// Sends an OTLP message and waits for the reply within a time limit. Called on one thread at a
+/// time.
+using Send = std::function<Delivery(const std::string& body)>;
+
+struct RetryOptions {
+  std::chrono::milliseconds pause{1'000};       // before the second attempt; then twice as long
+  std::chrono::milliseconds pause_max{30'000};  // the longest pause, unless the collector requests
+                                                // a longer one
+  std::chrono::milliseconds keep{60'000};  // an export is given up at a failure after this time
+};
+
+/// Outlives its users.
+struct ExportCounters {
+  Family<Counter>& results;   // of what is exported
+  Family<Counter>& retries;   // exports that are kept for another attempt
+  Family<Counter>& rejected;  // parts of accepted exports
+};
+
+/// The words of the log for what is exported. Both are plural.
+struct Exported {
+  std::string_view name;   // "traces"; also the component of the lines
+  std::string_view parts;  // "spans"
+};
+
+/// Not thread-safe.
+class Courier {
+ public:
+  /// Pauses, and returns false if the exporter is to stop.
+  using Wait = std::function<bool(std::chrono::milliseconds)>;
+  enum class Outcome : uint8_t {
+    kAccepted,
+    kRefused,
+    kGivenUp,  // no reply has accepted or refused it
+  };
+
+  Courier(Exported what, ExportCounters counters);
+
+  /// Counts `size` as exported or failed.
+  Outcome deliver(const Send& send, const std::string& body, double size,
+                  const RetryOptions& options, const Wait& wait);
+  /// The exports that follow go to another collector, whose first failure is logged, too.
+  void begin_anew() { failure_logged_ = rejection_logged_ = false; }
+
+ private:
+  void report(const Delivery& delivery);
+  std::chrono::milliseconds spread(std::chrono::milliseconds pause);
+
+  const Exported what_;
+  Counter &exported_, &failed_, &retries_, &rejected_;
+  bool failure_logged_ = false;
+  bool rejection_logged_ = false;
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace signalbox::observe
