@@ -207,7 +207,7 @@ constexpr Key kExternalModelKeys[] = {
         .unless("openai vllm"),
     string(FIELD(ExternalModel, model_role),
            "`preference` judges preferences, `guardrail` attempts to override instructions, `pii` "
-           "marks personal data; others are for people."),
+           "marks personal data, `classification` assigns classes; others are for people."),
     object(FIELD(ExternalModel, llm_endpoint), kExternalEndpoint, "The server."),
     text(FIELD(ExternalModel, llm_model_name), "Name of the model.").required(),
     count(FIELD(ExternalModel, llm_timeout_seconds),

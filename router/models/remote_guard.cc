@@ -3,6 +3,7 @@
 #include "router/models/remote_guard.h"
 
 #include "base/json_writer.h"
+#include "router/models/class_names.h"
 #include "router/models/remote_classifier.h"
 #include "router/models/remote_replies.h"
 
@@ -16,6 +17,9 @@ constexpr std::string_view kRest = "(none of them)";
 // A classifier may cut its input at 512 tokens, and an attack behind that would not be read. A
 // token has at least one byte.
 constexpr size_t kClassifierWindowBytes = 512;
+// A part that is cut cannot hide a class from a mean over windows. This is one call for a usual
+// question: 512 tokens of three bytes.
+constexpr size_t kClassWindowBytes = 1536;
 constexpr size_t kChatWindowBytes = 32 << 10;
 constexpr uint32_t kVerdictTokens = 64;
 
@@ -68,7 +72,9 @@ RemoteProtocol classify_protocol(std::vector<std::string> labels) {
 }
 
 Result<std::shared_ptr<const engine::TextModel>> open_at(const config::ExternalModel& server,
-                                                         RemoteProtocol protocol) {
+                                                         RemoteProtocol protocol,
+                                                         uint32_t deadline_ms = 0) {
+  protocol.limit = std::chrono::milliseconds(deadline_ms);
   if (!server.llm_endpoint.path.empty()) protocol.target = server.llm_endpoint.path;
   return open_remote(server, std::move(protocol));
 }
@@ -83,11 +89,18 @@ bool is_remote_guard(std::string_view directory) {
   return directory.starts_with(kPrefix);
 }
 
+std::string_view server_in(std::string_view directory) {
+  if (!is_remote_guard(directory)) return {};
+  directory.remove_prefix(kPrefix.size());
+  return directory.substr(directory.find(':') + 1);
+}
+
 Result<std::shared_ptr<const engine::TextModel>> open_remote_guard(
     const config::ExternalModel& server, const ClassifierModel& guard) {
   const std::vector<std::string> positive = positive_labels(guard);
   RemoteProtocol protocol = classify_protocol(positive);
-  if (guard.variant == config::kHttpClassify) return open_at(server, std::move(protocol));
+  if (guard.variant == config::kHttpClassify)
+    return open_at(server, std::move(protocol), guard.deadline_ms);
   protocol.window_bytes = kChatWindowBytes;
   if (guard.variant == config::kHttpChat) {
     protocol.target = "/v1/chat/completions";
@@ -103,7 +116,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_guard(
       return read_hook_score(std::move(body), count);
     });
   }
-  return open_at(server, std::move(protocol));
+  return open_at(server, std::move(protocol), guard.deadline_ms);
 }
 
 Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
@@ -112,7 +125,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
 }
 
 Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
-    const config::ExternalModel& server) {
+    const config::ExternalModel& server, const ClassifierModel& module) {
   RemoteProtocol protocol = classify_protocol({});
   protocol.kind = engine::HeadKind::kTokens;
   protocol.labels.clear();
@@ -121,7 +134,21 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
     SIGNALBOX_TRY(auto spans, read_spans(std::move(body), input.text));
     return engine::Answer{.scores = {}, .entities = std::move(spans)};
   };
-  return open_at(server, std::move(protocol));
+  return open_at(server, std::move(protocol), module.deadline_ms);
+}
+
+Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
+    const config::ExternalModel& server, const ClassifierModel& module,
+    std::vector<std::string> classes) {
+  RemoteProtocol protocol = classify_protocol(classes);
+  protocol.window_bytes = kClassWindowBytes;
+  // Servers usually name their classes, and then the file need not exist.
+  std::vector<std::string> names;
+  if (auto found = read_class_names(module.mapping_path, 0)) names = *std::move(found);
+  read_by(protocol, [classes = std::move(classes), names = std::move(names)](std::string body) {
+    return read_class_scores(std::move(body), classes, names);
+  });
+  return open_at(server, std::move(protocol), module.deadline_ms);
 }
 
 }  // namespace signalbox::models

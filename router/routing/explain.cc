@@ -106,6 +106,8 @@ class Explainer {
           if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
         }
       }
+      if (type.computed && !type.moot && !type.signals->server().empty())
+        out_.member("server", type.signals->server());
       out_.end_object();
     }
     if (!is_same(index + 1)) out_.end_object();
@@ -288,6 +290,8 @@ class Explainer {
     out += describe_cleared(out.empty() ? "" : " ", reading);
     if (!type.signals->stand_in().empty())
       out += fmt::format("{}by the stand-in {}", out.empty() ? "" : ", ", type.signals->stand_in());
+    if (!type.signals->server().empty())
+      out += fmt::format("{}by the server {}", out.empty() ? "" : ", ", type.signals->server());
     return out;
   }
 
