@@ -86,8 +86,10 @@ bool Run::start_queued(Orders& orders) {
 }
 
 void Run::add_step(Step step, Milliseconds elapsed, Orders& orders) {
-  drop_all("another step began without it", Code::kCancelled, orders);
-  step_begin_ = turns_.size();
+  if (!step.joins) {
+    drop_all("another step began without it", Code::kCancelled, orders);
+    step_begin_ = turns_.size();
+  }
   for (Call& call : step.calls) turns_.push_back({.call = std::move(call)});
   step_end_.reset();
   if (step.limit.count() > 0) step_end_ = elapsed + step.limit;
