@@ -147,7 +147,7 @@ TEST(Config, reads_the_backend_of_a_module) {
 global:
   model_catalog:
     external:
-      - {name: fields, model_role: classification, llm_model_name: m, llm_endpoint: {address: c.example, port: 80}}
+      - {name: fields, model_role: classification, llm_endpoint: {address: c.example, port: 80}}
       - {name: spans, model_role: classification, llm_model_name: m, llm_endpoint: {address: s.example, port: 80}}
       - {name: shield, model_role: guardrail, llm_model_name: m, llm_endpoint: {address: g.example, port: 80}}
     modules:
@@ -159,6 +159,7 @@ global:
 )";
   const Config config = config_of(file);
   EXPECT_EQ(server_of(config, "domain"), &config.external_models[0]);
+  EXPECT_EQ(config.external_models[0].llm_model_name, "");  // a classifier's server has one model
   EXPECT_EQ(config.modules.classifier.domain.deadline_ms, 700u);
   EXPECT_EQ(server_of(config, "pii"), &config.external_models[1]);
   EXPECT_EQ(server_of(config, "jailbreak"), &config.external_models[2]);
