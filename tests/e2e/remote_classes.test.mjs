@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 
 import { Daemon } from "./daemon.mjs";
+import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 let servers, model, daemon;
@@ -167,6 +168,7 @@ test("explanations name the server that answered", async () => {
 test("a server that is gone is an error, is left alone for a while, and nothing passes", async () => {
   await servers.fields.stop();
   for (let i = 0; i < 5; ++i) assert.deepEqual(await decide(`Nobody is there ${i}`), { decision: "advice", degraded: "error" });
+  await until(() => daemon.log.includes("it is not called for a second, because 3 calls failed"));
   const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, { method: "POST", body: JSON.stringify({ text: "Nobody is there at all.", all: true }) });
   const { signals } = await answer.json();
   assert.deepEqual(signals.domain.law, { matched: null, why: "the model failed", server: "fields" });
