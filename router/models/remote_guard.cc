@@ -17,8 +17,8 @@ constexpr std::string_view kRest = "(none of them)";
 // A classifier may cut its input at 512 tokens, and an attack behind that would not be read. A
 // token has at least one byte.
 constexpr size_t kClassifierWindowBytes = 512;
-// A part that is cut cannot hide a class from a mean over windows. This is one call for a usual
-// question: 512 tokens of three bytes.
+// Classes are a mean over the windows, so a server that cuts one changes the result little. A usual
+// question is one call: 512 tokens have about three bytes each.
 constexpr size_t kClassWindowBytes = 1536;
 constexpr size_t kChatWindowBytes = 32 << 10;
 constexpr uint32_t kVerdictTokens = 64;
@@ -81,8 +81,12 @@ Result<std::shared_ptr<const engine::TextModel>> open_at(const config::ExternalM
 
 }  // namespace
 
+const std::string& shown_name(const config::ExternalModel& server) {
+  return server.name.empty() ? server.llm_endpoint.address : server.name;
+}
+
 std::string remote_guard_name(std::string_view task, const config::ExternalModel& server) {
-  return fmt::format("{}{}:{}", kPrefix, task, server.name);
+  return fmt::format("{}{}:{}", kPrefix, task, shown_name(server));
 }
 
 bool is_remote_guard(std::string_view directory) {
@@ -143,11 +147,14 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
   RemoteProtocol protocol = classify_protocol(classes);
   protocol.window_bytes = kClassWindowBytes;
   // Servers usually name their classes, and then the file need not exist.
-  std::vector<std::string> names;
-  if (auto found = read_class_names(module.mapping_path, 0)) names = *std::move(found);
-  read_by(protocol, [classes = std::move(classes), names = std::move(names)](std::string body) {
-    return read_class_scores(std::move(body), classes, names);
-  });
+  auto names = module.mapping_path.empty() ? Result<std::vector<std::string>>{}
+                                           : read_class_names(module.mapping_path, 0);
+  if (!names && names.error().code != Code::kNotFound)
+    return tl::unexpected<Error>(std::move(names).error());
+  read_by(
+      protocol,
+      [classes = std::move(classes), names = std::move(names).value_or(std::vector<std::string>{})](
+          std::string body) { return read_class_scores(std::move(body), classes, names); });
   return open_at(server, std::move(protocol), module.deadline_ms);
 }
 

@@ -14,11 +14,14 @@
 
 namespace signalbox::models {
 
+/// Returns the name of a server for people. A server that is found by its role may have none, and
+/// is shown by its address.
+const std::string& shown_name(const config::ExternalModel& server);
 /// The name in Models::classifiers of a server's model for a task (`jailbreak`, `domain`), where
 /// others have a directory.
 std::string remote_guard_name(std::string_view task, const config::ExternalModel& server);
 bool is_remote_guard(std::string_view directory);
-/// The name of the server in such a name. Empty for a directory.
+/// The shown name of the server in such a name. Empty for a directory.
 std::string_view server_in(std::string_view directory);
 
 /// Returns a model with one sequence head: the labels that mean an attack, and one for everything

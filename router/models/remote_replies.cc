@@ -2,8 +2,6 @@
 
 #include "router/models/remote_replies.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -334,8 +332,8 @@ Result<std::vector<float>> read_class_scores(std::string body, std::span<const s
     sum += each.score;
   }
   if (std::ranges::find(is_found, true) == is_found.end())
-    return fail(Code::kUpstream, "no label of the reply is one of the classes {}",
-                fmt::join(classes, ", "));
+    return fail(Code::kUpstream, "no label of the reply is one of the {} classes (such as {})",
+                classes.size(), classes.empty() ? "" : classes.front());
   constexpr float kTolerance = 0.02F;
   if (std::abs(sum - 1) > kTolerance)
     return fail(Code::kUpstream, "the scores add up to {:.2f}, expected 1 for all labels", sum);

@@ -42,7 +42,7 @@ class ClassSignals : public SignalType {
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }
   std::string_view stand_in() const override { return classifier_.stand_in; }
-  std::string_view server() const override { return classifier_.server; }
+  std::string_view server(size_t) const override { return classifier_.server; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = task_.signals[signal].threshold;
     const double least = own > 0 ? own : task_.threshold;

@@ -117,7 +117,7 @@ class Factory {
   // Signals that a language model on a server decides.
   std::unique_ptr<const SignalType> judged(ClassTask task, const models::Judge& judge) const {
     ModelChoice choice{.why = judge.why};
-    if (judge.server != nullptr) choice.server = judge.server->name;
+    if (judge.server != nullptr) choice.server = models::shown_name(*judge.server);
     if (choice.why.empty()) {
       task.threshold = judge.server->threshold;
       const auto found = models_.classifiers.find(judge.key);

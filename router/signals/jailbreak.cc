@@ -74,7 +74,9 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   }
   Wording wording() const override { return {"score", "nearest"}; }
   std::string_view stand_in() const override { return classifier_.stand_in; }
-  std::string_view server() const override { return classifier_.server; }
+  std::string_view server(size_t signal) const override {
+    return classifies(signal) ? std::string_view(classifier_.server) : std::string_view();
+  }
   std::optional<double> threshold(size_t signal) const override {
     if (signals_[signal].method == JailbreakMethod::kHybrid) return {};
     return signals_[signal].method == JailbreakMethod::kContrastive ? margin_threshold(signal)

@@ -36,7 +36,7 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
   Needs needs() const override { return server_.empty() ? Needs::kClassifier : Needs::kServer; }
   Wording wording() const override { return {"score", "found"}; }
   std::string_view stand_in() const override { return stand_in_; }
-  std::string_view server() const override { return server_; }
+  std::string_view server(size_t) const override { return server_; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = signals_[signal].threshold;
     return own > 0 ? own : threshold_;

@@ -114,7 +114,7 @@ struct ModelChoice {
   std::vector<std::string> labels = {};
   std::string why = {};       // "" if there is a model
   std::string stand_in = {};  // the model's directory if it stands in for the configured one
-  std::string server = {};    // its name in global.model_catalog.external if it is on a server
+  std::string server = {};    // shown name of the server that has it; "": it runs here
   bool calls_server() const { return !server.empty(); }
 };
 
