@@ -48,7 +48,7 @@ void check_variant(Reader& reader, const yaml::Node& node, std::string& variant)
   if (means_server(variant)) kCheck(reader, node, variant);
 }
 
-// A backend is a server always.
+// A backend is always a server.
 template <CheckVariant kCheck>
 void check_protocol(Reader& reader, const yaml::Node& node, std::string& protocol) {
   protocol = ascii::lower_case(protocol);
@@ -76,9 +76,22 @@ constexpr Key kClassProtocol =
     text(FIELD_AS("protocol", ClassifierModel, variant), "`http_classify`.")
         .required()
         .then<check_protocol<expect_classifier>>();
+constexpr std::string_view kLabelDecision = "label_decision.v1";
 constexpr auto kGuardBackendKeys =
     backend_keys(kGuardProtocol, "label_distribution.v1 label_scores.v1 label_decision.v1");
-constexpr Section kGuardBackend{kGuardBackendKeys};
+
+// Every reply would fail otherwise, and only at a request.
+void check_contract(Reader& reader, const yaml::Node& node, ClassifierModel& guard) {
+  const bool is_chat = guard.variant == kHttpChat;
+  if (guard.contract.empty() || is_chat == (guard.contract == kLabelDecision)) return;
+  reader.at_key("contract", [&] {
+    reader.error(node.find("contract")->line,
+                 fmt::format("expected {} with {}, found \"{}\"",
+                             is_chat ? kLabelDecision : "label_distribution.v1 or label_scores.v1",
+                             guard.variant, guard.contract));
+  });
+}
+constexpr Section kGuardBackend{kGuardBackendKeys, checked<check_contract>};
 constexpr auto kClassBackendKeys = backend_keys(kClassProtocol, "label_distribution.v1");
 constexpr Section kClassBackend{kClassBackendKeys};
 constexpr auto kSpanBackendKeys = backend_keys(kClassProtocol, "token_spans.v1");
@@ -89,7 +102,7 @@ template <const Section& kBackend, CheckVariant kCheck>
 void read_backend(Reader& reader, const yaml::Node& node, ClassifierModel& model) {
   if (!model.variant.empty())
     return reader.error(node.line,
-                        "\"variant\" and \"backend\" are the same; expected one of them");
+                        "\"backend\" takes the place of \"variant\"; expected one of them");
   if (node.kind == yaml::Kind::kMapping) return read_section(reader, node, kBackend, &model);
   auto word = reader.scalar(node, "a mapping or a variant");
   if (!word) return;
@@ -101,6 +114,7 @@ template <const Section& kBackend, CheckVariant kCheck>
 constexpr Key backend_key() {
   return object(same<ClassifierModel>("backend"), kBackend,
                 "A server that classifies, or another name of `variant`.")
+      .or_text()
       .template read_by<read_backend<kBackend, kCheck>>();
 }
 
@@ -166,9 +180,9 @@ constexpr auto with_variant(auto keys, const Key& variant) {
 }
 
 constexpr auto kOtherGuardKeys = classifier_with({
-    backend_key<kGuardBackend, expect_guard>(),
     word(FIELD_AS("protocol", ClassifierModel, variant), "http_classify http_chat external",
          "Another name of `variant` for a model on a server."),
+    backend_key<kGuardBackend, expect_guard>(),
     string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
     texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts.")
         .then<refuse_twice<ascii::lower_case, std::string>>(),
@@ -412,6 +426,9 @@ std::string complaint_about(const Config& config, const TaskOfServer& task,
         module.variant, kList, task.role, task.naming);
   if (server->llm_endpoint.address.empty())
     return fmt::format("the model \"{}\" of {} has no llm_endpoint.address", server->name, kList);
+  if (module.variant == kHttpChat && server->llm_model_name.empty())
+    return fmt::format("the model \"{}\" of {} has no llm_model_name, and http_chat requires one",
+                       server->name, kList);
   if (const TaskOfServer* other = earlier_task(config, task, *server))
     return fmt::format("the model \"{}\" of {} is also that of {}; expected one of its own",
                        server->name, kList, other->path);

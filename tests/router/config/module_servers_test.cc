@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/ascii.h"
+#include "base/json.h"
 #include "router/config/load.h"
 
 namespace signalbox::config {
@@ -185,7 +186,7 @@ global:
                         path));
   EXPECT_EQ(
       notices(fmt::format("variant: candle, {}}}", backend)),
-      fmt::format("refused: {}backend: \"variant\" and \"backend\" are the same; expected one "
+      fmt::format("refused: {}backend: \"backend\" takes the place of \"variant\"; expected one "
                   "of them",
                   path));
   EXPECT_EQ(
@@ -195,6 +196,83 @@ global:
             std::string::npos);
   EXPECT_NE(notices(fmt::format("{}, deadline_ms: 0}}", backend)).find("backend.deadline_ms:"),
             std::string::npos);
+}
+
+// A file that loads and fails at each request would be worse than one that is refused.
+TEST(Config, refuses_a_server_that_cannot_do_what_the_module_requests) {
+  const auto notices = [](std::string_view guard, std::string_view more = "") {
+    return notices_about(fmt::format(R"(version: v0.3
+@providers
+global:
+  model_catalog:
+    external: [{{name: g, model_role: guardrail, llm_endpoint: {{address: g.example}}{}}}]
+    modules: {{prompt_guard: {{{}}}}}
+)",
+                                     more, guard));
+  };
+  const std::string_view named = ", llm_model_name: m";
+  const std::string path = "refused: f.yaml:6: global.model_catalog.modules.prompt_guard";
+  EXPECT_EQ(notices("variant: http_classify"), "");
+  EXPECT_EQ(notices("variant: external"), "");
+  EXPECT_EQ(notices("variant: http_chat"),
+            path +
+                ": the model \"g\" of global.model_catalog.external has no llm_model_name, and "
+                "http_chat requires one");
+  EXPECT_EQ(notices("variant: http_chat", named), "");
+  const auto with_contract = [&](std::string_view protocol, std::string_view contract) {
+    return notices(
+        fmt::format("backend: {{protocol: {}, model: g, contract: {}}}", protocol, contract),
+        named);
+  };
+  EXPECT_EQ(with_contract("http_chat", "label_decision.v1"), "");
+  EXPECT_EQ(with_contract("http_classify", "label_distribution.v1"), "");
+  EXPECT_EQ(with_contract("http_classify", "label_scores.v1"), "");
+  EXPECT_EQ(with_contract("http_classify", "label_decision.v1"),
+            path +
+                ".backend.contract: expected label_distribution.v1 or label_scores.v1 with "
+                "http_classify, found \"label_decision.v1\"");
+  EXPECT_EQ(with_contract("http_chat", "label_scores.v1"),
+            path +
+                ".backend.contract: expected label_decision.v1 with http_chat, found "
+                "\"label_scores.v1\"");
+  EXPECT_EQ(notices("protocol: http_chat, backend: {protocol: http_classify, model: g}", named),
+            path + ".backend: \"backend\" takes the place of \"variant\"; expected one of them");
+}
+
+TEST(Config, requires_the_name_of_a_model_that_a_chat_names) {
+  const auto notices = [](std::string_view role) {
+    return notices_about(fmt::format(R"(version: v0.3
+@providers
+global:
+  model_catalog:
+    external: [{{name: g, model_role: {}, llm_endpoint: {{address: g.example}}}}]
+)",
+                                     role));
+  };
+  for (const std::string_view role : {"classification", "guardrail", "PII"})
+    EXPECT_EQ(notices(role), "") << role;
+  for (const std::string_view role : {"preference", "judge", "\"\""})
+    EXPECT_EQ(notices(role),
+              "refused: f.yaml:5: global.model_catalog.external[0].llm_model_name: missing; "
+              "expected a string")
+        << role;
+}
+
+// Editors must not refuse what the program reads.
+TEST(Schema, has_both_forms_of_a_backend) {
+  const auto document = json::Document::parse(schema());
+  ASSERT_TRUE(document) << document.error().message;
+  const auto definitions = document->root().find("$defs");
+  for (const std::string_view module :
+       {"prompt_guard", "classifier.domain", "classifier.pii", "feedback_detector"}) {
+    const auto keys = definitions->find(fmt::format("global.model_catalog.modules.{}", module));
+    ASSERT_TRUE(keys) << module;
+    const auto forms = keys->find("properties")->find("backend")->find("anyOf");
+    ASSERT_TRUE(forms) << module;
+    std::string all;
+    for (const json::Value form : forms->items()) all += form.find("$ref") ? "mapping " : "text ";
+    EXPECT_EQ(all, "mapping text ") << module;
+  }
 }
 
 }  // namespace
