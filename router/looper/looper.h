@@ -48,6 +48,7 @@ struct Turn {
   Call call;
   State state = State::kQueued;
   Result<Reply> outcome = tl::unexpected<Error>(Error{Code::kCancelled, "it was not made"});
+  bool elsewhere = true;  // if it failed, another model may succeed
 
   bool is_done() const { return state == State::kDone; }
   const Reply* reply() const { return is_done() && outcome ? &*outcome : nullptr; }
@@ -108,8 +109,8 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
 
 /// For a decision whose answer is a text with an image: the first voice answers with a text, and an
 /// image server draws for the last one at the same time. If a text fails, the next voice writes
-/// one; the image has one server only. The answer is the turn of the text, or that of the image if
-/// there is no text. Precondition: there are two voices at least.
+/// one, unless none could; the image has one server only. The answer is the turn of the text, or
+/// that of the image if there is no text. Precondition: there are two voices at least.
 std::unique_ptr<const Algorithm> text_and_image(std::span<const Voice> voices);
 
 /// Describes for people what the algorithm does: "small, then large, until the confidence is 0.7".

@@ -124,7 +124,7 @@ Run::Orders Run::advance(Milliseconds elapsed) {
   return orders;
 }
 
-void Run::take(size_t index, Result<Reply> outcome) {
+void Run::take(size_t index, Result<Reply> outcome, bool elsewhere) {
   Turn& turn = turns_[index];
   if (outcome) {
     tokens_ += outcome->prompt_tokens + outcome->completion_tokens;
@@ -133,6 +133,7 @@ void Run::take(size_t index, Result<Reply> outcome) {
   if (turn.state != Turn::State::kOpen) return;
   turn.state = Turn::State::kDone;
   turn.outcome = std::move(outcome);
+  turn.elsewhere = elsewhere;
 }
 
 std::optional<Extension> Run::extension() const {

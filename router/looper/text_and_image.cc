@@ -34,7 +34,7 @@ class TextAndImage final : public Algorithm {
     const Turn& image = turns[kImage];
     const Turn& text = turns.size() == 2 ? turns.front() : turns.back();
     const size_t written = turns.size() - 1;
-    if (may_call && has_failed(text) && written < writers_.size())
+    if (may_call && has_failed(text) && text.elsewhere && written < writers_.size())
       return {.calls = {text_by(writers_[written])}, .joins = true};
     if (!all_done(turns)) return {};
     if (text.reply() != nullptr)

@@ -30,6 +30,12 @@ std::vector<selection::Candidate> suited(const std::vector<selection::Candidate>
   return out.empty() ? candidates : out;
 }
 
+std::vector<std::string_view> names_of(const std::vector<const config::Model*>& models) {
+  std::vector<std::string_view> out;
+  for (const config::Model* model : models) out.emplace_back(model->name);
+  return out;
+}
+
 void add_voice(const std::string& model, Plan& plan) {
   looper::Voice voice;
   voice.model = model;
@@ -103,18 +109,18 @@ Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates writers, 
 // it fails. The plan of each call examines anew whether the model can serve the request and may see
 // its personal data, but knows no key.
 void Planner::add_writers(const PlanInputs& inputs, Candidates candidates, Plan& plan) const {
-  add_voice(plan.model->name, plan);
-  const auto add = [&plan](const std::string& name) {
-    if (std::ranges::find(plan.voices, name, &looper::Voice::model) == plan.voices.end())
-      add_voice(name, plan);
-  };
-  for (const selection::Candidate& each : candidates) add(each.model->name);
-  std::vector<std::string_view> failed;
-  for (const looper::Voice& voice : plan.voices) failed.push_back(voice.model);
-  remove_failed(failed, candidates);
-  Plan unused;
-  remove_forbidden(inputs.conditions.allowed, candidates, unused);
-  for (const selection::Candidate& each : candidates) add(each.model->name);
+  std::vector<const config::Model*> all{plan.model};
+  for (;;) {
+    const std::vector<std::string_view> failed = names_of(all);
+    remove_failed(failed, candidates);
+    Plan unused;
+    remove_forbidden(inputs.conditions.allowed, candidates, unused);
+    if (candidates.empty()) break;
+    for (const selection::Candidate& each : candidates) {
+      if (std::ranges::find(all, each.model) == all.end()) all.push_back(each.model);
+    }
+  }
+  for (const config::Model* model : all) add_voice(model->name, plan);
 }
 
 // Only the last message of the user becomes the image. Masks are not taken back in the reply: an

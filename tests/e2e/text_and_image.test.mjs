@@ -40,7 +40,8 @@ providers:
     - {name: writer, ${price(10, 100)}, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
     - {name: alone, ${price(10, 100)}, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
     - {name: claude, api_format: anthropic, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
-    - {name: frail, reliability: {fallback_models: [gone, writer]}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
+    - {name: frail, reliability: {fallback_models: [weak]}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
+    - {name: weak, reliability: {fallback_models: [writer]}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
     - {name: gone, backend_refs: [{endpoint: "127.0.0.1:9"}]}
     - {name: painter, ${price(1000, 10000)}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
 routing:
@@ -301,17 +302,26 @@ describe("an answer with a failed part", () => {
     assert.deepEqual(message.content, [{ type: "text", text: `![image](${kUrl})` }]);
   });
 
-  test("has the text of the next model, if one fails, and of its fallbacks", async () => {
+  test("has the text of the next model, if one fails, and of its fallbacks and theirs", async () => {
     const { content, headers } = await ask("spare"); // adaptation chooses which of both is first
     assert.deepEqual(content, [kText, kImage]);
     assert.equal(model.asked.model, "writer");
     assert.equal(headers.get("x-vsr-selected-model"), "writer");
     assert.equal(headers.get("x-vsr-looper-models-used"), "painter,writer");
-    assert.deepEqual(headers.get("x-vsr-looper-models-failed").split(",").sort(), ["frail", "gone"]);
+    assert.deepEqual(headers.get("x-vsr-looper-models-failed").split(",").sort(), ["frail", "gone", "weak"]);
     const other = await ask("deputy");
     assert.deepEqual(other.content, [kText, kImage]);
     assert.equal(model.asked.model, "writer");
-    assert.equal(other.headers.get("x-vsr-looper-models-failed"), "frail,gone");
+    assert.equal(other.headers.get("x-vsr-looper-models-failed"), "frail,weak");
+  });
+
+  test("is the image, if the server refuses the request, as it would at the next model", async () => {
+    let asked = 0;
+    model.answer = () => ((asked += 1), { status: 400, body: { error: { message: "too long" } } });
+    const { content, headers } = await ask("talk");
+    assert.deepEqual(content, [kImage]);
+    assert.equal(asked, 1);
+    assert.match(headers.get("x-vsr-looper-models-failed"), /^(writer|alone)$/);
   });
 
   test("is the image, if the text is blank", async () => {
