@@ -184,10 +184,14 @@ OrFailure<std::vector<Classes>> classify_texts(const serving::ServingState& stat
     auto skeleton = compresses ? compression.shorten(text) : std::nullopt;
     if (skeleton) text = skeletons.emplace_back(*std::move(skeleton)).text;
   }
+  // A server gets the windows one after the other, and each call has a time limit of its own.
+  engine::Patience patience;
+  if (classifier.head.calls_server())
+    patience.deadline = std::chrono::steady_clock::now() + state.config().http.decision_timeout;
   const auto run_windows = [&](std::span<const std::string_view> windows) {
     std::vector<engine::Input> inputs;
     for (const std::string_view window : windows) inputs.push_back({.text = window});
-    return classifier.model->answer_within({}, inputs);
+    return classifier.model->answer_within(patience, inputs);
   };
   const auto results = signals::text_classes(*classifier.model, read, run_windows);
   if (!results) return tl::unexpected<access::Failure>(model_failure(results.error()));

@@ -43,7 +43,7 @@ global:
       modality_detector: {method: classifier, classifier: {variant: http_classify, model_path: kinds}}
     external:
 ${kTasks.map((name) => `      - {name: ${name}, model_role: classification, llm_model_name: m, llm_endpoint: {address: 127.0.0.1, port: ${servers[name].port}, protocol: http}}`).join("\n")}
-  services: {management_api: {bind_address: 127.0.0.1, port: ${management}}}
+  services: {http: {decision_timeout: 3s}, management_api: {bind_address: 127.0.0.1, port: ${management}}}
 `;
 
 /// A distribution over labels, given as {label: score}.
@@ -99,7 +99,7 @@ const turns = (text) => [
   { role: "user", content: text },
 ];
 
-test("each signal asks its server, and the labels count as those of a model here", async () => {
+test("each signal calls its server, and the labels count as those of a model here", async () => {
   assert.deepEqual(await decide(turns("Thank you.")), { decision: "rest", degraded: null });
   for (const name of kTasks) assert.deepEqual(asked[name], [{ path: "/classify", text: "Thank you." }]);
 
@@ -152,6 +152,15 @@ test("a slow server ends at deadline_ms", async () => {
   assert.equal(late.status, 503);
   assert.ok(late.headers.get("retry-after"));
   assert.ok(Date.now() - began < 4000);
+});
+
+test("the classification API waits for a server no longer than a decision does", async () => {
+  const kPause = 100; // the windows of the text take 6 seconds together, and decision_timeout is 3
+  serversSay({ facts: async () => (await new Promise((done) => setTimeout(done, kPause)), kNothing.facts) });
+  const text = Array.from({ length: 12000 }, (_, i) => `w${i}`).join(" ");
+  const answer = await fetch(`${daemon.managementUrl}/api/v1/classify/fact-check`, { method: "POST", body: JSON.stringify({ text }) });
+  assert.equal(answer.status, 500, await answer.text());
+  assert.ok(asked.facts.length < 40, `${asked.facts.length} calls`);
 });
 
 test("explanations name the server that answered", async () => {
