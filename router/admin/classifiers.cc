@@ -32,15 +32,6 @@ constexpr Purpose kPurposes[] = {
     {"nli", "global.model_catalog.system.hallucination_explainer", engine::HeadKind::kSequence, 0},
 };
 
-const config::ClassifierModel& module_of(const config::Modules& modules, std::string_view type) {
-  if (type == "domain") return modules.classifier.domain;
-  if (type == "pii") return modules.classifier.pii;
-  if (type == "jailbreak") return modules.prompt_guard;
-  if (type == "fact_check") return modules.hallucination_mitigation.fact_check;
-  if (type == "user_feedback") return modules.feedback_detector;
-  return modules.hallucination_mitigation.explainer;
-}
-
 std::string_view kind_of(const json::Value& value) {
   return json::type_name(value.type());
 }
@@ -156,7 +147,10 @@ OrFailure<Classifier> find_classifier(const serving::ServingState& state, std::s
     }
     classifier.model = *std::move(opened);
   }
-  const config::ClassifierModel& module = module_of(state.config().modules, type);
+  const config::Modules& modules = state.config().modules;
+  const config::ClassifierModel* of_task = config::module_of(modules, type);
+  const config::ClassifierModel& module =
+      of_task != nullptr ? *of_task : modules.hallucination_mitigation.explainer;
   auto head =
       signals::choose_head(*classifier.model, directory, purpose->kind, module.mapping_path);
   if (!head) return unavailable("MODEL_NOT_AVAILABLE", head.error().message);
@@ -190,10 +184,14 @@ OrFailure<std::vector<Classes>> classify_texts(const serving::ServingState& stat
     auto skeleton = compresses ? compression.shorten(text) : std::nullopt;
     if (skeleton) text = skeletons.emplace_back(*std::move(skeleton)).text;
   }
+  // A server gets the windows one after the other, and each call has a time limit of its own.
+  engine::Patience patience;
+  if (classifier.head.calls_server())
+    patience.deadline = std::chrono::steady_clock::now() + state.config().http.decision_timeout;
   const auto run_windows = [&](std::span<const std::string_view> windows) {
     std::vector<engine::Input> inputs;
     for (const std::string_view window : windows) inputs.push_back({.text = window});
-    return classifier.model->answer_within({}, inputs);
+    return classifier.model->answer_within(patience, inputs);
   };
   const auto results = signals::text_classes(*classifier.model, read, run_windows);
   if (!results) return tl::unexpected<access::Failure>(model_failure(results.error()));

@@ -207,9 +207,11 @@ constexpr Key kExternalModelKeys[] = {
         .unless("openai vllm"),
     string(FIELD(ExternalModel, model_role),
            "`preference` judges preferences, `guardrail` attempts to override instructions, `pii` "
-           "marks personal data; others are for people."),
+           "marks personal data, `classification` assigns classes; others are for people."),
     object(FIELD(ExternalModel, llm_endpoint), kExternalEndpoint, "The server."),
-    text(FIELD(ExternalModel, llm_model_name), "Name of the model.").required(),
+    text(FIELD(ExternalModel, llm_model_name),
+         "Name of the model. Required, unless `model_role` is `classification`, `guardrail` or "
+         "`pii`; `http_chat` and judges always require it."),
     count(FIELD(ExternalModel, llm_timeout_seconds),
           "Time limit of a call, in seconds. 0: 5 seconds."),
     string(FIELD(ExternalModel, parser_type), "How to read a reply.")
@@ -222,6 +224,15 @@ constexpr Key kExternalModelKeys[] = {
 };
 
 void check_external_model(Reader& reader, const yaml::Node& node, ExternalModel& model) {
+  // The request to a classifier names no model, because its server has one. A guard may be one.
+  const auto has_role = [&](std::string_view role) {
+    return ascii::iequals(model.model_role, role);
+  };
+  const yaml::Node* name = node.find("llm_model_name");
+  const bool is_missing = name == nullptr || name->kind == yaml::Kind::kNull;
+  const bool may_classify = has_role("classification") || has_role("guardrail") || has_role("pii");
+  if (is_missing && !may_classify)
+    reader.at_key("llm_model_name", [&] { reader.error(node.line, "missing; expected a string"); });
   if (is_header_value(model.access_key)) return;
   reader.at_key("access_key", [&] {
     reader.error(node.find("access_key")->line, "expected one line without control characters");

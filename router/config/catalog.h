@@ -123,35 +123,6 @@ struct KnowledgeBase {
 
 // --- modules ---
 
-/// Variants of prompt_guard that are a model on a server.
-inline constexpr std::string_view kHttpClassify = "http_classify", kHttpChat = "http_chat",
-                                  kExternalHook = "external";
-
-/// Settings of a classifier. Each module uses a part of them.
-struct ClassifierModel {
-  enum class OnError { kAllow, kBlock };
-  enum class OnUnread : uint8_t { kRefuse, kJudge };
-  bool enabled = true;
-  std::string model_ref;  // a key of SystemModels
-  std::string model_id;   // or a directory
-  double threshold = 0;   // 0: the module's default
-  bool use_cpu = true;
-  bool use_modernbert = false;
-  bool use_mmbert_32k = false;
-  std::string variant;
-  /// Only prompt_guard and classifier.pii may be a model on a server.
-  bool calls_server() const {
-    return variant == kHttpClassify || variant == kHttpChat || variant == kExternalHook;
-  }
-  std::string mapping_path;  // file of the classes by number
-  std::string fallback_category;
-  std::vector<std::string> positive_labels;
-  std::optional<OnError> on_error;  // nullopt: block where a decision blocks
-  uint32_t windows_max = 1536;      // of one request, without repeated ones
-  OnUnread on_unread = OnUnread::kRefuse;
-  bool screen = true;  // the model's screen may clear windows of long texts
-};
-
 struct McpClassifier {
   bool enabled = false;
   std::string transport_type;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,10 +78,14 @@ std::vector<const Routing*> routings_of(const Config& config);
 /// True if a decision finds memories by words, too.
 bool finds_memories_by_words(const Config& config);
 
-/// The model on a server that prompt_guard or classifier.pii calls: the one that its model_id
-/// names, or the only one with the role `guardrail` or `pii`. Null if it calls none.
-const ExternalModel* guard_server(const Config& config);
-const ExternalModel* pii_server(const Config& config);
+/// The module of a task that a server may do: `jailbreak`, `pii`, `domain`, `fact_check`,
+/// `user_feedback` or `modality`. Null for another task.
+const ClassifierModel* module_of(const Modules& modules, std::string_view task);
+/// The model on a server that does such a task: the one that the module names, or the only one with
+/// the task's role. Null if the module calls none.
+const ExternalModel* server_of(const Config& config, std::string_view task);
+/// The tasks that a server may do.
+std::span<const std::string_view> tasks_of_servers();
 
 /// The plugins of all decisions that send shadows.
 std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config);

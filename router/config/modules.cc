@@ -1,6 +1,8 @@
 // `global.model_catalog.modules`: the settings of each task that classifies requests or replies.
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/ascii.h"
 #include "router/config/sections.h"
@@ -25,8 +27,7 @@ void note_variant(Reader& reader, const yaml::Node& node, std::string& variant) 
                     variant));
 }
 
-void check_guard_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
-  if (!means_server(variant)) return;
+void expect_guard(Reader& reader, const yaml::Node& node, std::string& variant) {
   ClassifierModel guard;
   guard.variant = variant;
   if (!guard.calls_server())
@@ -34,9 +35,87 @@ void check_guard_variant(Reader& reader, const yaml::Node& node, std::string& va
                  fmt::format("expected http_classify or http_chat, found \"{}\"", variant));
 }
 
-void check_pii_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
-  if (means_server(variant) && variant != kHttpClassify)
+void expect_classifier(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (variant != kHttpClassify)
     reader.error(node.line, fmt::format("expected http_classify, found \"{}\"", variant));
+}
+
+using CheckVariant = void (*)(Reader&, const yaml::Node&, std::string&);
+
+// Other words for a variant name a kind of model.
+template <CheckVariant kCheck>
+void check_variant(Reader& reader, const yaml::Node& node, std::string& variant) {
+  if (means_server(variant)) kCheck(reader, node, variant);
+}
+
+// A backend is always a server.
+template <CheckVariant kCheck>
+void check_protocol(Reader& reader, const yaml::Node& node, std::string& protocol) {
+  protocol = ascii::lower_case(protocol);
+  kCheck(reader, node, protocol);
+}
+
+/// The keys of `backend`, a server in place of a model here. `contracts` are the forms of a reply.
+constexpr std::array<Key, 5> backend_keys(const Key& protocol, std::string_view contracts) {
+  return {
+      protocol,
+      text(FIELD_AS("model", ClassifierModel, server), "One of `global.model_catalog.external`.")
+          .required(),
+      word(FIELD(ClassifierModel, contract), contracts, "Form of the replies."),
+      integer(FIELD(ClassifierModel, deadline_ms), 1, 3'600'000,
+              "Time limit of a call, in milliseconds. Default: that of the server."),
+      anything(FIELD(ClassifierModel, circuit_breaker), "When to stop calling a failing server.")
+          .no_effect("after three failures in a row the server is not called for a second"),
+  };
+}
+constexpr Key kGuardProtocol =
+    text(FIELD_AS("protocol", ClassifierModel, variant), "`http_classify` or `http_chat`.")
+        .required()
+        .then<check_protocol<expect_guard>>();
+constexpr Key kClassProtocol =
+    text(FIELD_AS("protocol", ClassifierModel, variant), "`http_classify`.")
+        .required()
+        .then<check_protocol<expect_classifier>>();
+constexpr std::string_view kLabelDecision = "label_decision.v1";
+constexpr auto kGuardBackendKeys =
+    backend_keys(kGuardProtocol, "label_distribution.v1 label_scores.v1 label_decision.v1");
+
+// Every reply would fail otherwise, and only at a request.
+void check_contract(Reader& reader, const yaml::Node& node, ClassifierModel& guard) {
+  const bool is_chat = guard.variant == kHttpChat;
+  if (guard.contract.empty() || is_chat == (guard.contract == kLabelDecision)) return;
+  reader.at_key("contract", [&] {
+    reader.error(node.find("contract")->line,
+                 fmt::format("expected {} with {}, found \"{}\"",
+                             is_chat ? kLabelDecision : "label_distribution.v1 or label_scores.v1",
+                             guard.variant, guard.contract));
+  });
+}
+constexpr Section kGuardBackend{kGuardBackendKeys, checked<check_contract>};
+constexpr auto kClassBackendKeys = backend_keys(kClassProtocol, "label_distribution.v1");
+constexpr Section kClassBackend{kClassBackendKeys};
+constexpr auto kSpanBackendKeys = backend_keys(kClassProtocol, "token_spans.v1");
+constexpr Section kSpanBackend{kSpanBackendKeys};
+
+// Older files have the word of `variant` here.
+template <const Section& kBackend, CheckVariant kCheck>
+void read_backend(Reader& reader, const yaml::Node& node, ClassifierModel& model) {
+  if (!model.variant.empty())
+    return reader.error(node.line,
+                        "\"backend\" takes the place of \"variant\"; expected one of them");
+  if (node.kind == yaml::Kind::kMapping) return read_section(reader, node, kBackend, &model);
+  auto word = reader.scalar(node, "a mapping or a variant");
+  if (!word) return;
+  model.variant = std::move(word->text);
+  check_variant<kCheck>(reader, node, model.variant);
+}
+
+template <const Section& kBackend, CheckVariant kCheck>
+constexpr Key backend_key() {
+  return object(same<ClassifierModel>("backend"), kBackend,
+                "A server that classifies, or another name of `variant`.")
+      .or_text()
+      .template read_by<read_backend<kBackend, kCheck>>();
 }
 
 constexpr std::string_view kOwnKind =
@@ -58,7 +137,7 @@ constexpr std::array<Key, 8> kClassifierModelKeys{
         .no_effect(kOwnKind),
     string(FIELD(ClassifierModel, variant),
            "Kind of model, such as `mmbert32k` or `candle`. The model directory selects it; "
-           "`http_...`, a server, is not built.")
+           "`http_...`, a server, is not built here.")
         .also("backend")
         .then<note_variant>(),
 };
@@ -85,12 +164,25 @@ constexpr Key kGuardVariant =
         "`http_classify`, `http_chat` or `external`: the model of "
         "`global.model_catalog.external` with the role `guardrail` judges. Others name a kind of "
         "model, which the model directory selects.")
-        .also("backend")
-        .then<check_guard_variant>();
+        .then<check_variant<expect_guard>>();
+
+constexpr Key kClassVariant =
+    string(FIELD(ClassifierModel, variant),
+           "`http_classify`: the model of `global.model_catalog.external` with the role "
+           "`classification` classifies. Others name a kind of model, which the model directory "
+           "selects.")
+        .then<check_variant<expect_classifier>>();
+constexpr Key kClassBackendKey = backend_key<kClassBackend, expect_classifier>();
+
+constexpr auto with_variant(auto keys, const Key& variant) {
+  *std::ranges::find(keys, variant.name, &Key::name) = variant;
+  return keys;
+}
 
 constexpr auto kOtherGuardKeys = classifier_with({
     word(FIELD_AS("protocol", ClassifierModel, variant), "http_classify http_chat external",
          "Another name of `variant` for a model on a server."),
+    backend_key<kGuardBackend, expect_guard>(),
     string(FIELD_AS("jailbreak_mapping_path", ClassifierModel, mapping_path), kClasses),
     texts(FIELD(ClassifierModel, positive_labels), "Classes that are attempts.")
         .then<refuse_twice<ascii::lower_case, std::string>>(),
@@ -107,28 +199,30 @@ constexpr auto kOtherGuardKeys = classifier_with({
             "Lets the model's screen, if it has one, clear windows of long texts. Default: true."),
 });
 
-constexpr auto with_variant(auto keys, const Key& variant) {
-  *std::ranges::find(keys, variant.name, &Key::name) = variant;
-  return keys;
-}
 constexpr auto kPromptGuardKeys = with_variant(kOtherGuardKeys, kGuardVariant);
 constexpr Section kPromptGuard{kPromptGuardKeys};
 
-constexpr auto kDomainClassifierKeys = classifier_with({
+constexpr auto kOtherDomainKeys = classifier_with({
+    kClassBackendKey,
     string(FIELD_AS("category_mapping_path", ClassifierModel, mapping_path), kClasses),
     string(FIELD(ClassifierModel, fallback_category), "Domain if no class reaches the threshold."),
 });
+constexpr auto kDomainClassifierKeys = with_variant(kOtherDomainKeys, kClassVariant);
 constexpr Section kDomainClassifier{kDomainClassifierKeys};
+
+constexpr auto kOtherFactCheckKeys = classifier_with({kClassBackendKey});
+constexpr auto kFactCheckKeys = with_variant(kOtherFactCheckKeys, kClassVariant);
+constexpr Section kFactCheck{kFactCheckKeys};
 
 constexpr Key kPiiVariant =
     string(
         FIELD(ClassifierModel, variant),
         "`http_classify`: the model of `global.model_catalog.external` with the role `pii` marks "
         "personal data. Others name a kind of model, which the model directory selects.")
-        .also("backend")
-        .then<check_pii_variant>();
+        .then<check_variant<expect_classifier>>();
 
 constexpr auto kOtherPiiKeys = classifier_with({
+    backend_key<kSpanBackend, expect_classifier>(),
     string(FIELD_AS("pii_mapping_path", ClassifierModel, mapping_path),
            "JSON file of the types by number. The file pii_type_mapping.json of the model "
            "directory is read, too."),
@@ -136,10 +230,21 @@ constexpr auto kOtherPiiKeys = classifier_with({
 constexpr auto kPiiClassifierKeys = with_variant(kOtherPiiKeys, kPiiVariant);
 constexpr Section kPiiClassifier{kPiiClassifierKeys};
 
-constexpr auto kFeedbackKeys = classifier_with({
+constexpr auto kOtherFeedbackKeys = classifier_with({
+    kClassBackendKey,
     string(FIELD_AS("feedback_mapping_path", ClassifierModel, mapping_path), kClasses),
 });
+constexpr auto kFeedbackKeys = with_variant(kOtherFeedbackKeys, kClassVariant);
 constexpr Section kFeedback{kFeedbackKeys};
+
+constexpr Key kModalityClassifierKeys[] = {
+    string(FIELD_AS("model_path", ClassifierModel, model_id), "Model directory."),
+    boolean(FIELD(ClassifierModel, use_cpu), "Run the model on the processor.")
+        .no_effect(kRunsOnProcessor)
+        .unless("true yes on"),
+    kClassVariant,
+    kClassBackendKey,
+};
 
 constexpr Key kMcpKeys[] = {
     boolean(FIELD(McpClassifier, enabled), "Let an MCP server classify the domain."),
@@ -235,8 +340,7 @@ constexpr Key kMitigationKeys[] = {
     string(FIELD(HallucinationMitigation, on_hallucination_detected),
            "Action, in older files: `annotate` and others.")
         .no_effect("hallucination_action of the plugin hallucination selects the action"),
-    object(FIELD(HallucinationMitigation, fact_check), kPlainClassifier,
-           "Finds questions of fact."),
+    object(FIELD(HallucinationMitigation, fact_check), kFactCheck, "Finds questions of fact."),
     object(FIELD(HallucinationMitigation, detector), kDetector, "Finds unsupported spans."),
     object(FIELD(HallucinationMitigation, explainer), kPlainClassifier,
            "NLI model: whether sentences follow from the context."),
@@ -260,8 +364,124 @@ constexpr Key kModulesKeys[] = {
     object(FIELD(Modules, modality_detector), kModalityDetection, "Text or image."),
 };
 
+constexpr std::string_view kModulesPath = "global.model_catalog.modules.";
+
+/// A task that a server may do.
+struct TaskOfServer {
+  std::string_view name, path;           // below kModulesPath
+  std::string_view role;                 // of the model that does it if the module names none
+  std::string_view naming = "model_id";  // the key that names one
+};
+constexpr TaskOfServer kTasksOfServers[] = {
+    {"jailbreak", "prompt_guard", "guardrail"},
+    {"pii", "classifier.pii", "pii"},
+    {"domain", "classifier.domain", "classification"},
+    {"fact_check", "hallucination_mitigation.fact_check", "classification"},
+    {"user_feedback", "feedback_detector", "classification"},
+    {"modality", "modality_detector.classifier", "classification", "model_path"},
+};
+
+const ExternalModel* find_server(const Config& config, const ClassifierModel& module,
+                                 std::string_view role) {
+  const ExternalModel* out = nullptr;
+  size_t count = 0;
+  const std::string& name = module.server.empty() ? module.model_id : module.server;
+  for (const ExternalModel& each : config.external_models) {
+    if (!name.empty() && each.name == name) return &each;
+    if (!ascii::iequals(each.model_role, role)) continue;
+    out = &each;
+    ++count;
+  }
+  return module.server.empty() && count == 1 ? out : nullptr;
+}
+
+/// The module if it calls a server.
+const ClassifierModel* caller(const Modules& modules, std::string_view task) {
+  const ClassifierModel* module = module_of(modules, task);
+  const ModalityDetection& detection = modules.modality_detector;
+  const bool is_off = task == "modality" && (!detection.enabled || detection.method == "keyword");
+  return module->enabled && module->calls_server() && !is_off ? module : nullptr;
+}
+
+/// The task before this one that the same server does. Null: there is none.
+const TaskOfServer* earlier_task(const Config& config, const TaskOfServer& task,
+                                 const ExternalModel& server) {
+  for (const TaskOfServer& each : kTasksOfServers) {
+    if (&each == &task) return nullptr;
+    if (server_of(config, each.name) == &server) return &each;
+  }
+  return nullptr;
+}
+
+std::string complaint_about(const Config& config, const TaskOfServer& task,
+                            const ClassifierModel& module) {
+  constexpr std::string_view kList = "global.model_catalog.external";
+  const ExternalModel* server = server_of(config, task.name);
+  if (server == nullptr && !module.server.empty())
+    return fmt::format("there is no model \"{}\" in {}", module.server, kList);
+  if (server == nullptr)
+    return fmt::format(
+        "{} requires one model of {} with model_role: {}; if there are several, {} names the one "
+        "to call",
+        module.variant, kList, task.role, task.naming);
+  if (server->llm_endpoint.address.empty())
+    return fmt::format("the model \"{}\" of {} has no llm_endpoint.address", server->name, kList);
+  if (module.variant == kHttpChat && server->llm_model_name.empty())
+    return fmt::format("the model \"{}\" of {} has no llm_model_name, and http_chat requires one",
+                       server->name, kList);
+  if (const TaskOfServer* other = earlier_task(config, task, *server))
+    return fmt::format("the model \"{}\" of {} is also that of {}; expected one of its own",
+                       server->name, kList, other->path);
+  return "";
+}
+
 }  // namespace
 
 constinit const Section kModules{kModulesKeys};
+constinit const Section kModalityClassifier{kModalityClassifierKeys};
+
+const ClassifierModel* module_of(const Modules& modules, std::string_view task) {
+  if (task == "jailbreak") return &modules.prompt_guard;
+  if (task == "pii") return &modules.classifier.pii;
+  if (task == "domain") return &modules.classifier.domain;
+  if (task == "fact_check") return &modules.hallucination_mitigation.fact_check;
+  if (task == "user_feedback") return &modules.feedback_detector;
+  if (task == "modality") return &modules.modality_detector.classifier;
+  return nullptr;
+}
+
+const ExternalModel* server_of(const Config& config, std::string_view task) {
+  const auto found = std::ranges::find(kTasksOfServers, task, &TaskOfServer::name);
+  if (found == std::end(kTasksOfServers)) return nullptr;
+  const ClassifierModel* module = caller(config.modules, task);
+  return module == nullptr ? nullptr : find_server(config, *module, found->role);
+}
+
+std::span<const std::string_view> tasks_of_servers() {
+  static constexpr auto kTasks = [] {
+    std::array<std::string_view, std::size(kTasksOfServers)> out{};
+    std::ranges::transform(kTasksOfServers, out.begin(), &TaskOfServer::name);
+    return out;
+  }();
+  return kTasks;
+}
+
+// A module that is configured to call a server and calls none would decide nothing in silence.
+void check_servers(Reader& reader, const yaml::Node& root, const Config& config) {
+  for (const TaskOfServer& task : kTasksOfServers) {
+    const ClassifierModel* module = caller(config.modules, task.name);
+    if (module == nullptr) continue;
+    const std::string complaint = complaint_about(config, task, *module);
+    if (complaint.empty()) continue;
+    const std::string path = fmt::format("{}{}", kModulesPath, task.path);
+    const yaml::Node* at = &root;
+    for (std::string_view rest = path; at != nullptr && !rest.empty();) {
+      const size_t end = std::min(rest.find('.'), rest.size());
+      at = at->find(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    reader.at_key(path, [&] { reader.error(at == nullptr ? root.line : at->line, complaint); });
+  }
+}
 
 }  // namespace signalbox::config

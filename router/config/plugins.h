@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "router/config/classifier_model.h"
 #include "router/config/providers.h"
 
 namespace signalbox::config {
@@ -310,13 +311,9 @@ bool compares_vectors(const RagPlugin& plugin);
 
 /// How to detect requests for an image.
 struct ModalityDetection {
-  struct Classifier {
-    std::string model_path;
-    bool use_cpu = true;
-  };
   bool enabled = true;
   std::string method;  // classifier, keyword or hybrid
-  Classifier classifier;
+  ClassifierModel classifier;
   std::vector<std::string> keywords;
   std::vector<std::string> both_keywords;
   std::vector<std::string> prompt_prefixes;

@@ -12,8 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::string_view kGuardRole = "guardrail", kPiiRole = "pii";
-
 void check_auto_names(Reader& reader, const yaml::Node& node, const Config& config) {
   for (size_t i = 0; i < config.providers.models.size(); ++i) {
     for (const std::string& name : config.auto_model_names) {
@@ -144,35 +142,6 @@ void check_judged_preferences(Reader& reader, const yaml::Node& node, const Conf
     check_preferences(reader, recipes->items[i], fmt::format("recipes[{}].", i));
 }
 
-void check_server(Reader& reader, const yaml::Node& root, const ClassifierModel& module,
-                  std::string_view path, std::string_view role, const ExternalModel* server) {
-  if (!module.enabled || !module.calls_server()) return;
-  const bool is_taken = server != nullptr && &module != &reader.config.modules.prompt_guard &&
-                        server == guard_server(reader.config);
-  if (server != nullptr && !server->llm_endpoint.address.empty() && !is_taken) return;
-  const yaml::Node* at = root.find("global");
-  std::string where = "global";
-  for (const std::string_view key : split_words(path)) {
-    at = at == nullptr ? at : at->find(key);
-    where.append(".").append(key);
-  }
-  reader.at_key(where, [&] {
-    const uint32_t line = at == nullptr ? root.line : at->line;
-    if (is_taken)
-      return reader.error(line, fmt::format("the model \"{}\" of global.model_catalog.external is "
-                                            "also that of prompt_guard; expected one of its own",
-                                            server->name));
-    if (server != nullptr)
-      return reader.error(line, fmt::format("the model \"{}\" of global.model_catalog.external has "
-                                            "no llm_endpoint.address",
-                                            server->name));
-    reader.error(line, fmt::format("{} requires one model of global.model_catalog.external with "
-                                   "model_role: {}; if there are several, model_id names the one "
-                                   "to call",
-                                   module.variant, role));
-  });
-}
-
 void check_detector(Reader& reader, const yaml::Node& root, const HallucinationDetector& detector) {
   if (detector.backend != "endpoint" || !detector.model.enabled) return;
   const yaml::Node* at = root.find("global");
@@ -264,10 +233,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
   check_judged_preferences(reader, node, config);
-  check_server(reader, node, config.modules.prompt_guard, "model_catalog modules prompt_guard",
-               kGuardRole, guard_server(config));
-  check_server(reader, node, config.modules.classifier.pii, "model_catalog modules classifier pii",
-               kPiiRole, pii_server(config));
+  check_servers(reader, node, config);
   check_detector(reader, node, config.modules.hallucination_mitigation.detector);
   note_foreign_thresholds(node, config);
   bind_listeners(node, config);
@@ -338,24 +304,6 @@ constexpr Key kRootKeys[] = {
 
 constinit const Section kRoot{kRootKeys, checked<check_file>};
 
-namespace {
-
-const ExternalModel* server_of(const Config& config, const ClassifierModel& module,
-                               std::string_view role) {
-  if (!module.enabled || !module.calls_server()) return nullptr;
-  const ExternalModel* out = nullptr;
-  size_t count = 0;
-  for (const ExternalModel& each : config.external_models) {
-    if (!module.model_id.empty() && each.name == module.model_id) return &each;
-    if (!ascii::iequals(each.model_role, role)) continue;
-    out = &each;
-    ++count;
-  }
-  return count == 1 ? out : nullptr;
-}
-
-}  // namespace
-
 bool finds_memories_by_words(const Config& config) {
   for (const Routing* routing : routings_of(config)) {
     for (const Decision& decision : routing->decisions) {
@@ -364,14 +312,6 @@ bool finds_memories_by_words(const Config& config) {
     }
   }
   return false;
-}
-
-const ExternalModel* guard_server(const Config& config) {
-  return server_of(config, config.modules.prompt_guard, kGuardRole);
-}
-
-const ExternalModel* pii_server(const Config& config) {
-  return server_of(config, config.modules.classifier.pii, kPiiRole);
 }
 
 // A store that is switched on explicitly should keep something.

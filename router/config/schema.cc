@@ -131,6 +131,14 @@ class SchemaWriter {
     out_.member("$ref", reference_to(found.first->second));
   }
 
+  void section_or_text(const Section& target) {
+    out_.key("anyOf").begin_array().begin_object();
+    refer_to(target);
+    out_.end_object().begin_object();
+    text();
+    out_.end_object().end_array();
+  }
+
   void value(const Key& key) {
     switch (key.kind) {
       case Kind::kText:
@@ -158,7 +166,7 @@ class SchemaWriter {
       case Kind::kTextsMap:
         return map([&] { list([&] { text(); }); });
       case Kind::kObject:
-        return refer_to(*key.section);
+        return key.may_be_text ? section_or_text(*key.section) : refer_to(*key.section);
       case Kind::kList:
       case Kind::kNamed:
         return list([&] { refer_to(*key.section); });

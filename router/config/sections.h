@@ -66,6 +66,9 @@ void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
 extern const Section kCatalog;
 extern const Section kIntegrations;
 extern const Section kModules;  // modules.cc
+extern const Section kModalityClassifier;
+/// Refuses modules that are to call a server and have none, or that of another module.
+void check_servers(Reader& reader, const yaml::Node& root, const Config& config);
 constexpr std::string_view kRunsOnProcessor = "the router runs its models on the processor";
 constexpr std::string_view kScoreFromExamples = "How similarities become a score.";
 

@@ -128,7 +128,8 @@ struct Key {
   std::string_view name;
   Kind kind = Kind::kRemark;
   bool is_required = false;
-  bool is_exact = false;  // a kWord that may not be ""
+  bool is_exact = false;     // a kWord that may not be ""
+  bool may_be_text = false;  // a kObject that files also have as a text
   uint16_t offset = 0;
   const char* owner = nullptr;  // the identity of the struct around the member
   const Access* access = nullptr;
@@ -169,6 +170,12 @@ struct Key {
   constexpr Key unless(std::string_view values) const {
     Key key = *this;
     key.effective = values;
+    return key;
+  }
+  /// Its read_by() accepts a text in the place of the mapping.
+  constexpr Key or_text() const {
+    Key key = *this;
+    key.may_be_text = true;
     return key;
   }
   /// A function of (Reader&, const yaml::Node&, M&) instead of the interpreter, or after it.

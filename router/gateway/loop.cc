@@ -106,6 +106,7 @@ struct Loop::Flight {
   std::optional<http::Deadline> limit;
   size_t number = 0;  // in the record
   int status = 0;
+  bool elsewhere = true;  // if it fails, another model may succeed
   Clock::time_point started;
   std::unique_ptr<upstream::UpstreamReply> stream;  // set if the client gets it as it comes
   bool has_ended = false;
@@ -234,7 +235,7 @@ void Loop::start(size_t turn) {
   Result<void> prepared = prepare(flight);
   if (!prepared) {
     flight.has_ended = true;
-    run_->take(turn, tl::unexpected<Error>(std::move(prepared).error()));
+    run_->take(turn, tl::unexpected<Error>(std::move(prepared).error()), flight.elsewhere);
     return wake();
   }
   auto ended = [this, shared](const std::exception_ptr& thrown) {
@@ -254,8 +255,10 @@ Result<void> Loop::prepare(Flight& flight) {
   if (flight.plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kInvalid, "{}", flight.plan.message);
   const config::Model& model = *flight.plan.model;
-  if (admit_to_model(scope_, model.name, requester_))
+  if (admit_to_model(scope_, model.name, requester_)) {
+    flight.elsewhere = false;  // another model must not be a way around the limit
     return fail(Code::kOverloaded, "a rate limit is reached");
+  }
   if (flight.plan.image == nullptr) {
     const std::string_view limit =
         plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
@@ -291,9 +294,13 @@ http::Task<> Loop::fly(std::shared_ptr<Flight> flight) {
 }
 
 http::Task<Result<looper::Reply>> Loop::receive(Flight& flight, upstream::CallOutcome outcome) {
+  // If the time of this call is over, the request may have time for another call.
+  flight.elsewhere = outcome.elsewhere || flight.interrupt.raised();
   if (!outcome.answer) co_return tl::unexpected<Error>(std::move(outcome.answer).error());
   std::unique_ptr<upstream::UpstreamReply> reply = *std::move(outcome.answer);
   flight.status = reply->head().status;
+  // A reply that breaks off later has not gone to the client.
+  if (flight.status == kOk) flight.elsewhere = true;
   const bool draws = flight.plan.image != nullptr;
   if (draws ? flight.status < 200 || flight.status > 299 : flight.status != kOk)
     co_return fail(Code::kUpstream, "its server answered {}", flight.status);
@@ -349,7 +356,7 @@ void Loop::land(Flight& flight, Result<looper::Reply> reply) {
     reply->cost = cost;
     if (!tokens) scope_.record.estimated(reply->prompt_tokens + reply->completion_tokens);
   }
-  run_->take(flight.turn, std::move(reply));
+  run_->take(flight.turn, std::move(reply), flight.elsewhere);
   flight.in_flight.reset();
   flight.at_model.reset();
 }

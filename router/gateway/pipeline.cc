@@ -334,7 +334,8 @@ http::Task<> Pipeline::relay_composed(const ReplyFilterInputs& inputs, LoopAnswe
                                    inputs.turn};
   const bool has_image = inputs.plan.painter != nullptr;
   const AnswerParts parts{answer.is_image, answer.image};
-  if (has_image && !parts.is_image) remember(scope, inputs.plan);
+  if (has_image && !parts.is_image && answer.model == inputs.plan.model)
+    remember(scope, inputs.plan);
   ReplyOrError whole = has_image ? stored_reply(std::move(answer.body))
                                  : completion_reply(std::move(answer.body), inputs.request.chat);
   std::vector<ReplyFilter> filters =

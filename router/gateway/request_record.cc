@@ -367,8 +367,10 @@ void RequestRecord::guarded(const replies::ReplyOutcome& outcome, bool whole) {
   account_.response_jailbreak = replies::name_of(outcome.jailbreak);
   account_.guard_s = outcome.seconds;
   withheld_ = outcome.ended && (whole || !reply_.started());
-  if (outcome.ended) account_.error = "response_blocked";
-  if (withheld_) account_.response_path = routing::path_name(routing::Plan::Path::kBlocked);
+  if (!outcome.ended) return;
+  // The headers of a stream were sent before its check, but its record names the refusal.
+  account_.error = "response_blocked";
+  account_.response_path = routing::path_name(routing::Plan::Path::kBlocked);
 }
 
 void RequestRecord::measured(const replies::ReplyMeter::Times& times) {

@@ -48,6 +48,7 @@ struct Turn {
   Call call;
   State state = State::kQueued;
   Result<Reply> outcome = tl::unexpected<Error>(Error{Code::kCancelled, "it was not made"});
+  bool elsewhere = true;  // if it failed, another model may succeed
 
   bool is_done() const { return state == State::kDone; }
   const Reply* reply() const { return is_done() && outcome ? &*outcome : nullptr; }
@@ -62,6 +63,7 @@ struct Answer {
 /// The next step of an algorithm: calls, or the answer; with neither, it waits for open calls.
 struct Step {
   std::vector<Call> calls = {};
+  bool joins = false;  // the calls that are open go on; otherwise they are given up
   /// The calls of this step end after this time; 0: no limit.
   std::chrono::seconds limit{0};
   std::optional<Result<Answer>> answer = {};
@@ -106,8 +108,9 @@ std::unique_ptr<const Algorithm> make_algorithm(const config::Decision& decision
                                                 std::span<const config::ModelCard> cards = {});
 
 /// For a decision whose answer is a text with an image: the first voice answers with a text, and an
-/// image server draws for the second one at the same time. The answer is the turn of the text, or
-/// that of the image if there is no text. Precondition: there are two voices.
+/// image server draws for the last one at the same time. If a text fails, the next voice writes
+/// one, unless none could; the image has one server only. The answer is the turn of the text, or
+/// that of the image if there is no text. Precondition: there are two voices at least.
 std::unique_ptr<const Algorithm> text_and_image(std::span<const Voice> voices);
 
 /// Describes for people what the algorithm does: "small, then large, until the confidence is 0.7".

@@ -86,8 +86,10 @@ bool Run::start_queued(Orders& orders) {
 }
 
 void Run::add_step(Step step, Milliseconds elapsed, Orders& orders) {
-  drop_all("another step began without it", Code::kCancelled, orders);
-  step_begin_ = turns_.size();
+  if (!step.joins) {
+    drop_all("another step began without it", Code::kCancelled, orders);
+    step_begin_ = turns_.size();
+  }
   for (Call& call : step.calls) turns_.push_back({.call = std::move(call)});
   step_end_.reset();
   if (step.limit.count() > 0) step_end_ = elapsed + step.limit;
@@ -122,7 +124,7 @@ Run::Orders Run::advance(Milliseconds elapsed) {
   return orders;
 }
 
-void Run::take(size_t index, Result<Reply> outcome) {
+void Run::take(size_t index, Result<Reply> outcome, bool elsewhere) {
   Turn& turn = turns_[index];
   if (outcome) {
     tokens_ += outcome->prompt_tokens + outcome->completion_tokens;
@@ -131,6 +133,7 @@ void Run::take(size_t index, Result<Reply> outcome) {
   if (turn.state != Turn::State::kOpen) return;
   turn.state = Turn::State::kDone;
   turn.outcome = std::move(outcome);
+  turn.elsewhere = elsewhere;
 }
 
 std::optional<Extension> Run::extension() const {

@@ -40,8 +40,8 @@ class Run {
   /// the beginning, after take(), and when wake() has passed.
   Orders advance(Milliseconds elapsed);
   /// The outcome of a call that was started. One that was given up meanwhile is ignored, except for
-  /// what it has cost.
-  void take(size_t turn, Result<Reply> outcome);
+  /// what it has cost. `elsewhere` is that of the turn.
+  void take(size_t turn, Result<Reply> outcome, bool elsewhere = true);
   /// Ends the run with what is there, because the request's time is over.
   void expire() { used_up_ = "time"; }
 

@@ -1,4 +1,4 @@
-// Both calls end before there is an answer: one that fails leaves the other's.
+// All calls end before there is an answer: a part that fails leaves the other one.
 
 #include "router/looper/looper.h"
 #include "router/looper/outcomes.h"
@@ -19,36 +19,44 @@ tl::unexpected<Error> neither(const Error& text, const Error& image) {
 
 class TextAndImage final : public Algorithm {
  public:
-  explicit TextAndImage(std::span<const Voice> voices)
-      : writer_(voices[kText].model), painter_(voices[kImage].model) {}
+  explicit TextAndImage(std::span<const Voice> voices) : painter_(voices.back().model) {
+    for (const Voice& voice : voices.first(voices.size() - 1)) writers_.push_back(voice.model);
+  }
 
   Step next(std::span<const Turn> turns, bool may_call) const override {
     if (turns.empty()) {
       if (!may_call) return {.answer = fail(Code::kDeadline, "there was no time for a call")};
       Step out;
-      out.calls.resize(2);
-      out.calls[kText].model = writer_;
-      out.calls[kText].offers_tools = false;
-      out.calls[kImage].model = painter_;
-      out.calls[kImage].purpose = Purpose::kDraw;
+      out.calls.push_back(text_by(writers_.front()));
+      out.calls.push_back({.model = painter_, .purpose = Purpose::kDraw});
       return out;
     }
+    const Turn& image = turns[kImage];
+    const Turn& text = turns.size() == 2 ? turns.front() : turns.back();
+    const size_t written = turns.size() - 1;
+    if (may_call && has_failed(text) && text.elsewhere && written < writers_.size())
+      return {.calls = {text_by(writers_[written])}, .joins = true};
     if (!all_done(turns)) return {};
-    for (const size_t turn : {kText, kImage}) {
-      if (turns[turn].reply() != nullptr) return {.answer = Answer{turn}};
-    }
-    return {.answer = neither(turns[kText].outcome.error(), turns[kImage].outcome.error())};
+    if (text.reply() != nullptr)
+      return {.answer = Answer{static_cast<size_t>(&text - turns.data())}};
+    if (image.reply() != nullptr) return {.answer = Answer{kImage}};
+    return {.answer = neither(text.outcome.error(), image.outcome.error())};
   }
 
  private:
-  static constexpr size_t kText = 0, kImage = 1;
-  const std::string writer_, painter_;
+  static constexpr size_t kImage = 1;  // the first text is before it, and further ones behind it
+
+  static Call text_by(const std::string& model) { return {.model = model, .offers_tools = false}; }
+  static bool has_failed(const Turn& turn) { return turn.is_done() && !turn.outcome; }
+
+  const std::string painter_;
+  std::vector<std::string> writers_;
 };
 
 }  // namespace
 
 std::unique_ptr<const Algorithm> text_and_image(std::span<const Voice> voices) {
-  SIGNALBOX_CHECK(voices.size() == 2);
+  SIGNALBOX_CHECK(voices.size() >= 2);
   return std::make_unique<TextAndImage>(voices);
 }
 

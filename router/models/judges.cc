@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "router/config/load.h"
 #include "router/models/models.h"
+#include "router/models/remote_guard.h"
 
 namespace signalbox::models {
 namespace {
@@ -33,7 +34,10 @@ void set_reason(std::string missing, Judge& out) {
     out.why = std::move(missing);
   } else if (out.server->llm_endpoint.address.empty()) {
     out.why = fmt::format("global.model_catalog.external \"{}\" has no llm_endpoint.address",
-                          out.server->name);
+                          shown_name(*out.server));
+  } else if (!out.is_classifier && out.server->llm_model_name.empty()) {
+    out.why = fmt::format("global.model_catalog.external \"{}\" has no llm_model_name",
+                          shown_name(*out.server));
   } else if (out.question.labels.size() < 2) {
     out.why = "it needs at least two labels";
   }

@@ -10,10 +10,10 @@
 #include "engine/discover.h"
 #include "engine/model_path.h"
 #include "engine/served_model.h"
-#include "router/models/judges.h"
 #include "router/models/remote_detector.h"
 #include "router/models/remote_embedder.h"
 #include "router/models/remote_guard.h"
+#include "router/models/servers.h"
 #include "router/models/shaped_embedder.h"
 #include "router/models/stand_ins.h"
 #include "router/routing/selection/factory.h"
@@ -126,11 +126,9 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
                       std::string_view default_ref) {
     return directory_of_module(config, module, model, default_ref);
   };
+  if (const auto* server = config::server_of(config, type))
+    return {remote_guard_name(type, *server), "global.model_catalog.external"};
   if (type == "domain") return by("classifier.domain", m.classifier.domain, "domain_classifier");
-  const auto* server = type == "pii"         ? config::pii_server(config)
-                       : type == "jailbreak" ? config::guard_server(config)
-                                             : nullptr;
-  if (server != nullptr) return {remote_guard_name(type, *server), "global.model_catalog.external"};
   if (type == "pii") return by("classifier.pii", m.classifier.pii, "pii_classifier");
   if (type == "jailbreak") {
     return discovered(by("prompt_guard", m.prompt_guard, "prompt_guard"), type,
@@ -155,7 +153,7 @@ ConfiguredDirectory classifier_of(const config::Config& config, std::string_view
   }
   const config::ModalityDetection& modality = m.modality_detector;
   if (type == "modality" && modality.enabled && modality.method != "keyword") {
-    return {modality.classifier.model_path,
+    return {modality.classifier.model_id,
             "global.model_catalog.modules.modality_detector.classifier.model_path"};
   }
   return {};
@@ -283,26 +281,6 @@ Result<std::shared_ptr<const engine::TextEmbedder>> open_remote(const config::Co
   return fail_in(
       fmt::format("{}: global.model_catalog.embeddings.semantic.endpoint", config.source),
       std::move(opened).error());
-}
-
-// Nothing is called before the first request.
-Result<void> open_judges(const config::Config& config, Models& models) {
-  for (const config::Routing* routing : config::routings_of(config)) {
-    for (Judge& judge : judges_of(config, *routing)) {
-      if (!judge.why.empty()) {
-        models.notices.push_back(
-            fmt::format("{}: {}: {}; {}", config.source, judge.asker, judge.why, judge.without));
-        continue;
-      }
-      if (models.classifiers.contains(judge.key)) continue;  // several decisions share it
-      auto opened = judge.is_classifier
-                        ? open_remote_labels(*judge.server, std::move(judge.question.labels))
-                        : open_remote_classifier(*judge.server, std::move(judge.question));
-      if (!opened) return tl::unexpected<Error>(std::move(opened).error());
-      models.classifiers[judge.key] = *std::move(opened);
-    }
-  }
-  return {};
 }
 
 engine::Precision precision_of(config::ModelDtype dtype) {
@@ -526,19 +504,7 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
       models.notices.push_back(notice_of_stand_in(config.source, need, directory));
     }
   }
-  SIGNALBOX_TRY_VOID(open_judges(config, models));
-  if (const config::ExternalModel* server = config::guard_server(config)) {
-    SIGNALBOX_TRY(models.classifiers[remote_guard_name("jailbreak", *server)],
-                  open_remote_guard(*server, config.modules.prompt_guard));
-  }
-  if (const config::ExternalModel* server = config::pii_server(config)) {
-    SIGNALBOX_TRY(models.classifiers[remote_guard_name("pii", *server)],
-                  open_remote_spans(*server));
-  }
-  if (const auto detector = detector_server(config)) {
-    SIGNALBOX_TRY(models.classifiers[remote_guard_name("hallucination", *detector)],
-                  open_remote_detector(*detector));
-  }
+  SIGNALBOX_TRY_VOID(open_servers(config, models));
   SIGNALBOX_TRY_VOID(absent.result());
   models.open = open;
   return models;

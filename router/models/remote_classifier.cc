@@ -55,6 +55,12 @@ tl::unexpected<Error> classifies_only() {
   return fail(Code::kUnsupported, "a language model on a server classifies texts only");
 }
 
+milliseconds limit_of(const config::ExternalModel& server, const RemoteProtocol& protocol) {
+  if (protocol.limit.count() > 0) return protocol.limit;
+  if (server.llm_timeout_seconds == 0) return kLimitByDefault;
+  return milliseconds{1000} * server.llm_timeout_seconds;
+}
+
 size_t size_of(const engine::Input& input) {
   return input.text.size() + (input.pair ? input.pair->size() : 0);
 }
@@ -72,8 +78,7 @@ class RemoteClassifier final : public engine::TextModel {
       : protocol_(std::move(protocol)),
         bytes_of_token_(protocol_.window_bytes / kTokensOfWindow),
         name_(to.name),
-        limit_(server.llm_timeout_seconds == 0 ? kLimitByDefault
-                                               : milliseconds{1000} * server.llm_timeout_seconds),
+        limit_(limit_of(server, protocol_)),
         posters_(to, limit_,
                  server.access_key.empty() ? std::nullopt : std::optional(server.access_key)) {
     head_.name = server.name;

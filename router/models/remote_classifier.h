@@ -2,6 +2,7 @@
 // A classifier that is a language model on a server: it gets a text as data with a question about
 // it, and must answer with one of the labels.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,7 +20,8 @@ struct RemoteProtocol {
   std::string target;               // path
   std::vector<std::string> labels;  // of the head
   engine::HeadKind kind = engine::HeadKind::kSequence;
-  size_t window_bytes = 0;  // the server reads so much of a text whole
+  size_t window_bytes = 0;             // the server reads so much of a text whole
+  std::chrono::milliseconds limit{0};  // of a call; 0: that of the server
   std::function<std::string(const engine::Input& input)> ask;  // the body of a call
   /// The answer of the head to a text. Errors: kUpstream, without parts of the text or the reply.
   std::function<Result<engine::Answer>(std::string body, const engine::Input& input)> read;

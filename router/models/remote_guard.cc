@@ -3,6 +3,7 @@
 #include "router/models/remote_guard.h"
 
 #include "base/json_writer.h"
+#include "router/models/class_names.h"
 #include "router/models/remote_classifier.h"
 #include "router/models/remote_replies.h"
 
@@ -16,6 +17,9 @@ constexpr std::string_view kRest = "(none of them)";
 // A classifier may cut its input at 512 tokens, and an attack behind that would not be read. A
 // token has at least one byte.
 constexpr size_t kClassifierWindowBytes = 512;
+// Classes are a mean over the windows, so a server that cuts one changes the result little. A usual
+// question is one call: 512 tokens have about three bytes each.
+constexpr size_t kClassWindowBytes = 1536;
 constexpr size_t kChatWindowBytes = 32 << 10;
 constexpr uint32_t kVerdictTokens = 64;
 
@@ -68,26 +72,39 @@ RemoteProtocol classify_protocol(std::vector<std::string> labels) {
 }
 
 Result<std::shared_ptr<const engine::TextModel>> open_at(const config::ExternalModel& server,
-                                                         RemoteProtocol protocol) {
+                                                         RemoteProtocol protocol,
+                                                         uint32_t deadline_ms = 0) {
+  protocol.limit = std::chrono::milliseconds(deadline_ms);
   if (!server.llm_endpoint.path.empty()) protocol.target = server.llm_endpoint.path;
   return open_remote(server, std::move(protocol));
 }
 
 }  // namespace
 
+const std::string& shown_name(const config::ExternalModel& server) {
+  return server.name.empty() ? server.llm_endpoint.address : server.name;
+}
+
 std::string remote_guard_name(std::string_view task, const config::ExternalModel& server) {
-  return fmt::format("{}{}:{}", kPrefix, task, server.name);
+  return fmt::format("{}{}:{}", kPrefix, task, shown_name(server));
 }
 
 bool is_remote_guard(std::string_view directory) {
   return directory.starts_with(kPrefix);
 }
 
+std::string_view server_in(std::string_view directory) {
+  if (!is_remote_guard(directory)) return {};
+  directory.remove_prefix(kPrefix.size());
+  return directory.substr(directory.find(':') + 1);
+}
+
 Result<std::shared_ptr<const engine::TextModel>> open_remote_guard(
     const config::ExternalModel& server, const ClassifierModel& guard) {
   const std::vector<std::string> positive = positive_labels(guard);
   RemoteProtocol protocol = classify_protocol(positive);
-  if (guard.variant == config::kHttpClassify) return open_at(server, std::move(protocol));
+  if (guard.variant == config::kHttpClassify)
+    return open_at(server, std::move(protocol), guard.deadline_ms);
   protocol.window_bytes = kChatWindowBytes;
   if (guard.variant == config::kHttpChat) {
     protocol.target = "/v1/chat/completions";
@@ -103,7 +120,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_guard(
       return read_hook_score(std::move(body), count);
     });
   }
-  return open_at(server, std::move(protocol));
+  return open_at(server, std::move(protocol), guard.deadline_ms);
 }
 
 Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
@@ -112,7 +129,7 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
 }
 
 Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
-    const config::ExternalModel& server) {
+    const config::ExternalModel& server, const ClassifierModel& module) {
   RemoteProtocol protocol = classify_protocol({});
   protocol.kind = engine::HeadKind::kTokens;
   protocol.labels.clear();
@@ -121,7 +138,24 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
     SIGNALBOX_TRY(auto spans, read_spans(std::move(body), input.text));
     return engine::Answer{.scores = {}, .entities = std::move(spans)};
   };
-  return open_at(server, std::move(protocol));
+  return open_at(server, std::move(protocol), module.deadline_ms);
+}
+
+Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
+    const config::ExternalModel& server, const ClassifierModel& module,
+    std::vector<std::string> classes) {
+  RemoteProtocol protocol = classify_protocol(classes);
+  protocol.window_bytes = kClassWindowBytes;
+  // Servers usually name their classes, and then the file need not exist.
+  auto names = module.mapping_path.empty() ? Result<std::vector<std::string>>{}
+                                           : read_class_names(module.mapping_path, 0);
+  if (!names && names.error().code != Code::kNotFound)
+    return tl::unexpected<Error>(std::move(names).error());
+  read_by(
+      protocol,
+      [classes = std::move(classes), names = std::move(names).value_or(std::vector<std::string>{})](
+          std::string body) { return read_class_scores(std::move(body), classes, names); });
+  return open_at(server, std::move(protocol), module.deadline_ms);
 }
 
 }  // namespace signalbox::models

@@ -14,10 +14,15 @@
 
 namespace signalbox::models {
 
-/// The name in Models::classifiers of a server's guard for a task (`jailbreak`, `pii`), where
+/// Returns the name of a server for people. A server that is found by its role may have none, and
+/// is shown by its address.
+const std::string& shown_name(const config::ExternalModel& server);
+/// The name in Models::classifiers of a server's model for a task (`jailbreak`, `domain`), where
 /// others have a directory.
 std::string remote_guard_name(std::string_view task, const config::ExternalModel& server);
 bool is_remote_guard(std::string_view directory);
+/// The shown name of the server in such a name. Empty for a directory.
+std::string_view server_in(std::string_view directory);
 
 /// Returns a model with one sequence head: the labels that mean an attack, and one for everything
 /// else. Limits, the pause after failures and the answers that are kept are those of
@@ -34,6 +39,13 @@ Result<std::shared_ptr<const engine::TextModel>> open_remote_labels(
 /// The same for a model that marks personal data (http_classify), with one head over the types that
 /// the configuration knows. Another type is an error of the text.
 Result<std::shared_ptr<const engine::TextModel>> open_remote_spans(
-    const config::ExternalModel& server);
+    const config::ExternalModel& server, const config::ClassifierModel& module);
+
+/// The same for a classifier whose signals know their classes (http_classify). Its head has each of
+/// them and one for everything else. The module's mapping_path names the classes of a server that
+/// numbers them.
+Result<std::shared_ptr<const engine::TextModel>> open_remote_classes(
+    const config::ExternalModel& server, const config::ClassifierModel& module,
+    std::vector<std::string> classes);
 
 }  // namespace signalbox::models

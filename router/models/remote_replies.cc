@@ -3,12 +3,15 @@
 #include "router/models/remote_replies.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "base/ascii.h"
 #include "base/json.h"
 #include "router/config/signals.h"
+#include "router/models/stand_ins.h"
 
 namespace signalbox::models {
 namespace {
@@ -246,24 +249,65 @@ Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_vie
   return out;
 }
 
-Result<std::vector<float>> read_label_scores(std::string body,
-                                             std::span<const std::string> labels) {
+namespace {
+
+struct LabelScore {
+  std::string label;
+  float score = 0;
+};
+
+Result<std::vector<LabelScore>> read_list(std::string body) {
   SIGNALBOX_TRY(const json::Document document, parse_reply(std::move(body)));
   const json::Value list = inner_list(document.root());
   if (!list.is_array()) return fail(Code::kUpstream, "the reply is no list of labels and scores");
-  std::vector<std::optional<float>> found(labels.size());
-  size_t count = 0;
+  std::vector<LabelScore> out;
   for (const json::Value& each : list.items()) {
     const auto label = sole(each, "label");
-    if (!label || !label->is_string() || ++count > kScoresMax)
+    if (!label || !label->is_string() || out.size() == kScoresMax)
       return fail(Code::kUpstream, "the reply is no list of labels and scores");
     SIGNALBOX_TRY(const float score, read_score(each));
-    const auto is_it = [&](const std::string& name) { return ascii::iequals(name, label->text()); };
+    out.push_back({std::string(label->text()), score});
+  }
+  return out;
+}
+
+/// The name of a label without one: that of its number in LABEL_3.
+std::string_view name_of(std::string_view label, std::span<const std::string> names) {
+  constexpr std::string_view kNumbered = "LABEL_";
+  size_t number = names.size();
+  if (label.starts_with(kNumbered)) {
+    const std::string_view digits = label.substr(kNumbered.size());
+    const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (end.ec != std::errc{} || end.ptr != digits.data() + digits.size()) number = names.size();
+  }
+  return number < names.size() ? std::string_view(names[number]) : label;
+}
+
+/// The class that a label stands for; classes.size() if there is none.
+size_t class_of(std::string_view label, std::span<const std::string> classes) {
+  const auto find = [&](const auto& form_of) {
+    const std::string form = form_of(label);
+    const auto at = std::ranges::find_if(
+        classes, [&](const std::string& each) { return form_of(each) == form; });
+    return static_cast<size_t>(at - classes.begin());
+  };
+  const size_t exact = find([](std::string_view name) { return ascii::snake_case(name); });
+  return exact < classes.size() ? exact : find(plain_label);
+}
+
+}  // namespace
+
+Result<std::vector<float>> read_label_scores(std::string body,
+                                             std::span<const std::string> labels) {
+  SIGNALBOX_TRY(const std::vector<LabelScore> list, read_list(std::move(body)));
+  std::vector<std::optional<float>> found(labels.size());
+  for (const LabelScore& each : list) {
+    const auto is_it = [&](const std::string& name) { return ascii::iequals(name, each.label); };
     const auto at = std::ranges::find_if(labels, is_it);
     if (at == labels.end()) continue;
     auto& of = found[static_cast<size_t>(at - labels.begin())];
     if (of) return fail(Code::kUpstream, "the reply has two scores for \"{}\"", *at);
-    of = score;
+    of = each.score;
   }
   std::vector<float> scores;
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -271,6 +315,29 @@ Result<std::vector<float>> read_label_scores(std::string body,
     scores.push_back(*found[i]);
   }
   return with_rest(std::move(scores));
+}
+
+Result<std::vector<float>> read_class_scores(std::string body, std::span<const std::string> classes,
+                                             std::span<const std::string> names) {
+  SIGNALBOX_TRY(const std::vector<LabelScore> list, read_list(std::move(body)));
+  std::vector<float> out(classes.size() + 1, 0);
+  std::vector<bool> is_found(classes.size(), false);
+  float sum = 0;
+  for (const LabelScore& each : list) {
+    const size_t at = class_of(name_of(each.label, names), classes);
+    if (at < classes.size() && is_found[at])
+      return fail(Code::kUpstream, "the reply has two scores for \"{}\"", classes[at]);
+    if (at < classes.size()) is_found[at] = true;
+    out[at] = std::max(out[at], each.score);
+    sum += each.score;
+  }
+  if (std::ranges::find(is_found, true) == is_found.end())
+    return fail(Code::kUpstream, "no label of the reply is one of the {} classes (such as {})",
+                classes.size(), classes.empty() ? "" : classes.front());
+  constexpr float kTolerance = 0.02F;
+  if (std::abs(sum - 1) > kTolerance)
+    return fail(Code::kUpstream, "the scores add up to {:.2f}, expected 1 for all labels", sum);
+  return out;
 }
 
 Result<std::vector<float>> read_verdict(std::string body, std::span<const std::string> labels,

@@ -32,6 +32,12 @@ std::string_view bare_answer(std::string_view text);
 /// A list of {"label", "score": 0 to 1}, also inside another list, with each of the labels once.
 /// Other labels count as the rest.
 Result<std::vector<float>> read_label_scores(std::string body, std::span<const std::string> labels);
+/// A list like this whose labels are those of a signal's classes; they are compared as those of a
+/// model here, and the rest has the greatest of the other scores. The scores must add up to 1 (0.98
+/// to 1.02), and one label at least must be a class: neither a part of the labels nor those of
+/// another task are an answer. `names` are those of the labels LABEL_0, LABEL_1, ...
+Result<std::vector<float>> read_class_scores(std::string body, std::span<const std::string> classes,
+                                             std::span<const std::string> names);
 /// A chat completion whose first line is "safe", "unsafe" or "controversial", also behind
 /// "Safety:" and behind thoughts (<think>...</think>). A verdict other than safe counts for the
 /// first label. With `by_category` it counts for the label among the categories of the lines below,

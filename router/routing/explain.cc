@@ -106,6 +106,9 @@ class Explainer {
           if (!type.signals->stand_in().empty()) out_.member("stand_in", type.signals->stand_in());
         }
       }
+      if (const auto server = type.signals->server(i);
+          type.computed && !type.moot && !server.empty())
+        out_.member("server", server);
       out_.end_object();
     }
     if (!is_same(index + 1)) out_.end_object();
@@ -288,6 +291,8 @@ class Explainer {
     out += describe_cleared(out.empty() ? "" : " ", reading);
     if (!type.signals->stand_in().empty())
       out += fmt::format("{}by the stand-in {}", out.empty() ? "" : ", ", type.signals->stand_in());
+    if (const auto server = type.signals->server(signal); !server.empty())
+      out += fmt::format("{}by the server {}", out.empty() ? "" : ", ", server);
     return out;
   }
 

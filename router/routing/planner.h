@@ -177,7 +177,9 @@ class Planner {
   void remove_restricted(const ModelResults& results, Candidates& candidates, Plan& plan) const;
   Result<void> remove_unable(const PlanInputs& inputs, Candidates& candidates, Plan& plan) const;
   static Candidates begin_image(const PlanInputs& inputs, Candidates& candidates, Plan& plan);
-  Result<void> add_painter(const PlanInputs& inputs, Candidates painters, Plan& plan) const;
+  Result<void> add_painter(const PlanInputs& inputs, Candidates writers, Candidates painters,
+                           Plan& plan) const;
+  void add_writers(const PlanInputs& inputs, Candidates candidates, Plan& plan) const;
   Result<void> request_image(const PlanInputs& inputs, Plan& plan) const;
   void begin_loop(const config::Decision& decision, const Candidates& left, Plan& plan) const;
   const learning::Answerer* tool_caller(const PlanInputs& inputs) const;

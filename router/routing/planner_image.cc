@@ -30,6 +30,18 @@ std::vector<selection::Candidate> suited(const std::vector<selection::Candidate>
   return out.empty() ? candidates : out;
 }
 
+std::vector<std::string_view> names_of(const std::vector<const config::Model*>& models) {
+  std::vector<std::string_view> out;
+  for (const config::Model* model : models) out.emplace_back(model->name);
+  return out;
+}
+
+void add_voice(const std::string& model, Plan& plan) {
+  looper::Voice voice;
+  voice.model = model;
+  plan.voices.push_back(std::move(voice));
+}
+
 /// A model without a card may be a candidate for both parts.
 void add_left_out(std::vector<Plan::LeftOut>& from, std::vector<Plan::LeftOut>& to) {
   for (Plan::LeftOut& each : from) {
@@ -63,7 +75,9 @@ Planner::Candidates Planner::begin_image(const PlanInputs& inputs, Candidates& c
 
 // A request that no model for images may get goes to no image server and gets no answer, as for an
 // image alone.
-Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters, Plan& plan) const {
+// `writers` are the candidates for the text.
+Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates writers, Candidates painters,
+                                  Plan& plan) const {
   Plan choice;
   remove_forbidden(inputs.conditions.allowed, painters, choice);
   if (!painters.empty()) remove_restricted(inputs.results, painters, choice);
@@ -86,12 +100,27 @@ Result<void> Planner::add_painter(const PlanInputs& inputs, Candidates painters,
   if (plan.loop != nullptr) plan.selection_method = plan.selection_reason = "";
   plan.loop = inputs.target.decision;
   plan.voices.clear();
-  for (const config::Model* model : {plan.model, plan.painter}) {
-    looper::Voice voice;
-    voice.model = model->name;
-    plan.voices.push_back(std::move(voice));
-  }
+  add_writers(inputs, std::move(writers), plan);
+  add_voice(plan.painter->name, plan);
   return {};
+}
+
+// The voices for the text: the model of the plan, then those that an ordinary request would try if
+// it fails. The plan of each call examines anew whether the model can serve the request and may see
+// its personal data, but knows no key.
+void Planner::add_writers(const PlanInputs& inputs, Candidates candidates, Plan& plan) const {
+  std::vector<const config::Model*> all{plan.model};
+  for (;;) {
+    const std::vector<std::string_view> failed = names_of(all);
+    remove_failed(failed, candidates);
+    Plan unused;
+    remove_forbidden(inputs.conditions.allowed, candidates, unused);
+    if (candidates.empty()) break;
+    for (const selection::Candidate& each : candidates) {
+      if (std::ranges::find(all, each.model) == all.end()) all.push_back(each.model);
+    }
+  }
+  for (const config::Model* model : all) add_voice(model->name, plan);
 }
 
 // Only the last message of the user becomes the image. Masks are not taken back in the reply: an

@@ -407,7 +407,7 @@ Result<Plan> Planner::plan(const PlanInputs& inputs) const {
     return plan;
   }
   if (!painters.empty()) {
-    SIGNALBOX_TRY_VOID(add_painter(inputs, std::move(painters), plan));
+    SIGNALBOX_TRY_VOID(add_painter(inputs, std::move(left), std::move(painters), plan));
     if (plan.path == Plan::Path::kBlocked) return plan;
   }
   const config::DifficultyCase* difficulty = apply_decision(*choice.ref, inputs, plan);

@@ -35,11 +35,14 @@ class ClassSignals : public SignalType {
   }
 
   std::string_view type() const override { return task_.type; }
-  Needs needs() const override { return task_.calls_server ? Needs::kServer : Needs::kClassifier; }
+  Needs needs() const override {
+    return classifier_.calls_server() ? Needs::kServer : Needs::kClassifier;
+  }
   size_t size() const override { return task_.signals.size(); }
   std::string_view name(size_t signal) const override { return task_.signals[signal].name; }
   Wording wording() const override { return {"probability", "class"}; }
   std::string_view stand_in() const override { return classifier_.stand_in; }
+  std::string_view server(size_t) const override { return classifier_.server; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = task_.signals[signal].threshold;
     const double least = own > 0 ? own : task_.threshold;

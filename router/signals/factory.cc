@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <set>
 
-#include "base/json.h"
-#include "base/mapped_file.h"
 #include "engine/model_path.h"
+#include "router/models/class_names.h"
 #include "router/models/judges.h"
 #include "router/models/remote_guard.h"
 #include "router/models/stand_ins.h"
@@ -31,26 +30,6 @@ std::vector<std::string> names_of(const std::vector<Signal>& signals) {
   std::vector<std::string> names;
   for (const Signal& signal : signals) names.push_back(signal.name);
   return names;
-}
-
-// Reads a file that maps class numbers to names: {"idx_to_label": {"0": "benign"}}.
-Result<std::vector<std::string>> mapped_labels(const std::string& path, size_t count) {
-  SIGNALBOX_TRY(const MappedFile file, MappedFile::open(path));
-  auto document = json::Document::parse(std::string(file.text()));
-  if (!document) return fail_in(path, std::move(document).error());
-  std::vector<std::string> labels;
-  for (const std::string_view key : {"idx_to_label", "idx_to_category", "id_to_label"}) {
-    const auto names = document->root().find(key);
-    if (!names) continue;
-    for (size_t i = 0; i < count; ++i) {
-      const auto name = names->find(fmt::format("{}", i));
-      if (!name || !name->is_string())
-        return fail(Code::kInvalid, "{}: {}.{}: expected a string", path, key, i);
-      labels.emplace_back(name->text());
-    }
-    return labels;
-  }
-  return fail(Code::kInvalid, "{}: expected idx_to_label, idx_to_category or id_to_label", path);
 }
 
 class Factory {
@@ -137,8 +116,8 @@ class Factory {
 
   // Signals that a language model on a server decides.
   std::unique_ptr<const SignalType> judged(ClassTask task, const models::Judge& judge) const {
-    task.calls_server = true;
     ModelChoice choice{.why = judge.why};
+    if (judge.server != nullptr) choice.server = models::shown_name(*judge.server);
     if (choice.why.empty()) {
       task.threshold = judge.server->threshold;
       const auto found = models_.classifiers.find(judge.key);
@@ -248,11 +227,7 @@ class Factory {
       made.classes.push_back(signal.name);
       task.signals.push_back(std::move(made));
     }
-    for (const std::string_view name :
-         {"biology", "business", "chemistry", "computer science", "economics", "engineering",
-          "health", "history", "law", "math", "other", "philosophy", "physics", "psychology"}) {
-      add_class(task, name);
-    }
+    add_own_classes(task);
     return add_classes(std::move(task), model.mapping_path);
   }
 
@@ -262,8 +237,7 @@ class Factory {
     ClassTask task{.type = "fact_check", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.6;
     task.fallback = "no_fact_check_needed";
-    add_class(task, "needs_fact_check");
-    add_class(task, "no_fact_check_needed");
+    add_own_classes(task);
     add_names(task, routing_.fact_check);
     return add_classes(std::move(task), model.mapping_path);
   }
@@ -276,9 +250,7 @@ class Factory {
     // As in the Semantic Router, a user who is not clearly dissatisfied is satisfied.
     task.fallback = "satisfied";
     task.needs_answer = true;
-    for (const std::string_view name :
-         {"satisfied", "need_clarification", "wrong_answer", "want_different"})
-      add_class(task, name);
+    add_own_classes(task);
     add_names(task, routing_.user_feedbacks);
     return add_classes(std::move(task), model.mapping_path);
   }
@@ -291,8 +263,9 @@ class Factory {
                        !detection.prompt_prefixes.empty();
     const bool classifies = models_.classifiers.contains(directory);
     if (detection.enabled && words && !classifies && detection.method != "classifier")
-      return add(kModalities, [&] {
-        std::vector<std::string> names = kModalities;
+      return add(models::classes_of_task("modality"), [&] {
+        const auto own = models::classes_of_task("modality");
+        std::vector<std::string> names(own.begin(), own.end());
         for (const config::ClassSignal& signal : routing_.modality) {
           if (std::ranges::find(names, signal.name) == names.end()) names.push_back(signal.name);
         }
@@ -300,15 +273,16 @@ class Factory {
       });
     ClassTask task{.type = "modality", .signals = {}};
     if (detection.confidence_threshold > 0) task.threshold = detection.confidence_threshold;
-    for (const std::string& name : kModalities) add_class(task, name);
+    add_own_classes(task);
     add_names(task, routing_.modality);
     return add_classes(std::move(task), "");
   }
 
-  static void add_class(ClassTask& task, std::string_view name) {
-    const bool known = std::any_of(task.signals.begin(), task.signals.end(),
-                                   [&](const auto& signal) { return signal.name == name; });
-    if (!known) task.signals.push_back({std::string(name), {std::string(name)}});
+  static void add_own_classes(ClassTask& task) {
+    for (const std::string_view name : models::classes_of_task(task.type)) {
+      if (std::ranges::find(task.signals, name, &ClassTask::Signal::name) == task.signals.end())
+        task.signals.push_back({std::string(name), {std::string(name)}});
+    }
   }
 
   // A declared name that is no class of the task never matches, as in the Semantic Router, which
@@ -335,7 +309,7 @@ class Factory {
         "{}: the jailbreak signal \"{}\" has on_unsupported_language: match, and its classifier "
         "lists no languages",
         config_.source, strict->name);
-    if (choice.calls_server) {
+    if (choice.calls_server()) {
       return fail(Code::kInvalid,
                   "{}, because it is on a server; remove this key, or use a model in a directory",
                   what);
@@ -425,8 +399,6 @@ class Factory {
     return {};
   }
 
-  inline static const std::vector<std::string> kModalities{"AR", "DIFFUSION", "BOTH"};
-
   const config::Config& config_;
   const config::Routing& routing_;
   const models::Models& models_;
@@ -437,9 +409,9 @@ class Factory {
 
 Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view directory,
                                 engine::HeadKind kind, const std::string& mapping) {
-  if (models::is_remote_guard(directory)) {
+  if (const std::string_view server = models::server_in(directory); !server.empty()) {
     ModelChoice out{&model, 0, model.heads()[0].labels};
-    out.calls_server = true;
+    out.server = server;
     return out;
   }
   SIGNALBOX_TRY(const engine::ModelPath path, engine::find_model(directory));
@@ -458,7 +430,7 @@ Result<ModelChoice> choose_head(const engine::TextModel& model, std::string_view
                 mapping, directory);
   }
   if (nameless && !mapping.empty()) {
-    SIGNALBOX_TRY(choice.labels, mapped_labels(mapping, choice.labels.size()));
+    SIGNALBOX_TRY(choice.labels, models::read_class_names(mapping, choice.labels.size()));
   }
   return choice;
 }

@@ -68,12 +68,15 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   std::string_view type() const override { return "jailbreak"; }
   Needs needs() const override {
     for (size_t i = 0; i < signals_.size(); ++i) {
-      if (classifies(i)) return classifier_.calls_server ? Needs::kServer : Needs::kClassifier;
+      if (classifies(i)) return classifier_.calls_server() ? Needs::kServer : Needs::kClassifier;
     }
     return Needs::kEmbedder;
   }
   Wording wording() const override { return {"score", "nearest"}; }
   std::string_view stand_in() const override { return classifier_.stand_in; }
+  std::string_view server(size_t signal) const override {
+    return classifies(signal) ? std::string_view(classifier_.server) : std::string_view();
+  }
   std::optional<double> threshold(size_t signal) const override {
     if (signals_[signal].method == JailbreakMethod::kHybrid) return {};
     return signals_[signal].method == JailbreakMethod::kContrastive ? margin_threshold(signal)
@@ -231,7 +234,7 @@ class JailbreakSignals : public NamedSignals<config::JailbreakSignal> {
   Result<std::span<const engine::Answer>> answers_of(std::span<const std::string_view> windows,
                                                      size_t at, Inputs& inputs,
                                                      bool screened) const {
-    if (!classifier_.calls_server && at % kAhead == 0 && windows.size() > 1) {
+    if (!classifier_.calls_server() && at % kAhead == 0 && windows.size() > 1) {
       const auto left = windows.subspan(at);
       SIGNALBOX_TRY_VOID(inputs.answer_ahead(*classifier_.model,
                                              left.first(std::min(left.size(), kAhead)), screened));

@@ -23,7 +23,7 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
                 : fmt::format("{}; types without a rule, such as names and places, are not found",
                               classifier.why)),
         stand_in_(classifier.stand_in),
-        calls_server_(classifier.calls_server),
+        server_(classifier.server),
         finder_(std::move(classifier)) {
     for (const config::PiiSignal& signal : signals) {
       std::vector<std::string>& allowed = allowed_.emplace_back();
@@ -33,9 +33,10 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
   }
 
   std::string_view type() const override { return "pii"; }
-  Needs needs() const override { return calls_server_ ? Needs::kServer : Needs::kClassifier; }
+  Needs needs() const override { return server_.empty() ? Needs::kClassifier : Needs::kServer; }
   Wording wording() const override { return {"score", "found"}; }
   std::string_view stand_in() const override { return stand_in_; }
+  std::string_view server(size_t) const override { return server_; }
   std::optional<double> threshold(size_t signal) const override {
     const double own = signals_[signal].threshold;
     return own > 0 ? own : threshold_;
@@ -84,7 +85,7 @@ class PiiSignals : public NamedSignals<config::PiiSignal> {
   double threshold_;
   std::string lacks_;
   std::string stand_in_;
-  bool calls_server_;
+  std::string server_;
   PiiFinder finder_;
   std::vector<std::vector<std::string>> allowed_;  // (signals)
 };

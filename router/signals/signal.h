@@ -76,6 +76,12 @@ class SignalType {
   virtual Wording wording() const { return {}; }
   /// Returns the directory of the model that stands in for the configured one; "" if none does.
   virtual std::string_view stand_in() const { return {}; }
+  /// Returns the shown name of the server in `global.model_catalog.external` that answers; "" if a
+  /// model here does.
+  virtual std::string_view server(size_t signal) const {
+    static_cast<void>(signal);
+    return {};
+  }
   /// The least score of a match, for explanations; nullopt if more than one number decides.
   virtual std::optional<double> threshold(size_t signal) const {
     static_cast<void>(signal);

@@ -114,7 +114,8 @@ struct ModelChoice {
   std::vector<std::string> labels = {};
   std::string why = {};       // "" if there is a model
   std::string stand_in = {};  // the model's directory if it stands in for the configured one
-  bool calls_server = false;  // the model is on a server
+  std::string server = {};    // shown name of the server that has it; "": it runs here
+  bool calls_server() const { return !server.empty(); }
 };
 
 /// Signals that stand for classes of one sequence classifier.
@@ -129,7 +130,6 @@ struct ClassTask {
   double threshold = 0.5;     // least probability of the best class
   std::string fallback = {};  // the signal that matches if no class reaches the threshold
   bool needs_answer = false;  // only a conversation that contains a model's answer is classified
-  bool calls_server = false;  // the classifier is a language model on a server
 };
 
 /// Score: the highest probability of the signal's classes for the user's last message. The signal

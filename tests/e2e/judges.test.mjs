@@ -165,7 +165,7 @@ test("explanations name the failure and what is missing", async () => {
   judge.answer = () => completion({ content: "unclear" });
   const answer = await fetch(`${daemon.managementUrl}/api/v1/explain`, { method: "POST", body: JSON.stringify({ text: "Erase the moon.", all: true }) });
   const { signals, plan } = await answer.json();
-  assert.deepEqual(signals.classifier["risk:RISKY"], { matched: null, why: "the model failed" });
+  assert.deepEqual(signals.classifier["risk:RISKY"], { matched: null, why: "the model failed", server: "guard" });
   assert.equal(signals.classifier["lost:YES"].why, 'there is no model "nobody" in global.model_catalog.external');
   assert.equal(plan.model, "plain");
   judgeSays("RISKY");

@@ -353,6 +353,9 @@ test("a guard ends an open stream as it ends any other", async () => {
   await reply.ended;
   assert.match(reply.body, /"finish_reason":"content_filter"\}\],"vsr_guard":\{"warnings":\["hallucination"\],"ended":true\}/);
   assert.match(reply.body, /data: \[DONE\]\n\n$/);
+  assert.equal(reply.response.headers["x-vsr-response-path"], "looper");
+  const line = await until(() => daemon.log.split("\n").find((each) => each.includes('"error":"response_blocked"') && each.includes('"decision":"guarded"')));
+  assert.match(line, /"status":200,"response_path":"blocked"/);
 });
 
 test("a text with an image comes in an open stream", async () => {
@@ -382,4 +385,5 @@ test("a refusal that would have had a status is the error of an open stream", as
   assert.doesNotMatch(reply.body, /640|images\.example/);
   const line = await until(() => daemon.log.split("\n").find((each) => each.includes('"error":"response_blocked"') && each.includes('"decision":"sealed"')));
   assert.match(line, /"status":403/);
+  assert.match(line, /"response_path":"blocked"/);
 });

@@ -28,7 +28,7 @@ const decision = (name, { models = ["painter", "writer"], more = "", port = imag
       plugins:
         - {type: image_gen, configuration: {backend: openai, timeout_seconds: ${seconds}, backend_config: {base_url: "http://127.0.0.1:${port}/v1", api_key: k}}}${more}`;
 
-const kWords = ["plain", "solo", "masks", "strict", "imageless", "wordless", "nothing", "slow", "claude", "talk", "panel"];
+const kWords = ["plain", "solo", "masks", "strict", "imageless", "wordless", "nothing", "slow", "claude", "talk", "panel", "spare", "deputy"];
 const price = (prompt, completion) => `pricing: {prompt_per_1m: ${prompt}, completion_per_1m: ${completion}}`;
 
 const configuration = (port, managementPort) => `
@@ -40,6 +40,8 @@ providers:
     - {name: writer, ${price(10, 100)}, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
     - {name: alone, ${price(10, 100)}, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
     - {name: claude, api_format: anthropic, backend_refs: [{endpoint: "127.0.0.1:${model.port}"}]}
+    - {name: frail, reliability: {fallback_models: [weak]}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
+    - {name: weak, reliability: {fallback_models: [writer]}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
     - {name: gone, backend_refs: [{endpoint: "127.0.0.1:9"}]}
     - {name: painter, ${price(1000, 10000)}, backend_refs: [{endpoint: "127.0.0.1:9"}]}
 routing:
@@ -58,6 +60,8 @@ routing:
     decision("slow", { seconds: 1 }),
     decision("claude", { models: ["claude", "painter"] }),
     decision("talk", { models: ["writer", "alone", "painter"] }),
+    decision("spare", { models: ["gone", "frail", "painter"] }),
+    decision("deputy", { models: ["frail", "painter"] }),
     decision("panel", { models: ["writer", "alone", "painter"], more: "\n      algorithm: {type: ratings, ratings: {}}" }),
   ].join("")}
 global:
@@ -296,6 +300,28 @@ describe("an answer with a failed part", () => {
     model.answer = () => ({ status: 500, body: {} });
     const message = await anthropic.messages.create({ model: "auto", max_tokens: 9, messages: [{ role: "user", content: "Draw a plain ship and explain it" }] });
     assert.deepEqual(message.content, [{ type: "text", text: `![image](${kUrl})` }]);
+  });
+
+  test("has the text of the next model, if one fails, and of its fallbacks and theirs", async () => {
+    const { content, headers } = await ask("spare"); // adaptation chooses which of both is first
+    assert.deepEqual(content, [kText, kImage]);
+    assert.equal(model.asked.model, "writer");
+    assert.equal(headers.get("x-vsr-selected-model"), "writer");
+    assert.equal(headers.get("x-vsr-looper-models-used"), "painter,writer");
+    assert.deepEqual(headers.get("x-vsr-looper-models-failed").split(",").sort(), ["frail", "gone", "weak"]);
+    const other = await ask("deputy");
+    assert.deepEqual(other.content, [kText, kImage]);
+    assert.equal(model.asked.model, "writer");
+    assert.equal(other.headers.get("x-vsr-looper-models-failed"), "frail,weak");
+  });
+
+  test("is the image, if the server refuses the request, as it would at the next model", async () => {
+    let asked = 0;
+    model.answer = () => ((asked += 1), { status: 400, body: { error: { message: "too long" } } });
+    const { content, headers } = await ask("talk");
+    assert.deepEqual(content, [kImage]);
+    assert.equal(asked, 1);
+    assert.match(headers.get("x-vsr-looper-models-failed"), /^(writer|alone)$/);
   });
 
   test("is the image, if the text is blank", async () => {

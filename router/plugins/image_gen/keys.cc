@@ -86,16 +86,6 @@ constexpr Key kImageBackendKeys[] = {
 };
 constexpr Section kImageBackend{kImageBackendKeys};
 
-using ModalityClassifier = ModalityDetection::Classifier;
-
-constexpr Key kModalityClassifierKeys[] = {
-    string(FIELD(ModalityClassifier, model_path), "Model directory."),
-    boolean(FIELD(ModalityClassifier, use_cpu), "Run the model on the processor.")
-        .no_effect("the router runs its models on the processor")
-        .unless("true yes on"),
-};
-constexpr Section kModalityClassifier{kModalityClassifierKeys};
-
 constexpr Key kModalityDetectionKeys[] = {
     enabled<ModalityDetection>("false takes every request for text. Default: true."),
     word(FIELD(ModalityDetection, method), "classifier keyword hybrid", "How to detect it."),

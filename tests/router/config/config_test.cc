@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 
-#include "base/ascii.h"
 #include "base/yaml.h"
 #include "router/config/load.h"
 #include "router/config/reader.h"
@@ -388,8 +387,10 @@ global:
   model_catalog:
     modules:
       prompt_guard: {variant: mmbert32k, use_cpu: false}
-      classifier: {domain: {variant: http_classify, use_cpu: true}}
-      hallucination_mitigation: {detector: {backend: onnx, include_explanation: true}}
+      classifier: {domain: {variant: mmbert32k, use_cpu: true}}
+      hallucination_mitigation:
+        explainer: {variant: http_classify}
+        detector: {backend: onnx, include_explanation: true}
     embeddings: {semantic: {use_cpu: no, embedding_config: {backend: candle}}}
 )");
   EXPECT_EQ(
@@ -398,14 +399,14 @@ global:
       "order of the cascade is fixed, so that nothing is discounted (docs/upstream.md)\n"
       "f.yaml:8: global.model_catalog.modules.prompt_guard.use_cpu: has no effect: the router "
       "runs its models on the processor (docs/upstream.md)\n"
-      "f.yaml:9: global.model_catalog.modules.classifier.domain.variant: has no effect: "
-      "http_classify: the router runs the model directory itself and calls no server "
+      "f.yaml:11: global.model_catalog.modules.hallucination_mitigation.explainer.variant: has no "
+      "effect: http_classify: the router runs the model directory itself and calls no server "
       "(docs/upstream.md)\n"
-      "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector.backend: has "
+      "f.yaml:12: global.model_catalog.modules.hallucination_mitigation.detector.backend: has "
       "no effect: a model here examines replies (docs/upstream.md)\n"
-      "f.yaml:10: global.model_catalog.modules.hallucination_mitigation.detector."
+      "f.yaml:12: global.model_catalog.modules.hallucination_mitigation.detector."
       "include_explanation: has no effect: spans have no explanation (docs/upstream.md)\n"
-      "f.yaml:11: global.model_catalog.embeddings.semantic.use_cpu: has no effect: the router "
+      "f.yaml:13: global.model_catalog.embeddings.semantic.use_cpu: has no effect: the router "
       "runs its models on the processor (docs/upstream.md)\n");
 }
 
@@ -419,65 +420,6 @@ global:
                                      each)),
               "");
   }
-}
-
-// A guard that is configured and never called would admit everything.
-TEST(Config, a_guard_on_a_server_needs_one_server) {
-  const auto notices = [](std::string_view module, std::string_view servers) {
-    return notices_of(fmt::format(R"(version: v0.3
-@providers
-global:
-  model_catalog:
-    external: [{}]
-    modules: {{{}}}
-)",
-                                  servers, module));
-  };
-  const auto server = [](std::string_view name, std::string_view role, std::string_view address) {
-    return fmt::format(
-        "{{name: {}, model_role: {}, llm_model_name: m, llm_endpoint: {{address: \"{}\"}}}}", name,
-        role, address);
-  };
-  const std::string one = server("one", "guardrail", "guard.example");
-  const std::string two = one + ", " + server("two", "guardrail", "guard.example");
-  const std::string_view guard = "prompt_guard: {variant: http_classify}";
-  const std::string missing =
-      "refused: f.yaml:6: global.model_catalog.modules.prompt_guard: http_classify requires one "
-      "model of global.model_catalog.external with model_role: guardrail; if there are several, "
-      "model_id names the one to call";
-  EXPECT_EQ(notices(guard, one), "");
-  EXPECT_EQ(notices(guard, ""), missing);
-  EXPECT_EQ(notices(guard, two), missing);
-  EXPECT_EQ(notices("prompt_guard: {variant: http_chat, model_id: two}", two), "");
-  EXPECT_EQ(notices("prompt_guard: {protocol: external}", one), "");
-  EXPECT_EQ(notices("prompt_guard: {variant: http_classify, enabled: false}", ""), "");
-  EXPECT_EQ(notices(guard, server("one", "guardrail", "")),
-            "refused: f.yaml:6: global.model_catalog.modules.prompt_guard: the model \"one\" of "
-            "global.model_catalog.external has no llm_endpoint.address");
-  EXPECT_EQ(notices("prompt_guard: {variant: http_magic}", one),
-            "refused: f.yaml:6: global.model_catalog.modules.prompt_guard.variant: expected "
-            "http_classify or http_chat, found \"http_magic\"");
-  EXPECT_EQ(notices("classifier: {pii: {variant: http_chat}}", server("p", "pii", "p.example")),
-            "refused: f.yaml:6: global.model_catalog.modules.classifier.pii.variant: expected "
-            "http_classify, found \"http_chat\"");
-  // Words for a server count in any case.
-  for (const std::string_view variant : {"HTTP_CLASSIFY", "Http_Chat", "External"})
-    EXPECT_EQ(
-        notices(fmt::format("prompt_guard: {{variant: {}}}", variant), ""),
-        fmt::format("refused: f.yaml:6: global.model_catalog.modules.prompt_guard: {} requires "
-                    "one model of global.model_catalog.external with model_role: guardrail; if "
-                    "there are several, model_id names the one to call",
-                    ascii::lower_case(variant)));
-  EXPECT_EQ(notices("prompt_guard: {variant: http_classify, model_id: one}, classifier: {pii: "
-                    "{variant: http_classify, model_id: one}}",
-                    one),
-            "refused: f.yaml:6: global.model_catalog.modules.classifier.pii: the model \"one\" of "
-            "global.model_catalog.external is also that of prompt_guard; expected one of its own");
-  EXPECT_EQ(notices("prompt_guard: {variant: http_classify, positive_labels: [A, a]}", one),
-            "refused: f.yaml:6: global.model_catalog.modules.prompt_guard.positive_labels[1]: "
-            "\"a\" is there twice");
-  EXPECT_EQ(notices("", one + ", " + one),
-            "refused: f.yaml:5: global.model_catalog.external[1]: \"one\" is there twice");
 }
 
 TEST(Config, a_missing_file_is_named) {

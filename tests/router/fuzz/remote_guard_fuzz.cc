@@ -18,6 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const float score : *scores) SIGNALBOX_CHECK(score >= 0 && score <= 1);
   };
   check(models::read_label_scores(body, labels));
+  check(models::read_class_scores(body, labels, labels));
   check(models::read_verdict(body, labels, true));
   check(models::read_hook_score(body, std::size(labels)));
   const std::string text = "\xC3\xA4 text of some length";

@@ -14,7 +14,7 @@
 //   {"call": turn, MEMBER: value}             temperature, max_tokens, tools, logprobs, last
 //   {"reply": turn, "text", "reasoning"?, "tools"?: true, "logprobs"?: [...], "margins"?: [...],
 //    "tokens"?: [prompt, completion], "cost"?}
-//   {"fails": turn, "why"?}
+//   {"fails": turn, "why"?, "elsewhere"?: false if no other model may be tried}
 //   {"at": milliseconds since the beginning}
 //   {"gives_up": [turn, ...]}                 these calls are given up now
 
@@ -247,7 +247,8 @@ class Story {
     const bool fails = event.find("fails").has_value();
     const auto turn = static_cast<size_t>(*event.find(fails ? "fails" : "reply")->integer());
     if (fails) {
-      run_->take(turn, fail(Code::kUpstream, "{}", text_at(event, "why", "it is down")));
+      run_->take(turn, fail(Code::kUpstream, "{}", text_at(event, "why", "it is down")),
+                 raw(event, "elsewhere", "true") == "true");
     } else {
       Result<Reply> reply = read_reply(completion(event), true);
       ASSERT_TRUE(reply) << reply.error().message;

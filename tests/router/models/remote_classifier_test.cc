@@ -6,6 +6,7 @@
 //
 // The labels are SAFE, RISKY and "not sure".
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,10 +16,12 @@
 #include "base/json.h"
 #include "base/json_writer.h"
 #include "router/config/load.h"
+#include "router/models/class_names.h"
 #include "router/models/judges.h"
 #include "router/models/models.h"
 #include "router/models/remote_classifier.h"
 #include "router/models/remote_detector.h"
+#include "router/models/remote_guard.h"
 #include "router/models/remote_replies.h"
 
 namespace signalbox::models {
@@ -90,6 +93,94 @@ TEST(RemoteGuard, reads_verdicts_of_the_listed_replies) {
     for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR((*scores)[i], expected[i], 1e-6);
   }
   EXPECT_GT(cases, 20);
+}
+
+// The classes are those of the configuration, and the last score is that of every other label.
+TEST(RemoteClasses, reads_the_labels_as_those_of_a_model_here) {
+  const std::vector<std::string> classes = {"needs_fact_check", "computer science"};
+  const auto read = [&](std::string_view list, const std::vector<std::string>& names = {}) {
+    const auto scores = read_class_scores(std::string(list), classes, names);
+    return scores ? fmt::format("{}", fmt::join(*scores, " ")) : scores.error().message;
+  };
+  EXPECT_EQ(read(R"([{"label": "needs_fact_check", "score": 0.75},
+                     {"label": "Computer-Science", "score": 0.25}])"),
+            "0.75 0.25 0");
+  EXPECT_EQ(read(R"([[{"label": "FACT_CHECK_NEEDED", "score": 1}]])"), "1 0 0");
+  // Two others compete as themselves, not as their sum.
+  EXPECT_EQ(read(R"([{"label": "needs_fact_check", "score": 0.5}, {"label": "x", "score": 0.25},
+                     {"label": "y", "score": 0.25}])"),
+            "0.5 0 0.25");
+  const std::string numbered =
+      R"([{"label": "LABEL_1", "score": 1}, {"label": "LABEL_0", "score": 0}])";
+  EXPECT_EQ(read(numbered, {"other", "computer science"}), "0 1 0");
+  EXPECT_EQ(read(numbered),
+            "no label of the reply is one of the 2 classes (such as needs_fact_check)");
+  EXPECT_EQ(read(numbered, {"other"}), read(numbered));
+  EXPECT_EQ(read(R"([{"label": "LABEL_99999999999999999999", "score": 1}])", {"other"}),
+            read(numbered));
+}
+
+// A wrong reply is an error of the signal, never "no class".
+TEST(RemoteClasses, takes_neither_a_part_nor_another_form_for_an_answer) {
+  const std::vector<std::string> classes = {"math", "law"};
+  const auto read = [&](std::string_view body) {
+    const auto scores = read_class_scores(std::string(body), classes, {});
+    return scores ? std::string("read") : scores.error().message;
+  };
+  EXPECT_EQ(read(R"([{"label": "math", "score": 0.8}])"),
+            "the scores add up to 0.80, expected 1 for all labels");
+  EXPECT_EQ(read(R"([{"label": "math", "score": 0.8}, {"label": "law", "score": 0.8}])"),
+            "the scores add up to 1.60, expected 1 for all labels");
+  EXPECT_EQ(read(R"([{"label": "math", "score": 1}, {"label": "MATH", "score": 0}])"),
+            "the reply has two scores for \"math\"");
+  EXPECT_EQ(read(R"([{"label": "hunter2", "score": 1}])"),
+            "no label of the reply is one of the 2 classes (such as math)");
+  EXPECT_EQ(read(R"([])"), "no label of the reply is one of the 2 classes (such as math)");
+  EXPECT_EQ(read(R"({"label": "math", "score": 1})"), "the reply is no list of labels and scores");
+  EXPECT_EQ(read("hunter2"), "the reply is not JSON");
+}
+
+// Files need not name a server that is found by its role.
+TEST(RemoteClasses, name_their_server_or_its_address) {
+  config::ExternalModel server;
+  server.llm_endpoint.address = "::1";
+  EXPECT_EQ(server_in(remote_guard_name("domain", server)), "::1");
+  server.name = "a:b";
+  EXPECT_EQ(server_in(remote_guard_name("domain", server)), "a:b");
+  EXPECT_EQ(server_in("models/domain"), "");
+}
+
+TEST(RemoteClasses, need_no_file_of_names_but_refuse_one_that_they_cannot_read) {
+  config::ExternalModel server;
+  server.llm_endpoint.address = "127.0.0.1";
+  config::ClassifierModel module;
+  const auto open = [&]() -> std::string {
+    const auto model = open_remote_classes(server, module, {"math", "law"});
+    return model ? "opened" : model.error().message;
+  };
+  EXPECT_EQ(open(), "opened");
+  module.mapping_path = SIGNALBOX_SOURCE_DIR "/there-is-no-such-file.json";
+  EXPECT_EQ(open(), "opened");
+  module.mapping_path = SIGNALBOX_SOURCE_DIR "/tests/router/models/remote_classifier_test.cc";
+  EXPECT_NE(open().find("remote_classifier_test.cc"), std::string::npos);
+}
+
+TEST(RemoteClasses, are_those_of_the_task_and_of_the_signals) {
+  const auto loaded = config::parse(R"(version: v0.3
+providers: {defaults: {default_model: m}, models: [{name: m, backend_refs: [{type: echo}]}]}
+routing:
+  signals:
+    domains: [{name: tax, mmlu_categories: [tax law, Law]}, {name: computer_science}]
+  decisions: [{name: d, rules: {type: domain, name: tax}}]
+)",
+                                    "f.yaml");
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const std::vector<std::string> domains = classes_of(loaded->config, "domain");
+  EXPECT_EQ(domains.size(), 16u);
+  EXPECT_EQ(domains[14], "tax");
+  EXPECT_EQ(domains[15], "tax law");
+  EXPECT_EQ(classes_of(loaded->config, "fact_check").size(), 2u);
+  EXPECT_TRUE(classes_of(loaded->config, "jailbreak").empty());
 }
 
 TEST(RemoteClassifier, quotes_the_text_between_lines_that_it_cannot_contain) {
@@ -217,6 +308,8 @@ routing:
       - {name: risk, type: llm, model: guard, labels: [SAFE, RISKY]}
       - {name: lost, type: llm, model: nobody, labels: [YES, NO]}
       - {name: one, type: llm, model: guard, labels: [YES]}
+      - {name: mute, type: llm, model: nameless, labels: [YES, NO]}
+      - {name: topic, type: http_classify, model: nameless, labels: [YES, NO]}
     preferences: [{name: terse, examples: [short]}]
   decisions: [{name: d, rules: {type: classifier, name: risk, label: RISKY}}]
 entrypoints: [{recipe: other, model_names: [other]}]
@@ -227,7 +320,9 @@ global:
   model_catalog:
     embeddings: {semantic: {minilm_model_path: nowhere}}
     modules: {classifier: {preference: {use_contrastive: false}}}
-    external: [{name: guard, llm_model_name: m, llm_endpoint: {address: 127.0.0.1, port: 1}}]
+    external:
+      - {name: guard, llm_model_name: m, llm_endpoint: {address: 127.0.0.1, port: 1}}
+      - {name: nameless, model_role: classification, llm_endpoint: {address: 127.0.0.1, port: 2}}
 )",
                               "f.yaml");
   ASSERT_TRUE(loaded) << loaded.error().message;
@@ -238,8 +333,10 @@ global:
   ASSERT_TRUE(models) << models.error().message;
   std::map<std::string, std::vector<std::string>> labels;
   for (const auto& [key, model] : models->classifiers) labels[key] = model->heads()[0].labels;
-  const std::map<std::string, std::vector<std::string>> expected{{"guard/risk", {"SAFE", "RISKY"}},
-                                                                 {"other:guard/risk", {"A", "B"}}};
+  const std::map<std::string, std::vector<std::string>> expected{
+      {"guard/risk", {"SAFE", "RISKY"}},
+      {"other:guard/risk", {"A", "B"}},
+      {"nameless/topic", {"YES", "NO", "(none of them)"}}};
   EXPECT_EQ(labels, expected);
   std::string notices;
   for (const std::string& notice : models->notices) notices += notice + "\n";
@@ -248,6 +345,8 @@ global:
             "global.model_catalog.external; no condition on it matches\n"
             "f.yaml: classifier signal \"one\": it needs at least two labels; no condition on it "
             "matches\n"
+            "f.yaml: classifier signal \"mute\": global.model_catalog.external \"nameless\" has no "
+            "llm_model_name; no condition on it matches\n"
             "f.yaml: preference signals: no model of global.model_catalog.external has model_role: "
             "preference; no condition on it matches\n");
   // A name that the router adds for an algorithm has the judges at the top.
