@@ -225,14 +225,37 @@ constexpr Key kSpendingBudgetKeys[] = {
 constexpr Section kSpendingBudget{kSpendingBudgetKeys};
 
 constexpr Key kSpendingKeys[] = {
+    word(FIELD(Spending, backend), "file postgres",
+         "`file`, which is this router's own, or `postgres`, where all routers with the same table "
+         "have the same sums and budgets. Default: `file`."),
     text(FIELD(Spending, file),
-         "SQLite file of the spending, relative to this file. Default: `spending.db`."),
+         "SQLite file of the spending, relative to this file, for `file`. Default: "
+         "`spending.db`."),
+    object(FIELD(Spending, postgres), kPostgres,
+           "The server, for `postgres`. Its tables begin with `signalbox_spending` by default, and "
+           "with `table_name` otherwise."),
     boolean(FIELD(Spending, request_usage),
             "Request the usage of streams from servers of chat completions, and take it out of the "
             "reply if the client did not request it. Default: true."),
     named(FIELD(Spending, budgets), kSpendingBudget,
           "Limits of what keys, users and groups may spend."),
 };
+
+void check_spending(Reader& reader, const yaml::Node& node, Spending& spending) {
+  note_unused(reader, node, {"file", "postgres"}, spending.backend, false);
+  if (spending.backend != "postgres") return;
+  check_postgres(reader, node, spending.postgres);
+  const std::string& name = spending.postgres.table_name;
+  if (name.size() <= kSpendingTableBytesMax) return;
+  reader.at_key("postgres", [&] {
+    reader.at_key("table_name", [&] {
+      reader.error(node.find("postgres")->find("table_name")->line,
+                   fmt::format("expected at most {} bytes, because other tables have this name "
+                               "with an ending, found {}",
+                               kSpendingTableBytesMax, json::quote_briefly(name)));
+    });
+  });
+}
 
 constexpr Choice kUntranslatable[] = {{"drop", ClientApis::Untranslatable::kDrop},
                                       {"refuse", ClientApis::Untranslatable::kRefuse}};
@@ -454,6 +477,6 @@ uint32_t evaluating_threads(const HttpLimits& limits) {
 
 constinit const Section kClientApis{kClientApisKeys};
 constinit const Section kServices{kServicesKeys};
-constinit const Section kSpending{kSpendingKeys};
+constinit const Section kSpending{kSpendingKeys, checked<check_spending>};
 
 }  // namespace signalbox::config

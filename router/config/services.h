@@ -250,9 +250,14 @@ struct Spending {
     Then then = Then::kRefuse;
     double warn_at = 0.8;  // share of the amount
   };
+  std::string backend = "file";      // or "postgres"
   std::string file = "spending.db";  // relative to the configuration
-  bool request_usage = true;         // from servers of streams whose clients do not
+  Postgres postgres;
+  bool request_usage = true;  // from servers of streams whose clients do not
   std::vector<Budget> budgets;
+
+  /// True if several routers have the same sums.
+  bool is_common() const { return backend == "postgres"; }
 };
 
 struct StartupStatus {

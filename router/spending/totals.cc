@@ -4,6 +4,7 @@
 #include "router/spending/totals.h"
 
 #include <algorithm>
+#include <set>
 
 namespace signalbox::spending {
 
@@ -42,7 +43,7 @@ Day next_after(Spending::Per per, Day day) {
 void Totals::begin(Period& period, Day day) {
   if (day <= period.begin) return;
   period.begin = day;
-  period.own = period.before = 0;
+  period.own = period.before = period.stored = 0;
 }
 
 void Totals::set_file() {
@@ -53,8 +54,7 @@ void Totals::set_file() {
 }
 
 void Totals::count(const Account& account, double cost) {
-  const auto add = [&](Spending::By by, std::string_view name) {
-    if (name.empty()) return;
+  each_spender(account, [&](Spending::By by, std::string_view name) {
     const Name key{by, std::string(name), account.currency};
     if (totals_.size() >= kRowsMax && totals_.find(key) == totals_.end()) return;
     auto& entry = *totals_.try_emplace(key).first;
@@ -64,11 +64,8 @@ void Totals::count(const Account& account, double cost) {
       begin(period, day);
       if (day == period.begin) period.own += cost;
     }
-    if (!shared_.empty()) note(entry);
-  };
-  add(Spending::By::kKey, account.key);
-  add(Spending::By::kUser, account.user);
-  for (const std::string_view group : groups_of(account.groups)) add(Spending::By::kGroup, group);
+    if (notes_) note(entry);
+  });
 }
 
 double Totals::cost_of(Spending::By by, std::string_view name, std::string_view currency,
@@ -122,7 +119,18 @@ void Totals::note(std::map<Name, Total>::value_type& entry) {
 
 void Totals::share(const std::vector<Budget>& budgets) {
   shared_ = budgets;
+  notes_ = true;
   report_all();
+}
+
+void Totals::compare(const std::vector<Budget>& budgets) {
+  shared_ = budgets;
+}
+
+std::vector<TotalKind> Totals::kinds() const {
+  std::set<TotalKind> out;
+  for (const Budget& each : shared_) out.insert({each.by, each.per});
+  return {out.begin(), out.end()};
 }
 
 std::vector<SharedTotal> Totals::take_changes(size_t max) {
@@ -174,8 +182,30 @@ void Totals::set_others(std::span<const SharedTotal> totals, bool adopts, Day to
   }
 }
 
+void Totals::add_stored(const TotalKey& key, double amount) {
+  const auto found = totals_.find({key.by, key.name, key.currency});
+  if (found == totals_.end()) return;
+  Period& period = found->second.of(key.per);
+  if (period.begin == key.begin) period.stored += amount;
+}
+
+// A store that was restored from an older state has less than before, and is not believed then.
+void Totals::set_common(std::span<const CommonTotal> totals, Day today) {
+  std::vector<SharedTotal> others;
+  for (const auto& [key, amount] : totals) {
+    const auto found = totals_.find({key.by, key.name, key.currency});
+    double stored = 0;
+    if (found != totals_.end()) {
+      const Period& period = found->second.of(key.per);
+      if (period.begin == key.begin) stored = period.stored;
+    }
+    if (amount > stored) others.push_back({key, 0, amount - stored});
+  }
+  set_others(others, false, today);
+}
+
 void Totals::report_all() {
-  if (shared_.empty()) return;
+  if (!notes_) return;
   for (auto& entry : totals_) note(entry);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "router/spending/budgets.h"
+#include "router/spending/database.h"
 #include "router/spending/prices.h"
 #include "router/spending/report.h"
 #include "tests/router/small_disk.h"
