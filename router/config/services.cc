@@ -411,6 +411,10 @@ constexpr Key kReplayKeys[] = {
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000,
             "Records to keep, of all routers together with `redis`. Default: 1000."),
+    bytes(
+        FIELD(RouterReplay, bytes_max), 0, int64_t{1} << 40,
+        "Bytes of all records together in `redis`, with their texts, beyond which the oldest ones "
+        "are forgotten. Default: 0, no limit. Records in memory take 64 MB at most."),
     count(FIELD(RouterReplay, body_ttl_seconds),
           "Time for which records keep the texts that decisions capture, in seconds, if it is less "
           "than theirs. 0 (default): as long as the record."),

@@ -270,6 +270,7 @@ struct RouterReplay {
   std::string store_backend;
   uint32_t ttl_seconds = 0;       // 0: as long as there is room
   uint32_t max_records = 1000;    // Signalbox only
+  uint64_t bytes_max = 0;         // Signalbox only; of shared records; 0: no limit
   uint32_t body_ttl_seconds = 0;  // Signalbox only; 0: as long as the record
   bool async_writes = false;
   Redis redis;  // where routers share records

@@ -157,7 +157,9 @@ Observer::~Observer() = default;
 
 void Observer::start() {
   const config::RouterReplay& replay = config_.router_replay;
-  replay_.set_limits(replay.max_records, std::chrono::seconds(replay.ttl_seconds));
+  replay_.set_limits({.records = replay.max_records,
+                      .age = std::chrono::seconds(replay.ttl_seconds),
+                      .bytes = replay.bytes_max});
   if (!collector_ || share_ <= 0) return;
   const auto& resource = config_.observability.tracing.resource;
   observe::Resource who;
