@@ -1,6 +1,10 @@
 // Every store adds up batches and returns them as they were; and a ledger that is opened again
 // knows what it had counted.
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "tests/router/shared_spending/stores.h"
 
 namespace signalbox::shared_spending {
