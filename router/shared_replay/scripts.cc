@@ -67,7 +67,7 @@ local function expire_with(record, key)
 end
 )";
 
-// What Redis 7.0 needs for the keys of a record and four indices, beside their bytes.
+// Redis 7.0 needs so many bytes for the keys of a record and four indices, beside their content.
 constexpr int kRecordBytes = 1100;
 
 constexpr std::string_view kAdd = R"(

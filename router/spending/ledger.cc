@@ -115,7 +115,7 @@ Result<size_t> Ledger::write_batch() {
   return std::exchange(batch_rows_, 0);
 }
 
-// What comes meanwhile has time until the next call.
+// Sums that come meanwhile have time until the next call.
 Result<void> Ledger::flush() {
   for (uint64_t left = counts().unwritten_rows; left > 0;) {
     SIGNALBOX_TRY(const size_t written, write_batch());

@@ -36,7 +36,7 @@ struct TotalKey {
 
   auto operator<=>(const TotalKey&) const = default;
 };
-/// What a total counts by, and its period.
+/// The spender that a total counts by, and its period.
 struct TotalKind {
   config::Spending::By by = config::Spending::By::kKey;
   config::Spending::Per per = config::Spending::Per::kDay;

@@ -74,7 +74,7 @@ async function spending(daemon, key) {
   return { status: 200, ...(await answer.json()).lines.find((each) => each.key === key) };
 }
 
-/// What a router knows of a budget's spender.
+/// The amount that a router knows of a budget's spender.
 async function known(daemon, budget, name) {
   const { budgets } = await (await fetch(`${daemon.managementUrl}/api/v1/budgets`)).json();
   return budgets.find((each) => each.name === budget).spenders.find((each) => each.name === name)?.spent ?? 0;

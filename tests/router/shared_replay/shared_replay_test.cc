@@ -82,7 +82,7 @@ class SharedReplayTest : public test::TwoSites<Site> {
     const auto value = client_->run({"DBSIZE"}, kWithin);
     return value ? value->number : -1;
   }
-  /// What the records count as, which is the sum of the parts.
+  /// The bytes that the records count as, which are the sum of the parts.
   int64_t bytes() {
     const auto sum = client_->run({"GET", "signalbox:replay:bytes"}, kWithin);
     const auto parts = client_->run({"HVALS", "signalbox:replay:sizes"}, kWithin);
