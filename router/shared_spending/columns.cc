@@ -109,7 +109,7 @@ const Columns& shadow_columns() {
 
 std::string escaped(std::string_view bytes) {
   std::string out;
-  for (const char each : bytes) {
+  for (const char each : bytes.substr(0, kNameBytesMax)) {
     const auto byte = static_cast<unsigned char>(each);
     if (each == '\\') {
       out += "\\\\";
@@ -124,6 +124,7 @@ std::string escaped(std::string_view bytes) {
 
 std::optional<std::string> unescaped(std::string_view text) {
   std::string out;
+  if (text.size() > kNameTextMax) return std::nullopt;
   while (!text.empty()) {
     const char first = text.front();
     text.remove_prefix(1);

@@ -25,8 +25,13 @@ struct Columns {
 const Columns& request_columns();
 const Columns& shadow_columns();
 
+/// The rest of longer names is not stored. Headers have fewer bytes by default.
+inline constexpr size_t kNameBytesMax = 32 << 10;
+/// The most characters of a name in a table.
+inline constexpr size_t kNameTextMax = 4 * kNameBytesMax;
+
 std::string escaped(std::string_view bytes);
-/// nullopt for a text that escaped() does not write.
+/// nullopt for a text that escaped() does not write, and for a longer one.
 std::optional<std::string> unescaped(std::string_view text);
 
 /// "key/day".

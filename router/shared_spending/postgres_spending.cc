@@ -1,5 +1,6 @@
 // The router's name is new at each start, so its batches begin with 1. Nothing of an earlier
-// process can be sent again, because what a process had not written is lost with it.
+// process can be sent again, because what a process had not written is lost with it. A machine that
+// is copied while it runs has the name twice; the first copy to notice takes another one.
 
 #include "router/shared_spending/postgres_spending.h"
 
@@ -29,7 +30,7 @@ constexpr std::chrono::hours kCleaning{1};
 /// Cells of a reply of changes_statement() before those of a total, and of such a total.
 constexpr size_t kStateCells = 3, kTotalCells = 5;
 
-std::string new_router() {
+std::string new_name() {
   std::random_device random;
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
 }
@@ -114,9 +115,14 @@ class PostgresStore final : public spending::Store {
 
   Result<void> add(const spending::Batch& batch) override {
     const std::string number = std::to_string(batch.number), text = text_of(batch);
-    SIGNALBOX_TRY(const Rows rows,
-                  server_->run(add_, {router_, number, text}, server_->options.write));
-    return server_->check(rows);
+    if (number != number_) token_ = new_name();
+    number_ = number;
+    SIGNALBOX_TRY(const bool is_twice, send(text));
+    if (!is_twice) return {};
+    router_ = new_name();
+    log::warn("spending", "{}: another process has this router's name; it takes a new one", name());
+    SIGNALBOX_TRY_VOID(send(text));
+    return {};
   }
 
   Result<std::unique_ptr<spending::Source>> source() override {
@@ -144,6 +150,14 @@ class PostgresStore final : public spending::Store {
   }
 
  private:
+  // Returns whether another process adds under this name.
+  Result<bool> send(const std::string& text) {
+    SIGNALBOX_TRY(const Rows rows,
+                  server_->run(add_, {router_, number_, token_, text}, server_->options.write));
+    SIGNALBOX_TRY_VOID(server_->check(rows));
+    return rows.front().back() == "true";
+  }
+
   void begin_anew() {
     counter_ = "0";
     id_ = kFirstId;
@@ -155,7 +169,7 @@ class PostgresStore final : public spending::Store {
     return fmt::format("{{{}}}", out);
   }
 
-  // A server without the last batches, or another one, is read from the beginning.
+  // A server without the last batches, or one that was started again, is read from the beginning.
   Result<spending::Changes> take(const Rows& rows) {
     spending::Changes out;
     for (const Postgres::Row& row : rows) {
@@ -163,6 +177,8 @@ class PostgresStore final : public spending::Store {
         return server_->foreign("its reply has another form");
       if (auto total = read_total(Cells(row).subspan(kStateCells, kTotalCells)))
         out.totals.push_back(*std::move(total));
+      else if (!row.back().empty())
+        report_foreign();
     }
     const std::string& epoch = rows.front()[1];
     const auto last = read_integer(rows.front()[2]), known = read_integer(counter_);
@@ -182,6 +198,12 @@ class PostgresStore final : public spending::Store {
     return out;
   }
 
+  void report_foreign() {
+    if (std::exchange(foreign_reported_, true)) return;
+    log::warn("spending", "{}: table {}_totals has a row that no router wrote; it does not count",
+              name(), server_->options.table);
+  }
+
   // A login that may not delete leaves this to another one.
   void clean(const std::string& day, const std::string& month) {
     if (Clock::now() < clean_at_) return;
@@ -196,12 +218,13 @@ class PostgresStore final : public spending::Store {
   }
 
   const std::shared_ptr<const Server> server_;  // owned by this and by sources
-  const std::string router_ = new_router();
+  std::string router_ = new_name();
+  std::string number_, token_;  // of the last batch
   const std::string add_, changes_;
   std::string epoch_;
   std::string counter_ = "0", id_{kFirstId};  // of the last total that was read
   Clock::time_point clean_at_{};
-  bool cannot_clean_ = false;
+  bool cannot_clean_ = false, foreign_reported_ = false;
 };
 
 }  // namespace

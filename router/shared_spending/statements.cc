@@ -17,6 +17,8 @@
 namespace signalbox::shared_spending {
 namespace {
 
+constexpr size_t kCleanRows = 20'000;
+
 // "{0}": the state's table, whose name is that of the tables with "_state".
 constexpr std::string_view kMakeState =
     "CREATE TABLE IF NOT EXISTS {0} (id integer PRIMARY KEY CHECK (id = 1), version integer NOT "
@@ -38,24 +40,30 @@ constexpr std::string_view kAdd = R"(
 WITH clock AS (
   UPDATE {0}_state SET counter = counter + 1 WHERE id = 1 AND version = {1} RETURNING counter),
 batch AS (
-  INSERT INTO {0}_routers AS t (router, batch, seen)
-  SELECT $1::text, $2::text::bigint, now() FROM clock
-  ON CONFLICT (router) DO UPDATE SET batch = EXCLUDED.batch, seen = EXCLUDED.seen
+  INSERT INTO {0}_routers AS t (router, batch, token, seen)
+  SELECT $1::text, $2::text::bigint, $3::text, now() FROM clock
+  ON CONFLICT (router) DO UPDATE
+  SET batch = EXCLUDED.batch, token = EXCLUDED.token, seen = EXCLUDED.seen
   WHERE t.batch < EXCLUDED.batch RETURNING 1),
 requests AS ({2}),
 shadows AS ({3}),
 totals AS (
   INSERT INTO {0}_totals AS t (id, kind, begin, currency, name, amount, changed)
   SELECT x.id, x.kind, DATE '1970-01-01' + x.begin, x.currency, x.name, x.amount, clock.counter
-  FROM clock, batch, json_to_recordset($3::text::json->'totals') AS x (id uuid, kind text,
+  FROM clock, batch, json_to_recordset($4::text::json->'totals') AS x (id uuid, kind text,
     begin integer, currency text, name text, amount double precision)
   ORDER BY x.id
   ON CONFLICT (id) DO UPDATE SET amount = t.amount + EXCLUDED.amount, changed = EXCLUDED.changed)
-SELECT version::text FROM {0}_state WHERE id = 1)";
+SELECT version::text, EXISTS (
+  SELECT 1 FROM {0}_routers WHERE router = $1::text AND
+    (batch > $2::text::bigint OR batch = $2::text::bigint AND token <> $3::text))::text
+FROM {0}_state WHERE id = 1)";
 
 constexpr std::string_view kChanges = R"(
-SELECT s.version::text, s.epoch, s.counter::text, t.kind, (t.begin - DATE '1970-01-01')::text,
-       t.currency, t.name, t.amount::text, t.changed::text, t.id::text
+SELECT s.version::text,
+       left(s.epoch, 64) || extract(epoch FROM pg_postmaster_start_time())::text,
+       s.counter::text, left(t.kind, 64), (t.begin - DATE '1970-01-01')::text,
+       left(t.currency, {2}), left(t.name, {2}), t.amount::text, t.changed::text, t.id::text
 FROM {0}_state s LEFT JOIN LATERAL (
   SELECT * FROM {0}_totals
   WHERE (changed, id) > ($1::text::bigint, $2::text::uuid) AND kind = ANY ($3::text::text[])
@@ -64,11 +72,14 @@ FROM {0}_state s LEFT JOIN LATERAL (
   ORDER BY changed, id LIMIT {1}) t ON true
 WHERE s.id = 1 ORDER BY t.changed, t.id)";
 
+// The server's clock counts, too, so that a router whose clock is ahead removes nothing in use.
 constexpr std::string_view kCleanTotals = R"(
 DELETE FROM {0}_totals WHERE id IN (
   SELECT id FROM {0}_totals
   WHERE begin < DATE '1970-01-01' + CASE WHEN kind LIKE '%/day' THEN $1::text::integer
-                                         ELSE $2::text::integer END LIMIT {1}))";
+                                         ELSE $2::text::integer END
+    AND begin < (now() AT TIME ZONE 'UTC')::date - CASE WHEN kind LIKE '%/day' THEN 1 ELSE 31 END
+  LIMIT {1}))";
 
 constexpr std::string_view kCleanRouters =
     "DELETE FROM {0}_routers WHERE seen < now() - interval '100 days'";
@@ -106,7 +117,7 @@ std::string add_sums(const std::string& table, const Columns& columns) {
   };
   return fmt::format(
       "INSERT INTO {} AS t (id, day, {}) SELECT x.id, DATE '1970-01-01' + x.day, {} FROM clock, "
-      "batch, json_to_recordset($3::text::json->'{}') AS x (id uuid, day integer, {}, {}, {}) "
+      "batch, json_to_recordset($4::text::json->'{}') AS x (id uuid, day integer, {}, {}, {}) "
       "ORDER BY x.id ON CONFLICT (id) DO UPDATE SET {}",
       table, joined(", ", plain, columns.texts, columns.counts, columns.numbers),
       joined(", ", of_x, columns.texts, columns.counts, columns.numbers), columns.member,
@@ -116,7 +127,9 @@ std::string add_sums(const std::string& table, const Columns& columns) {
 }
 
 std::string read_sums(const std::string& table, const Columns& columns) {
-  const auto text = [](std::string_view column) { return fmt::format("{}::text", column); };
+  const auto text = [](std::string_view column) {
+    return fmt::format("left({}::text, {})", column, kNameTextMax + 1);
+  };
   return fmt::format(
       "SELECT id::text, (day - DATE '1970-01-01')::text, {} FROM {} WHERE (day, id) > (DATE "
       "'1970-01-01' + $1::text::integer, $2::text::uuid) AND day <= DATE '1970-01-01' + "
@@ -137,7 +150,7 @@ stores::PostgresTable tables(const std::string& name) {
        fmt::format("CREATE INDEX IF NOT EXISTS {0}_by_change ON {0}_totals (changed, id)", name),
        fmt::format(
            "CREATE TABLE IF NOT EXISTS {}_routers (router text PRIMARY KEY, batch bigint NOT NULL, "
-           "seen timestamptz NOT NULL)",
+           "token text NOT NULL, seen timestamptz NOT NULL)",
            name)}};
 }
 
@@ -147,7 +160,7 @@ std::string add_statement(const std::string& name) {
 }
 
 std::string changes_statement(const std::string& name) {
-  return fmt::format(kChanges, name, kPageRows);
+  return fmt::format(kChanges, name, kPageRows, kNameTextMax + 1);
 }
 
 std::string requests_statement(const std::string& name) {
@@ -163,7 +176,7 @@ std::string version_statement(const std::string& name) {
 }
 
 std::string clean_totals_statement(const std::string& name) {
-  return fmt::format(kCleanTotals, name, 4 * kPageRows);
+  return fmt::format(kCleanTotals, name, kCleanRows);
 }
 
 std::string clean_routers_statement(const std::string& name) {

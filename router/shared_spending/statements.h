@@ -16,19 +16,21 @@ namespace signalbox::shared_spending {
 
 /// The version of the tables.
 inline constexpr int kVersion = 1;
-/// The most rows that one statement returns or removes.
-inline constexpr size_t kPageRows = 5'000;
+/// The most rows that one statement returns.
+inline constexpr size_t kPageRows = 1'000;
 
 stores::PostgresTable tables(const std::string& name);
 
-/// $1: the router; $2: the number of the batch; $3: the batch as text_of() writes it. Returns
-/// the version. Does nothing if the router has added this batch or a later one before, or if the
-/// version is another one.
+/// $1: the router; $2: the number of the batch; $3: its token, which no other batch has; $4: the
+/// batch as text_of() writes it. Does nothing if the router has added this batch or a later one
+/// before, or if the version is another one. Returns the version, and "true" if the router's name
+/// had added another batch of this number or a later one, so that two processes have this name.
 std::string add_statement(const std::string& name);
 
 /// $1, $2: the number and the id after which to begin; $3: the kinds, as an array; $4, $5: the
-/// first day of the totals of days and of months. Returns the version, the epoch, the number of the
-/// last batch, and the columns of a total with its number and id, or nulls if there is none.
+/// first day of the totals of days and of months. Returns the version, the epoch (another one after
+/// each start of the server), the number of the last batch, and the columns of a total with its
+/// number and id, or nulls if there is none.
 std::string changes_statement(const std::string& name);
 
 /// $1, $2: the day and the id after which to begin; $3: the last day. Returns the id, the day, the

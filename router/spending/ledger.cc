@@ -21,7 +21,8 @@ using namespace std::chrono;
 constexpr milliseconds kBatch{500};
 // Budgets of several routers depend on what each has written.
 constexpr milliseconds kCommonBatch{200};
-constexpr seconds kStart{5}, kFollow{1};
+constexpr seconds kStart{5}, kFollow{1}, kLossReports{60};
+constexpr size_t kStep = 100;  // totals
 constexpr size_t kBatchRowsMax = 1'000, kBatchBytesMax = size_t{1} << 20;
 constexpr std::string_view kOthers = "(others)";
 
@@ -94,25 +95,41 @@ void Ledger::add(const ShadowAccount& account, const ShadowSpent& spent) {
 // Returns the number of sums that were written.
 Result<size_t> Ledger::write_batch() {
   const std::lock_guard writing(writing_);
-  {
-    const std::lock_guard lock(mutex_);
-    if (batch_.sums.empty()) {
+  if (batch_.sums.empty()) {
+    Sums sums;
+    {
+      const std::lock_guard lock(mutex_);
       if (unwritten_.empty()) return 0;
-      batch_ = take_batch(unwritten_, batch_.number + 1, kBatchRowsMax, kBatchBytesMax);
+      sums = take_some(unwritten_, kBatchRowsMax, kBatchBytesMax);
+      batch_rows_ = sums.size();
     }
-    batch_rows_ = batch_.sums.size();
+    batch_ = make_batch(std::move(sums), batch_.number + 1);
   }
   const Result<void> written = store_->add(batch_);
-  const std::lock_guard lock(mutex_);
   if (!written) {
+    const std::lock_guard lock(mutex_);
     ++failed_writes_;
     return tl::unexpected(written.error());
   }
-  if (is_common()) {
-    for (const auto& [key, amount] : batch_.totals) totals_.add_stored(key, amount);
-  }
+  if (is_common())
+    in_steps(batch_.totals, [&](const auto& each) { totals_.add_stored(each.first, each.second); });
   batch_ = {batch_.number, {}, {}};
+  const std::lock_guard lock(mutex_);
   return std::exchange(batch_rows_, 0);
+}
+
+// Requests wait for the lock, so it is released after each step.
+void Ledger::in_steps(const auto& all, const auto& use) {
+  std::unique_lock lock(mutex_);
+  size_t left = kStep;
+  for (const auto& each : all) {
+    use(each);
+    if (--left > 0) continue;
+    left = kStep;
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
 }
 
 // Sums that come meanwhile have time until the next call.
@@ -139,13 +156,26 @@ Result<bool> Ledger::read_changes() {
     kinds = totals_.kinds();
   }
   auto changes = store_->changes(kinds, today, anew);
-  const std::lock_guard lock(mutex_);
   if (!changes) {
+    const std::lock_guard lock(mutex_);
     reads_anew_ = reads_anew_ || anew;
     return tl::unexpected(changes.error());
   }
-  totals_.set_common(changes->totals, today);
+  size_t lost = 0;
+  in_steps(changes->totals, [&](const CommonTotal& each) {
+    lost += totals_.set_common({&each, 1}, today);
+  });
+  if (lost > 0) report_loss();
   return changes->has_more;
+}
+
+void Ledger::report_loss() {
+  if (Clock::now() < loss_reported_ + kLossReports) return;
+  loss_reported_ = Clock::now();
+  log::warn("spending",
+            "{}: totals are less than they were, so the server has an older state; budgets of this "
+            "router go on from what it knew, but reports lack what was lost",
+            store_->name());
 }
 
 Result<void> Ledger::follow(Clock::time_point until) {
@@ -249,7 +279,7 @@ Result<std::string> Ledger::name_of_file(std::string_view fresh) {
 
 Ledger::Counts Ledger::counts() const {
   const std::lock_guard lock(mutex_);
-  return {unwritten_.size() + batch_rows_, failed_writes_};
+  return {unwritten_.size() + batch_rows_, failed_writes_, !failing_};
 }
 
 }  // namespace signalbox::spending

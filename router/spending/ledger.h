@@ -69,6 +69,7 @@ class Ledger {
   struct Counts {
     uint64_t unwritten_rows = 0;
     uint64_t failed_writes = 0;
+    bool works = true;  // the last exchange with the store succeeded
   };
   Counts counts() const;
   /// The name of the store.
@@ -81,12 +82,15 @@ class Ledger {
   Result<void> follow(Clock::time_point until);
   Result<bool> read_changes();
   Result<size_t> write_batch();
+  void in_steps(const auto& all, const auto& use);
+  void report_loss();
   void write_in_turns();
   void report(const Result<void>& written);
 
   std::mutex writing_;  // one writer at a time
   const std::unique_ptr<Store> store_;
   Batch batch_;  // that the store may not have yet
+  Clock::time_point loss_reported_ = Clock::time_point() - std::chrono::hours(1);
 
   mutable std::mutex mutex_;  // guards the rest
   Sums unwritten_;

@@ -32,22 +32,29 @@ void add_totals(const Account& account, double cost, std::map<TotalKey, double>&
 
 }  // namespace
 
-Batch take_batch(Sums& from, uint64_t number, size_t rows_max, size_t bytes_max) {
-  Batch out;
-  out.number = number;
+Sums take_some(Sums& from, size_t rows_max, size_t bytes_max) {
+  Sums out;
   size_t bytes = 0;
-  const auto has_room = [&] { return out.sums.size() < rows_max && bytes < bytes_max; };
+  const auto has_room = [&] { return out.size() < rows_max && bytes < bytes_max; };
   while (!from.requests.empty() && has_room()) {
     auto node = from.requests.extract(from.requests.begin());
     bytes += bytes_of(node.key());
-    add_totals(node.key(), node.mapped().cost, out.totals);
-    out.sums.requests.insert(std::move(node));
+    out.requests.insert(std::move(node));
   }
   while (!from.shadows.empty() && has_room()) {
     auto node = from.shadows.extract(from.shadows.begin());
     bytes += bytes_of(node.key());
-    out.sums.shadows.insert(std::move(node));
+    out.shadows.insert(std::move(node));
   }
+  return out;
+}
+
+Batch make_batch(Sums sums, uint64_t number) {
+  Batch out;
+  out.number = number;
+  out.sums = std::move(sums);
+  for (const auto& [account, spent] : out.sums.requests)
+    add_totals(account, spent.cost, out.totals);
   return out;
 }
 

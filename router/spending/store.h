@@ -31,8 +31,9 @@ struct Batch {
   std::map<TotalKey, double> totals;  // what these requests add to each total
 };
 
-/// Moves sums to a batch until it has `rows_max` of them or about `bytes_max` bytes.
-Batch take_batch(Sums& from, uint64_t number, size_t rows_max, size_t bytes_max);
+/// Takes sums out of `from`, at most `rows_max` of them and about `bytes_max` bytes.
+Sums take_some(Sums& from, size_t rows_max, size_t bytes_max);
+Batch make_batch(Sums sums, uint64_t number);
 
 /// The stored sums. For one thread at a time. Errors: kIo, kCorrupt, kUpstream.
 class Source {

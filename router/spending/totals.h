@@ -97,8 +97,9 @@ class Totals {
   void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
   /// Notes that the common store has this amount of this router's, beside what it had before.
   void add_stored(const TotalKey& key, double amount);
-  /// Sets what the common store has, with all that add_stored() has noted.
-  void set_common(std::span<const CommonTotal> totals, Day today);
+  /// Sets what the common store has, with all that add_stored() has noted. Returns how many of
+  /// these totals have less than the store had before.
+  size_t set_common(std::span<const CommonTotal> totals, Day today);
   /// Makes take_changes() return all totals, because they were lost.
   void report_all();
   /// Makes what was in the file at the start the spending of another router.
@@ -117,6 +118,7 @@ class Totals {
     struct Others {
       Day begin = 0;
       double amount = 0;
+      double missing = 0;  // what the common store has lost of the period
     };
     std::array<Others, 2> others = {};
   };
@@ -133,6 +135,8 @@ class Totals {
   static double cost_in(const Total& total, config::Spending::Per per, Day today);
   bool is_shared(const Name& name, config::Spending::Per per) const;
   void note(std::map<Name, Total>::value_type& entry);
+  Period* period_of(const TotalKey& key, Day today);
+  static Period::Others* others_of(Period& period, Day begin);
 
   std::map<Name, Total> totals_;
   std::vector<Budget> shared_;  // whose totals are shared

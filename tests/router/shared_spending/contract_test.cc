@@ -81,7 +81,7 @@ TYPED_TEST(StoreContract, adds_up_all_figures_of_shadows) {
   for (uint64_t number = 1; number <= 2; ++number) {
     spending::Sums sums;
     sums.shadows[of] = spent;
-    this->add(spending::take_batch(sums, number, 100, 1 << 20));
+    this->add(spending::make_batch(std::move(sums), number));
   }
   const spending::Report report = report_of(*this->store_);
   ASSERT_EQ(report.shadows.size(), 1U);

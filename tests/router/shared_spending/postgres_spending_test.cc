@@ -115,7 +115,8 @@ TEST_F(SharedSpending, copies_of_a_batch_that_arrive_together_count_once) {
       const auto client = *stores::make_postgres(place_.options().server, tables(kTable));
       for (uint64_t number = 1; number <= 20; ++number) {
         const std::string text = text_of(batch_of(number, account_of("x"), 1));
-        if (!client->run(statement, {"one", std::to_string(number), text}, kWithin)) ++refused;
+        if (!client->run(statement, {"one", std::to_string(number), "token", text}, kWithin))
+          ++refused;
       }
     });
   }
@@ -135,7 +136,7 @@ TEST_F(SharedSpending, routers_that_write_at_the_same_time_lose_nothing) {
         spending::Sums sums;
         for (int key = 0; key < kKeys; ++key)
           sums.requests[account_of(fmt::format("k{}", (key * (i + 1)) % kKeys))] += spent_of(1);
-        const auto batch = spending::take_batch(sums, static_cast<uint64_t>(number), 1000, 1 << 20);
+        const auto batch = spending::make_batch(std::move(sums), static_cast<uint64_t>(number));
         if (const auto added = store->add(batch); !added) {
           ++refused;
           ADD_FAILURE() << added.error().message;
@@ -249,6 +250,67 @@ TEST_F(SharedSpending, running_routers_do_not_forget_what_a_restored_server_has_
   EXPECT_DOUBLE_EQ(cost(*b, "x"), 1);
 }
 
+TEST_F(SharedSpending, a_router_counts_what_others_add_to_a_server_with_an_older_state) {
+  const auto a = router(), b = router();
+  a->add(account_of("x"), spent_of(10));
+  b->add(account_of("x"), spent_of(5));
+  for (const Ledger* each : {a.get(), b.get()}) wait_for_cost(*each, "x", 15);
+  place_.ask(fmt::format("UPDATE {}_totals SET amount = 4", kTable));
+  place_.ask(fmt::format("UPDATE {}_state SET counter = 0", kTable));
+  // Once each knows two changes of the other, it has read the older state.
+  for (const char* key : {"y", "z"}) {
+    a->add(account_of(key), spent_of(1));
+    wait_for_cost(*b, key, 1);
+    b->add(account_of(key), spent_of(2));
+    wait_for_cost(*a, key, 3);
+  }
+  a->add(account_of("x"), spent_of(1));
+  wait_for_cost(*b, "x", 16);
+  b->add(account_of("x"), spent_of(2));
+  wait_for_cost(*a, "x", 18);
+}
+
+TEST_F(SharedSpending, a_server_that_starts_again_is_read_from_the_beginning) {
+  const auto a = router();
+  a->add(account_of("x"), spent_of(1));
+  ASSERT_TRUE(a->flush());
+  const auto store = place_.connect();
+  const auto totals = [&] {
+    const auto read = store->changes({{}}, today(), false);
+    EXPECT_TRUE(read) << read.error().message;
+    return read->totals.size();
+  };
+  EXPECT_EQ(totals(), 1U);
+  EXPECT_EQ(totals(), 0U);
+  place_.end();
+  place_.start_again();
+  totals();  // it notices
+  EXPECT_EQ(totals(), 1U) << "the numbers of lost batches may have been given again";
+}
+
+TEST_F(SharedSpending, two_processes_with_one_name_lose_nothing) {
+  const auto store = place_.connect();
+  ASSERT_TRUE(store->add(batch_of(1, account_of("x"), 1)));
+  for (const char* other : {"batch = 2, token = 'other'", "batch = 7"}) {
+    place_.ask(fmt::format("UPDATE {}_routers SET {}", kTable, other));
+    const uint64_t number = std::string_view(other).ends_with("7") ? 3 : 2;
+    for (int copies = 0; copies < 2; ++copies)
+      ASSERT_TRUE(store->add(batch_of(number, account_of("x"), 1)));
+  }
+  EXPECT_DOUBLE_EQ(stored(), 3);
+}
+
+TEST_F(SharedSpending, totals_that_no_router_wrote_do_not_hide_the_others) {
+  ASSERT_TRUE(place_.connect()->add(batch_of(1, account_of("x"), 1)));
+  ASSERT_TRUE(place_.connect()->add(batch_of(1, account_of("y"), 1)));
+  for (const char* wrong : {"amount = 'NaN'", "amount = -1", "name = repeat('x', 200000)"}) {
+    place_.ask(fmt::format("UPDATE {}_totals SET {} WHERE name = 'y'", kTable, wrong));
+    const auto ledger = router();
+    EXPECT_DOUBLE_EQ(cost(*ledger, "x"), 1);
+    EXPECT_DOUBLE_EQ(cost(*ledger, "y"), 0);
+  }
+}
+
 TEST_F(SharedSpending, reads_more_totals_than_one_page_has) {
   const auto a = router();
   for (size_t i = 0; i < kPageRows + 100; ++i)
@@ -290,12 +352,15 @@ TEST_F(SharedSpending, tables_of_another_version_are_refused_and_left_alone) {
 
 TEST_F(SharedSpending, a_row_that_no_router_wrote_is_reported) {
   ASSERT_TRUE(place_.connect()->add(batch_of(1, account_of("x"), 1)));
-  place_.ask("UPDATE signalbox_spending SET user_name = '\\9'");
-  const auto source = place_.connect()->source();
-  ASSERT_TRUE(source) << source.error().message;
-  const auto report = spending::sum_up(**source, spending::GroupBy::kKey, 0, today());
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, Code::kCorrupt);
+  for (const char* wrong :
+       {"user_name = '\\9'", "user_name = repeat('x', 200000)", "user_name = '', cost = 'NaN'"}) {
+    place_.ask(fmt::format("UPDATE signalbox_spending SET {}", wrong));
+    const auto source = place_.connect()->source();
+    ASSERT_TRUE(source) << source.error().message;
+    const auto report = spending::sum_up(**source, spending::GroupBy::kKey, 0, today());
+    ASSERT_FALSE(report) << wrong;
+    EXPECT_EQ(report.error().code, Code::kCorrupt);
+  }
 }
 
 TEST_F(SharedSpending, totals_of_former_months_and_routers_that_left_are_forgotten) {
@@ -303,11 +368,14 @@ TEST_F(SharedSpending, totals_of_former_months_and_routers_that_left_are_forgott
   ASSERT_TRUE(store->add(batch_of(1, account_of("x"), 1)));
   ASSERT_TRUE(store->add(batch_of(2, account_of("x", today() - 100), 1)));
   place_.ask(
-      "INSERT INTO signalbox_spending_routers VALUES ('gone', 7, now() - interval '1 year')");
+      "INSERT INTO signalbox_spending_routers VALUES ('gone', 7, 't', now() - interval '1 year')");
   EXPECT_EQ(place_.text("SELECT count(*)::text FROM signalbox_spending_totals"), "16");
   ASSERT_TRUE(store->changes({{}}, today(), true));
   EXPECT_EQ(place_.text("SELECT count(*)::text FROM signalbox_spending_totals"), "8");
   EXPECT_EQ(place_.text("SELECT count(*)::text FROM signalbox_spending_routers"), "1");
+  ASSERT_TRUE(place_.connect()->changes({{}}, today() + 100, true));
+  EXPECT_EQ(place_.text("SELECT count(*)::text FROM signalbox_spending_totals"), "8")
+      << "this router's clock is wrong";
   EXPECT_DOUBLE_EQ(stored(), 2) << "the sums stay";
 }
 

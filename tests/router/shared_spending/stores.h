@@ -104,7 +104,7 @@ inline spending::Spent spent_of(double cost) {
 inline spending::Batch batch_of(uint64_t number, const spending::Account& account, double cost) {
   spending::Sums sums;
   sums.requests[account] = spent_of(cost);
-  return spending::take_batch(sums, number, 100, 1 << 20);
+  return spending::make_batch(std::move(sums), number);
 }
 
 /// By key, from all days.
