@@ -433,6 +433,7 @@ constexpr Key kReplayKeys[] = {
 };
 void check_replay_store(Reader& reader, const yaml::Node& node, RouterReplay& replay) {
   check_store(reader, node, "store_backend", replay.store_backend, replay.redis, "records");
+  if (replay.store_backend != "redis") note_unused(reader, node, {"bytes_max"}, "memory", false);
 }
 
 constexpr Section kReplay{kReplayKeys, checked<check_replay_store>};

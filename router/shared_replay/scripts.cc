@@ -190,10 +190,11 @@ constexpr std::string_view kShadow = R"(
 local record, bodies, outcomes, shadows = parts(ARGV[1])
 if redis.call('EXISTS', record) == 0 then return 0 end
 local count = redis.call('RPUSH', shadows, ARGV[2])
-add_size(ARGV[1], #ARGV[2])
 redis.call('LTRIM', shadows, 0, shadows_max - 1)
 expire_with(record, shadows)
-if ARGV[3] == '' or count > shadows_max then return 1 end
+if count > shadows_max then return 1 end
+add_size(ARGV[1], #ARGV[2])
+if ARGV[3] == '' then return 1 end
 redis.call('HSET', record, 'b', '1')
 local texts_end = tonumber(redis.call('HGET', record, 'e') or '')
 if texts_end and now() >= texts_end then return 1 end

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "router/shared_replay/record.h"
 #include "router/shared_replay/redis_replay.h"
+#include "router/shared_replay/scripts.h"
 #include "tests/router/two_sites.h"
 
 namespace signalbox::shared_replay {
@@ -196,6 +197,20 @@ TEST_F(SharedReplayTest, the_oldest_records_make_room_below_a_bound_in_bytes) {
   EXPECT_LE(bytes(), 40'000);
   EXPECT_EQ(a_->replay->remove("", "").value(), 2u);
   EXPECT_EQ(bytes(), 0);
+}
+
+TEST_F(SharedReplayTest, shadows_that_are_not_kept_take_no_bytes) {
+  a_->add(account_of(1));
+  observe::Shadow shadow;
+  shadow.replay_id = id_of(1);
+  shadow.response = "text";
+  const auto bytes_with = [&](size_t more) {
+    for (size_t i = 0; i < more; ++i) a_->replay->add_shadow(shadow);
+    EXPECT_EQ(a_->replay->drain(std::chrono::steady_clock::now() + kWithin), 0u);
+    return bytes();
+  };
+  const int64_t all = bytes_with(kShadowsMax);
+  EXPECT_EQ(bytes_with(3), all);
 }
 
 TEST_F(SharedReplayTest, texts_and_records_that_have_expired_take_no_bytes) {
