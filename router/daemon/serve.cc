@@ -153,6 +153,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
+                             [this] { return ledger.get(); },
                              [this] { return shared_learning.get(); },
                              responses,
                              [this]() -> const memories::Memories& { return *memories; },

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, metric } from "./daemon.mjs";
 import { Postgres } from "./postgres.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 import { until } from "./until.mjs";
@@ -185,11 +185,14 @@ test("while the server is killed, no request fails, and each counts once when it
       const killed = done.length;
       await until(() => done.length > killed + 50, "requests without the server");
       await until(() => daemons.every((daemon) => /until this is over, sums stay in memory/.test(daemon.log)), "a line in the log");
+      assert.equal(await metric(daemons[0], "signalbox_spending_works"), 0);
+      assert.ok((await metric(daemons[0], "signalbox_spending_waiting")) >= 1, "sums that wait");
       const report = await spending(daemons[0], "steady");
       assert.equal(report.status, 502, JSON.stringify(report));
       assert.doesNotMatch(JSON.stringify(report), new RegExp(postgres.password));
       await postgres.startAgain();
       await until(() => daemons.every((daemon) => /the sums are written again/.test(daemon.log)), "the end in the log");
+      assert.equal(await metric(daemons[0], "signalbox_spending_works"), 1);
       for (const daemon of daemons) daemon.log = "";
     }
   });
