@@ -92,7 +92,7 @@ void write_totals(json::Writer& out, const Lines& lines) {
   out.end_array();
 }
 
-// Reads the file and not the memory, so that the API and `signalbox report` agree.
+// Reads the store and not the memory, so that the API and `signalbox report` agree.
 Result<spending::Day> day_of_query(const http::Request& request, std::string_view name,
                                    spending::Day without) {
   const std::string value = query_value(request.query(), name);
@@ -109,9 +109,12 @@ Result<std::string> spending_report(const http::Request& request, spending::Ledg
   const spending::Day today = spending::day_of(std::chrono::system_clock::now());
   SIGNALBOX_TRY(const spending::Day first, day_of_query(request, "since", 0));
   SIGNALBOX_TRY(const spending::Day last, day_of_query(request, "until", today));
+  // A server that hangs would keep all threads of the pool waiting.
+  if (ledger.is_common() && !ledger.counts().works)
+    return fail(Code::kUpstream, "{}: the last exchange failed", ledger.store_name());
   SIGNALBOX_TRY_VOID(ledger.flush());
-  SIGNALBOX_TRY(spending::Database database, spending::Database::open(ledger.file(), true));
-  SIGNALBOX_TRY(const spending::Report report, spending::sum_up(database, *by, first, last));
+  SIGNALBOX_TRY(const auto source, ledger.source());
+  SIGNALBOX_TRY(const spending::Report report, spending::sum_up(*source, *by, first, last));
   return spending::report_json(report);
 }
 

@@ -113,6 +113,14 @@ void Scrape::update_counts() const {
   exchanges.with({"failed"}).follow(static_cast<double>(stats.failed));
 }
 
+void Scrape::update_spending() const {
+  const spending::Ledger* const ledger = ledger_();
+  if (ledger == nullptr) return;
+  const auto counts = ledger->counts();
+  metrics_.spending_works.only().set(counts.works ? 1 : 0);
+  metrics_.spending_waiting.only().set(static_cast<double>(counts.unwritten_rows));
+}
+
 void Scrape::update_responses() const {
   const dialects::SharedResponses* const shared = responses_.below();
   if (shared == nullptr) return;
@@ -218,6 +226,7 @@ observe::Collection Scrape::collect() const {
   update_contexts();
   update_workers();
   update_counts();
+  update_spending();
   update_responses();
   update_memories();
   update_replay();

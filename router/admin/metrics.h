@@ -13,6 +13,7 @@
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_learning/redis_learning.h"
+#include "router/spending/ledger.h"
 #include "router/vector_stores/vector_stores.h"
 
 #include <mutex>
@@ -26,7 +27,8 @@ class Scrape {
       std::function<const serving::Reloader*()>;  // null: the configuration does not change
   using ServerOf =
       std::function<const http::Server*()>;  // of the data plane; null: not started yet
-  using CountsOf = std::function<const shared_counts::SharedCounts*()>;        // null: not shared
+  using CountsOf = std::function<const shared_counts::SharedCounts*()>;  // null: not shared
+  using LedgerOf = std::function<const spending::Ledger*()>;  // null: spending is not counted
   using LearningOf = std::function<const shared_learning::SharedLearning*()>;  // null: not shared
   using DocumentsOf = std::function<const vector_stores::VectorStores*()>;  // null: none are stored
   using MemoriesOf = std::function<const memories::Memories&()>;
@@ -36,8 +38,9 @@ class Scrape {
   Scrape(observe::Metrics& metrics, ReplayOf replay, gateway::AnswerCache& cache,
          const gateway::Contexts& contexts, const upstream::Fleet& fleet,
          const serving::CurrentState& current, ReloaderOf reloader, ServerOf server,
-         CountsOf counts, LearningOf learning, const dialects::ResponseStore& responses,
-         MemoriesOf memories, DocumentsOf documents, PoolOf pool)
+         CountsOf counts, LedgerOf ledger, LearningOf learning,
+         const dialects::ResponseStore& responses, MemoriesOf memories, DocumentsOf documents,
+         PoolOf pool)
       : metrics_(metrics),
         replay_(std::move(replay)),
         cache_(cache),
@@ -47,6 +50,7 @@ class Scrape {
         reloader_(std::move(reloader)),
         server_(std::move(server)),
         counts_(std::move(counts)),
+        ledger_(std::move(ledger)),
         learning_(std::move(learning)),
         responses_(responses),
         memories_(std::move(memories)),
@@ -64,6 +68,7 @@ class Scrape {
   void update_contexts() const;
   void update_workers() const;
   void update_counts() const;
+  void update_spending() const;
   void update_responses() const;
   void update_memories() const;
   void update_replay() const;
@@ -82,6 +87,7 @@ class Scrape {
   const ReloaderOf reloader_;
   const ServerOf server_;
   const CountsOf counts_;
+  const LedgerOf ledger_;
   const LearningOf learning_;
   const dialects::ResponseStore& responses_;
   const MemoriesOf memories_;

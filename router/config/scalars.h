@@ -16,7 +16,8 @@ namespace signalbox::config {
 /// `mode: disabled`.
 bool is_idle(const yaml::Node& node);
 
-constexpr size_t kTableNameBytesMax = 59;  // PostgreSQL cuts names after 63
+constexpr size_t kTableNameBytesMax = 59;      // PostgreSQL cuts names after 63
+constexpr size_t kSpendingTableBytesMax = 48;  // "_shadows_by_day" may follow
 /// True for a name of a table that PostgreSQL takes without quotes, unless it is a reserved word:
 /// at most kTableNameBytesMax of a-z, 0-9 and _, not a digit at its beginning.
 bool is_table_name(std::string_view text);

@@ -227,14 +227,37 @@ constexpr Key kSpendingBudgetKeys[] = {
 constexpr Section kSpendingBudget{kSpendingBudgetKeys};
 
 constexpr Key kSpendingKeys[] = {
+    word(FIELD(Spending, backend), "file postgres",
+         "`file`, which is this router's own, or `postgres`, where all routers with the same table "
+         "have the same sums and budgets. Default: `file`."),
     text(FIELD(Spending, file),
-         "SQLite file of the spending, relative to this file. Default: `spending.db`."),
+         "SQLite file of the spending, relative to this file, for `file`. Default: "
+         "`spending.db`."),
+    object(FIELD(Spending, postgres), kPostgres,
+           "The server, for `postgres`. Its tables begin with `signalbox_spending` by default, and "
+           "with `table_name` otherwise."),
     boolean(FIELD(Spending, request_usage),
             "Request the usage of streams from servers of chat completions, and take it out of the "
             "reply if the client did not request it. Default: true."),
     named(FIELD(Spending, budgets), kSpendingBudget,
           "Limits of what keys, users and groups may spend."),
 };
+
+void check_spending(Reader& reader, const yaml::Node& node, Spending& spending) {
+  note_unused(reader, node, {"file", "postgres"}, spending.backend, false);
+  if (spending.backend != "postgres") return;
+  check_postgres(reader, node, spending.postgres);
+  const std::string& name = spending.postgres.table_name;
+  if (name.size() <= kSpendingTableBytesMax) return;
+  reader.at_key("postgres", [&] {
+    reader.at_key("table_name", [&] {
+      reader.error(node.find("postgres")->find("table_name")->line,
+                   fmt::format("expected at most {} bytes, because other tables have this name "
+                               "with an ending, found {}",
+                               kSpendingTableBytesMax, json::quote_briefly(name)));
+    });
+  });
+}
 
 constexpr Choice kUntranslatable[] = {{"drop", ClientApis::Untranslatable::kDrop},
                                       {"refuse", ClientApis::Untranslatable::kRefuse}};
@@ -397,6 +420,10 @@ constexpr Key kReplayKeys[] = {
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000,
             "Records to keep, of all routers together with `redis`. Default: 1000."),
+    bytes(
+        FIELD(RouterReplay, bytes_max), 0, int64_t{1} << 40,
+        "Bytes of all records together in `redis`, with their texts, beyond which the oldest ones "
+        "are forgotten. Default: 0, no limit. Records in memory take 64 MB at most."),
     count(FIELD(RouterReplay, body_ttl_seconds),
           "Time for which records keep the texts that decisions capture, in seconds, if it is less "
           "than theirs. 0 (default): as long as the record."),
@@ -413,6 +440,7 @@ constexpr Key kReplayKeys[] = {
 };
 void check_replay_store(Reader& reader, const yaml::Node& node, RouterReplay& replay) {
   check_store(reader, node, "store_backend", replay.store_backend, replay.redis, "records");
+  if (replay.store_backend != "redis") note_unused(reader, node, {"bytes_max"}, "memory", false);
 }
 
 constexpr Section kReplay{kReplayKeys, checked<check_replay_store>};
@@ -464,6 +492,6 @@ uint32_t evaluating_threads(const HttpLimits& limits) {
 
 constinit const Section kClientApis{kClientApisKeys};
 constinit const Section kServices{kServicesKeys};
-constinit const Section kSpending{kSpendingKeys};
+constinit const Section kSpending{kSpendingKeys, checked<check_spending>};
 
 }  // namespace signalbox::config

@@ -252,9 +252,14 @@ struct Spending {
     Then then = Then::kRefuse;
     double warn_at = 0.8;  // share of the amount
   };
+  std::string backend = "file";      // or "postgres"
   std::string file = "spending.db";  // relative to the configuration
-  bool request_usage = true;         // from servers of streams whose clients do not
+  Postgres postgres;
+  bool request_usage = true;  // from servers of streams whose clients do not
   std::vector<Budget> budgets;
+
+  /// True if several routers have the same sums.
+  bool is_common() const { return backend == "postgres"; }
 };
 
 struct StartupStatus {
@@ -267,6 +272,7 @@ struct RouterReplay {
   std::string store_backend;
   uint32_t ttl_seconds = 0;       // 0: as long as there is room
   uint32_t max_records = 1000;    // Signalbox only
+  uint64_t bytes_max = 0;         // Signalbox only; of shared records; 0: no limit
   uint32_t body_ttl_seconds = 0;  // Signalbox only; 0: as long as the record
   bool async_writes = false;
   Redis redis;  // where routers share records

@@ -153,6 +153,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
+                             [this] { return ledger.get(); },
                              [this] { return shared_learning.get(); },
                              responses,
                              [this]() -> const memories::Memories& { return *memories; },
@@ -221,6 +222,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   contexts.configure(state->config().contexts);
   memories->set_limits(limits_of(state->config()));
   if (counts) counts->configure(state->config());
+  if (const auto& spending = state->config().spending; ledger && spending && ledger->is_common())
+    ledger->compare(spending->budgets);
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
   std::vector<http::Route> routes = own_routes::model_routes(state->config());
@@ -414,7 +417,9 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
 
 Result<void> Daemon::Impl::share_counts(const config::Config& config) {
   if (!config.shared_counts.is_used()) return {};
-  SIGNALBOX_TRY(counts, shared_counts::SharedCounts::open(config, limiter, ledger.get()));
+  // Routers with common sums need no totals over Redis.
+  spending::Ledger* const own = ledger && !ledger->is_common() ? ledger.get() : nullptr;
+  SIGNALBOX_TRY(counts, shared_counts::SharedCounts::open(config, limiter, own));
   active_counts = counts.get();
   return {};
 }

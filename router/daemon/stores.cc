@@ -3,11 +3,18 @@
 #include "router/daemon/stores.h"
 
 #include "router/memories/local_memories.h"
+#include "router/shared_spending/postgres_spending.h"
 
 namespace signalbox::daemon {
 
 Result<std::unique_ptr<spending::Ledger>> open_ledger(const config::Config& config) {
   if (!config.spending) return nullptr;
+  if (config.spending->is_common()) {
+    SIGNALBOX_TRY(auto store, shared_spending::open_store(*config.spending));
+    auto shared = spending::Ledger::open(std::move(store), config.spending->budgets);
+    if (!shared) return fail_in("global.spending.postgres", std::move(shared).error());
+    return shared;
+  }
   auto opened = spending::Ledger::open(spending::file_of(*config.spending, config.source));
   if (!opened) return fail(opened.error().code, "global.spending.file: {}", opened.error().message);
   return opened;

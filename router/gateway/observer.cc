@@ -172,7 +172,9 @@ Observer::~Observer() = default;
 
 void Observer::start() {
   const config::RouterReplay& replay = config_.router_replay;
-  replay_.set_limits(replay.max_records, std::chrono::seconds(replay.ttl_seconds));
+  replay_.set_limits({.records = replay.max_records,
+                      .age = std::chrono::seconds(replay.ttl_seconds),
+                      .bytes = replay.bytes_max});
   observe::Resource who = resource_of(config_.observability.tracing.resource);
   if (metric_exporter_ != nullptr) {
     metric_exporter_->set_target(

@@ -264,6 +264,11 @@ Metrics::Metrics()
                      "Contexts stored, refused, dropped, paged_out, expired or damaged, and failed "
                      "calls of the shared level",
                      {"event"}),
+      spending_works(families_, "signalbox_spending_works",
+                     "1 if the last exchange with the store of the spending succeeded, otherwise "
+                     "0"),
+      spending_waiting(families_, "signalbox_spending_waiting",
+                       "Sums of spending that the store does not have yet"),
       shared_counts_works(families_, "signalbox_shared_counts_works",
                           "1 if the last exchange of shared counts succeeded, otherwise 0"),
       shared_counts_unreported(families_, "signalbox_shared_counts_unreported",

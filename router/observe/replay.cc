@@ -192,10 +192,10 @@ size_t LocalReplay::Record::bytes() const {
   return out;
 }
 
-void LocalReplay::set_limits(size_t records_max, std::chrono::seconds age_max) {
+void LocalReplay::set_limits(const Limits& limits) {
   const std::lock_guard lock(mutex_);
-  records_max_ = records_max;
-  age_max_ = age_max;
+  records_max_ = limits.records;
+  age_max_ = limits.age;
 }
 
 void LocalReplay::add(Account& account) {

@@ -24,7 +24,13 @@ class Replay {
  public:
   virtual ~Replay() = default;
 
-  virtual void set_limits(size_t records_max, std::chrono::seconds age_max) = 0;  // age 0: no limit
+  /// An age or bytes of 0: no limit.
+  struct Limits {
+    size_t records = 1000;
+    std::chrono::seconds age{0};
+    uint64_t bytes = 0;  // of records that several routers share
+  };
+  virtual void set_limits(const Limits& limits) = 0;
 
   /// Adds a record and takes the account's bodies. Does not block. Precondition: account.replay_id
   /// is not empty.
@@ -95,7 +101,7 @@ class LocalReplay final : public Replay {
   /// The most bytes of all records together, including their bodies.
   static constexpr size_t kBytesMax = 64 << 20;
 
-  void set_limits(size_t records_max, std::chrono::seconds age_max) override;
+  void set_limits(const Limits& limits) override;
   void add(Account& account) override;
   Result<std::string> list_json(const Query& query) override;
   Result<std::optional<std::string>> find_json(std::string_view id) override;

@@ -144,7 +144,12 @@ void keep_spending(const config::Config& running, config::Config& next, SettingK
     keys.lines.push_back("global.spending: to begin or to end counting requires a restart");
     next.spending = running.spending;
   } else if (running.spending) {
+    keys.keep("backend", running.spending->backend, next.spending->backend);
     keys.keep("file", running.spending->file, next.spending->file);
+    // The values are not shown, because they contain a password.
+    if (running.spending->postgres == next.spending->postgres) return;
+    keys.lines.push_back("global.spending.postgres: a change requires a restart");
+    next.spending->postgres = running.spending->postgres;
   }
 }
 

@@ -222,7 +222,7 @@ void SharedCounts::leave_same_ledger(const std::vector<Peer>& peers) {
     log::error("shared_counts",
                "{}: {} and {} have the same spending file, or copies of one; give each router a "
                "file of its own (global.spending.file: {})",
-               kSection, exchange_.router(), same->name, ledger_->file().string());
+               kSection, exchange_.router(), same->name, ledger_->store_name());
   }
   if (same_ledger_ < kSeenMin || std::tie(started_, exchange_.router()) < age(*same)) return;
   exchange_.set_ledger(new_name());

@@ -71,9 +71,10 @@ class RedisReplay final : public SharedReplay, private stores::Followed {
                    .grace = options_.grace},
                   queue_, *this) {}
 
-  void set_limits(size_t records_max, std::chrono::seconds age_max) override {
-    records_max_ = records_max;
-    age_max_ms_ = milliseconds(age_max).count();
+  void set_limits(const Limits& limits) override {
+    records_max_ = limits.records;
+    age_max_ms_ = milliseconds(limits.age).count();
+    all_bytes_max_ = limits.bytes;
   }
   void add(Account& account) override;
   Result<std::string> list_json(const Query& query) override;
@@ -106,6 +107,7 @@ class RedisReplay final : public SharedReplay, private stores::Followed {
   stores::Redis redis_;
   std::atomic<size_t> records_max_ = 1000, size_ = 0;
   std::atomic<int64_t> age_max_ms_ = 0;
+  std::atomic<uint64_t> all_bytes_max_ = 0;
   std::atomic<uint64_t> lost_ = 0;  // while Redis was away
   std::atomic<bool> refusal_logged_ = false, damage_logged_ = false;
   std::mutex mutex_;
@@ -184,7 +186,8 @@ void RedisReplay::add(Account& account) {
               "0",
               std::to_string(age_max_ms_),
               std::to_string(records_max_),
-              std::to_string(milliseconds(account.body_age_max).count())};
+              std::to_string(milliseconds(account.body_age_max).count()),
+              std::to_string(all_bytes_max_)};
   const auto add_body = [&words](const char* name, std::string& text, bool is_cut) {
     if (text.empty()) return;
     words.insert(words.end(),

@@ -9,6 +9,9 @@
 //   PREFIX s:ID      a list of the shadows, as JSON
 //   PREFIX all       a sorted set of all ids, by the time at which the request ended
 //   PREFIX i:NAME    the same for a decision, a model, a user or a key (record.h)
+//   PREFIX sizes     a hash: the bytes of each record (ID) and of its texts (b:ID)
+//   PREFIX bytes     the sum of these
+//   PREFIX ends      a sorted set of the ids whose texts end before their record, by that moment
 //   PREFIX f:SCOPE   the moment before which records were deleted, for a minute
 //   PREFIX deleted   a stream of the deletions, which every router follows
 //

@@ -26,11 +26,28 @@ end
 local function text(number) return string.format('%.0f', number) end
 local function index(name) return prefix .. 'i:' .. name end
 local function parts(id) return prefix .. 'r:' .. id, prefix .. 'b:' .. id, prefix .. 'o:' .. id, prefix .. 's:' .. id end
+local sizes, bytes, ends = prefix .. 'sizes', prefix .. 'bytes', prefix .. 'ends'
+local function add_size(name, size)
+  redis.call('HINCRBY', sizes, name, text(size))
+  redis.call('INCRBY', bytes, text(size))
+end
+local function drop_size(name)
+  local size = redis.call('HGET', sizes, name)
+  if not size then return end
+  redis.call('HDEL', sizes, name)
+  redis.call('DECRBY', bytes, size)
+end
+local function drop_texts_size(id)
+  drop_size('b:' .. id)
+  redis.call('ZREM', ends, id)
+end
 local function drop(id)
   local record, bodies, outcomes, shadows = parts(id)
   local names = redis.call('HGET', record, 'i') or ''
   redis.call('DEL', record, bodies, outcomes, shadows)
   for name in string.gmatch(names, '%S+') do redis.call('ZREM', index(name), id) end
+  drop_size(id)
+  drop_texts_size(id)
   return redis.call('ZREM', all, id)
 end
 local function choose(first)
@@ -50,35 +67,64 @@ local function expire_with(record, key)
 end
 )";
 
+// Redis 7.0 needs so many bytes for the keys of a record and four indices, beside their content.
+constexpr int kRecordBytes = 1100;
+
 constexpr std::string_view kAdd = R"(
 local id, json, names, scopes = unpack(ARGV, 1, 4)
 local age, ttl, most, body_ttl = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local bytes_most = tonumber(ARGV[9])
 local at = now() - age
 for scope in string.gmatch(scopes, '%S+') do
   local before = tonumber(redis.call('GET', prefix .. 'f:' .. scope) or '0') or 0
   if before > at then return 0 end
 end
 local record, bodies = parts(id)
-local ends = ''
-if body_ttl > 0 and (ttl == 0 or body_ttl < ttl) then ends = text(at + body_ttl) end
-redis.call('HSET', record, 'j', json, 'i', names, 'e', ends)
+local texts_end = ''
+if body_ttl > 0 and (ttl == 0 or body_ttl < ttl) then texts_end = text(at + body_ttl) end
+redis.call('HSET', record, 'j', json, 'i', names, 'e', texts_end)
+if redis.call('EXISTS', all) == 0 then redis.call('DEL', sizes, bytes, ends) end
+drop_size(id)
+drop_texts_size(id)
+add_size(id, record_bytes + #id + #json + #names)
 if ttl > 0 then redis.call('PEXPIREAT', record, text(at + ttl)) end
-if #ARGV > 8 then
+if #ARGV > 9 then
   redis.call('HSET', record, 'b', '1')
-  redis.call('HSET', bodies, unpack(ARGV, 9))
-  if ends ~= '' then redis.call('PEXPIREAT', bodies, ends) else expire_with(record, bodies) end
+  redis.call('HSET', bodies, unpack(ARGV, 10))
+  local size = 0
+  for i = 10, #ARGV do size = size + #ARGV[i] end
+  add_size('b:' .. id, size)
+  if texts_end ~= '' then
+    redis.call('PEXPIREAT', bodies, texts_end)
+    redis.call('ZADD', ends, texts_end, id)
+  else
+    expire_with(record, bodies)
+  end
 end
-local function enter(key)
-  redis.call('ZADD', key, text(at), id)
+local function keep(key)
   if ttl == 0 then
     redis.call('PERSIST', key)
-    return
+  elseif redis.call('PTTL', key) < ttl then
+    redis.call('PEXPIRE', key, text(ttl))
   end
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', text(at - ttl))
-  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, text(ttl)) end
 end
-enter(all)
-for name in string.gmatch(names, '%S+') do enter(index(name)) end
+redis.call('ZADD', all, text(at), id)
+for _, key in ipairs({all, sizes, bytes, ends}) do keep(key) end
+for name in string.gmatch(names, '%S+') do
+  redis.call('ZADD', index(name), text(at), id)
+  if ttl > 0 then redis.call('ZREMRANGEBYSCORE', index(name), '-inf', text(at - ttl)) end
+  keep(index(name))
+end
+if ttl > 0 then
+  for _, old in ipairs(redis.call('ZRANGEBYSCORE', all, '-inf', text(at - ttl), 'LIMIT', 0, 100)) do drop(old) end
+end
+for _, old in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', text(now()), 'LIMIT', 0, 100)) do drop_texts_size(old) end
+for _ = 1, 100 do
+  if bytes_most == 0 or tonumber(redis.call('GET', bytes) or '0') <= bytes_most then break end
+  local old = redis.call('ZRANGE', all, 0, 0)[1]
+  if not old then break end
+  drop(old)
+end
 local over = redis.call('ZCARD', all) - most
 if over > 0 then
   for _, old in ipairs(redis.call('ZRANGE', all, 0, math.min(over, 100) - 1)) do drop(old) end
@@ -135,6 +181,7 @@ constexpr std::string_view kOutcome = R"(
 local record, bodies, outcomes = parts(ARGV[1])
 if redis.call('EXISTS', record) == 0 or redis.call('LLEN', outcomes) >= outcomes_max then return 0 end
 redis.call('RPUSH', outcomes, ARGV[2])
+add_size(ARGV[1], #ARGV[2])
 expire_with(record, outcomes)
 return 1
 )";
@@ -145,19 +192,29 @@ if redis.call('EXISTS', record) == 0 then return 0 end
 local count = redis.call('RPUSH', shadows, ARGV[2])
 redis.call('LTRIM', shadows, 0, shadows_max - 1)
 expire_with(record, shadows)
-if ARGV[3] == '' or count > shadows_max then return 1 end
+if count > shadows_max then return 1 end
+add_size(ARGV[1], #ARGV[2])
+if ARGV[3] == '' then return 1 end
 redis.call('HSET', record, 'b', '1')
-local ends = tonumber(redis.call('HGET', record, 'e') or '')
-if ends and now() >= ends then return 1 end
+local texts_end = tonumber(redis.call('HGET', record, 'e') or '')
+if texts_end and now() >= texts_end then return 1 end
 redis.call('HSET', bodies, 's' .. (count - 1), ARGV[3])
-if ends then redis.call('PEXPIREAT', bodies, text(ends)) else expire_with(record, bodies) end
+add_size('b:' .. ARGV[1], #ARGV[3])
+if texts_end then
+  redis.call('PEXPIREAT', bodies, text(texts_end))
+  redis.call('ZADD', ends, text(texts_end), ARGV[1])
+else
+  expire_with(record, bodies)
+end
 return 1
 )";
 
 std::string script_of(std::string_view body) {
-  return fmt::format("local bytes_max, shadows_max, outcomes_max, deletions_max = {}, {}, {}, {}",
-                     kTextBytesMax, kShadowsMax, observe::Replay::kOutcomesMax,
-                     stores::Deletions::kMax) +
+  return fmt::format(
+             "local bytes_max, shadows_max, outcomes_max, deletions_max, record_bytes = {}, {}, "
+             "{}, {}, {}",
+             kTextBytesMax, kShadowsMax, observe::Replay::kOutcomesMax, stores::Deletions::kMax,
+             kRecordBytes) +
          std::string(kCommon) + std::string(body);
 }
 

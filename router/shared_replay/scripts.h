@@ -8,8 +8,9 @@ namespace signalbox::shared_replay {
 inline constexpr size_t kShadowsMax = 64;
 
 /// id, record, names of its indices, scopes of deletions that mean it, age (ms), lifetime (ms, 0:
-/// none), most records, lifetime of texts (ms, 0: that of the record), then names and values of
-/// bodies. Returns 1, or 0 if the record was deleted meanwhile.
+/// none), most records, lifetime of texts (ms, 0: that of the record), most bytes of all records
+/// (0: no limit), then names and values of bodies. Returns 1, or 0 if the record was deleted
+/// meanwhile.
 std::string_view add_script();
 /// lifetime (ms), offset, limit, then names of indices. Returns the number of all, and the records.
 std::string_view list_script();

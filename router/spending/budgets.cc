@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <span>
+#include <unordered_set>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -105,10 +106,11 @@ void write_budget(json::Writer& out, const Budget& budget, const Ledger& ledger,
 
 std::vector<std::string_view> groups_of(std::string_view field) {
   std::vector<std::string_view> out;
+  std::unordered_set<std::string_view> known;
   while (!field.empty()) {
     const size_t comma = std::min(field.find(','), field.size());
     const std::string_view group = config::identity_of(field.substr(0, comma));
-    if (!group.empty()) out.push_back(group);
+    if (!group.empty() && known.insert(group).second) out.push_back(group);
     field.remove_prefix(std::min(comma + 1, field.size()));
   }
   return out;

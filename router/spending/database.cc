@@ -4,9 +4,10 @@
 
 #include <sqlite3.h>
 
-#include <array>
 #include <cstring>
 #include <system_error>
+
+#include "router/spending/members.h"
 
 namespace signalbox::spending {
 namespace {
@@ -56,38 +57,6 @@ constexpr const char* kHasShadows =
     "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'shadows'";
 
 constexpr const char* kReadShadows = "SELECT * FROM shadows WHERE day BETWEEN ?1 AND ?2";
-
-// These list the members in the order of the columns.
-template <class Of>
-auto shadow_texts_of(Of& account) {
-  return std::array{&account.decision, &account.model, &account.shadow, &account.currency,
-                    &account.shadow_currency};
-}
-template <class Of>
-auto shadow_counts_of(Of& spent) {
-  return std::array{&spent.failed,       &spent.pairs,    &spent.compared, &spent.agreed,
-                    &spent.contradicted, &spent.measured, &spent.tokens,   &spent.shadow_tokens};
-}
-template <class Of>
-auto shadow_numbers_of(Of& spent) {
-  return std::array{&spent.similarity, &spent.cost,           &spent.shadow_cost,
-                    &spent.seconds,    &spent.shadow_seconds, &spent.failed_cost};
-}
-template <class Of>
-auto texts_of(Of& account) {
-  return std::array{&account.key,   &account.user,     &account.groups,
-                    &account.model, &account.decision, &account.currency};
-}
-template <class Of>
-auto counts_of(Of& spent) {
-  return std::array{&spent.requests, &spent.prompt,     &spent.cached,
-                    &spent.written,  &spent.completion, &spent.reasoning};
-}
-
-template <class Of>
-auto numbers_of(Of& spent) {
-  return std::array{&spent.cost, &spent.cost_on_largest};
-}
 
 void bind_row(sqlite3_stmt* statement, Day day, const auto& texts, const auto& counts,
               const auto& numbers) {

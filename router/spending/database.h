@@ -2,29 +2,19 @@
 // The spending of all days in an SQLite file. The adapter to SQLite.
 
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
 
 #include "base/error.h"
-#include "router/spending/spent.h"
+#include "router/spending/store.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace signalbox::spending {
 
-struct Sums {
-  std::map<Account, Spent> requests;
-  std::map<ShadowAccount, ShadowSpent> shadows;
-
-  bool empty() const { return requests.empty() && shadows.empty(); }
-  size_t size() const { return requests.size() + shadows.size(); }
-};
-
 /// One connection, for one thread at a time. Every change is written to the disk before the call
 /// returns, and a process that is killed leaves the file whole.
-class Database {
+class Database final : public Source {
  public:
   /// Opens the file or makes it. `reads_only`: it must exist, and nothing is changed. Errors: kIo;
   /// kNotFound; kCorrupt for a file of something else or of a newer version.
@@ -37,11 +27,8 @@ class Database {
   /// Returns the name of the file, and stores `fresh` as its name if it has none. Errors: kIo.
   Result<std::string> name(std::string_view fresh);
 
-  /// Visits the sums of the days from `first` to `last`.
-  using Visit = std::function<void(const Account& account, const Spent& spent)>;
-  Result<void> each(Day first, Day last, const Visit& visit);
-  using VisitShadow = std::function<void(const ShadowAccount& account, const ShadowSpent& spent)>;
-  Result<void> each_shadow(Day first, Day last, const VisitShadow& visit);
+  Result<void> each(Day first, Day last, const Visit& visit) override;
+  Result<void> each_shadow(Day first, Day last, const VisitShadow& visit) override;
 
  private:
   struct Close {

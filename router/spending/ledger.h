@@ -1,7 +1,8 @@
 #pragma once
-// Counts spending in memory and writes it to a file in batches, on a thread of its own.
-// No request waits for the disk.
+// Counts spending in memory and writes it to a store in batches, on a thread of its own, which also
+// reads what other routers have added there. No request waits for the store.
 
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <memory>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "router/config/services.h"
-#include "router/spending/database.h"
+#include "router/spending/store.h"
 #include "router/spending/totals.h"
 
 namespace signalbox::spending {
@@ -28,6 +29,10 @@ class Ledger {
  public:
   /// Opens the file and reads what this month has cost so far. Errors: those of Database::open().
   static Result<std::unique_ptr<Ledger>> open(const std::filesystem::path& file);
+  /// Reads what the routers have spent so far. If a common store cannot be read, this is logged and
+  /// tried again later. Errors: those of the store, for a common one kCorrupt only.
+  static Result<std::unique_ptr<Ledger>> open(std::unique_ptr<Store> store,
+                                              const std::vector<Budget>& budgets);
   /// Writes what is not written yet.
   ~Ledger();
 
@@ -43,6 +48,7 @@ class Ledger {
                                                     std::string_view currency,
                                                     config::Spending::Per per, Day today) const;
   void share(const std::vector<Budget>& budgets);
+  void compare(const std::vector<Budget>& budgets);
   std::vector<SharedTotal> take_changes(size_t max);
   void put_back(std::span<const SharedTotal> totals);
   void set_others(std::span<const SharedTotal> totals, bool adopts);
@@ -55,28 +61,42 @@ class Ledger {
 
   /// Writes what is not written yet, and returns what the writing returned.
   Result<void> flush();
+  /// Opens what is written.
+  Result<std::unique_ptr<Source>> source() const { return store_->source(); }
+  /// True if the totals of the other routers come from the store.
+  bool is_common() const { return store_->is_common(); }
 
   struct Counts {
     uint64_t unwritten_rows = 0;
     uint64_t failed_writes = 0;
+    bool works = true;  // the last exchange with the store succeeded
   };
   Counts counts() const;
-  const std::filesystem::path& file() const { return file_; }
+  /// The name of the store.
+  const std::string& store_name() const { return store_->name(); }
 
  private:
-  explicit Ledger(std::filesystem::path file, Database database)
-      : file_(std::move(file)), database_(std::move(database)) {}
+  using Clock = std::chrono::steady_clock;
+  explicit Ledger(std::unique_ptr<Store> store) : store_(std::move(store)) {}
   Result<void> read_month(Day today);
+  Result<void> follow(Clock::time_point until);
+  Result<bool> read_changes();
+  Result<size_t> write_batch();
+  void in_steps(const auto& all, const auto& use);
+  void report_loss();
   void write_in_turns();
   void report(const Result<void>& written);
 
-  const std::filesystem::path file_;
   std::mutex writing_;  // one writer at a time
-  Database database_;
+  const std::unique_ptr<Store> store_;
+  Batch batch_;  // that the store may not have yet
+  Clock::time_point loss_reported_ = Clock::time_point() - std::chrono::hours(1);
 
   mutable std::mutex mutex_;  // guards the rest
   Sums unwritten_;
+  uint64_t batch_rows_ = 0;
   Totals totals_;
+  bool reads_anew_ = true;
   uint64_t failed_writes_ = 0;
   bool failing_ = false;
   bool stopping_ = false;

@@ -173,17 +173,17 @@ std::string text_of(Day day) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
-Result<Report> sum_up(Database& database, GroupBy by, Day first, Day last) {
+Result<Report> sum_up(Source& source, GroupBy by, Day first, Day last) {
   std::map<std::pair<std::string, std::string>, Spent> lines;
   std::map<std::string, Spent> totals;
-  SIGNALBOX_TRY_VOID(database.each(first, last, [&](const Account& account, const Spent& spent) {
+  SIGNALBOX_TRY_VOID(source.each(first, last, [&](const Account& account, const Spent& spent) {
     for (std::string& name : line_names(account, by))
       lines[{std::move(name), account.currency}] += spent;
     totals[account.currency] += spent;
   }));
   std::map<ShadowAccount, ShadowSpent> shadows;
   SIGNALBOX_TRY_VOID(
-      database.each_shadow(first, last, [&](ShadowAccount account, const ShadowSpent& spent) {
+      source.each_shadow(first, last, [&](ShadowAccount account, const ShadowSpent& spent) {
         account.day = 0;
         shadows[std::move(account)] += spent;
       }));

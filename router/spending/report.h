@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "router/spending/database.h"
+#include "router/spending/store.h"
 
 namespace signalbox::spending {
 
@@ -34,8 +34,8 @@ struct Report {
 };
 
 /// Sums up the days from `first` to `last`. Requests of a user with several groups count for each
-/// of them, but once in the totals. Errors: those of Database::each().
-Result<Report> sum_up(Database& database, GroupBy by, Day first, Day last);
+/// of them, but once in the totals. Errors: those of Source.
+Result<Report> sum_up(Source& source, GroupBy by, Day first, Day last);
 
 /// "2026-01-31", or an error. Errors: kInvalid.
 Result<Day> parse_day(std::string_view text);

@@ -90,7 +90,7 @@ struct ShadowSpent {
   }
 };
 
-/// The groups in a field with commas between them.
+/// The groups in a field with commas between them, each of them once.
 std::vector<std::string_view> groups_of(std::string_view field);
 
 }  // namespace signalbox::spending

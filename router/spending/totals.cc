@@ -4,6 +4,7 @@
 #include "router/spending/totals.h"
 
 #include <algorithm>
+#include <set>
 
 namespace signalbox::spending {
 
@@ -15,6 +16,9 @@ using namespace std::chrono;
 year_month_day date_of(Day day) {
   return sys_days(days(day));
 }
+
+// Sums of the same amounts in another order differ by less than this part.
+constexpr double kNoise = 1e-9;
 
 Day to_day(year_month_day date) {
   return sys_days(date).time_since_epoch().count();
@@ -42,7 +46,7 @@ Day next_after(Spending::Per per, Day day) {
 void Totals::begin(Period& period, Day day) {
   if (day <= period.begin) return;
   period.begin = day;
-  period.own = period.before = 0;
+  period.own = period.before = period.stored = 0;
 }
 
 void Totals::set_file() {
@@ -53,8 +57,7 @@ void Totals::set_file() {
 }
 
 void Totals::count(const Account& account, double cost) {
-  const auto add = [&](Spending::By by, std::string_view name) {
-    if (name.empty()) return;
+  each_spender(account, [&](Spending::By by, std::string_view name) {
     const Name key{by, std::string(name), account.currency};
     if (totals_.size() >= kRowsMax && totals_.find(key) == totals_.end()) return;
     auto& entry = *totals_.try_emplace(key).first;
@@ -64,11 +67,8 @@ void Totals::count(const Account& account, double cost) {
       begin(period, day);
       if (day == period.begin) period.own += cost;
     }
-    if (!shared_.empty()) note(entry);
-  };
-  add(Spending::By::kKey, account.key);
-  add(Spending::By::kUser, account.user);
-  for (const std::string_view group : groups_of(account.groups)) add(Spending::By::kGroup, group);
+    if (notes_) note(entry);
+  });
 }
 
 double Totals::cost_of(Spending::By by, std::string_view name, std::string_view currency,
@@ -122,7 +122,18 @@ void Totals::note(std::map<Name, Total>::value_type& entry) {
 
 void Totals::share(const std::vector<Budget>& budgets) {
   shared_ = budgets;
+  notes_ = true;
   report_all();
+}
+
+void Totals::compare(const std::vector<Budget>& budgets) {
+  shared_ = budgets;
+}
+
+std::vector<TotalKind> Totals::kinds() const {
+  std::set<TotalKind> out;
+  for (const Budget& each : shared_) out.insert({each.by, each.per});
+  return {out.begin(), out.end()};
 }
 
 std::vector<SharedTotal> Totals::take_changes(size_t max) {
@@ -149,21 +160,34 @@ void Totals::put_back(std::span<const SharedTotal> totals) {
   }
 }
 
+/// Returns null if no budget compares the total, or if there is no room for it.
+Totals::Period* Totals::period_of(const TotalKey& key, Day today) {
+  const Name name{key.by, key.name, key.currency};
+  // The clock of another router may be ahead, but not by a day.
+  if (!is_shared(name, key.per) || key.begin > today + 1) return nullptr;
+  if (totals_.size() >= kRowsMax && !totals_.contains(name)) return nullptr;
+  return &totals_[name].of(key.per);
+}
+
+/// Returns null for a period before those that are kept.
+Totals::Period::Others* Totals::others_of(Period& period, Day begin) {
+  auto others = std::ranges::find(period.others, begin, &Period::Others::begin);
+  if (others != period.others.end()) return &*others;
+  others = std::ranges::min_element(period.others, {}, &Period::Others::begin);
+  if (others->begin > begin) return nullptr;
+  *others = {.begin = begin};
+  return &*others;
+}
+
 void Totals::set_others(std::span<const SharedTotal> totals, bool adopts, Day today) {
   for (const SharedTotal& each : totals) {
-    const Name name{each.key.by, each.key.name, each.key.currency};
     const Day day = each.key.begin;
-    // The clock of another router may be ahead, but not by a day.
-    if (!is_shared(name, each.key.per) || day > today + 1) continue;
-    if (totals_.size() >= kRowsMax && !totals_.contains(name)) continue;
-    Period& period = totals_[name].of(each.key.per);
-    auto others = std::ranges::find(period.others, day, &Period::Others::begin);
-    if (others == period.others.end()) {
-      others = std::ranges::min_element(period.others, {}, &Period::Others::begin);
-      if (others->begin < day) *others = {day, 0};
-    }
+    Period* const found = period_of(each.key, today);
+    if (found == nullptr) continue;
+    Period& period = *found;
     // A server that was restarted empty learns the amounts one after the other.
-    if (others->begin == day) others->amount = std::max(others->amount, each.others);
+    if (Period::Others* const others = others_of(period, day))
+      others->amount = std::max(others->amount, each.others);
     if (!adopts || day > today || each.own == 0) continue;
     begin(period, day);
     // Requests may have been counted since the start, so the amounts cannot be compared.
@@ -174,8 +198,33 @@ void Totals::set_others(std::span<const SharedTotal> totals, bool adopts, Day to
   }
 }
 
+void Totals::add_stored(const TotalKey& key, double amount) {
+  const auto found = totals_.find({key.by, key.name, key.currency});
+  if (found == totals_.end()) return;
+  Period& period = found->second.of(key.per);
+  if (period.begin == key.begin) period.stored += amount;
+}
+
+// A store with an older state has less than before. What it lacks is added to all that it returns
+// from now on: otherwise, new spending of the others would not count until it exceeds the loss.
+size_t Totals::set_common(std::span<const CommonTotal> totals, Day today) {
+  size_t lost = 0;
+  for (const auto& [key, amount] : totals) {
+    if (amount <= 0) continue;
+    Period* const period = period_of(key, today);
+    Period::Others* const others = period == nullptr ? nullptr : others_of(*period, key.begin);
+    if (others == nullptr) continue;
+    const double stored = period->begin == key.begin ? period->stored : 0;
+    const double known = others->amount, now = amount - stored + others->missing;
+    others->amount = std::max(known, now);
+    others->missing += others->amount - now;
+    if (known - now > kNoise * (known + stored)) ++lost;
+  }
+  return lost;
+}
+
 void Totals::report_all() {
-  if (shared_.empty()) return;
+  if (!notes_) return;
   for (auto& entry : totals_) note(entry);
 }
 

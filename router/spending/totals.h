@@ -36,11 +36,32 @@ struct TotalKey {
 
   auto operator<=>(const TotalKey&) const = default;
 };
+/// The spender that a total counts by, and its period.
+struct TotalKind {
+  config::Spending::By by = config::Spending::By::kKey;
+  config::Spending::Per per = config::Spending::Per::kDay;
+
+  auto operator<=>(const TotalKind&) const = default;
+};
 /// The spending of this router and that of the others. An amount only grows during its period.
 struct SharedTotal {
   TotalKey key;
   double own = 0, others = 0;
 };
+/// The spending of all routers in a store that they share.
+struct CommonTotal {
+  TotalKey key;
+  double amount = 0;
+};
+
+/// Visits the key, the user and each group of an account.
+template <class Visit>
+void each_spender(const Account& account, const Visit& visit) {
+  using By = config::Spending::By;
+  if (!account.key.empty()) visit(By::kKey, std::string_view(account.key));
+  if (!account.user.empty()) visit(By::kUser, std::string_view(account.user));
+  for (const std::string_view group : groups_of(account.groups)) visit(By::kGroup, group);
+}
 
 class Totals {
  public:
@@ -62,6 +83,10 @@ class Totals {
 
   /// From now on, changes of the totals that these budgets compare are noted for take_changes().
   void share(const std::vector<Budget>& budgets);
+  /// The same for a store that has the totals of all routers: nothing is noted.
+  void compare(const std::vector<Budget>& budgets);
+  /// The kinds of these budgets' totals.
+  std::vector<TotalKind> kinds() const;
   /// Returns at most `max` totals that have changed since they were returned last.
   std::vector<SharedTotal> take_changes(size_t max);
   /// Makes take_changes() return these totals again, because their report failed.
@@ -70,6 +95,11 @@ class Totals {
   /// spending than the file, because the router was killed, the difference is added here. Nothing
   /// may have been reported since the start then.
   void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
+  /// Notes that the common store has this amount of this router's, beside what it had before.
+  void add_stored(const TotalKey& key, double amount);
+  /// Sets what the common store has, with all that add_stored() has noted. Returns how many of
+  /// these totals have less than the store had before.
+  size_t set_common(std::span<const CommonTotal> totals, Day today);
   /// Makes take_changes() return all totals, because they were lost.
   void report_all();
   /// Makes what was in the file at the start the spending of another router.
@@ -82,11 +112,13 @@ class Totals {
     Day begin = 0;
     double own = 0;
     double before = 0;  // the part of `own` that was in the file at the start
+    double stored = 0;  // the part of `own` that the common store has
     // The two latest periods that the others have reported: a router whose clock is ahead is in
     // the next one.
     struct Others {
       Day begin = 0;
       double amount = 0;
+      double missing = 0;  // what the common store has lost of the period
     };
     std::array<Others, 2> others = {};
   };
@@ -103,9 +135,12 @@ class Totals {
   static double cost_in(const Total& total, config::Spending::Per per, Day today);
   bool is_shared(const Name& name, config::Spending::Per per) const;
   void note(std::map<Name, Total>::value_type& entry);
+  Period* period_of(const TotalKey& key, Day today);
+  static Period::Others* others_of(Period& period, Day begin);
 
   std::map<Name, Total> totals_;
   std::vector<Budget> shared_;  // whose totals are shared
+  bool notes_ = false;          // in changed_
   std::vector<Name> changed_;
 };
 

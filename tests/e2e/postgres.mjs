@@ -89,11 +89,22 @@ export class Postgres {
   /// Every life begins without data.
   async start() {
     this.lives = (this.lives ?? 0) + 1;
-    const data = join(this.folder, `life-${this.lives}`);
-    execFileSync("cp", ["-a", join(this.folder, "empty"), data], this.user);
+    execFileSync("cp", ["-a", join(this.folder, "empty"), this.#data()], this.user);
+    await this.startAgain();
+  }
+
+  #data() {
+    return join(this.folder, `life-${this.lives}`);
+  }
+
+  /// Goes on with the data. Processes of a server that was killed end a moment later, and until then no other starts.
+  async startAgain() {
+    const data = this.#data();
     const options = ["-D", data, "-p", this.port, "-h", "127.0.0.1", "-k", this.folder, "-F", ...this.settings.flatMap((each) => ["-c", each])];
-    this.process = spawn(join(kPrograms, "postgres"), options.map(String), { ...this.user, stdio: "ignore" });
+    const spawnServer = () => (this.process = spawn(join(kPrograms, "postgres"), options.map(String), { ...this.user, stdio: "ignore" }));
+    spawnServer();
     await until(() => {
+      if (this.process.exitCode !== null) spawnServer();
       try {
         return this.ask("SELECT 1") === "1";
       } catch {

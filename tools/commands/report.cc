@@ -6,6 +6,8 @@
 #include <string>
 
 #include "router/config/load.h"
+#include "router/shared_spending/postgres_spending.h"
+#include "router/spending/database.h"
 #include "router/spending/ledger.h"
 #include "router/spending/report.h"
 #include "tools/command.h"
@@ -15,14 +17,22 @@
 namespace signalbox::tools {
 namespace {
 
-Result<std::filesystem::path> find_file(const cxxopts::ParseResult& parsed) {
-  if (parsed.count("file") > 0) return parsed["file"].as<std::string>();
+Result<std::unique_ptr<spending::Source>> open_file(const std::filesystem::path& file) {
+  SIGNALBOX_TRY(spending::Database database, spending::Database::open(file, true));
+  return std::make_unique<spending::Database>(std::move(database));
+}
+
+Result<std::unique_ptr<spending::Source>> open_source(const cxxopts::ParseResult& parsed) {
+  if (parsed.count("file") > 0) return open_file(parsed["file"].as<std::string>());
   const std::string name = parsed["config"].as<std::string>();
   SIGNALBOX_TRY(const config::Loaded loaded, config::load(name));
   if (!loaded.config.spending)
     return fail(Code::kInvalid, "{}: global.spending: the configuration does not count spending",
                 name);
-  return spending::file_of(*loaded.config.spending, name);
+  if (!loaded.config.spending->is_common())
+    return open_file(spending::file_of(*loaded.config.spending, name));
+  SIGNALBOX_TRY(const auto store, shared_spending::open_store(*loaded.config.spending));
+  return store->source();
 }
 
 Result<spending::Day> day_option(const cxxopts::ParseResult& parsed, const char* option,
@@ -54,9 +64,8 @@ Result<ReportOptions> read_report_options(const cxxopts::ParseResult& parsed) {
 
 Result<spending::Report> make_report(const cxxopts::ParseResult& parsed,
                                      const ReportOptions& wanted) {
-  SIGNALBOX_TRY(const std::filesystem::path file, find_file(parsed));
-  SIGNALBOX_TRY(spending::Database database, spending::Database::open(file, true));
-  return spending::sum_up(database, wanted.by, wanted.first, wanted.last);
+  SIGNALBOX_TRY(const auto source, open_source(parsed));
+  return spending::sum_up(*source, wanted.by, wanted.first, wanted.last);
 }
 
 int report_command(int argc, char** argv) {
@@ -64,7 +73,8 @@ int report_command(int argc, char** argv) {
                            "Prints what requests have spent, by key, user, group, model, decision "
                            "or day. \"saved\" compares with the same tokens on the most expensive "
                            "model. A running router writes its figures within a second.");
-  options.add_options()("config", "configuration file, whose global.spending names the file",
+  options.add_options()("config",
+                        "configuration file, whose global.spending names the file or the server",
                         cxxopts::value<std::string>(), "FILE");
   options.add_options()("file", "the file of the spending itself", cxxopts::value<std::string>(),
                         "FILE");

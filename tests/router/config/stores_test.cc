@@ -61,6 +61,24 @@ TEST(ConfigStores, a_store_that_is_not_shared_gives_a_notice) {
   }
 }
 
+TEST(ConfigStores, bytes_of_records_in_memory_have_their_own_bound) {
+  const auto notices = [](const std::string& replay) {
+    const auto loaded = parse(fmt::format(R"(version: v0.3
+providers: {{defaults: {{default_model: a}}, models: [{{name: a, backend_refs: [{{type: echo}}]}}]}}
+global: {{services: {{router_replay: {{{}}}}}}}
+)",
+                                          replay),
+                              "f.yaml");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return loaded ? loaded->notices : std::vector<std::string>();
+  };
+  const std::string of_memory =
+      "f.yaml:3: global.services.router_replay.bytes_max: has no effect, because the backend is "
+      "memory";
+  EXPECT_EQ(notices("bytes_max: 1MiB"), std::vector{of_memory});
+  EXPECT_TRUE(notices("bytes_max: 1MiB, store_backend: redis, redis: {host: h}").empty());
+}
+
 TEST(ConfigStores, variables_of_qdrant_are_needed_only_for_a_search) {
   ::unsetenv("SIGNALBOX_TEST_UNSET");
   const std::string file = R"(version: v0.3

@@ -280,6 +280,22 @@ TEST(KeepFixed, names_the_changed_settings_that_need_a_restart) {
   EXPECT_EQ(next.memory.backend, "memory");
 }
 
+TEST(KeepFixed, keeps_the_store_of_the_spending_and_shows_no_password) {
+  config::Config running, next;
+  running.spending.emplace();
+  next.spending.emplace();
+  next.spending->backend = "postgres";
+  next.spending->postgres.password = "the new one";
+  next.spending->budgets.emplace_back();
+  EXPECT_EQ(serving::keep_restart_only(running, next),
+            (std::vector<std::string>{
+                "global.spending.backend: \"postgres\" requires a restart; \"file\" stays",
+                "global.spending.postgres: a change requires a restart"}));
+  EXPECT_FALSE(next.spending->is_common());
+  EXPECT_EQ(next.spending->postgres, running.spending->postgres);
+  EXPECT_EQ(next.spending->budgets.size(), 1U) << "these change";
+}
+
 TEST(KeepFixed, keeps_the_servers_of_memories) {
   config::Config running, next;
   running.memory.backend = next.memory.backend = "milvus";

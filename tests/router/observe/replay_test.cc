@@ -36,7 +36,7 @@ std::string ids(Replay& replay, const Replay::Query& query = {}) {
 
 TEST(Replay, keeps_the_newest_and_lists_them_first) {
   LocalReplay replay;
-  replay.set_limits(3, std::chrono::seconds(0));
+  replay.set_limits({.records = 3});
   for (const char* id : {"a", "b", "c", "d"}) {
     Account each = kept_account(id, *id == 'c' ? "law" : "math");
     replay.add(each);
@@ -51,7 +51,7 @@ TEST(Replay, keeps_the_newest_and_lists_them_first) {
 
 TEST(Replay, lists_and_deletes_the_records_of_one_user_or_key) {
   LocalReplay replay;
-  replay.set_limits(9, std::chrono::seconds(0));
+  replay.set_limits({.records = 9});
   for (const char* id : {"a", "b", "c", "d"}) {
     Account each = kept_account(id);
     each.user = *id == 'a' || *id == 'b' ? "ada" : "bob";
@@ -117,7 +117,7 @@ TEST(Spans, each_call_of_a_looper_has_a_span_below_the_span_of_the_run) {
 
 TEST(Replay, forgets_records_over_the_limits_of_age_and_number) {
   LocalReplay replay;
-  replay.set_limits(1000, std::chrono::seconds(60));
+  replay.set_limits({.records = 1000, .age = std::chrono::seconds(60)});
   Account old = kept_account("old");
   old.at -= std::chrono::seconds(61);
   replay.add(old);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "router/shared_replay/record.h"
 #include "router/shared_replay/redis_replay.h"
+#include "router/shared_replay/scripts.h"
 #include "tests/router/two_sites.h"
 
 namespace signalbox::shared_replay {
@@ -82,6 +83,16 @@ class SharedReplayTest : public test::TwoSites<Site> {
     const auto value = client_->run({"DBSIZE"}, kWithin);
     return value ? value->number : -1;
   }
+  /// The bytes that the records count as, which are the sum of the parts.
+  int64_t bytes() {
+    const auto sum = client_->run({"GET", "signalbox:replay:bytes"}, kWithin);
+    const auto parts = client_->run({"HVALS", "signalbox:replay:sizes"}, kWithin);
+    if (!sum || !parts) return -1;
+    int64_t out = 0;
+    for (const auto& part : parts->items) out += std::stoll(part.text);
+    EXPECT_EQ(sum->text, std::to_string(out));
+    return out;
+  }
 };
 
 TEST_F(SharedReplayTest, routers_see_the_records_of_all_and_a_new_one_finds_them) {
@@ -150,8 +161,8 @@ TEST_F(SharedReplayTest, takes_a_bounded_number_of_outcomes) {
 }
 
 TEST_F(SharedReplayTest, new_records_replace_the_oldest_ones_completely) {
-  a_->replay->set_limits(2, seconds(0));
-  b_->replay->set_limits(2, seconds(0));
+  a_->replay->set_limits({.records = 2});
+  b_->replay->set_limits({.records = 2});
   Account first = account_of(1, "eve", "k9");
   first.request_body = "text";
   a_->add(std::move(first));
@@ -162,8 +173,62 @@ TEST_F(SharedReplayTest, new_records_replace_the_oldest_ones_completely) {
   EXPECT_EQ(a_->list({.user = "eve"}), "of 0");
   EXPECT_EQ(a_->list({.decision = "odd"}), "3 of 1");
   EXPECT_EQ(a_->detail(1), "none");
-  // Two records, the list of all, and those of two decisions, a model, a user and a key.
-  EXPECT_EQ(keys(), 8);
+  // Two records, the list of all, those of two decisions, a model, a user and a key, and sizes.
+  EXPECT_EQ(keys(), 10);
+}
+
+TEST_F(SharedReplayTest, the_oldest_records_make_room_below_a_bound_in_bytes) {
+  for (const auto* site : {a_.get(), b_.get()})
+    site->replay->set_limits({.records = 100, .bytes = 40'000});
+  const auto add = [&](int number, Site& site) {
+    Account account = account_of(number);
+    account.response_body = std::string(10'000, 'x');
+    site.add(std::move(account));
+  };
+  for (int number = 1; number <= 5; ++number) add(number, number % 2 == 0 ? *a_ : *b_);
+  EXPECT_EQ(a_->list(), "5 4 3 of 3");
+  observe::Shadow shadow;
+  shadow.replay_id = id_of(5);
+  shadow.response = std::string(8'000, 'y');
+  a_->replay->add_shadow(shadow);
+  EXPECT_EQ(a_->replay->drain(std::chrono::steady_clock::now() + kWithin), 0u);
+  add(6, *b_);
+  EXPECT_EQ(a_->list(), "6 5 of 2") << "the answer of a shadow counts";
+  EXPECT_LE(bytes(), 40'000);
+  EXPECT_EQ(a_->replay->remove("", "").value(), 2u);
+  EXPECT_EQ(bytes(), 0);
+}
+
+TEST_F(SharedReplayTest, shadows_that_are_not_kept_take_no_bytes) {
+  a_->add(account_of(1));
+  observe::Shadow shadow;
+  shadow.replay_id = id_of(1);
+  shadow.response = "text";
+  const auto bytes_with = [&](size_t more) {
+    for (size_t i = 0; i < more; ++i) a_->replay->add_shadow(shadow);
+    EXPECT_EQ(a_->replay->drain(std::chrono::steady_clock::now() + kWithin), 0u);
+    return bytes();
+  };
+  const int64_t all = bytes_with(kShadowsMax);
+  EXPECT_EQ(bytes_with(3), all);
+}
+
+TEST_F(SharedReplayTest, texts_and_records_that_have_expired_take_no_bytes) {
+  a_->replay->set_limits({.records = 100, .age = seconds(3600)});
+  Account brief = account_of(1);
+  brief.response_body = std::string(10'000, 'x');
+  brief.body_age_max = seconds(1);
+  a_->add(std::move(brief));
+  EXPECT_GT(bytes(), 10'000);
+  wait_for([&] { return a_->detail(1).find("\"bodies_expired\":true") != std::string::npos; });
+  a_->add(account_of(2));
+  const int64_t two = bytes();
+  EXPECT_LT(two, 10'000);
+  a_->replay->set_limits({.records = 100, .age = seconds(1)});
+  wait_for([&] {
+    a_->add(account_of(3));
+    return bytes() < two;
+  });
 }
 
 TEST_F(SharedReplayTest, records_expire_and_their_texts_sooner) {
@@ -172,14 +237,14 @@ TEST_F(SharedReplayTest, records_expire_and_their_texts_sooner) {
   brief.body_age_max = seconds(1);
   Account other = account_of(2);
   other.request_body = "kept";
-  a_->replay->set_limits(100, seconds(3600));
+  a_->replay->set_limits({.records = 100, .age = seconds(3600)});
   a_->add(std::move(brief));
   a_->add(std::move(other));
   EXPECT_NE(a_->detail(1).find("secret"), std::string::npos);
   wait_for([&] { return a_->detail(1).find("\"bodies_expired\":true") != std::string::npos; });
   EXPECT_EQ(a_->detail(1).find("secret"), std::string::npos);
   EXPECT_NE(a_->detail(2).find("kept"), std::string::npos);
-  a_->replay->set_limits(100, seconds(1));
+  a_->replay->set_limits({.records = 100, .age = seconds(1)});
   a_->add(account_of(3, "bob", "k3"));
   EXPECT_EQ(a_->list({.user = "bob"}), "3 of 1");
   wait_for([&] { return a_->list({.user = "bob"}) == "of 0"; });
@@ -207,7 +272,7 @@ TEST_F(SharedReplayTest, a_record_that_one_router_deletes_is_gone_at_all) {
 }
 
 TEST_F(SharedReplayTest, deletes_more_than_one_step_takes) {
-  a_->replay->set_limits(10'000, seconds(0));
+  a_->replay->set_limits({.records = 10'000});
   for (int i = 0; i < 1200; ++i) {
     Account each = account_of(i);
     a_->replay->add(each);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "router/spending/budgets.h"
+#include "router/spending/database.h"
 #include "router/spending/prices.h"
 #include "router/spending/report.h"
 #include "tests/router/small_disk.h"
@@ -131,6 +132,21 @@ TEST(Ledger, refuses_a_file_that_is_not_a_ledger) {
   const std::string message = Ledger::open(file / "spending.db").error().message;
   EXPECT_NE(message.find("(Not a directory)"), std::string::npos) << message;
   EXPECT_EQ(Database::open(folder.path() / "none.db", true).error().code, Code::kNotFound);
+}
+
+TEST(Ledger, counts_a_group_once_that_a_header_lists_twice) {
+  const test::TemporaryDirectory folder;
+  const auto file = folder.path() / "s.db";
+  {
+    const auto ledger = open(file);
+    ASSERT_NE(ledger, nullptr);
+    ledger->add(account_of("a", "x, y,x"), cost_of(1));
+    EXPECT_DOUBLE_EQ(
+        ledger->cost_of(Spending::By::kGroup, "x", "USD", Spending::Per::kDay, today()), 1);
+  }
+  const Report report = report_of(file, GroupBy::kGroup);
+  ASSERT_EQ(report.lines.size(), 2U);
+  EXPECT_EQ(report.lines[0].spent.requests, 1U);
 }
 
 TEST(Report, counts_a_request_for_each_group_and_once_in_total) {
