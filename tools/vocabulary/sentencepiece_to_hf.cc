@@ -119,7 +119,10 @@ std::vector<HfAddedToken> added_pieces(const SentencePieceModel& model) {
     const Piece& piece = model.pieces[i];
     const bool control = piece.type == PieceType::kControl;
     if (!control && piece.type != PieceType::kUserDefined) continue;
-    out.push_back({.content = piece.text, .id = static_cast<int64_t>(i), .special = control});
+    out.push_back({.content = piece.text,
+                   .id = static_cast<int64_t>(i),
+                   .normalized = !control && model.remove_extra_whitespaces,
+                   .special = control});
   }
   return out;
 }
@@ -137,17 +140,9 @@ Result<HfMarks> sentencepiece_marks(const SentencePieceModel& model, bool begin,
   if (end && model.end_id < 0) {
     return fail(Code::kInvalid, "--eos: the model has no end-of-text piece");
   }
-  HfMarks marks;
-  if (!begin && !end) return marks;
-  const auto add = [&](std::vector<HfMarks::Item>& items, int type_id) {
-    if (begin) items.push_back({piece_of(model, model.begin_id).text, type_id});
-    items.push_back({"", type_id});
-    if (end) items.push_back({piece_of(model, model.end_id).text, type_id});
-  };
-  add(marks.single, 0);
-  add(marks.pair, 0);
-  add(marks.pair, 1);
-  return marks;
+  if (!begin && !end) return HfMarks{};
+  return HfMarks::of_decoder(begin ? piece_of(model, model.begin_id).text : "",
+                             end ? piece_of(model, model.end_id).text : "");
 }
 
 Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
