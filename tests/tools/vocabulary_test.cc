@@ -141,6 +141,14 @@ TEST(MakeTokenizer, albert_folds_case_and_accents_by_default) {
   EXPECT_EQ(ids_of(accents, "\u00E1b"), (Ids{2, 5, 1, 7, 3}));
 }
 
+// The normalizer would make one of the two symbols the other.
+TEST(MakeTokenizer, symbols_of_users_are_found_before_the_normalizer_of_a_class) {
+  const std::string pairs = kAlbert + piece_bytes("AB", 0, 4) + piece_bytes("ab", 0, 4) +
+                            proto_message(2, proto_varint(3, 2));
+  const Files files{{"config.json", model_type("albert")}, {"spiece.model", pairs}};
+  EXPECT_EQ(ids_of(files, "AB ab"), (Ids{2, 9, 10, 3}));
+}
+
 TEST(MakeTokenizer, t5_ends_texts_and_has_extra_ids) {
   EXPECT_EQ(ids_of(t5(), "ab<extra_id_0>"), (Ids{6, 106, 1}));
   EXPECT_EQ(ids_of(t5(), "a", "ab"), (Ids{4, 1, 6, 1}));

@@ -142,8 +142,8 @@ Result<void> arrange_t5(Model& model, int32_t count) {
   return {};
 }
 
-// Gives a Gemma without a piece for the tab one, instead of the tab's byte, because longer pieces
-// are made of tabs.
+// Makes the tab's byte a piece for the tab if there is none, because longer pieces are made of
+// tabs.
 void arrange_gemma(Model& model) {
   const int64_t byte = model.find("<0x09>");
   if (byte < 0 || model.find("\t") >= 0) return;
@@ -168,7 +168,8 @@ void score_defined_pieces(Model& model) {
   }
 }
 
-// The pieces that users defined are added tokens of decoders.
+// Returns whether the class is of a decoder. Its added tokens include the pieces that users
+// defined.
 bool is_decoder(Kind kind) {
   return kind == Kind::kLlama || kind == Kind::kGemma;
 }
@@ -193,11 +194,16 @@ Result<void> arrange(Kind kind, int32_t extra_ids, Model& model) {
   }
 }
 
+// `has_own_normalizer`: of the class. It may change more than the model's does, so that all tokens
+// are found before it.
 Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const TokenizerSettings& settings,
-                                            const Model& model) {
+                                            const Model& model, bool has_own_normalizer) {
   KnownPieces pieces;
   for (const Piece& piece : model.pieces) pieces.ids.emplace(piece.text, pieces.size++);
   std::vector<HfAddedToken> known = added_pieces(model);
+  if (has_own_normalizer) {
+    for (HfAddedToken& token : known) token.normalized = false;
+  }
   const Special& special = special_of(kind);
   for (const std::string_view text :
        {special.begin, special.end, special.unknown, special.padding, special.mask}) {
@@ -393,7 +399,8 @@ Result<std::string> encoder_tokenizer(const VocabularyClass& tokenizer, std::str
   if (!marks) return in_file(std::move(marks).error());
   SentencePieceToHfOptions options{.marks = *std::move(marks)};
   SIGNALBOX_TRY_VOID(write_sections(tokenizer.kind, settings, *model, options));
-  SIGNALBOX_TRY(options.added_tokens, tokens_of(tokenizer.kind, settings, *model));
+  SIGNALBOX_TRY(options.added_tokens,
+                tokens_of(tokenizer.kind, settings, *model, !options.normalizer.empty()));
   auto made = sentencepiece_to_hf(*model, options);
   if (!made) return in_file(std::move(made).error());
   return made;

@@ -6,6 +6,8 @@
 
 #include "base/base64.h"
 #include "base/json_writer.h"
+#include "tokenizer/normalize/edge_normalizers.h"
+#include "tokenizer/normalize/precompiled.h"
 #include "tools/vocabulary/sentencepiece_merges.h"
 
 namespace signalbox::tools {
@@ -111,17 +113,38 @@ void write_section(std::string_view name, const std::string& made, const Write& 
   }
 }
 
+using Charsmap = std::unique_ptr<const tokenizer::Precompiled>;
+
+// Returns whether the model's normalizer leaves a text as it is.
+bool is_normal(std::string_view text, const Charsmap& charsmap) {
+  if (!tokenizer::Strip(true, true).keeps(text) || text.find("  ") != std::string_view::npos)
+    return false;
+  if (charsmap == nullptr) return true;
+  tokenizer::Normalized out;
+  charsmap->normalize(tokenizer::TextView(text, 0), out);
+  return out.text == text;
+}
+
+// Returns null for a model without a charsmap, or with one that no reader of the result accepts.
+Charsmap charsmap_of(const SentencePieceModel& model) {
+  if (model.charsmap.empty()) return nullptr;
+  auto parsed = tokenizer::Precompiled::parse(model.charsmap);
+  return parsed ? *std::move(parsed) : nullptr;
+}
+
 }  // namespace
 
 std::vector<HfAddedToken> added_pieces(const SentencePieceModel& model) {
   std::vector<HfAddedToken> out;
+  const Charsmap charsmap = charsmap_of(model);
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const Piece& piece = model.pieces[i];
     const bool control = piece.type == PieceType::kControl;
     if (!control && piece.type != PieceType::kUserDefined) continue;
     out.push_back({.content = piece.text,
                    .id = static_cast<int64_t>(i),
-                   .normalized = !control && model.remove_extra_whitespaces,
+                   .normalized = !control && model.remove_extra_whitespaces &&
+                                 is_normal(piece.text, charsmap),
                    .special = control});
   }
   return out;
