@@ -10,7 +10,7 @@
 
 namespace signalbox::kernels::body {
 
-// Converts sums to floats, so that the result is the same on every tier. It uses two
+// Converts sums to floats. The result is the same on every tier, because this uses two
 // multiplications and no addition that a compiler could fuse with them.
 template <class Arch, bool kShifted>
 void dequantize_row(const Panel<I8>& panel, const int32_t* sums, float scale, float* out) {
@@ -29,7 +29,7 @@ inline constexpr bool kSumsAreShifted = !requires {
   Product::kShiftsBack;
 };
 
-/// The place of a tile's results, and what turns its sums into them.
+/// The place of a tile's results, and the factors that convert its sums to them.
 struct ConvertedRows {
   const float* scales;         // of the columns
   const int32_t* corrections;  // of the columns

@@ -70,7 +70,7 @@ struct VnniProductI8 {
         for (int c = 0; c < kRegisters; ++c) acc[r][c] = _mm512_dpbusd_epi32(acc[r][c], x, w[c]);
       }
     }
-    // Without this, g++ 12 also stores the sums that are converted below at each step.
+    // Without this, g++ 12 stores the sums to memory at each step if they are converted below.
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 4
