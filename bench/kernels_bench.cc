@@ -193,14 +193,17 @@ BENCHMARK(BM_Ours<Format::kBF16>)->Name("linear/bf16")->SIGNALBOX_ROWS;
 BENCHMARK(BM_Ours<Format::kI8>)->Name("linear/int8")->SIGNALBOX_ROWS;
 
 // One product of bytes with 22 matrices that stream from memory. The activations are already bytes.
+// All memory begins at a cache line, as the engine's does.
 class ByteProduct {
  public:
-  ByteProduct(int32_t in, int32_t out)
-      : in_(in), out_(out), scales_(kRowsMax), q_(kRowsMax * in), weights_(int64_t{out} * in) {
-    const auto x = normal(kRowsMax * in, 6), w = normal(int64_t{out} * in, 7);
-    table().quantize_rows(kRowsMax, in, x.data(), q_.data(), scales_.data());
-    packed_.resize(kLayers, std::vector<char>(packed_linear_bytes(Format::kI8, in, out)));
-    for (auto& packed : packed_) pack_linear(Format::kI8, in, out, w.data(), packed.data());
+  ByteProduct(int32_t in, int32_t out, int32_t rows)
+      : in_(in), out_(out), scales_(rows), q_(int64_t{rows} * in), weights_(int64_t{out} * in) {
+    const auto x = normal(int64_t{rows} * in, 6), w = normal(int64_t{out} * in, 7);
+    table().quantize_rows(rows, in, x.data(), q_.data(), scales_.data());
+    for (int i = 0; i < kLayers; ++i) {
+      packed_.emplace_back(packed_linear_bytes(Format::kI8, in, out));
+      pack_linear(Format::kI8, in, out, w.data(), packed_[i].data());
+    }
     for (int32_t c = 0; c < out; ++c)
       w_scales_.push_back(quantize(in, &w[c * in], &weights_[c * in]));
   }
@@ -210,8 +213,8 @@ class ByteProduct {
   }
 
   // Returns y of our product for the sums of the bytes: sums (rows, out).
-  std::vector<float> finished(int32_t rows, const std::vector<int32_t>& sums) const {
-    std::vector<float> y(sums.size());
+  std::vector<float> finished(int32_t rows, const int32_t* sums) const {
+    std::vector<float> y(rows * out_);
     for (int32_t c = 0; c < out_; ++c) {
       int32_t shift = 0;
       for (int32_t k = 0; k < in_; ++k) shift += 128 * weights_[c * in_ + k];
@@ -235,18 +238,18 @@ class ByteProduct {
     }
     std::vector<float> y(sums.size());
     multiply(kLayers - 1, kRows, y.data());
-    return y == finished(kRows, sums);
+    return y == finished(kRows, sums.data());
   }
 
-  uint8_t* q() { return q_.data(); }             // (kRowsMax, in)
+  uint8_t* q() { return q_.data(); }             // (rows, in)
   int8_t* weights() { return weights_.data(); }  // (out, in)
 
  private:
   int32_t in_, out_;
-  std::vector<float> scales_, w_scales_;   // (kRowsMax), (out)
-  std::vector<uint8_t> q_;                 // (kRowsMax, in)
-  std::vector<int8_t> weights_;            // (out, in)
-  std::vector<std::vector<char>> packed_;  // (kLayers) of one matrix
+  std::vector<float> scales_, w_scales_;  // (rows), (out)
+  Buffer<uint8_t> q_;                     // (rows, in)
+  std::vector<int8_t> weights_;           // (out, in)
+  std::vector<Buffer<char>> packed_;      // (kLayers) of one matrix
 };
 
 // Times multiply(matrix), one product of state's shape.
@@ -267,24 +270,24 @@ void time_product(benchmark::State& state, const std::string& label, const Multi
 void BM_Bytes(benchmark::State& state) {
   const auto in = static_cast<int32_t>(state.range(0)), out = static_cast<int32_t>(state.range(1)),
              rows = static_cast<int32_t>(state.range(2));
-  const ByteProduct ours(in, out);
+  const ByteProduct ours(in, out, rows);
   if (!ours.is_exact()) {
     state.SkipWithError("wrong answer: not timed");
     return;
   }
-  std::vector<float> y(rows * out);
+  Buffer<float> y(rows * out);
   time_product(state, std::string(table().tier),
                [&](int matrix) { ours.multiply(matrix, rows, y.data()); });
 }
 
-#define SIGNALBOX_PRODUCTS(name, function)                              \
-  BENCHMARK(function)                                                   \
-      ->Name(name)                                                      \
-      ->ArgNames({"in", "out", "rows"})                                 \
-      ->ArgsProduct({{768}, {768, 2304}, {16, 32, 64, 128, 512}})       \
-      ->ArgsProduct({{1152}, {768}, {16, 32, 64, 128, 512}})            \
-      ->ArgsProduct({{384}, {384, 1152, 1536}, {16, 32, 64, 128, 512}}) \
-      ->ArgsProduct({{1536}, {384}, {16, 32, 64, 128, 512}})            \
+#define SIGNALBOX_PRODUCTS(name, function)                                    \
+  BENCHMARK(function)                                                         \
+      ->Name(name)                                                            \
+      ->ArgNames({"in", "out", "rows"})                                       \
+      ->ArgsProduct({{768}, {768, 2304}, {16, 32, 64, 128, 512, 2048}})       \
+      ->ArgsProduct({{1152}, {768}, {16, 32, 64, 128, 512, 2048}})            \
+      ->ArgsProduct({{384}, {384, 1152, 1536}, {16, 32, 64, 128, 512, 2048}}) \
+      ->ArgsProduct({{1536}, {384}, {16, 32, 64, 128, 512, 2048}})            \
       ->Unit(benchmark::kMicrosecond)
 SIGNALBOX_PRODUCTS("product/int8", BM_Bytes);
 
@@ -299,13 +302,13 @@ void BM_OneDnn(benchmark::State& state) {
     state.SkipWithError("needs OMP_NUM_THREADS=1");
     return;
   }
-  ByteProduct ours(in, out);
+  ByteProduct ours(in, out, rows);
   const bench::OneDnnProduct theirs(rows, in, out, kLayers, ours.weights());
-  std::vector<int32_t> sums(rows * out);
+  Buffer<int32_t> sums(rows * out);
   std::vector<float> y(rows * out);
   theirs.multiply(kLayers - 1, ours.q(), sums.data());
   ours.multiply(kLayers - 1, rows, y.data());
-  if (ours.finished(rows, sums) != y) {
+  if (ours.finished(rows, sums.data()) != y) {
     state.SkipWithError("wrong answer: not timed");
     return;
   }

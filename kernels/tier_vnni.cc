@@ -9,7 +9,7 @@ namespace signalbox::kernels {
 
 void install_vnni(Table& table) {
   using Arch = xsimd::avx512bw;
-  table.linear_i8 = body::linear_i8<Arch, x86::VnniProductI8>;
+  table.linear_i8 = body::linear_i8_converted<Arch, x86::VnniProductI8>;
   table.attention_i16 = body::attention_i16<Arch, x86::Avx512DotsI16<x86::VnniDot>>;
   table.dots_i8 = body::dots_i8<x86::VnniDotsI8>;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // y = finish(x w^T) over a packed matrix (panel.h), with the same loops for every format. A sweep
 // of rows processes one panel after the other. Within a panel it processes blocks of steps that
-// stay in the first-level cache while all rows of the sweep pass. The sums of a sweep, one panel
+// stay in one of the core's caches while all rows of the sweep pass. The sums of a sweep, one panel
 // wide, stay in the second-level cache. After the panel's last block, `finish` receives them.
 //
 // Each output is one sum that accumulates in the order of k, so a row's result has the same bits
@@ -23,26 +23,60 @@ inline int64_t sweep_rows(int64_t rows) {
   return (rows + sweeps - 1) / sweeps;
 }
 
-/// Multiplies all rows of a sweep by one block of steps, in tiles of nearly equal size. Each pass
-/// over the steps also prefetches a part of the next block in memory.
+/// The steps of a block. A Product may have its own number.
 template <class Product>
-void run_block(int64_t rows, bool adds, int64_t steps, const typename Product::X* x,
-               int64_t x_stride, const char* block, typename Product::Sum* sums) {
-  const auto* weights = reinterpret_cast<const typename Product::Format::Weight*>(block);
-  int64_t tiles = (rows + Product::kRows - 1) / Product::kRows;
+constexpr int64_t block_steps() {
+  if constexpr (requires { Product::kBlockSteps; }) {
+    return Product::kBlockSteps;
+  } else {
+    return kBlockSteps;
+  }
+}
+
+/// A tile of rows and a block of steps of one panel.
+template <class Product>
+struct Tile {
+  int64_t panel;
+  int64_t top;  // the first row
+  int64_t rows;
+  bool is_first, is_last;  // of the panel's blocks
+  int64_t steps;
+  const typename Product::X* x;
+  int64_t x_stride;
+  const typename Product::Format::Weight* weights;
+  typename Product::Sum* sums;
+  Ahead ahead;
+
+  /// Calls multiply<kAdds>(): kAdds if the sums are those of the blocks before.
+  template <class Multiply>
+  [[gnu::always_inline]] void choose(const Multiply& multiply) const {
+    if (is_first) return multiply.template operator()<false>();
+    multiply.template operator()<true>();
+  }
+  [[gnu::always_inline]] void run() const {
+    choose([&]<bool kAdds>() {
+      Product::template run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead);
+    });
+  }
+};
+
+/// Multiplies all rows of a sweep by one block of steps, in tiles of nearly equal size. `tile` is
+/// one of all rows. Each pass over the steps also prefetches a part of the next block in memory.
+template <class Product, class Multiply>
+void run_block(Tile<Product> tile, const Multiply& multiply) {
+  int64_t left = tile.rows;
+  int64_t tiles = (left + Product::kRows - 1) / Product::kRows;
   const int64_t passes = tiles * Product::kPasses;
-  Ahead ahead{block + steps * kStepBytes, (kStepBytes + passes - 1) / passes};
+  const auto* block = reinterpret_cast<const char*>(tile.weights);
+  tile.ahead = {block + tile.steps * kStepBytes, (kStepBytes + passes - 1) / passes};
   for (; tiles > 0; --tiles) {
-    const int64_t tile = (rows + tiles - 1) / tiles;
-    if (adds) {
-      Product::template run<true>(tile, steps, x, x_stride, weights, sums, ahead);
-    } else {
-      Product::template run<false>(tile, steps, x, x_stride, weights, sums, ahead);
-    }
-    ahead = ahead.after(steps * Product::kPasses);
-    rows -= tile;
-    x += tile * x_stride;
-    sums += tile * kPanelColumns;
+    tile.rows = (left + tiles - 1) / tiles;
+    multiply(tile);
+    tile.ahead = tile.ahead.after(tile.steps * Product::kPasses);
+    left -= tile.rows;
+    tile.top += tile.rows;
+    tile.x += tile.rows * tile.x_stride;
+    tile.sums += tile.rows * kPanelColumns;
   }
 }
 
@@ -51,11 +85,13 @@ void run_block(int64_t rows, bool adds, int64_t steps, const typename Product::X
 ///   kRows, the maximum rows of a tile; kPasses over its steps
 ///   run<kAdds>(rows, steps, x, x_stride, weights, sums, ahead): sums (rows, 64) = x times a block
 ///   of steps, or += if kAdds; prefetches at each step of each pass
-/// finish(panel index, first row, rows, sums) receives the complete sums (rows, 64).
-template <class Product, class Finish>
-void sweep_panels(int64_t rows, int64_t in, int64_t panels, const typename Product::X* x,
-                  const void* packed, const Finish& finish) {
+/// multiply(tile) runs a tile. finish(panel index, first row, rows, sums) is called after the last
+/// block of a panel with the sums (rows, 64).
+template <class Product, class Multiply, class Finish>
+void sweep_tiles(int64_t rows, int64_t in, int64_t panels, const typename Product::X* x,
+                 const void* packed, const Multiply& multiply, const Finish& finish) {
   using Format = typename Product::Format;
+  constexpr int64_t kSteps = block_steps<Product>();
   const int64_t steps = steps_of<Format>(in);
   const int64_t stride = row_stride<Format>(in);
   const int64_t sweep = rows > 0 ? sweep_rows(rows) : 1;
@@ -64,14 +100,32 @@ void sweep_panels(int64_t rows, int64_t in, int64_t panels, const typename Produ
     const int64_t here = rows - top < sweep ? rows - top : sweep;
     for (int64_t p = 0; p < panels; ++p) {
       const Panel<Format> panel(packed, in, p);
-      for (int64_t step = 0; step < steps; step += kBlockSteps) {
-        const int64_t block = steps - step < kBlockSteps ? steps - step : kBlockSteps;
-        run_block<Product>(here, step > 0, block, x + top * stride + step * Format::kDepth, stride,
-                           panel.steps + step * kStepBytes, sums);
+      for (int64_t step = 0; step < steps; step += kSteps) {
+        const char* block = panel.steps + step * kStepBytes;
+        run_block<Product>({.panel = p,
+                            .top = top,
+                            .rows = here,
+                            .is_first = step == 0,
+                            .is_last = step + kSteps >= steps,
+                            .steps = steps - step < kSteps ? steps - step : kSteps,
+                            .x = x + top * stride + step * Format::kDepth,
+                            .x_stride = stride,
+                            .weights = reinterpret_cast<const typename Format::Weight*>(block),
+                            .sums = sums,
+                            .ahead = {}},
+                           multiply);
       }
       finish(p, top, here, sums);
     }
   }
+}
+
+/// Implements sweep_tiles() for a Product whose complete sums finish() receives.
+template <class Product, class Finish>
+void sweep_panels(int64_t rows, int64_t in, int64_t panels, const typename Product::X* x,
+                  const void* packed, const Finish& finish) {
+  sweep_tiles<Product>(
+      rows, in, panels, x, packed, [](const Tile<Product>& tile) { tile.run(); }, finish);
 }
 
 /// Calls block.template run<R>() where R equals `rows`; requires 1 <= rows <= Max.

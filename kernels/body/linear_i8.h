@@ -10,7 +10,7 @@
 
 namespace signalbox::kernels::body {
 
-// The only place that converts sums to floats, so the result is the same on every tier. It uses two
+// Converts sums to floats. The result is the same on every tier, because this uses two
 // multiplications and no addition that a compiler could fuse with them.
 template <class Arch, bool kShifted>
 void dequantize_row(const Panel<I8>& panel, const int32_t* sums, float scale, float* out) {
@@ -28,6 +28,47 @@ template <class Product>
 inline constexpr bool kSumsAreShifted = !requires {
   Product::kShiftsBack;
 };
+
+/// The place of a tile's results, and the factors that convert its sums to them.
+struct ConvertedRows {
+  const float* scales;         // of the columns
+  const int32_t* corrections;  // of the columns
+  const float* row_scales;
+  float* y;
+  int64_t stride;
+};
+
+/// Implements `linear_i8` with a Product that converts the sums while they are in registers, to the
+/// same numbers as dequantize_row():
+///   convert<kAdds>(rows, steps, x, x_stride, weights, sums, ahead, ConvertedRows)
+/// A product that needs nothing else is written straight to y. Its stores then overlap with the
+/// next tile, whereas those of a whole panel wait for memory.
+template <class Arch, class Product>
+void linear_i8_converted(const LinearShape& shape, const uint8_t* q, const float* scales,
+                         const void* packed, const Epilogue& epilogue, float* y) {
+  const bool gated = is_gated(epilogue.finish);
+  const int64_t width = gated ? shape.out / 2 : shape.out;
+  const bool is_plain = epilogue.finish == Finish::kStore && epilogue.bias == nullptr &&
+                        epilogue.low_rank == nullptr && width % kPanelColumns == 0;
+  const auto multiply = [&](const Tile<Product>& tile) {
+    if (!tile.is_last) return tile.run();
+    const Panel<I8> panel(packed, shape.in, tile.panel);
+    float* top = y + tile.top * width;
+    alignas(64) float rows[Product::kRows * kPanelColumns];
+    const ConvertedRows to{panel.scales(), panel.corrections(), scales + tile.top,
+                           is_plain ? top + tile.panel * kPanelColumns : rows,
+                           is_plain ? width : kPanelColumns};
+    tile.choose([&]<bool kAdds>() {
+      Product::template convert<kAdds>(tile.rows, tile.steps, tile.x, tile.x_stride, tile.weights,
+                                       tile.sums, tile.ahead, to);
+    });
+    if (is_plain) return;
+    finish_rows<Arch>(epilogue, tile.panel, tile.top, tile.rows, width, top,
+                      [&](int64_t r) { return rows + r * kPanelColumns; });
+  };
+  sweep_tiles<Product>(shape.rows, shape.in, panels_of(shape.out, gated), q, packed, multiply,
+                       [](int64_t, int64_t, int64_t, const int32_t*) {});
+}
 
 /// Implements `linear_i8` of the kernel table.
 template <class Arch, class Product>

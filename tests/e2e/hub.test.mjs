@@ -158,7 +158,10 @@ const kVocabularies = {
   bert: [{ "vocab.txt": kVocabulary.join("\n") + "\n" }, [2, 4, 5, 3]],
   fairseq: [{ ...settings("XLMRobertaTokenizer"), "sentencepiece.bpe.model": sentencePiece([["<unk>", 0, 2], ["<s>", 0, 3], ["</s>", 0, 3], ...words]) }, [0, 4, 5, 2]],
   albert: [{ ...settings("AlbertTokenizer"), "spiece.model": sentencePiece([["<pad>", 0, 3], ["<unk>", 0, 2], ["[CLS]", 0, 3], ["[SEP]", 0, 3], ...words]) }, [2, 4, 5, 3]],
+  llama: [{ ...settings("LlamaTokenizer"), "tokenizer.model": sentencePiece([["<unk>", 0, 2], ["<s>", 0, 3], ["</s>", 0, 3], ...words], { removesSpaces: false }) }, [1, 3, 4]],
+  mpnet: [{ ...settings("MPNetTokenizer"), "vocab.txt": ["<s>", "<pad>", "</s>", "the", "cat", "[UNK]"].join("\n") }, [0, 3, 4, 2]],
   pairs: [{ ...settings("RobertaTokenizer"), ...pairs }, [0, 6, 7, 8, 9, 2, 1]],
+  qwen: [{ ...settings("Qwen2Tokenizer"), ...pairs, "vocab.json": pairs["vocab.json"].replace("<s>", "<|endoftext|>") }, [6, 7, 8, 9, 2]],
 };
 
 test("a vocabulary alone becomes a tokenizer", async () => {
@@ -176,9 +179,9 @@ test("a vocabulary alone becomes a tokenizer", async () => {
 
 test("a vocabulary of an unknown class leaves the model without text, with the reason", async () => {
   const { "tokenizer.json": _, ...rest } = modelFiles();
-  hub.add("owner/other", { ...rest, ...settings("Qwen2Tokenizer"), ...pairs });
+  hub.add("owner/other", { ...rest, ...settings("BertJapaneseTokenizer"), ...pairs });
   const { err } = await pulled("hf:owner/other");
-  assert.match(err, /reads token ids but no text \(tokenizer_class: "Qwen2Tokenizer" is not supported \(supported: AlbertTokenizer, /);
+  assert.match(err, /reads token ids but no text \(tokenizer_class: "BertJapaneseTokenizer" is not supported \(supported: AlbertTokenizer, /);
   assert.doesNotMatch(err, /converting/);
   hub.add("owner/none", rest);
   assert.match((await pulled("hf:owner/none")).err, /reads token ids but no text \(there is no vocabulary either\)/);

@@ -151,11 +151,11 @@ export const bytes = (field, value) => { const content = Buffer.from(value); ret
 
 // A sentencepiece model of pieces [text, score, type]: 1 normal, 2 unknown, 3 control, 4 defined by users, 6 a byte. `kind` is 1
 // for unigram and 2 for pairs.
-export function sentencePiece(pieces, { charsMap = Buffer.alloc(0), kind = 1, byteFallback = false } = {}) {
+export function sentencePiece(pieces, { charsMap = Buffer.alloc(0), kind = 1, byteFallback = false, prefix = true, removesSpaces = true } = {}) {
   const float = (value) => { const out = Buffer.alloc(5, 2 * 8 + 5); out.writeFloatLE(value, 1); return out; };
   return Buffer.concat([
     ...pieces.map(([piece, score, type = 1]) => bytes(1, Buffer.concat([bytes(1, piece), float(score), number(3, type)]))),
-    bytes(2, Buffer.concat([number(3, kind), number(35, byteFallback ? 1 : 0)])), bytes(3, bytes(2, charsMap)),
+    bytes(2, Buffer.concat([number(3, kind), number(35, byteFallback ? 1 : 0)])), bytes(3, Buffer.concat([bytes(2, charsMap), number(3, prefix ? 1 : 0), number(4, removesSpaces ? 1 : 0)])),
   ]);
 }
 

@@ -156,7 +156,9 @@ TEST_P(NarrowLinears, products_in_bfloat16_match_the_reference) {
 }
 
 TEST_P(NarrowLinears, sums_in_eight_bits_are_exact) {
-  for (const LinearCase& at : kLinearCases) {
+  std::vector<LinearCase> cases(std::begin(kLinearCases), std::end(kLinearCases));
+  cases.push_back({7, 1604, 128});  // whole panels of several blocks, for every Product
+  for (const LinearCase& at : cases) {
     auto x = normal_values(at.rows * at.in, 1), w = normal_values(at.out * at.in, 2);
     // Includes extreme values, which saturate if sums are too narrow.
     for (size_t i = 0; i < w.size(); i += 3) w[i] = i % 2 == 0 ? 4.0f : -4.0f;

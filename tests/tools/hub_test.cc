@@ -144,7 +144,8 @@ TEST(HubSelection, takes_vocabularies_where_there_is_no_tokenizer) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(settings_of({"config.json", "merges.txt", "vocab.json"}),
             (Names{"config.json", "vocab.json", "merges.txt", "added_tokens.json"}));
-  for (const char* name : {"vocab.txt", "spm.model", "sentencepiece.bpe.model", "spiece.model"}) {
+  for (const char* name :
+       {"vocab.txt", "spm.model", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model"}) {
     EXPECT_EQ(settings_of({"config.json", name}),
               (Names{"config.json", name, "added_tokens.json"}));
     EXPECT_EQ(settings_of({"config.json", name, "tokenizer.json"}),

@@ -208,6 +208,34 @@ TEST(SentencePieceOffsets, are_those_of_the_library_where_spaces_are_kept) {
   }
 }
 
+TEST(SentencePieceSymbols, defined_by_users_keep_the_space_in_front_of_them) {
+  for (const char* kind : {"unigram --vocab_size=900", "bpe --vocab_size=900",
+                           "bpe --vocab_size=900 --remove_extra_whitespaces=false"}) {
+    const auto pair =
+        pair_of(train(fmt::format("--model_type={} --user_defined_symbols=@@,[X]", kind)));
+    for (const std::string text :
+         {"the @@ model", "the @@model", "the router [X] [X]decides", "number  [X]  s ", "a [X]"}) {
+      Encoding ours;
+      pair->ours->encode(text, {}, ours);
+      EXPECT_EQ(ours.ids, theirs(*pair, text)) << kind << ": " << text;
+    }
+  }
+}
+
+// The normalisation would turn the first into the second, and the third into a space.
+TEST(SentencePieceSymbols, defined_by_users_are_not_normalised) {
+  for (const char* kind : {"unigram", "bpe"}) {
+    const auto pair = pair_of(train(fmt::format(
+        "--model_type={} --vocab_size=900 --user_defined_symbols=\u2122,TM,\u00a0", kind)));
+    for (const std::string text :
+         {"the\u2122", "the\u2122model", "theTMmodel", "the TM model", "the\u00a0model"}) {
+      Encoding ours;
+      pair->ours->encode(text, {}, ours);
+      EXPECT_EQ(ours.ids, theirs(*pair, text)) << kind << ": " << text;
+    }
+  }
+}
+
 TEST(SentencePieceSymbols, defined_by_users_are_found_first_and_control_symbols_are_tokens) {
   const auto pair =
       pair_of(train("--model_type=unigram --vocab_size=900 --user_defined_symbols=@@,[X] "

@@ -112,8 +112,9 @@ TEST(VocabularyClass, that_is_not_known_has_a_reason) {
                           R"({"tokenizer_class": "BertJapaneseTokenizer"})")),
             "tokenizer_class: \"BertJapaneseTokenizer\" is not supported (supported: "
             "AlbertTokenizer, BartTokenizer, BertTokenizer, CamembertTokenizer, "
-            "DebertaV2Tokenizer, DistilBertTokenizer, ElectraTokenizer, GPT2Tokenizer, "
-            "LongformerTokenizer, RobertaTokenizer, T5Tokenizer, XLMRobertaTokenizer)");
+            "DebertaV2Tokenizer, DistilBertTokenizer, ElectraTokenizer, GemmaTokenizer, "
+            "GPT2Tokenizer, LlamaTokenizer, LongformerTokenizer, MPNetTokenizer, Qwen2Tokenizer, "
+            "RobertaTokenizer, T5Tokenizer, XLMRobertaTokenizer)");
   Files lacking = roberta();
   lacking.erase("merges.txt");
   EXPECT_EQ(class_of(lacking), "RobertaTokenizer requires merges.txt, which is missing");
@@ -140,6 +141,14 @@ TEST(MakeTokenizer, albert_folds_case_and_accents_by_default) {
   EXPECT_EQ(ids_of(accents, "\u00E1b"), (Ids{2, 5, 1, 7, 3}));
 }
 
+// The normalizer would make one of the two symbols the other.
+TEST(MakeTokenizer, symbols_of_users_are_found_before_the_normalizer_of_a_class) {
+  const std::string pairs = kAlbert + piece_bytes("AB", 0, 4) + piece_bytes("ab", 0, 4) +
+                            proto_message(2, proto_varint(3, 2));
+  const Files files{{"config.json", model_type("albert")}, {"spiece.model", pairs}};
+  EXPECT_EQ(ids_of(files, "AB ab"), (Ids{2, 9, 10, 3}));
+}
+
 TEST(MakeTokenizer, t5_ends_texts_and_has_extra_ids) {
   EXPECT_EQ(ids_of(t5(), "ab<extra_id_0>"), (Ids{6, 106, 1}));
   EXPECT_EQ(ids_of(t5(), "a", "ab"), (Ids{4, 1, 6, 1}));
@@ -160,6 +169,94 @@ TEST(MakeTokenizer, gpt2_has_a_mark_only_if_its_settings_require_one) {
   files["tokenizer_config.json"] =
       R"({"tokenizer_class": "GPT2Tokenizer", "add_bos_token": true, "bos_token": "<s>"})";
   EXPECT_EQ(ids_of(files, "ab", "a"), (Ids{0, 4, 2}));
+}
+
+TEST(MakeTokenizer, mpnet_ends_the_first_text_twice) {
+  const Files files{{"config.json", model_type("mpnet")},
+                    {"vocab.txt", "<s>\n<pad>\n</s>\n<unk>\na\n##b\n[UNK]\n[SEP]\n<mask>\n"}};
+  EXPECT_EQ(ids_of(files, "Ab x <mask>"), (Ids{0, 4, 5, 6, 8, 2}));
+  EXPECT_EQ(ids_of(files, "a", "ab"), (Ids{0, 4, 2, 2, 4, 5, 2}));
+  // BERT's marks are no marks here.
+  EXPECT_EQ(ids_of(files, "[SEP]"), (Ids{0, 6, 6, 6, 2}));
+  EXPECT_EQ(error_of(with(files, "vocab.txt", "<s>\n[UNK]\n")),
+            "vocab.txt: the vocabulary lacks </s>, which MPNet requires");
+}
+
+Files qwen() {
+  return {{"config.json", model_type("qwen3")},
+          {"vocab.json", R"({"a": 0, "b": 1, "ab": 2, "\u0120": 3, "1": 4, "\u00c3": 5, "\u00a9": 6,
+                             "e": 7, "\u010a": 8, "11": 9, "\u0120a": 10})"},
+          {"merges.txt", "a b\n1 1\n\u0120 a\n"}};
+}
+
+TEST(MakeTokenizer, qwen_composes_characters_and_splits_numbers) {
+  // A combined accent becomes one character of two bytes; digits are words of their own.
+  EXPECT_EQ(ids_of(qwen(), "e\u0301"), (Ids{5, 6}));
+  EXPECT_EQ(ids_of(qwen(), "ab 11\n"), (Ids{2, 3, 4, 4, 8}));
+  EXPECT_EQ(ids_of(qwen(), "b a"), (Ids{1, 10}));
+  EXPECT_EQ(ids_of(qwen(), "a", "b"), (Ids{0, 1}));
+}
+
+TEST(MakeTokenizer, qwen_has_its_mark_after_its_pieces_and_at_the_end_if_its_settings_require_it) {
+  EXPECT_EQ(ids_of(qwen(), "a<|endoftext|>"), (Ids{0, 11}));
+  const std::string added = R"("added_tokens_decoder": {"11": {"content": "<|endoftext|>"},
+                                                        "12": {"content": "<|im_end|>"}})";
+  const Files ends = with(qwen(), "tokenizer_config.json",
+                          R"({"add_eos_token": true, "eos_token": "<|im_end|>", )" + added + "}");
+  EXPECT_EQ(ids_of(ends, "a"), (Ids{0, 12}));
+  EXPECT_EQ(ids_of(ends, "a", "<|endoftext|>b"), (Ids{0, 12, 11, 1, 12}));
+  const Files others = with(
+      qwen(), "tokenizer_config.json",
+      R"({"add_eos_token": true, "unk_token": "<u>", "eos_token": "<e>", "pad_token": "<p>"})");
+  EXPECT_EQ(ids_of(others, "b<u><p>"), (Ids{1, 12, 13, 11}));
+}
+
+std::string byte_pieces() {
+  std::string out;
+  for (int byte = 0; byte < 256; ++byte) out += piece_bytes(fmt::format("<0x{:02X}>", byte), 0, 6);
+  return out;
+}
+
+// The bytes have the ids from 3 on, the other pieces those from 259 on.
+const std::string kPairs = piece_bytes("<unk>", 0, 2) + piece_bytes("<s>", 0, 3) +
+                           piece_bytes("</s>", 0, 3) + byte_pieces() + piece_bytes("\u2581", -3) +
+                           piece_bytes("a", -4) + piece_bytes("b", -5) +
+                           piece_bytes("\u2581a", -1) + piece_bytes("\u2581ab", -2) +
+                           piece_bytes("@@", 0, 4) + piece_bytes("\t\t", 0, 4);
+// Field 2: type BPE with bytes for unknown characters; field 3: text stays as it is.
+std::string pairs_model(bool adds_prefix) {
+  return kPairs + proto_message(2, proto_varint(3, 2) + proto_varint(35, 1)) +
+         proto_message(3, proto_varint(3, adds_prefix ? 1 : 0) + proto_varint(4, 0));
+}
+Files llama(const std::string& settings = "") {
+  return {{"config.json", "{}"},
+          {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizerFast")" + settings + "}"},
+          {"tokenizer.model", pairs_model(true)}};
+}
+
+TEST(MakeTokenizer, llama_begins_each_part_between_its_tokens_with_a_space) {
+  EXPECT_EQ(ids_of(llama(), "ab a@@b\n"), (Ids{1, 263, 262, 264, 259, 261, 13}));
+  EXPECT_EQ(ids_of(llama(), "a", "b"), (Ids{1, 262, 1, 259, 261}));
+  // Its newer form has a space only in front of the whole text, as sentencepiece has it.
+  EXPECT_EQ(ids_of(llama(R"(, "legacy": false)"), "ab a@@b"), (Ids{1, 263, 262, 264, 261}));
+  EXPECT_EQ(ids_of(llama(R"(, "add_prefix_space": false)"), "a a"), (Ids{1, 260, 262}));
+  EXPECT_EQ(ids_of(llama(R"(, "add_bos_token": false, "add_eos_token": true)"), "a"),
+            (Ids{262, 2}));
+  EXPECT_EQ(ids_of(llama(R"(, "add_bos_token": false)"), "a"), (Ids{262}));
+}
+
+TEST(MakeTokenizer, gemma_has_nothing_in_front_of_a_text_and_knows_tabs) {
+  const Files files{{"config.json", model_type("gemma3_text")},
+                    {"tokenizer_config.json",
+                     R"({"bos_token": "<s>", "eos_token": "</s>", "add_eos_token": true})"},
+                    {"tokenizer.model", pairs_model(false)}};
+  EXPECT_EQ(class_of(files), "GemmaTokenizer");
+  EXPECT_EQ(ids_of(files, "ab a"), (Ids{1, 260, 261, 262, 2}));
+  EXPECT_EQ(ids_of(files, "\tb\t\t"), (Ids{1, 12, 261, 265, 2}));
+  EXPECT_EQ(error_of(with(files, "tokenizer_config.json", "{}")),
+            "tokenizer.model: lacks \"<bos>\", which GemmaTokenizer requires");
+  EXPECT_EQ(error_of(with(files, "tokenizer.model", "")),
+            "tokenizer.model: no piece has type unknown");
 }
 
 TEST(MakeTokenizer, tokens_that_were_added_extend_the_vocabulary) {

@@ -15,6 +15,14 @@ namespace {
 
 using Merge = std::pair<std::string_view, std::string_view>;
 
+constexpr std::string_view kEndOfText = "<|endoftext|>";  // of GPT-2 and Qwen
+
+// Splits a text into words, numbers of one digit, punctuation and white space, as Qwen's class
+// does.
+constexpr std::string_view kQwenWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
+    R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+
 constexpr size_t kVocabularyBytesMax = size_t{256} << 20;
 
 Result<KnownPieces> read_vocabulary(const json::Document& document) {
@@ -74,15 +82,25 @@ Result<std::vector<Merge>> read_merges(std::string_view text, const KnownPieces&
   return out;
 }
 
-// The tokens that the classes have by themselves, as far as the vocabulary contains them.
-std::vector<HfAddedToken> known_tokens(VocabularyKind kind, const KnownPieces& vocabulary) {
+// The tokens that the classes have by themselves, as far as the vocabulary contains them. Qwen's is
+// added to a vocabulary without it, unless the settings name others for all its roles.
+std::vector<HfAddedToken> known_tokens(VocabularyKind kind, const TokenizerSettings& settings,
+                                       const KnownPieces& vocabulary) {
   std::vector<HfAddedToken> out;
+  if (kind == VocabularyKind::kQwen2) {
+    constexpr std::string_view kRoles[] = {"unk_token", "eos_token", "pad_token"};
+    if (std::ranges::any_of(kRoles, [&](std::string_view role) {
+          return settings.token_for(role, kEndOfText) == kEndOfText;
+        }))
+      out.push_back({.content = std::string(kEndOfText)});
+    return out;
+  }
   const auto add = [&](std::string_view text) {
     if (vocabulary.ids.contains(text))
       out.push_back({.content = std::string(text), .lstrip = text == "<mask>"});
   };
   if (kind == VocabularyKind::kGpt2) {
-    add("<|endoftext|>");
+    add(kEndOfText);
   } else {
     for (const char* text : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"}) add(text);
   }
@@ -112,9 +130,28 @@ void write_mark(std::string_view name, const Mark& mark, json::Writer& out) {
   out.key(name).begin_array().string(mark.text).integer(mark.id).end_array();
 }
 
-void write_byte_level(bool add_prefix_space, bool trim_offsets, json::Writer& out) {
-  out.begin_object().member("type", "ByteLevel").member("add_prefix_space", add_prefix_space);
-  out.member("trim_offsets", trim_offsets).member("use_regex", true).end_object();
+struct ByteLevel {
+  bool add_prefix_space = true;
+  bool trim_offsets = true;
+  bool use_regex = true;
+};
+void write_byte_level(const ByteLevel& options, json::Writer& out) {
+  out.begin_object().member("type", "ByteLevel");
+  out.member("add_prefix_space", options.add_prefix_space);
+  out.member("trim_offsets", options.trim_offsets);
+  out.member("use_regex", options.use_regex).end_object();
+}
+
+// Composes characters and splits words, which both come before the bytes.
+void write_qwen_words(bool add_prefix_space, json::Writer& out) {
+  out.key("normalizer");
+  write_component("NFC", out);
+  out.key("pre_tokenizer").begin_object().member("type", "Sequence");
+  out.key("pretokenizers").begin_array().begin_object().member("type", "Split");
+  out.key("pattern").begin_object().member("Regex", kQwenWords).end_object();
+  out.member("behavior", "Isolated").member("invert", false).end_object();
+  write_byte_level({.add_prefix_space = add_prefix_space, .use_regex = false}, out);
+  out.end_array().end_object();
 }
 
 Result<void> write_roberta(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
@@ -135,15 +172,40 @@ Result<void> write_gpt2(const VocabularyClass& tokenizer, const TokenizerSetting
                         const KnownPieces& vocabulary, json::Writer& out) {
   SIGNALBOX_TRY(const bool begins, settings.config.root().boolean("add_bos_token", false));
   if (!begins) {
-    write_byte_level(true, false, out);
+    write_byte_level({.trim_offsets = false}, out);
     return {};
   }
   SIGNALBOX_TRY(const Mark begin,
-                byte_mark_of(tokenizer, settings, "bos_token", "<|endoftext|>", vocabulary));
+                byte_mark_of(tokenizer, settings, "bos_token", kEndOfText, vocabulary));
   const HfMarks marks{.single = {{begin.text}, {""}}, .pair = {{begin.text}, {""}, {"", 1}}};
   write_template_processing(
       marks, [&](std::string_view) { return begin.id; }, out);
   return {};
+}
+
+Result<void> write_qwen2(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
+                         const KnownPieces& vocabulary, json::Writer& out) {
+  SIGNALBOX_TRY(const bool ends, settings.config.root().boolean("add_eos_token", false));
+  if (!ends) {
+    write_byte_level({.trim_offsets = false}, out);
+    return {};
+  }
+  SIGNALBOX_TRY(const Mark end,
+                byte_mark_of(tokenizer, settings, "eos_token", kEndOfText, vocabulary));
+  write_template_processing(
+      HfMarks::of_decoder("", end.text), [&](std::string_view) { return end.id; }, out);
+  return {};
+}
+
+Result<void> write_post_processor(const VocabularyClass& tokenizer,
+                                  const TokenizerSettings& settings, bool add_prefix_space,
+                                  const KnownPieces& vocabulary, json::Writer& out) {
+  out.key("post_processor");
+  if (tokenizer.kind == VocabularyKind::kGpt2)
+    return write_gpt2(tokenizer, settings, vocabulary, out);
+  if (tokenizer.kind == VocabularyKind::kQwen2)
+    return write_qwen2(tokenizer, settings, vocabulary, out);
+  return write_roberta(tokenizer, settings, add_prefix_space, vocabulary, out);
 }
 
 void write_model(std::string_view vocabulary, const std::vector<Merge>& merges, json::Writer& out) {
@@ -164,25 +226,25 @@ Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::s
   auto document =
       json::Document::parse(std::move(vocabulary), {.bytes = kVocabularyBytesMax, .depth = 2});
   if (!document) return fail_in(kBytePairVocabulary, std::move(document).error());
-  SIGNALBOX_TRY(const KnownPieces pieces, read_vocabulary(*document));
+  SIGNALBOX_TRY(KnownPieces pieces, read_vocabulary(*document));
   SIGNALBOX_TRY(const std::vector<Merge> pairs, read_merges(merges, pieces));
-  SIGNALBOX_TRY(const auto tokens,
-                join_added_tokens(known_tokens(tokenizer.kind, pieces), settings, pieces));
+  SIGNALBOX_TRY(const auto tokens, join_added_tokens(known_tokens(tokenizer.kind, settings, pieces),
+                                                     settings, pieces));
+  for (const HfAddedToken& token : tokens) pieces.ids.emplace(token.content, token.id);
   SIGNALBOX_TRY(const bool add_prefix_space,
                 settings.config.root().boolean("add_prefix_space", false));
   json::Writer out;
   out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
   write_added_tokens(tokens, out);
-  out.key("normalizer").null().key("pre_tokenizer");
-  write_byte_level(add_prefix_space, true, out);
-  out.key("post_processor");
-  if (tokenizer.kind == VocabularyKind::kGpt2) {
-    SIGNALBOX_TRY_VOID(write_gpt2(tokenizer, settings, pieces, out));
+  if (tokenizer.kind == VocabularyKind::kQwen2) {
+    write_qwen_words(add_prefix_space, out);
   } else {
-    SIGNALBOX_TRY_VOID(write_roberta(tokenizer, settings, add_prefix_space, pieces, out));
+    out.key("normalizer").null().key("pre_tokenizer");
+    write_byte_level({.add_prefix_space = add_prefix_space}, out);
   }
+  SIGNALBOX_TRY_VOID(write_post_processor(tokenizer, settings, add_prefix_space, pieces, out));
   out.key("decoder");
-  write_byte_level(true, true, out);
+  write_byte_level({}, out);
   out.key("model");
   write_model(document->root().raw(), pairs, out);
   return out.end_object().take();

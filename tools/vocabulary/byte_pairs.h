@@ -1,6 +1,6 @@
 #pragma once
-// Makes a tokenizer.json from the vocabulary and the merges of RoBERTa or GPT-2, which work on
-// bytes.
+// Makes a tokenizer.json from the vocabulary and the merges of RoBERTa, GPT-2 or Qwen, which work
+// on bytes.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,8 @@
 namespace signalbox::tools {
 
 /// `vocabulary` is vocab.json, an object of pieces and ids. `merges` is merges.txt: lines of two
-/// pieces, the best first, under an optional line "#version". The class is kRoberta or kGpt2.
+/// pieces, the best first, under an optional line "#version". The class is kRoberta, kGpt2
+/// or kQwen2.
 /// Errors: kCorrupt with the file and the line, also for a merge of or to a piece that the
 /// vocabulary lacks.
 Result<std::string> byte_pair_tokenizer(const VocabularyClass& tokenizer, std::string vocabulary,

@@ -38,6 +38,8 @@ constexpr Special kFairseq{"<s>", "</s>", "<unk>", "<pad>", "<mask>", true};
 constexpr Special kAlbert{"[CLS]", "[SEP]", "<unk>", "<pad>", "[MASK]", true};
 constexpr Special kDeberta{"[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", false};
 constexpr Special kT5{"", "</s>", "<unk>", "<pad>", "", false};
+constexpr Special kLlama{"<s>", "</s>", "<unk>", "", "", false};
+constexpr Special kGemma{"<bos>", "<eos>", "<unk>", "<pad>", "", false};
 
 const Special& special_of(Kind kind) {
   switch (kind) {
@@ -47,6 +49,10 @@ const Special& special_of(Kind kind) {
       return kDeberta;
     case Kind::kT5:
       return kT5;
+    case Kind::kLlama:
+      return kLlama;
+    case Kind::kGemma:
+      return kGemma;
     default:
       return kFairseq;
   }
@@ -136,6 +142,16 @@ Result<void> arrange_t5(Model& model, int32_t count) {
   return {};
 }
 
+// Makes the tab's byte a piece for the tab if there is none, because longer pieces are made of
+// tabs.
+void arrange_gemma(Model& model) {
+  const int64_t byte = model.find("<0x09>");
+  if (byte < 0 || model.find("\t") >= 0) return;
+  Piece& tab = model.pieces[static_cast<size_t>(byte)];
+  tab.text = "\t";
+  tab.type = PieceType::kNormal;
+}
+
 // Gives the pieces that users defined the score with which sentencepiece prefers them to any other
 // split of the same characters.
 void score_defined_pieces(Model& model) {
@@ -152,8 +168,14 @@ void score_defined_pieces(Model& model) {
   }
 }
 
+// Returns whether the class is of a decoder. Its added tokens include the pieces that users
+// defined.
+bool is_decoder(Kind kind) {
+  return kind == Kind::kLlama || kind == Kind::kGemma;
+}
+
 Result<void> arrange(Kind kind, int32_t extra_ids, Model& model) {
-  score_defined_pieces(model);
+  if (!is_decoder(kind)) score_defined_pieces(model);
   switch (kind) {
     case Kind::kXlmRoberta:
       return arrange_xlm_roberta(model);
@@ -164,16 +186,24 @@ Result<void> arrange(Kind kind, int32_t extra_ids, Model& model) {
     case Kind::kAlbert:
       arrange_albert(model);
       return {};
+    case Kind::kGemma:
+      arrange_gemma(model);
+      return {};
     default:
       return {};
   }
 }
 
+// `has_own_normalizer`: of the class. It may change more than the model's does, so that all tokens
+// are found before it.
 Result<std::vector<HfAddedToken>> tokens_of(Kind kind, const TokenizerSettings& settings,
-                                            const Model& model) {
+                                            const Model& model, bool has_own_normalizer) {
   KnownPieces pieces;
   for (const Piece& piece : model.pieces) pieces.ids.emplace(piece.text, pieces.size++);
   std::vector<HfAddedToken> known = added_pieces(model);
+  if (has_own_normalizer) {
+    for (HfAddedToken& token : known) token.normalized = false;
+  }
   const Special& special = special_of(kind);
   for (const std::string_view text :
        {special.begin, special.end, special.unknown, special.padding, special.mask}) {
@@ -197,8 +227,24 @@ Result<std::string> mark_of(const VocabularyClass& tokenizer, const TokenizerSet
               tokenizer.name);
 }
 
+Result<HfMarks> decoder_marks_of(const VocabularyClass& tokenizer,
+                                 const TokenizerSettings& settings, const Model& model) {
+  const Special& special = special_of(tokenizer.kind);
+  SIGNALBOX_TRY(const bool begins, settings.config.root().boolean("add_bos_token", true));
+  SIGNALBOX_TRY(const bool ends, settings.config.root().boolean("add_eos_token", false));
+  std::string begin, end;
+  if (begins) {
+    SIGNALBOX_TRY(begin, mark_of(tokenizer, settings, "bos_token", special.begin, model));
+  }
+  if (ends) {
+    SIGNALBOX_TRY(end, mark_of(tokenizer, settings, "eos_token", special.end, model));
+  }
+  return begins || ends ? HfMarks::of_decoder(begin, end) : HfMarks{};
+}
+
 Result<HfMarks> marks_of(const VocabularyClass& tokenizer, const TokenizerSettings& settings,
                          const Model& model) {
+  if (is_decoder(tokenizer.kind)) return decoder_marks_of(tokenizer, settings, model);
   const Special& special = special_of(tokenizer.kind);
   if (tokenizer.kind == Kind::kT5) {
     SIGNALBOX_TRY(const std::string end,
@@ -291,11 +337,44 @@ Result<void> write_words(Kind kind, const weights::HfObject& config, const Model
   return {};
 }
 
+bool changes_no_text(const Model& model) {
+  return model.charsmap.empty() && !model.remove_extra_whitespaces;
+}
+
+// Llama's published files put the space mark in front of every part between added tokens. Its newer
+// settings, and models that change the text, keep sentencepiece's way.
+Result<void> write_llama(const weights::HfObject& config, const Model& model,
+                         SentencePieceToHfOptions& options) {
+  SIGNALBOX_TRY(const bool is_legacy, config.boolean("legacy", true));
+  if (!is_legacy || !changes_no_text(model)) return {};
+  options.normalizer = sequence("normalizers", [&](json::Writer& out) {
+    if (model.add_dummy_prefix)
+      out.begin_object().member("type", "Prepend").member("prepend", kSpaceMark).end_object();
+    write_replace("String", " ", kSpaceMark, out);
+  });
+  options.pre_tokenizer = "null";
+  return {};
+}
+
+// Gemma has nothing in front of a text. Models of other settings keep sentencepiece's way.
+void write_gemma(const Model& model, SentencePieceToHfOptions& options) {
+  if (!changes_no_text(model) || model.add_dummy_prefix) return;
+  json::Writer out;
+  write_replace("String", " ", kSpaceMark, out);
+  options.normalizer = out.take();
+  options.pre_tokenizer = "null";
+}
+
 Result<void> write_sections(Kind kind, const TokenizerSettings& settings, const Model& model,
                             SentencePieceToHfOptions& options) {
   const weights::HfObject config = settings.config.root();
   if (kind == Kind::kAlbert) return write_albert(config, model, options);
   if (kind == Kind::kDeberta) return write_deberta(config, model, options);
+  if (kind == Kind::kLlama) return write_llama(config, model, options);
+  if (kind == Kind::kGemma) {
+    write_gemma(model, options);
+    return {};
+  }
   return write_words(kind, config, model, options);
 }
 
@@ -310,13 +389,18 @@ Result<std::string> encoder_tokenizer(const VocabularyClass& tokenizer, std::str
   }
   auto model = Model::parse(bytes);
   if (!model) return in_file(std::move(model).error());
+  if (tokenizer.kind == Kind::kLlama) {
+    SIGNALBOX_TRY(model->add_dummy_prefix,
+                  settings.config.root().boolean("add_prefix_space", model->add_dummy_prefix));
+  }
   if (auto done = arrange(tokenizer.kind, extra_ids, *model); !done)
     return in_file(std::move(done).error());
   auto marks = marks_of(tokenizer, settings, *model);
   if (!marks) return in_file(std::move(marks).error());
   SentencePieceToHfOptions options{.marks = *std::move(marks)};
   SIGNALBOX_TRY_VOID(write_sections(tokenizer.kind, settings, *model, options));
-  SIGNALBOX_TRY(options.added_tokens, tokens_of(tokenizer.kind, settings, *model));
+  SIGNALBOX_TRY(options.added_tokens,
+                tokens_of(tokenizer.kind, settings, *model, !options.normalizer.empty()));
   auto made = sentencepiece_to_hf(*model, options);
   if (!made) return in_file(std::move(made).error());
   return made;

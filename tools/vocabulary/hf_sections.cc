@@ -54,6 +54,19 @@ HfMarks HfMarks::of_roberta(std::string_view begin, std::string_view end) {
   return {.single = {{first}, {""}, {last}}, .pair = {{first}, {""}, {last}, {last}, {""}, {last}}};
 }
 
+HfMarks HfMarks::of_decoder(std::string_view begin, std::string_view end) {
+  HfMarks marks;
+  const auto add = [&](std::vector<Item>& items, int type_id) {
+    if (!begin.empty()) items.push_back({std::string(begin), type_id});
+    items.push_back({"", type_id});
+    if (!end.empty()) items.push_back({std::string(end), type_id});
+  };
+  add(marks.single, 0);
+  add(marks.pair, 0);
+  add(marks.pair, 1);
+  return marks;
+}
+
 void write_template_processing(const HfMarks& marks,
                                const std::function<int64_t(std::string_view)>& id_of,
                                json::Writer& out) {

@@ -25,9 +25,10 @@ Result<std::vector<std::string>> lines_of(const std::string& text) {
   return out;
 }
 
-Result<std::string> from_lines(const std::string& vocabulary, const TokenizerSettings& settings) {
+Result<std::string> from_lines(const WordPieceFamily& family, const std::string& vocabulary,
+                               const TokenizerSettings& settings) {
   const weights::HfObject config = settings.config.root();
-  WordPieceOptions options;
+  WordPieceOptions options{.family = family};
   SIGNALBOX_TRY(options.lowercase, config.boolean("do_lower_case", true));
   SIGNALBOX_TRY(options.split_chinese, config.boolean("tokenize_chinese_chars", true));
   if (config.has("strip_accents")) {
@@ -42,7 +43,7 @@ Result<std::string> from_lines(const std::string& vocabulary, const TokenizerSet
   KnownPieces pieces;
   for (const std::string& token : tokens) pieces.ids.emplace(token, pieces.size++);
   SIGNALBOX_TRY(options.added_tokens,
-                join_added_tokens(added_wordpieces(tokens), settings, pieces));
+                join_added_tokens(added_wordpieces(family, tokens), settings, pieces));
   auto made = wordpiece_to_hf(tokens, options);
   if (!made) return fail_in(kBertVocabulary, std::move(made).error());
   return made;
@@ -55,9 +56,12 @@ Result<std::string> make_tokenizer(const VocabularyClass& tokenizer, const Model
   SIGNALBOX_TRY(std::string vocabulary, files.read(tokenizer.files[0]));
   switch (tokenizer.kind) {
     case VocabularyKind::kBert:
-      return from_lines(vocabulary, settings);
+      return from_lines(kBertFamily, vocabulary, settings);
+    case VocabularyKind::kMpnet:
+      return from_lines(kMpnetFamily, vocabulary, settings);
     case VocabularyKind::kRoberta:
-    case VocabularyKind::kGpt2: {
+    case VocabularyKind::kGpt2:
+    case VocabularyKind::kQwen2: {
       SIGNALBOX_TRY(const std::string merges, files.read(tokenizer.files[1]));
       return byte_pair_tokenizer(tokenizer, std::move(vocabulary), merges, settings);
     }

@@ -6,6 +6,8 @@
 
 #include "base/base64.h"
 #include "base/json_writer.h"
+#include "tokenizer/normalize/edge_normalizers.h"
+#include "tokenizer/normalize/precompiled.h"
 #include "tools/vocabulary/sentencepiece_merges.h"
 
 namespace signalbox::tools {
@@ -111,15 +113,39 @@ void write_section(std::string_view name, const std::string& made, const Write& 
   }
 }
 
+using Charsmap = std::unique_ptr<const tokenizer::Precompiled>;
+
+// Returns whether the model's normalizer leaves a text as it is.
+bool is_normal(std::string_view text, const Charsmap& charsmap) {
+  if (!tokenizer::Strip(true, true).keeps(text) || text.find("  ") != std::string_view::npos)
+    return false;
+  if (charsmap == nullptr) return true;
+  tokenizer::Normalized out;
+  charsmap->normalize(tokenizer::TextView(text, 0), out);
+  return out.text == text;
+}
+
+// Returns null for a model without a charsmap, or with one that no reader of the result accepts.
+Charsmap charsmap_of(const SentencePieceModel& model) {
+  if (model.charsmap.empty()) return nullptr;
+  auto parsed = tokenizer::Precompiled::parse(model.charsmap);
+  return parsed ? *std::move(parsed) : nullptr;
+}
+
 }  // namespace
 
 std::vector<HfAddedToken> added_pieces(const SentencePieceModel& model) {
   std::vector<HfAddedToken> out;
+  const Charsmap charsmap = charsmap_of(model);
   for (size_t i = 0; i < model.pieces.size(); ++i) {
     const Piece& piece = model.pieces[i];
     const bool control = piece.type == PieceType::kControl;
     if (!control && piece.type != PieceType::kUserDefined) continue;
-    out.push_back({.content = piece.text, .id = static_cast<int64_t>(i), .special = control});
+    out.push_back({.content = piece.text,
+                   .id = static_cast<int64_t>(i),
+                   .normalized = !control && model.remove_extra_whitespaces &&
+                                 is_normal(piece.text, charsmap),
+                   .special = control});
   }
   return out;
 }
@@ -137,17 +163,9 @@ Result<HfMarks> sentencepiece_marks(const SentencePieceModel& model, bool begin,
   if (end && model.end_id < 0) {
     return fail(Code::kInvalid, "--eos: the model has no end-of-text piece");
   }
-  HfMarks marks;
-  if (!begin && !end) return marks;
-  const auto add = [&](std::vector<HfMarks::Item>& items, int type_id) {
-    if (begin) items.push_back({piece_of(model, model.begin_id).text, type_id});
-    items.push_back({"", type_id});
-    if (end) items.push_back({piece_of(model, model.end_id).text, type_id});
-  };
-  add(marks.single, 0);
-  add(marks.pair, 0);
-  add(marks.pair, 1);
-  return marks;
+  if (!begin && !end) return HfMarks{};
+  return HfMarks::of_decoder(begin ? piece_of(model, model.begin_id).text : "",
+                             end ? piece_of(model, model.end_id).text : "");
 }
 
 Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,

@@ -24,9 +24,10 @@ struct SentencePieceToHfOptions {
 /// except where sentencepiece itself behaves differently: the space mark is added only at the start
 /// of a text, not after added tokens; words are not split where pieces extend across spaces; byte
 /// fallback is kept; control and byte pieces take no part in merges; leading spaces are stripped if
-/// no mark is added in front. One thing still differs from sentencepiece: if extra spaces are
-/// removed, a space directly in front of a user-defined piece is lost. Errors: those of
-/// merges_of().
+/// no mark is added in front. Two things still differ from sentencepiece: a text that begins with a
+/// user-defined piece has no mark in front of it, and a space in front of a user-defined piece is
+/// lost if the model removes extra spaces and its normalizer would change the piece. Errors: those
+/// of merges_of().
 Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
                                         const SentencePieceToHfOptions& options);
 
@@ -34,7 +35,10 @@ Result<std::string> sentencepiece_to_hf(const SentencePieceModel& model,
 /// it (`end`). Errors: kInvalid if the model lacks such a piece.
 Result<HfMarks> sentencepiece_marks(const SentencePieceModel& model, bool begin, bool end);
 
-/// Returns the tokens that a text may contain by their types: control and user-defined pieces.
+/// Returns the tokens that a text may contain by their types: control and user-defined pieces. If
+/// extra spaces are removed, user-defined pieces are found after that: otherwise each part between
+/// them would lose its last space. A piece that the model's normalizer would change is found before
+/// it, because the normalised text no longer contains it.
 std::vector<HfAddedToken> added_pieces(const SentencePieceModel& model);
 
 /// Returns whether a piece contains a space mark anywhere but at its beginning.

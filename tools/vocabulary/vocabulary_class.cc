@@ -25,8 +25,12 @@ constexpr VocabularyClass kClasses[] = {
     {"DebertaV2Tokenizer", Kind::kDeberta, {kDebertaVocabulary}},
     {"DistilBertTokenizer", Kind::kBert, {kBertVocabulary}},
     {"ElectraTokenizer", Kind::kBert, {kBertVocabulary}},
+    {"GemmaTokenizer", Kind::kGemma, {kDecoderVocabulary}},
     {"GPT2Tokenizer", Kind::kGpt2, {kBytePairVocabulary, kBytePairMerges}},
+    {"LlamaTokenizer", Kind::kLlama, {kDecoderVocabulary}},
     {"LongformerTokenizer", Kind::kRoberta, {kBytePairVocabulary, kBytePairMerges}},
+    {"MPNetTokenizer", Kind::kMpnet, {kBertVocabulary}},
+    {"Qwen2Tokenizer", Kind::kQwen2, {kBytePairVocabulary, kBytePairMerges}},
     {"RobertaTokenizer", Kind::kRoberta, {kBytePairVocabulary, kBytePairMerges}},
     {"T5Tokenizer", Kind::kT5, {kAlbertVocabulary}},
     {"XLMRobertaTokenizer", Kind::kXlmRoberta, {kFairseqVocabulary}}};
@@ -35,16 +39,14 @@ struct Type {
   std::string_view model_type;
   std::string_view tokenizer;
 };
-constexpr Type kTypes[] = {{"albert", "AlbertTokenizer"},
-                           {"bert", "BertTokenizer"},
-                           {"camembert", "CamembertTokenizer"},
-                           {"deberta-v2", "DebertaV2Tokenizer"},
-                           {"distilbert", "DistilBertTokenizer"},
-                           {"electra", "ElectraTokenizer"},
-                           {"nomic_bert", "BertTokenizer"},
-                           {"roberta", "RobertaTokenizer"},
-                           {"t5", "T5Tokenizer"},
-                           {"xlm-roberta", "XLMRobertaTokenizer"}};
+constexpr Type kTypes[] = {
+    {"albert", "AlbertTokenizer"},         {"bert", "BertTokenizer"},
+    {"camembert", "CamembertTokenizer"},   {"deberta-v2", "DebertaV2Tokenizer"},
+    {"distilbert", "DistilBertTokenizer"}, {"electra", "ElectraTokenizer"},
+    {"gemma3_text", "GemmaTokenizer"},     {"mpnet", "MPNetTokenizer"},
+    {"nomic_bert", "BertTokenizer"},       {"qwen3", "Qwen2Tokenizer"},
+    {"roberta", "RobertaTokenizer"},       {"t5", "T5Tokenizer"},
+    {"xlm-roberta", "XLMRobertaTokenizer"}};
 
 // Names that stand for any tokenizer.json.
 constexpr std::string_view kGeneric[] = {"PreTrainedTokenizer", "TokenizersBackend"};

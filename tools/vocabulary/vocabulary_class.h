@@ -13,13 +13,17 @@ namespace signalbox::tools {
 
 enum class VocabularyKind : uint8_t {
   kBert,
+  kMpnet,
   kDeberta,
   kXlmRoberta,
   kCamembert,
   kAlbert,
   kT5,
+  kLlama,
+  kGemma,
   kRoberta,
-  kGpt2
+  kGpt2,
+  kQwen2
 };
 
 struct VocabularyClass {

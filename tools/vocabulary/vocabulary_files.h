@@ -8,12 +8,13 @@ inline constexpr const char* kBertVocabulary = "vocab.txt";
 inline constexpr const char* kDebertaVocabulary = "spm.model";
 inline constexpr const char* kFairseqVocabulary = "sentencepiece.bpe.model";  // XLM-R, CamemBERT
 inline constexpr const char* kAlbertVocabulary = "spiece.model";              // ALBERT, T5
-inline constexpr const char* kBytePairVocabulary = "vocab.json";              // RoBERTa, GPT-2
+inline constexpr const char* kDecoderVocabulary = "tokenizer.model";          // Llama, Gemma
+inline constexpr const char* kBytePairVocabulary = "vocab.json";  // RoBERTa, GPT-2, Qwen
 inline constexpr const char* kBytePairMerges = "merges.txt";
 
-inline constexpr const char* kVocabularyFiles[] = {kBertVocabulary,     kDebertaVocabulary,
-                                                   kFairseqVocabulary,  kAlbertVocabulary,
-                                                   kBytePairVocabulary, kBytePairMerges};
+inline constexpr const char* kVocabularyFiles[] = {
+    kBertVocabulary,    kDebertaVocabulary,  kFairseqVocabulary, kAlbertVocabulary,
+    kDecoderVocabulary, kBytePairVocabulary, kBytePairMerges};
 
 inline constexpr const char* kTokenizerConfigFile = "tokenizer_config.json";
 inline constexpr const char* kSpecialTokensFile = "special_tokens_map.json";

@@ -14,17 +14,20 @@
 namespace signalbox::tools {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSpecial = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-
 using Ids = std::unordered_map<std::string_view, int64_t>;
 
 }  // namespace
 
-std::vector<HfAddedToken> added_wordpieces(std::span<const std::string> tokens) {
+std::vector<HfAddedToken> added_wordpieces(const WordPieceFamily& family,
+                                           std::span<const std::string> tokens) {
+  const std::array special = {family.begin, family.end, family.unknown, family.padding,
+                              family.mask};
   std::vector<HfAddedToken> out;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (std::ranges::find(kSpecial, tokens[i]) == kSpecial.end()) continue;
-    out.push_back({.content = tokens[i], .id = static_cast<int64_t>(i)});
+    if (std::ranges::find(special, tokens[i]) == special.end()) continue;
+    out.push_back({.content = tokens[i],
+                   .id = static_cast<int64_t>(i),
+                   .lstrip = family.is_as_roberta && tokens[i] == family.mask});
   }
   return out;
 }
@@ -39,11 +42,13 @@ Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens,
   }
   for (const std::string& token : {options.begin, options.end, options.unknown}) {
     if (ids.contains(token)) continue;
-    return fail(Code::kCorrupt, "the vocabulary lacks {}, which BERT requires", token);
+    return fail(Code::kCorrupt, "the vocabulary lacks {}, which {} requires", token,
+                options.family.name);
   }
   json::Writer out;
   out.begin_object().member("version", "1.0").key("truncation").null().key("padding").null();
-  write_added_tokens(options.added_tokens ? *options.added_tokens : added_wordpieces(tokens), out);
+  write_added_tokens(
+      options.added_tokens ? *options.added_tokens : added_wordpieces(options.family, tokens), out);
   out.key("normalizer").begin_object().member("type", "BertNormalizer");
   out.member("clean_text", true).member("handle_chinese_chars", options.split_chinese);
   out.key("strip_accents");
@@ -56,7 +61,8 @@ Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens,
   out.key("pre_tokenizer").begin_object().member("type", "BertPreTokenizer").end_object();
   out.key("post_processor");
   write_template_processing(
-      HfMarks::of_bert(options.begin, options.end),
+      options.family.is_as_roberta ? HfMarks::of_roberta(options.begin, options.end)
+                                   : HfMarks::of_bert(options.begin, options.end),
       [&](std::string_view mark) { return ids.at(mark); }, out);
   out.key("decoder").begin_object().member("type", "WordPiece").member("prefix", "##");
   out.member("cleanup", true).end_object();

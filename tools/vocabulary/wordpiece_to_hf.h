@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -11,13 +12,24 @@
 
 namespace signalbox::tools {
 
+/// The special tokens of a family of networks, and the form of its pairs.
+struct WordPieceFamily {
+  std::string_view name, begin, end, unknown, padding, mask;
+  bool is_as_roberta;  // <s> A </s> </s> B </s>, and its mask takes the space before it
+};
+inline constexpr WordPieceFamily kBertFamily{"BERT",  "[CLS]",  "[SEP]", "[UNK]",
+                                             "[PAD]", "[MASK]", false};
+inline constexpr WordPieceFamily kMpnetFamily{"MPNet", "<s>",    "</s>", "[UNK]",
+                                              "<pad>", "<mask>", true};
+
 struct WordPieceOptions {
+  const WordPieceFamily& family = kBertFamily;
   bool lowercase = true;
   std::optional<bool> strip_accents = {};  // nullopt: as `lowercase`
   bool split_chinese = true;               // each Chinese character is a word
-  std::string begin = "[CLS]";             // in front of a text
-  std::string end = "[SEP]";               // after a text
-  std::string unknown = "[UNK]";           // instead of a word without pieces
+  std::string begin{family.begin};         // in front of a text
+  std::string end{family.end};             // after a text
+  std::string unknown{family.unknown};     // instead of a word without pieces
   /// Replaces the tokens of added_wordpieces().
   std::optional<std::vector<HfAddedToken>> added_tokens = {};
 };
@@ -29,7 +41,9 @@ struct WordPieceOptions {
 Result<std::string> wordpiece_to_hf(std::span<const std::string> tokens,
                                     const WordPieceOptions& options);
 
-/// Returns the tokens that BERT finds in a text before it splits the text: [CLS] and others.
-std::vector<HfAddedToken> added_wordpieces(std::span<const std::string> tokens);
+/// Returns the special tokens of the family that the vocabulary contains. They are found in a text
+/// before the text is split.
+std::vector<HfAddedToken> added_wordpieces(const WordPieceFamily& family,
+                                           std::span<const std::string> tokens);
 
 }  // namespace signalbox::tools

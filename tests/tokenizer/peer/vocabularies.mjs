@@ -1,7 +1,7 @@
 // Vocabularies in the forms in which encoders were published before tokenizer.json, each with the tokenizer.json that it must
-// become. The originals are in no package, so they are derived from the published tokenizer.json files: for BERT, GPT-2 and T5 that
-// file itself is the reference; the other classes get its pieces under their own ids, and a reference that is written here in the
-// form of the published files.
+// become. The originals are in no package, so they are derived from the published tokenizer.json files: for BERT, Gemma, GPT-2, Llama,
+// Qwen and T5 that file itself is the reference; the other classes get its pieces under their own ids, and a reference that is written
+// here in the form of the published files.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -145,6 +145,51 @@ function pairs(source) {
   return { files: { "sentencepiece.bpe.model": file }, type: "xlm-roberta", reference };
 }
 
+// The pieces of a published file as its sentencepiece model has them. The best merge makes the best piece, and the symbols that users
+// defined are better than all others.
+function piecesOf(json, controls) {
+  const { vocab, merges } = json.model;
+  const names = Object.keys(vocab).sort((a, b) => vocab[a] - vocab[b]);
+  const first = new Map();
+  merges.forEach((merge, i) => {
+    const made = Array.isArray(merge) ? merge.join("") : merge.replace(" ", "");
+    if (!first.has(made)) first.set(made, i);
+  });
+  const defined = new Set(json.added_tokens.map(({ content }) => content));
+  const typeOf = (piece) => {
+    if (piece === "<unk>") return kUnknown;
+    if (controls.includes(piece)) return kControl;
+    if (/^<0x[0-9A-F]{2}>$/.test(piece)) return kByte;
+    return defined.has(piece) ? kUserDefined : kNormal;
+  };
+  return names.map((piece) => [piece, -(first.get(piece) ?? merges.length), typeOf(piece)]);
+}
+
+function gemma(source, settings = {}) {
+  const reference = source("gemma2");
+  const pieces = piecesOf(reference, ["<pad>", "<eos>", "<bos>"]);
+  pieces.find(([piece]) => piece === "\t").splice(0, 3, "<0x09>", 0, kByte);
+  if (settings.add_eos_token) {
+    const [begin, end] = ["<bos>", "<eos>"];
+    reference.post_processor = template(
+      [special(begin), text("A"), special(end)],
+      [special(begin), text("A"), special(end), special(begin, 1), text("B", 1), special(end, 1)], { [begin]: 2, [end]: 1 },
+    );
+  }
+  const file = sentencePiece(pieces, { kind: 2, byteFallback: true, prefix: false, removesSpaces: false });
+  return { files: { "tokenizer.model": file, "tokenizer_config.json": JSON.stringify(settings) }, type: "gemma3_text", reference };
+}
+
+// The package's file finds <s> in normalised text, as older versions of the library wrote it; newer ones find it in the text itself.
+function llama(source, legacy = true) {
+  const reference = source("llama2");
+  for (const token of reference.added_tokens) token.normalized = false;
+  if (!legacy) Object.assign(reference, { normalizer: null, pre_tokenizer: { ...metaspace, prepend_scheme: "first", split: false } });
+  const file = sentencePiece(piecesOf(reference, ["<s>", "</s>"]), { kind: 2, byteFallback: true, removesSpaces: false });
+  const settings = { tokenizer_class: "LlamaTokenizer", legacy };
+  return { files: { "tokenizer.model": file, "tokenizer_config.json": JSON.stringify(settings) }, type: "bert", reference };
+}
+
 const lines = (merges) => `#version: 0.2\n${merges.map((merge) => (Array.isArray(merge) ? merge.join(" ") : merge)).join("\n")}\n`;
 
 function gpt2(source) {
@@ -166,6 +211,31 @@ function roberta(source, settings = {}) {
   const model = { ...source("gpt2").model, vocab: ids };
   const files = { "vocab.json": JSON.stringify(ids), "merges.txt": lines(merges), "tokenizer_config.json": JSON.stringify(settings) };
   return { files, type: "roberta", reference: whole(model, parts) };
+}
+
+function qwen(source, ends = false) {
+  const reference = source("qwen");
+  const { vocab, merges } = reference.model;
+  const decoder = Object.fromEntries(reference.added_tokens.map(({ id, ...token }) => [id, token]));
+  const end = "<|endoftext|>";
+  const settings = { added_tokens_decoder: decoder, eos_token: end, add_eos_token: ends };
+  if (ends) {
+    const id = reference.added_tokens.find(({ content }) => content === end).id;
+    reference.post_processor = template([text("A"), special(end)], [text("A"), special(end), text("B", 1), special(end, 1)], { [end]: id });
+  }
+  const files = { "vocab.json": JSON.stringify(vocab), "merges.txt": lines(merges), "tokenizer_config.json": JSON.stringify(settings) };
+  return { files, type: "qwen3", reference };
+}
+
+// BERT's pieces under the ids of MPNet.
+function mpnet(source) {
+  const { model, normalizer, pre_tokenizer } = source("bert");
+  const pieces = Object.keys(model.vocab).sort((a, b) => model.vocab[a] - model.vocab[b]);
+  const all = ["<s>", "<pad>", "</s>", "<unk>", ...pieces, "<mask>"];
+  const vocab = Object.fromEntries(all.map((piece, id) => [piece, id]));
+  const tokens = ["<s>", "<pad>", "</s>", "[UNK]", "<mask>"].map((piece) => added(vocab[piece], piece, { lstrip: piece === "<mask>" }));
+  const parts = { added_tokens: tokens, normalizer, pre_tokenizer, post_processor: fairseqTemplate(0, 2) };
+  return { files: { "vocab.txt": `${all.join("\n")}\n` }, type: "mpnet", reference: whole({ ...model, vocab }, parts) };
 }
 
 function bert(source, settings) {
@@ -195,6 +265,13 @@ export const kVocabularies = {
   "vocab-albert-cased": ["t5", (source) => albert(source, { do_lower_case: false, keep_accents: true })],
   "vocab-deberta": ["t5", deberta],
   "vocab-deberta-lower": ["t5", (source) => deberta(source, { do_lower_case: true, split_by_punct: true })],
+  "vocab-mpnet": ["bert", mpnet],
+  "vocab-gemma": ["gemma2", (source) => gemma(source)],
+  "vocab-gemma-end": ["gemma2", (source) => gemma(source, { add_eos_token: true })],
+  "vocab-llama": ["llama2", (source) => llama(source)],
+  "vocab-llama-first": ["llama2", (source) => llama(source, false)],
+  "vocab-qwen": ["qwen", (source) => qwen(source)],
+  "vocab-qwen-end": ["qwen", (source) => qwen(source, true)],
   "vocab-gpt2": ["gpt2", gpt2],
   "vocab-roberta": ["gpt2", roberta],
   "vocab-roberta-prefix": ["gpt2", (source) => roberta(source, { add_prefix_space: true, trim_offsets: false })],

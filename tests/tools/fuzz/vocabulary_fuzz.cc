@@ -17,8 +17,9 @@ namespace {
 using namespace signalbox;
 using namespace signalbox::tools;
 
-constexpr std::array<const char*, 8> kTypes = {"albert", "bert",    "camembert", "deberta-v2",
-                                               "gpt2",   "roberta", "t5",        "xlm-roberta"};
+constexpr std::array<const char*, 12> kTypes = {
+    "albert", "bert",        "camembert",   "deberta-v2", "gpt2",  "roberta",
+    "t5",     "xlm-roberta", "gemma3_text", "llama",      "mpnet", "qwen3"};
 constexpr char kEnd = '\x1e';  // ends every file but the vocabulary, which comes last
 
 std::string_view next_file(std::string_view& bytes) {
@@ -35,8 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::map<std::string, std::string> files;
   const std::string type = kTypes[data[0] % kTypes.size()];
-  files["config.json"] = type == "gpt2" ? R"({"tokenizer_class": "GPT2Tokenizer"})"
-                                        : R"({"model_type": ")" + type + "\"}";
+  files["config.json"] = type == "gpt2"    ? R"({"tokenizer_class": "GPT2Tokenizer"})"
+                         : type == "llama" ? R"({"tokenizer_class": "LlamaTokenizer"})"
+                                           : R"({"model_type": ")" + type + "\"}";
   for (const char* name :
        {kTokenizerConfigFile, kSpecialTokensFile, kAddedTokensFile, kBytePairMerges}) {
     const std::string_view file = next_file(bytes);
