@@ -63,8 +63,8 @@ constexpr Key kHttpKeys[] = {
              "unchecked. Default: 500ms."),
     bytes(FIELD(HttpLimits, bodies_bytes_max), 1024, int64_t{1} << 40,
           "Greatest memory of the bodies of all requests in flight; further ones get 429. A body "
-          "that has arrived counts three times: what is read from it and what is sent on count, "
-          "too. Default: 1GiB."),
+          "that has arrived counts three times; a chat counts as what it takes, which is 2 to 5 "
+          "times its body, and up to 7 times while it is read. Default: 1GiB."),
     duration(FIELD(HttpLimits, drain_timeout), 0ms, 1h,
              "Time limit of requests in flight at shutdown. Default: 10s."),
 };

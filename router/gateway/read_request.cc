@@ -19,34 +19,55 @@ constexpr size_t kLoopBytesMax = 64 << 10;
 /// Reading a larger body counts as long work.
 constexpr size_t kLongToRead = 1 << 20;
 
+/// The most memory that a stored conversation takes while it becomes a part of the request, and the
+/// parts that only guards read, in times of their sizes.
+constexpr size_t kAddedCopies = 6;
+
 /// True if any model's servers have the API.
 bool is_spoken(request::Api api, const config::Providers& providers) {
   return std::any_of(providers.models.begin(), providers.models.end(),
                      [api](const auto& model) { return plugins::speaks(model, api); });
 }
 
+/// What was read of a request of another API, while its chat is parsed.
+size_t bytes_to_parse(const dialects::Incoming& incoming) {
+  return (incoming.source ? incoming.source->memory_bytes() : 0) +
+         incoming.replies->memory_bytes() + kAddedCopies * incoming.losses.memory_bytes() +
+         request::ChatRequest::parsing_bytes(incoming.chat);
+}
+
 Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
   http::Request& request = scope.exchange.request;
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (dialect == nullptr) {
+    SIGNALBOX_TRY_VOID(reserve(scope, request::ChatRequest::parsing_bytes(request.body)));
     SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(request.body)));
     return ParsedRequest{std::move(chat), nullptr};
   }
   const std::string owner = access::owner_of(request.headers, scope.config());
   const std::string token = access::new_token();
+  SIGNALBOX_TRY_VOID(reserve(scope, dialects::kReadCopies * request.body.size()));
+  const auto has_room = [&](size_t bytes) { return request.memory.add(kAddedCopies * bytes); };
   SIGNALBOX_TRY(dialects::Incoming incoming,
-                dialect->read(std::move(request.body),
-                              {scope.record.id(), token, owner,
-                               static_cast<int64_t>(std::time(nullptr)), std::move(stop)}));
+                dialect->read(std::move(request.body), {scope.record.id(), token, owner,
+                                                        static_cast<int64_t>(std::time(nullptr)),
+                                                        std::move(stop), has_room}));
   const std::optional<request::Api> api = scope.api.native();
   // Frees the client's body before the chat is read.
   if (!api || !is_spoken(*api, scope.config().providers)) incoming.source.reset();
+  SIGNALBOX_TRY_VOID(reserve(scope, bytes_to_parse(incoming)));
   SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
   chat.attach(incoming.losses.contents());
   chat.reasoning = incoming.reasoning;
   if (incoming.source)
     chat.native.emplace(request::NativeRequest{*api, *std::move(incoming.source)});
   return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
+}
+
+Result<ParsedRequest> with_room_to_plan(const RequestScope& scope, ParsedRequest request) {
+  SIGNALBOX_TRY_VOID(
+      reserve(scope, request.memory_bytes() + request.chat.document.source().size()));
+  return request;
 }
 
 http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scope, size_t bytes,
@@ -73,6 +94,15 @@ http::Task<Result<void>> run_reading(const RequestScope& scope, std::function<vo
 
 }  // namespace
 
+size_t ParsedRequest::memory_bytes() const {
+  return chat.memory_bytes() + losses.memory_bytes() + (replies ? replies->memory_bytes() : 0);
+}
+
+Result<void> reserve(const RequestScope& scope, size_t bytes) {
+  if (scope.exchange.request.memory.set(bytes)) return {};
+  return fail(Code::kOverloaded, "{}", http::kMemoryIsFull);
+}
+
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
   if (!encoding || *encoding == "identity") return std::nullopt;
@@ -91,7 +121,7 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
   co_return ran;
 }
 
-http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
+http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope) {
   Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
   std::stop_source given_up;
   bool has_refs = false;
@@ -101,16 +131,17 @@ http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contex
   };
   const Result<void> ran = co_await run_reading(scope, std::move(read), given_up);
   if (!ran) co_return tl::unexpected<Error>(ran.error());
-  if (!has_refs) co_return parsed;
+  if (!parsed) co_return parsed;
+  if (!has_refs) co_return with_room_to_plan(scope, *std::move(parsed));
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (dialect != nullptr && dialect->target() != dialects::kChatPath) {
     co_return fail(Code::kInvalid,
                    "metadata.context_refs: this API does not support it; use chat completions");
   }
   Result<void> expanded = co_await scope.context.contexts.expand(
-      scope.exchange, parsed->chat, held, scope.config(), scope.context.storage);
+      scope.exchange, parsed->chat, scope.config(), scope.context.storage);
   if (!expanded) co_return tl::unexpected<Error>(std::move(expanded).error());
-  co_return parsed;
+  co_return with_room_to_plan(scope, *std::move(parsed));
 }
 
 }  // namespace signalbox::gateway

@@ -60,30 +60,22 @@ Connection::Connection(Socket socket, std::string address, ServerState& shared,
   if (next_ != nullptr) next_->previous_ = this;
   connections_.first = this;
   request_.peer = address_;
+  request_.memory = MemoryShare(shared_.memory);
 }
 
 Connection::~Connection() {
   (previous_ != nullptr ? previous_->next_ : connections_.first) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  release_body();
+  request_.memory.lower(0);  // the bound ends with the last connection
   shared_.addresses.leave(address_);
   shared_.open_connections.leave();
 }
 
-// Accounts for the bytes that the body now takes. Returns false if the bodies of all requests
-// exceed bodies_bytes_max.
-bool Connection::reserve_body(uint64_t bytes) {
-  if (bytes <= body_bytes_held_) return true;
-  const uint64_t more = bytes - body_bytes_held_;
-  const uint64_t before = shared_.body_bytes.fetch_add(more, std::memory_order_relaxed);
-  body_bytes_held_ = bytes;
-  return before + more <= shared_.limits.bodies_bytes_max;
-}
-
-void Connection::release_body() {
-  if (body_bytes_held_ > 0)
-    shared_.body_bytes.fetch_sub(body_bytes_held_, std::memory_order_relaxed);
-  body_bytes_held_ = 0;
+// Reserves memory for the part of the body that was received. Returns false if there is too little.
+bool Connection::reserve_read() {
+  const size_t before = request_.body.size(), after = before + in_.size();
+  // While a text grows, its bytes are there twice.
+  return request_.memory.set(after > request_.body.capacity() ? before + after : after);
 }
 
 void Connection::drain() {
@@ -165,13 +157,15 @@ Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
   std::string().swap(request_.body);  // frees it; what an idle connection holds is not counted
   request_.key = nullptr;
-  release_body();
+  request_.memory.lower(0);
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);
   size_t read_size = kReadSize;
   for (;;) {
     if (!in_.empty()) {
       if (phase_ == Phase::kIdle) enter(Phase::kHeader, shared_.limits.header_timeout);
+      bool has_room = phase_ != Phase::kBody || reserve_read();
+      if (!has_room) co_return co_await refuse_body();
       auto used = parser.feed(in_.view());
       if (!used) {
         Refusal refusal = std::move(used).error();
@@ -179,14 +173,8 @@ Task<Connection::Received> Connection::receive() {
       }
       in_.consume(*used);
       // Count the copies of a body as soon as it is whole.
-      const uint64_t held = (parser.done() ? kBodyCopies : 1) * request_.body.size();
-      if (!reserve_body(held)) {
-        ++shared_.refused_bodies;
-        std::string().swap(request_.body);  // an assignment would keep the memory
-        release_body();  // other requests need not wait until this client has read its reply
-        Refusal full{429, "the requests in flight use all the memory that their bodies may use"};
-        co_return co_await refuse(std::move(full));
-      }
+      has_room = request_.memory.set((parser.done() ? kBodyCopies : 1) * request_.body.size());
+      if (!has_room) co_return co_await refuse_body();
       if (parser.done()) {
         keep_alive_ = keep_alive_ && parser.keep_alive();
         co_return Received::kRequest;
@@ -209,6 +197,13 @@ Task<Connection::Received> Connection::receive() {
     }
     if (error) co_return Received::kEnd;
   }
+}
+
+Task<Connection::Received> Connection::refuse_body() {
+  std::string().swap(request_.body);  // an assignment would keep the memory
+  request_.memory.lower(0);  // other requests need not wait until this client has read its reply
+  Refusal full{429, std::string(kMemoryIsFull)};
+  co_return co_await refuse(std::move(full));
 }
 
 Task<Connection::Received> Connection::refuse(Refusal refusal) {

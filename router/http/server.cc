@@ -233,7 +233,7 @@ void Server::stop() {
 Server::Counts Server::counts() const {
   const ServerState& shared = impl_->shared;
   return {shared.open_connections.count(), shared.refused_connections.load(),
-          shared.refused_bodies.load()};
+          shared.memory.refused()};
 }
 
 size_t Server::threads() const {

@@ -28,7 +28,7 @@ listeners:
   - {{name: http, address: 127.0.0.1, port: 0, timeout: 20s}}
 global:
   services:
-    http: {{threads: 2, body_bytes_max: 200000, bodies_bytes_max: 130000}}
+    http: {{threads: 2, body_bytes_max: 200000, bodies_bytes_max: 450000}}
     management_api: {{bind_address: 127.0.0.1, port: 0}}
   stores:
     contexts: {{tenant_bytes_max: 100000, refs_max: 5, {}}}

@@ -505,9 +505,16 @@ TEST(Observed, refuses_requests_before_their_bodies_fill_the_memory) {
   EXPECT_EQ(reply.status, 429);
   EXPECT_EQ(reply.headers.at("retry-after"), "1");
   EXPECT_NE(reply.body.find("\"code\":\"overloaded\""), std::string::npos) << reply.body;
+  // Reading a text that may be JSON takes more than reading another one.
+  EXPECT_EQ(chat(*daemon, "one " + std::string(700, 'x')).status, 200);
+  const Reply nested = chat(*daemon, "one \\\"" + std::string(700, 'x'));
+  EXPECT_EQ(nested.status, 429);
+  EXPECT_EQ(nested.headers.at("retry-after"), "1");
+  EXPECT_NE(nested.body.find("use all the memory"), std::string::npos) << nested.body;
+  EXPECT_EQ(chat(*daemon, "one " + std::string(700, 'x')).status, 200);
   // The bytes of several requests count together: one is being sent and uses most of the limit.
   Wire slow = Wire::connect(daemon->port("http"));
-  const std::string large = post("/v1/chat/completions", std::string(1300, 'x'));
+  const std::string large = post("/v1/chat/completions", std::string(1000, 'x'));
   slow.send(large.substr(0, large.size() - 10));
   std::this_thread::sleep_for(milliseconds(200));  // it must be read before the others
   bool full = false;
