@@ -92,11 +92,13 @@ global:
 `;
 
 const kBoundTimes = 16;
+const kShortBytes = 1 << 20; // for the short requests
 
 /// Makes the body that is measured. Sends what it continues first.
 async function bodyOf(daemon, path, large, continues) {
   if (!continues) return large;
-  const { answer } = await send(daemon.url, path, large);
+  const { status, answer } = await send(daemon.url, path, large);
+  if (status !== 200) return large;
   return Buffer.from(`${continues}${JSON.stringify(JSON.parse(answer).id)}}`);
 }
 
@@ -107,7 +109,7 @@ async function reserved(path, large, continues) {
     const middle = (low + high) >> 1;
     const daemon = await Daemon.start(configuration(Math.ceil((middle * large.length) / 4)));
     try {
-      const { status } = await send(daemon.url, path, await bodyOf(daemon, path, large, continues).catch(() => large));
+      const { status } = await send(daemon.url, path, await bodyOf(daemon, path, large, continues));
       if (status === 429) low = middle;
       else high = middle;
     } finally {
@@ -134,7 +136,7 @@ for (const [name, path, [before, filling, after], continues] of kCases) {
   if (!name.includes(wanted)) continue;
   const large = Buffer.concat([Buffer.from(before), Buffer.alloc(Math.floor(bytes / Buffer.byteLength(filling)) * Buffer.byteLength(filling), filling), Buffer.from(after)]);
   const least = await reserved(path, large, continues);
-  const bound = kBoundTimes * large.length;
+  const bound = kBoundTimes * large.length + kShortBytes;
   const daemon = await Daemon.start(configuration(bound));
   const { pid } = daemon.process;
   for (let i = 0; i < 3; ++i) await send(daemon.url, path, Buffer.from(`${before}${filling}${after}`));
