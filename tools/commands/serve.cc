@@ -25,9 +25,9 @@ namespace signalbox::tools {
 namespace {
 
 /// The C library keeps freed memory of up to 64 MB a thread, once a block of 32 MB was freed. Then
-/// the process holds more than the bound on bodies counts. A larger block than this goes back at
-/// once.
-constexpr int kMappedBytes = 4 << 20;
+/// the process holds more than the bound on bodies counts. So a block of the first size goes back
+/// at once, and of smaller ones the second size stays at most.
+constexpr int kMappedBytes = 4 << 20, kKeptBytes = 1 << 20;
 
 constexpr const char* kDefaultConfig = "deploy/config/default.yaml";
 
@@ -63,7 +63,7 @@ class Signals {
 
 int serve(const std::filesystem::path& file, std::optional<config::MissingModels> missing) {
   mallopt(M_MMAP_THRESHOLD, kMappedBytes);
-  mallopt(M_TRIM_THRESHOLD, 2 * kMappedBytes);
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
   const auto begin = std::chrono::steady_clock::now();
   rpc::use_system_resolver();
   const Signals signals;
