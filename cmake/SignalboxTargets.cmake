@@ -1,4 +1,4 @@
-# How every target of the project is compiled: include paths from the root, warnings as errors, and the preset's
+# The way in which every target of the project is compiled: include paths from the root, warnings as errors, and the preset's
 # sanitizers. Rooms call signalbox_library, tests signalbox_test, fuzz targets signalbox_fuzz.
 
 add_library(signalbox_flags INTERFACE)

@@ -38,7 +38,7 @@ struct DebertaConfig {
   Activation tap_activation = Activation::kTanh;
 
   int32_t head_dim() const { return hidden / heads; }
-  /// Factor of the scores: one term more for each kind of reading.
+  /// Factor of the scores. It falls with the number of terms that are added up in a score.
   float score_scale() const;
   /// Row of a distance j - i in the table of distances.
   int32_t row_of(int32_t distance) const;

@@ -50,7 +50,7 @@ class TextEmbedder {
   }
 };
 
-/// How a text's hidden states become one vector: their mean, the first token's, the last token's,
+/// The vector that a text's hidden states become: their mean, the first token's, the last token's,
 /// or the largest value of each dimension.
 enum class Pooling : uint8_t { kMean, kFirst, kLast, kMax };
 
@@ -68,8 +68,8 @@ struct EmbedOptions {
 /// A head classifies the text as a whole or each of its tokens.
 enum class HeadKind : uint8_t { kSequence, kTokens };
 
-/// How logits become scores: probabilities that sum to 1, an independent probability for each
-/// label, or unchanged (regression).
+/// The scores that logits become: probabilities that sum to 1, an independent probability for each
+/// label, or the logits themselves (regression).
 enum class Scores : uint8_t { kSoftmax, kSigmoid, kRaw };
 
 struct HeadInfo {

@@ -13,7 +13,7 @@
 
 namespace signalbox::engine {
 
-/// How a family's heads read hidden states.
+/// The form in which a family's heads read hidden states.
 enum class HeadForm : uint8_t {
   kNone,        // the family has no heads
   kTokens,      // only heads for tokens: a classifier

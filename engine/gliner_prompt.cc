@@ -41,8 +41,8 @@ Result<void> check_labels(std::span<const std::string> labels) {
 
 // A tokenizer may lack the marks, because the published code adds them when it opens a model: the
 // mark of labels, then that of the text. A configuration that does not name the id of the first is
-// older than that key: three tokens were added then, the marks last. A tokenizer may lack [MASK]
-// before them.
+// older than that key. Models of that time add three tokens, and the marks are the last two. A
+// tokenizer that lacks [MASK], too, gets it before the three.
 Result<void> GlinerPrompt::read_marks(const GlinerConfig& config, int32_t vocabulary) {
   const auto id_of = [&](const std::string& mark) {
     const std::vector<int32_t> ids = ids_of(*tokenizer_, mark);

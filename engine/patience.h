@@ -1,5 +1,5 @@
 #pragma once
-// How long a caller is willing to wait, and with whom it shares the model.
+// The time that a caller is willing to wait, and the client for whom it waits.
 
 #include <chrono>
 #include <cstdint>

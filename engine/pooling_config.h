@@ -13,7 +13,7 @@ namespace signalbox::engine {
 struct PoolingConfig {
   Pooling pooling = Pooling::kMean;
   int32_t tokens_max = 0;  // limit per text; 0: the network's own limit
-  /// Directories of the dense layers after pooling, in their order (projection.h).
+  /// Directories of the dense layers after pooling, in their order (dense_layers.h).
   std::vector<std::filesystem::path> dense = {};
 };
 

@@ -94,7 +94,7 @@ typedef struct signalbox_text {
   int32_t adapter;  // one of the options' `adapters`, from 1; 0: none. Used by signalbox_answer
 } signalbox_text;
 
-// How the tokens of a text become one vector; 0: from the model directory.
+// The step from the tokens of a text to one vector; 0: from the model directory.
 enum {
   SIGNALBOX_POOL_MEAN = 1,
   SIGNALBOX_POOL_FIRST = 2,

@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "engine/adapter.h"
+#include "engine/dense_layers.h"
 #include "engine/engine.h"
 #include "engine/entities.h"
 #include "engine/gliner_config.h"
@@ -19,7 +20,6 @@
 #include "engine/model_tokenizer.h"
 #include "engine/pooling_config.h"
 #include "engine/precision.h"
-#include "engine/projection.h"
 #include "engine/scratch.h"
 #include "engine/trunk.h"
 #include "tokenizer/tokenizer.h"
@@ -38,7 +38,7 @@ struct Parts {
   std::unique_ptr<const Trunk> trunk;
   std::unique_ptr<const tokenizer::Tokenizer> tokenizer;  // null without a tokenizer.json
   PoolingConfig pooling;
-  Projection projection;  // after pooling
+  DenseLayers dense_layers;  // after pooling
   std::vector<Head> heads;
   std::vector<int32_t> owners;  // (heads): the adapter of each, or kNoAdapter
   std::vector<Adapter> adapters;
@@ -90,7 +90,7 @@ class Model final : public TextModel, public HasMemory {
     stops_.insert(shape_.layers);
   }
 
-  int32_t dim() const override { return parts_.projection.width_after(shape_.hidden); }
+  int32_t dim() const override { return parts_.dense_layers.width_after(shape_.hidden); }
   int32_t hidden() const override { return shape_.hidden; }
   int32_t layers() const override { return shape_.layers; }
   int32_t vocabulary() const override { return shape_.vocabulary; }
@@ -123,7 +123,7 @@ class Model final : public TextModel, public HasMemory {
         pooled.resize(shape_.hidden);
         pool(*parts_.kernels, *chosen.pooling, s.batch.length(i), shape_.hidden, row_of(s, i),
              pooled.data());
-        parts_.projection.apply(*parts_.kernels, pooled);
+        parts_.dense_layers.apply(*parts_.kernels, pooled);
         float* vector = out.data() + (first + i) * dim;  // (dim)
         std::copy_n(pooled.data(), dim, vector);
         parts_.kernels->l2_normalize(chosen.dim, vector);
@@ -535,8 +535,8 @@ Result<void> read_embedding(Parts& parts) {
   const TrunkShape& shape = parts.trunk->shape();
   SIGNALBOX_TRY(parts.pooling, read_pooling_config(parts.directory, shape.hidden,
                                                    shape.causal ? Pooling::kLast : Pooling::kMean));
-  SIGNALBOX_TRY(parts.projection,
-                Projection::open(parts.pooling.dense, shape.hidden, *parts.kernels));
+  SIGNALBOX_TRY(parts.dense_layers,
+                DenseLayers::open(parts.pooling.dense, shape.hidden, *parts.kernels));
   return {};
 }
 

@@ -58,8 +58,8 @@ int64_t attention_scratch(const AttentionShape& shape);
 /// Returns the bytes of scratch that `attention_i16` needs.
 int64_t attention_i16_scratch(const AttentionShape& shape);
 
-/// How the weights of a linear layer are stored. It also determines the conversion of the
-/// activations.
+/// The form in which the weights of a linear layer are stored. It also determines the conversion of
+/// the activations.
 enum class Format : uint8_t { kF32, kBF16, kI8 };
 
 /// A product y (rows, out) = x (rows, in) w^T with w (out, in).

@@ -85,7 +85,7 @@ bool is_compiled(std::string_view bytes) {
   return bytes.starts_with(kMagic.substr(0, kMagic.size() - 1));
 }
 
-Result<Compiled> read_compiled(std::string_view bytes) {
+Result<CompiledTokenizer> read_compiled(std::string_view bytes) {
   Header header;
   if (!bytes.starts_with(kMagic) || bytes.size() < sizeof(header)) {
     return fail(Code::kCorrupt, "compiled tokenizer: {}",
@@ -95,7 +95,7 @@ Result<Compiled> read_compiled(std::string_view bytes) {
   }
   std::memcpy(&header, bytes.data(), sizeof(header));
   Sections sections(bytes, header);
-  Compiled out;
+  CompiledTokenizer out;
   SIGNALBOX_TRY(const auto json, sections.next<char>());
   out.json = {json.data(), json.size()};
   out.has_tables = (header.flags & kHasTables) != 0;

@@ -28,7 +28,7 @@ struct BpeTables {
   bool fallback_merges = false;
 };
 
-struct Compiled {
+struct CompiledTokenizer {
   std::string_view json;  // without model.vocab and model.merges if there are tables
   bool has_tables = false;
   BpeTables tables;
@@ -36,7 +36,7 @@ struct Compiled {
 
 /// Returns views into `bytes`, which must be aligned to 64 bytes. Checks the positions of the
 /// arrays, not their contents. Error: kCorrupt.
-Result<Compiled> read_compiled(std::string_view bytes);
+Result<CompiledTokenizer> read_compiled(std::string_view bytes);
 
 /// Returns the contents of the file. `json` must be accepted by read_hf_json. `bpe` is its model,
 /// or null for other kinds of models.

@@ -36,9 +36,9 @@ class Pipeline final : public Tokenizer {
     int32_t verbatim_id;         // for this id, spaces are counted in the text; -1: none
     int32_t vocabulary_size;
   };
-  /// How a text may be processed in stretches split at lone spaces: not at all (kWhole); only
-  /// because the model splits there, while a word in the reference's sense continues (kModel); or
-  /// because words end there (kWords).
+  /// The reason why a text may be processed in stretches that end at lone spaces. kWhole: there is
+  /// none. kModel: the model splits there, although a word in the reference's sense continues.
+  /// kWords: words end there.
   enum class Locality : uint8_t { kWhole, kModel, kWords };
 
   explicit Pipeline(Parts parts);

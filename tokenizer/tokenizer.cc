@@ -30,7 +30,7 @@ Result<Pipeline::Parts> read_json(std::string_view json, const BpeTables* tables
 
 // `bytes` point into `storage`, or are JSON.
 Opened read(std::string_view bytes, Storage storage) {
-  Compiled compiled{.json = bytes, .has_tables = false, .tables = {}};
+  CompiledTokenizer compiled{.json = bytes, .has_tables = false, .tables = {}};
   if (is_compiled(bytes)) {
     SIGNALBOX_TRY(compiled, read_compiled(bytes));
   }

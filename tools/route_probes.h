@@ -1,6 +1,6 @@
 #pragma once
 // Probes are requests with the outcome that a routing configuration should give them, in the file
-// format of the upstream project's recipes. They are evaluated in this process, without a socket or
+// format of the Semantic Router's recipes. They are evaluated in this process, without a socket or
 // an upstream server.
 //
 //   recipe: NAME                            # the recipe to evaluate; also per group or variant

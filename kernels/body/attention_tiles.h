@@ -21,7 +21,7 @@ inline constexpr int64_t round_up(int64_t n, int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-/// How far a query sees: token i attends to tokens i - before to i + after.
+/// The keys that a query sees: token i attends to tokens i - before to i + after.
 struct Reach {
   int64_t before;
   int64_t after;

@@ -64,8 +64,8 @@ Result<MilvusOptions> milvus_options(const config::Milvus& milvus) {
   out.description = milvus.collection.description;
   out.makes_collection = milvus.development.auto_create_collection;
   out.consistency = milvus.search.consistency_level;
-  // Upstream's files set half a minute, which is too long for a router that stops or that follows
-  // the log.
+  // The Semantic Router's files set half a minute, which is too long for a router that stops or
+  // that follows the log.
   stores::set_seconds(std::min(connection.timeout, kMilvusTimeoutMax), out.write_limit);
   return out;
 }

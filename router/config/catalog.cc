@@ -49,7 +49,7 @@ constexpr Key kEmbeddingConfigKeys[] = {
     number(FIELD(EmbeddingModel, similarity_exponent), 0.1, 4,
            "Exponent of a cosine before it is compared with a threshold. Default: 1 if "
            "`minilm_model_path` is given, otherwise 0.4, and 0.68 for `reask`, because thresholds "
-           "were then chosen for upstream's model. Signalbox only."),
+           "were then chosen for the Semantic Router's model. Signalbox only."),
 };
 constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};
 

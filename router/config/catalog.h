@@ -63,7 +63,8 @@ struct EmbeddingModel {
 /// it; a head of ours for the same task, and the error only if there is none; or none at all.
 enum class MissingModels : uint8_t { kFail, kStandIn, kIgnore };
 
-/// Model directories by task; modules name one by `model_ref`. The defaults are upstream's.
+/// Model directories by task; modules name one by `model_ref`. The defaults are the Semantic
+/// Router's.
 struct SystemModels {
   std::string prompt_guard = "models/mmbert32k-jailbreak-detector-merged";
   std::string domain_classifier = "models/mmbert32k-intent-classifier-merged";

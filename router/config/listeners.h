@@ -23,7 +23,7 @@ struct Listener {
 enum class ModelDtype : uint8_t { kI8, kBF16, kF32 };
 
 /// Limits of the HTTP server and of the router's own models. The key `global.services.http` is
-/// Signalbox's; upstream leaves these limits to Envoy.
+/// Signalbox's; the Semantic Router leaves these limits to Envoy.
 struct HttpLimits {
   uint32_t header_bytes_max = 32 << 10;
   uint64_t body_bytes_max = 32 << 20;
@@ -53,8 +53,9 @@ struct HttpLimits {
 uint32_t evaluating_threads(const HttpLimits& limits);
 
 /// Envoy's external processing over gRPC: Envoy sends requests and replies here and calls the
-/// servers itself. The key `global.services.ext_proc` is Signalbox's; upstream takes a flag. By
-/// default it listens locally only, because its clients learn the API keys of the models' servers.
+/// servers itself. The key `global.services.ext_proc` is Signalbox's; the Semantic Router takes a
+/// flag. By default it listens locally only, because its clients learn the API keys of the models'
+/// servers.
 struct ExtProc {
   bool enabled = false;
   std::string address = "127.0.0.1";

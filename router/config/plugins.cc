@@ -1,6 +1,6 @@
-// A decision's `plugins`, and the list of them. Each plugin's table is in router/plugins/*/keys.cc.
-// Requests that need a part of rag that is not built are refused: to answer them without documents
-// is not the router's choice.
+// A decision's `plugins`. sections.h lists them; each plugin's table is in
+// router/plugins/*/keys.cc. Requests that need a part of rag that is not built are refused: to
+// answer them without documents is not the router's choice.
 
 #include <algorithm>
 
@@ -89,26 +89,6 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
 }
 
 }  // namespace
-
-constinit const Variant kPluginForms[16] = {
-    {"system_prompt", object(FIELD(Plugins, system_prompt), kSystemPrompt, "")},
-    {"fast_response", object(FIELD(Plugins, fast_response), kFastResponse, "")},
-    {"response_cache response-cache semantic_cache semantic-cache",
-     object(FIELD(Plugins, response_cache), kResponseCache, "")},
-    {"context_compression", object(FIELD(Plugins, context_compression), kContextCompression, "")},
-    {"tools", object(FIELD(Plugins, tools), kTools, "")},
-    {"tool_selection", object(FIELD(Plugins, tool_selection), kToolSelection, "")},
-    {"hallucination", object(FIELD(Plugins, hallucination), kHallucination, "")},
-    {"response_jailbreak", object(FIELD(Plugins, response_jailbreak), kResponseJailbreak, "")},
-    {"header_mutation", object(FIELD(Plugins, header_mutation), kHeaderMutation, "")},
-    {"router_replay", object(FIELD(Plugins, router_replay), kRouterReplayPlugin, "")},
-    {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
-    {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "")},
-    {"rag", object(FIELD(Plugins, rag), kRag, "")},
-    {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, "")},
-    {"request_params", object(FIELD(Plugins, request_params), kRequestParams, "")},
-    {"pii_mask", object(FIELD(Plugins, pii_mask), kPiiMask, "")},
-};
 
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out) {
   if (node.kind != yaml::Kind::kSequence) return reader.expected(node, "a list of mappings");

@@ -248,7 +248,7 @@ constexpr Choice kBalancing[] = {
     {"prefix_aware", Reliability::Policy::kPrefix},
 };
 
-// The keys up to health_check_timeout are upstream's, in the words of Envoy.
+// The keys up to health_check_timeout are the Semantic Router's, in the words of Envoy.
 constexpr Key kReliabilityKeys[] = {
     choice(FIELD(Reliability, lb_policy), kBalancing,
            "How to choose a backend: in turn by weight, the least loaded, by session, or the one "
@@ -307,8 +307,8 @@ constexpr Section kReliability{kReliabilityKeys};
 
 // --- models ---
 
-// Upstream has one name for each kind of server. All backends of a model get the same name here, so
-// it is taken only if there is just one, or the model names none itself.
+// The Semantic Router has one name for each kind of server. All backends of a model get the same
+// name here, so it is taken only if there is just one, or the model names none itself.
 void name_at_provider(Reader& reader, const yaml::Node& node, Model& out) {
   const auto& names = out.external_model_ids;
   if (out.provider_model_id.empty() && names.size() == 1)

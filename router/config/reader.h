@@ -61,8 +61,8 @@ class Reader {
   void expected(const yaml::Node& node, std::string_view what);
   /// Equal notices at other elements of a list are counted, not repeated.
   void notice(uint32_t line, std::string text);
-  /// A notice about a part of upstream's format that this router does without. It names the page
-  /// that has the reasons.
+  /// A notice about a part of the Semantic Router's format that this router does without. It names
+  /// the page that has the reasons.
   void does_without(uint32_t line, std::string_view consequence);
   /// `known` are the keys that the section has.
   void unknown_key(const yaml::Entry& entry, std::span<const std::string_view> known);

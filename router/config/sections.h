@@ -50,7 +50,7 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
                    const Redis& redis, const Valkey& valkey);
 /// Gives a notice about each of these servers that the backend does not use. `is_upstreams`: files
-/// of upstream have them.
+/// of the Semantic Router have them.
 void note_unused(Reader& reader, const yaml::Node& node,
                  std::initializer_list<std::string_view> servers, const std::string& backend,
                  bool is_upstreams);
@@ -99,7 +99,6 @@ extern const Section kAlgorithm;
 extern const Section kRouter;
 
 // plugins.cc
-extern const Variant kPluginForms[16];
 void read_plugins(Reader& reader, const yaml::Node& node, Decision& out);
 
 // router/plugins/*/keys.cc
@@ -121,6 +120,26 @@ extern const Section kSystemPrompt;
 extern const Section kToolFiltering;
 extern const Section kToolSelection;
 extern const Section kTools;
+/// The plugins, by the `type` in the file.
+inline constexpr Variant kPluginForms[] = {
+    {"system_prompt", object(FIELD(Plugins, system_prompt), kSystemPrompt, "")},
+    {"fast_response", object(FIELD(Plugins, fast_response), kFastResponse, "")},
+    {"response_cache response-cache semantic_cache semantic-cache",
+     object(FIELD(Plugins, response_cache), kResponseCache, "")},
+    {"context_compression", object(FIELD(Plugins, context_compression), kContextCompression, "")},
+    {"tools", object(FIELD(Plugins, tools), kTools, "")},
+    {"tool_selection", object(FIELD(Plugins, tool_selection), kToolSelection, "")},
+    {"hallucination", object(FIELD(Plugins, hallucination), kHallucination, "")},
+    {"response_jailbreak", object(FIELD(Plugins, response_jailbreak), kResponseJailbreak, "")},
+    {"header_mutation", object(FIELD(Plugins, header_mutation), kHeaderMutation, "")},
+    {"router_replay", object(FIELD(Plugins, router_replay), kRouterReplayPlugin, "")},
+    {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
+    {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "")},
+    {"rag", object(FIELD(Plugins, rag), kRag, "")},
+    {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, "")},
+    {"request_params", object(FIELD(Plugins, request_params), kRequestParams, "")},
+    {"pii_mask", object(FIELD(Plugins, pii_mask), kPiiMask, "")},
+};
 /// The part of the plugin that is not built; "" if there is none.
 std::string unbuilt_part(const RagPlugin& plugin);
 /// True if one of the backends that the plugin searches is of this kind.

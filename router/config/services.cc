@@ -174,8 +174,10 @@ constexpr Key kBatchMetricsKeys[] = {
     list(FIELD(BatchMetrics, batch_size_ranges), kBatchRange, "Ranges of sizes."),
     numbers(FIELD(BatchMetrics, duration_buckets), "Buckets of durations, in seconds."),
     numbers(FIELD(BatchMetrics, size_buckets), "Buckets of sizes, in texts."),
-    boolean(FIELD(BatchMetrics, detailed_goroutine_tracking), "Metrics of upstream's runtime."),
-    boolean(FIELD(BatchMetrics, high_resolution_timing), "Metrics of upstream's runtime."),
+    boolean(FIELD(BatchMetrics, detailed_goroutine_tracking),
+            "Metrics of the Semantic Router's runtime."),
+    boolean(FIELD(BatchMetrics, high_resolution_timing),
+            "Metrics of the Semantic Router's runtime."),
 };
 constexpr Section kBatchMetrics{kBatchMetricsKeys};
 
@@ -439,7 +441,8 @@ constexpr Key kServicesKeys[] = {
     object(FIELD(Config, audit), kAudit, "The audit log: who changed what, and who was refused."),
     object(FIELD(Config, authz), kAuthz, "Identities of clients."),
     object(FIELD(Config, ratelimit), kRateLimit, "Rate limits."),
-    object(FIELD(Config, startup_status), kStartupStatus, "Start of upstream's components.")
+    object(FIELD(Config, startup_status), kStartupStatus,
+           "Start of the Semantic Router's components.")
         .no_effect("the router is one process; /ready reports its state"),
     object(FIELD(Config, router_replay), kReplay, "Records of requests."),
 };

@@ -186,8 +186,8 @@ struct Observability {
   };
   struct Metrics {
     bool enabled = true;
-    // The address is Signalbox's; upstream takes a flag. Without a port only the management API has
-    // metrics.
+    // The address is Signalbox's; the Semantic Router takes a flag. Without a port only the
+    // management API has metrics.
     std::string bind_address = "127.0.0.1";
     std::optional<uint16_t> port;  // 0: the system picks one
     WindowedMetrics windowed_metrics;

@@ -510,8 +510,9 @@ constexpr Key kPrototypeScoringKeys[] = {
     share(FIELD(PrototypeScoring, best_weight),
           "Weight of the nearest prototype; the mean has the rest. Default: 0.75."),
     count(FIELD(PrototypeScoring, top_m), "Prototypes in the mean. Default: 2."),
-    number(FIELD(PrototypeScoring, margin_threshold), -1, 2,
-           "Least margin to the next class. Only preferences compare it, as in upstream."),
+    number(
+        FIELD(PrototypeScoring, margin_threshold), -1, 2,
+        "Least margin to the next class. Only preferences compare it, as in the Semantic Router."),
 };
 
 constexpr Key kSignalsKeys[] = {

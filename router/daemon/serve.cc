@@ -37,15 +37,15 @@
 #include "router/endpoints/routes.h"
 #include "router/endpoints/table.h"
 #include "router/extproc/server.h"
-#include "router/gateway/models.h"
 #include "router/gateway/pipeline.h"
-#include "router/gateway/responses.h"
 #include "router/http/error_reply.h"
 #include "router/http/routes.h"
 #include "router/http/server.h"
 #include "router/http/thread_pool.h"
 #include "router/kubernetes/controller.h"
 #include "router/memory_api/memory_routes.h"
+#include "router/own_routes/models.h"
+#include "router/own_routes/responses.h"
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_learning/redis_learning.h"
@@ -219,7 +219,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   if (counts) counts->configure(state->config());
   memory.conversations.set_lifetime(
       std::chrono::seconds(state->config().router.learning.state_store.ttl_seconds));
-  std::vector<http::Route> routes = gateway::model_routes(state->config());
+  std::vector<http::Route> routes = own_routes::model_routes(state->config());
   const auto add = [&routes](std::vector<http::Route> more) {
     for (http::Route& route : more) routes.push_back(std::move(route));
   };
@@ -235,8 +235,8 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
   add(passing);
   const config::ResponseApi& response_api = state->config().response_api;
   if (response_api.enabled) {
-    responses.set_limits(gateway::limits_of(response_api));
-    add(gateway::response_routes(responses, state->config(), *storage));
+    responses.set_limits(own_routes::limits_of(response_api));
+    add(own_routes::response_routes(responses, state->config(), *storage));
   }
   add(memory_api::client_routes(*memories, state->config(), *storage));
   if (contexts.store() != nullptr)

@@ -13,7 +13,7 @@ constexpr size_t kOutputBytesMax = size_t{1} << 26;
 /// The cost of an item or a part besides its text, so that many small ones are bounded too.
 constexpr size_t kItemBytes = 256;
 
-enum class Kind : uint8_t { kNone, kReasoning, kMessage, kCall, kCustomCall };
+enum class ItemKind : uint8_t { kNone, kReasoning, kMessage, kCall, kCustomCall };
 
 constexpr std::string_view kOutputText = "output_text";
 constexpr std::string_view kRefusal = "refusal";
@@ -34,15 +34,15 @@ std::string part_json(const Part& part) {
   return out.end_object().take();
 }
 
-struct Item {
-  explicit Item(Kind of = Kind::kNone) : kind(of) {}
-  Kind kind;
+struct OutputItem {
+  explicit OutputItem(ItemKind of = ItemKind::kNone) : kind(of) {}
+  ItemKind kind;
   std::string id;
   std::vector<Part> parts;                   // of a message or of reasoning
   std::string call_id, function, arguments;  // of a call; `function` as the server knows it
   std::string name, space;                   // of a call, as the client knows it
 
-  bool is_call() const { return kind == Kind::kCall || kind == Kind::kCustomCall; }
+  bool is_call() const { return kind == ItemKind::kCall || kind == ItemKind::kCustomCall; }
 };
 
 /// The text that a custom tool gets: the server wrote it as the only member of an object.
@@ -52,17 +52,17 @@ std::string custom_input(std::string_view arguments) {
   return std::string(input && input->is_string() ? input->text() : arguments);
 }
 
-std::string item_json(const Item& item, std::string_view status) {
+std::string item_json(const OutputItem& item, std::string_view status) {
   json::Writer out;
   out.begin_object().member("id", item.id);
   if (item.is_call()) {
-    const bool custom = item.kind == Kind::kCustomCall;
+    const bool custom = item.kind == ItemKind::kCustomCall;
     out.member("type", custom ? "custom_tool_call" : "function_call").member("status", status);
     out.member("call_id", item.call_id).member("name", item.name);
     if (!item.space.empty()) out.member("namespace", item.space);
     return out.member(custom ? "input" : "arguments", item.arguments).end_object().take();
   }
-  if (item.kind == Kind::kReasoning) {
+  if (item.kind == ItemKind::kReasoning) {
     out.member("type", "reasoning").member("status", status).key("summary").raw("[]");
   } else {
     out.member("type", "message").member("status", status).member("role", "assistant");
@@ -113,7 +113,7 @@ class ResponsesReplies final : public ChatStream {
   Result<void> end(std::string& out) override;
 
   void start(const ChatPiece& piece, std::string& out);
-  void open(Item item, std::string_view prefix, std::string& out);
+  void open(OutputItem item, std::string_view prefix, std::string& out);
   void open_part(std::string_view type, std::string& out);
   void close_part(std::string& out);
   void close(std::string& out);
@@ -140,7 +140,7 @@ class ResponsesReplies final : public ChatStream {
   ResponsePointer stored_;  // not published yet
   int64_t sequence_ = 0;
   std::string model_;
-  Item item_;
+  OutputItem item_;
   int64_t call_ = -1;
   int64_t items_ = 0;   // including the open one
   std::string output_;  // closed items, elements of an array
@@ -216,7 +216,7 @@ void ResponsesReplies::start(const ChatPiece& piece, std::string& out) {
   emit_response("response.in_progress", begun, out);
 }
 
-void ResponsesReplies::open(Item item, std::string_view prefix, std::string& out) {
+void ResponsesReplies::open(OutputItem item, std::string_view prefix, std::string& out) {
   close(out);
   output_bytes_ += kItemBytes;
   item_ = std::move(item);
@@ -256,7 +256,7 @@ void ResponsesReplies::close_part(std::string& out) {
 }
 
 void ResponsesReplies::close(std::string& out) {
-  if (item_.kind == Kind::kNone) return;
+  if (item_.kind == ItemKind::kNone) return;
   if (item_.is_call()) {
     close_call(out);
   } else {
@@ -265,18 +265,18 @@ void ResponsesReplies::close(std::string& out) {
   const std::string json = item_json(item_, "completed");
   emit_item("response.output_item.done", json, out);
   output_.append(output_.empty() ? "" : ",").append(json);
-  if (item_.kind == Kind::kMessage) {
+  if (item_.kind == ItemKind::kMessage) {
     output_messages_.begin("assistant");
     for (const Part& part : item_.parts) output_messages_.add_text(json::quote(part.text));
   }
-  item_ = Item();
+  item_ = OutputItem();
 }
 
 // The conversation keeps a call as the server wrote it.
 void ResponsesReplies::close_call(std::string& out) {
   output_messages_.begin("assistant");
   output_messages_.add_call(item_.call_id, item_.function, item_.arguments);
-  if (item_.kind == Kind::kCall) {
+  if (item_.kind == ItemKind::kCall) {
     constexpr std::string_view kType = "response.function_call_arguments.done";
     json::Writer done = about_item(kType);
     done.member("name", item_.name).member("arguments", item_.arguments);
@@ -294,8 +294,8 @@ void ResponsesReplies::close_call(std::string& out) {
 
 void ResponsesReplies::add_text(std::string_view text, std::string_view type, std::string& out) {
   if (text.empty()) return;
-  const Kind kind = type == kReasoningText ? Kind::kReasoning : Kind::kMessage;
-  if (item_.kind != kind) open(Item(kind), kind == Kind::kReasoning ? "rs" : "msg", out);
+  const ItemKind kind = type == kReasoningText ? ItemKind::kReasoning : ItemKind::kMessage;
+  if (item_.kind != kind) open(OutputItem(kind), kind == ItemKind::kReasoning ? "rs" : "msg", out);
   if (item_.parts.empty() || item_.parts.back().type != type) open_part(type, out);
   item_.parts.back().text += text;
   const std::string event_type = fmt::format("response.{}.delta", type);
@@ -313,17 +313,17 @@ Result<void> ResponsesReplies::call(const ChatPiece::Call& call, std::string& ou
     call_ = call.index;
     const auto tool = request_.tools.find(call.name);
     const bool known = tool != request_.tools.end();
-    Item item(known && tool->second.custom ? Kind::kCustomCall : Kind::kCall);
+    OutputItem item(known && tool->second.custom ? ItemKind::kCustomCall : ItemKind::kCall);
     item.function = call.name;
     item.name = known ? tool->second.name : item.function;
     if (known) item.space = tool->second.space;
     item.call_id =
         call.id.empty() ? fmt::format("call_{}{}", token_, items_) : std::string(call.id);
-    const bool custom = item.kind == Kind::kCustomCall;
+    const bool custom = item.kind == ItemKind::kCustomCall;
     open(std::move(item), custom ? "ctc" : "fc", out);
   }
   item_.arguments += call.arguments;
-  if (call.arguments.empty() || item_.kind == Kind::kCustomCall) return {};
+  if (call.arguments.empty() || item_.kind == ItemKind::kCustomCall) return {};
   constexpr std::string_view kType = "response.function_call_arguments.delta";
   json::Writer event = about_item(kType);
   event.member("delta", call.arguments);

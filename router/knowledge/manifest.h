@@ -7,7 +7,8 @@
 //   labels:
 //     code: [Review our private repository., Explain our internal SDK.]
 //
-// Upstream's has the examples as {"labels": {"code": {"exemplars": [...]}}}, and nothing else.
+// The Semantic Router's has the examples as {"labels": {"code": {"exemplars": [...]}}}, and nothing
+// else.
 
 #include <filesystem>
 #include <map>

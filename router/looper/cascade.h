@@ -24,7 +24,7 @@ CascadeSettings cascade_settings(const config::Algorithm& algorithm);
 std::vector<Voice> cascade_order(const config::Algorithm& algorithm, std::vector<Voice> voices);
 
 /// The confidence in a reply, 0 to 1; -1 if the reply does not show it. Log probabilities of -3 and
-/// less are 0, of 0 are 1; a margin m is 1 - exp(-m / 3). These are upstream's scales.
+/// less are 0, of 0 are 1; a margin m is 1 - exp(-m / 3). These are the Semantic Router's scales.
 double confidence_in(const Reply& reply, const CascadeSettings& settings);
 
 /// The last model's reply is not judged, because no other could follow.

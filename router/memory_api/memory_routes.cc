@@ -23,7 +23,7 @@ constexpr std::string_view kPath = "/v1/memory";
 constexpr size_t kListed = 20;
 constexpr size_t kListedMax = 100;
 constexpr size_t kUserBytesMax = 1024;
-/// The kinds of memories that upstream knows. A turn is an episode.
+/// The kinds of memories that the Semantic Router knows. A turn is an episode.
 constexpr std::array<std::string_view, 3> kTypes{"semantic", "procedural", "episodic"};
 constexpr std::string_view kOurType = "episodic";
 

@@ -91,9 +91,9 @@ ReplyVerdict ReplyCheck::check(const std::vector<ReplyWindow>& windows,
 }
 
 bool ReplyCheck::counts(const grounding::Span& span, std::string_view text) const {
-  if (span.verdict == grounding::Verdict::kUnchecked) return false;
-  const bool marked = span.verdict == grounding::Verdict::kHallucinated ||
-                      span.verdict == grounding::Verdict::kUnsupported;
+  if (span.verdict == grounding::SpanVerdict::kUnchecked) return false;
+  const bool marked = span.verdict == grounding::SpanVerdict::kHallucinated ||
+                      span.verdict == grounding::SpanVerdict::kUnsupported;
   if (!marked) return true;
   return span.score >= spans_.score_min && words_in(text) >= spans_.words_min;
 }

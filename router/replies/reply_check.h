@@ -65,7 +65,7 @@ class ReplyCheck {
   const std::shared_ptr<const grounding::Checker> checker_;
   const SpanRules spans_;
   const JailbreakJudge judge_;
-  std::shared_ptr<const grounding::Context> context_;  // prepared at the first check
+  std::shared_ptr<const grounding::PreparedContext> context_;  // prepared at the first check
   // Stems of the content words of the instructions, and those of them that the question contains.
   std::unordered_set<std::string> instruction_words_, question_words_;
 };

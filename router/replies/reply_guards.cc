@@ -11,7 +11,7 @@
 namespace signalbox::replies {
 namespace {
 
-constexpr size_t kQuestionBytesMax = grounding::Options{}.question_bytes_max;
+constexpr size_t kQuestionBytesMax = grounding::CheckOptions{}.question_bytes_max;
 
 void add_paragraph(std::string& out, std::string_view text) {
   if (text.empty()) return;
@@ -110,7 +110,7 @@ Result<std::unique_ptr<const ReplyGuards>> ReplyGuards::create(const config::Con
 }
 
 Result<void> ReplyGuards::add_checkers(const models::Models& models) {
-  grounding::Options options;
+  grounding::CheckOptions options;
   options.entailment = config_.modules.hallucination_mitigation.detector.nli_entailment_threshold;
   grounding::Models used;
   SIGNALBOX_TRY(used.hallucination,

@@ -1,5 +1,5 @@
-// Signals of type context: the length of the request. Estimates tokens as bytes / 4, as upstream
-// does before it has received token counts from a model.
+// Signals of type context: the length of the request. Estimates tokens as bytes / 4, as the
+// Semantic Router does before it has received token counts from a model.
 
 #include "router/signals/types.h"
 

@@ -1,5 +1,5 @@
-// Signals of type conversation: counts of messages, tools, tool calls and images. As in upstream, a
-// count without bounds matches every request.
+// Signals of type conversation: counts of messages, tools, tool calls and images. As in the
+// Semantic Router, a count without bounds matches every request.
 
 #include <algorithm>
 
@@ -68,7 +68,7 @@ uint32_t count(const request::ChatRequest& request, const ConversationSource& so
       return count_results(request);
     case Type::kToolLoop:
       return in_tool_loop(request);
-    case Type::kFlowState:  // the state of upstream's workflows, which this router does not keep
+    case Type::kFlowState:  // of the Semantic Router's workflows, which are not kept here
       return 0;
     case Type::kImage:
       return sum(request, [](const request::ChatMessage& m) { return m.images; });

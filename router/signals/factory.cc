@@ -273,7 +273,8 @@ class Factory {
     const config::ClassifierModel& model = config_.modules.feedback_detector;
     ClassTask task{.type = "user_feedback", .signals = {}};
     task.threshold = model.threshold > 0 ? model.threshold : 0.7;
-    task.fallback = "satisfied";  // as in upstream: who is not clearly dissatisfied is satisfied
+    // As in the Semantic Router, a user who is not clearly dissatisfied is satisfied.
+    task.fallback = "satisfied";
     task.needs_answer = true;
     for (const std::string_view name :
          {"satisfied", "need_clarification", "wrong_answer", "want_different"})
@@ -310,8 +311,8 @@ class Factory {
     if (!known) task.signals.push_back({std::string(name), {std::string(name)}});
   }
 
-  // A declared name that is no class of the task never matches, as in upstream, which compares the
-  // name with the class.
+  // A declared name that is no class of the task never matches, as in the Semantic Router, which
+  // compares the name with the class.
   static void add_names(ClassTask& task, const std::vector<config::ClassSignal>& declared) {
     for (const config::ClassSignal& signal : declared) {
       if (std::ranges::find(task.signals, signal.name, &ClassTask::Signal::name) ==

@@ -1,5 +1,5 @@
 // Signals of type reask: a user who repeats a question has probably not received a useful answer.
-// If several of them match, only those that look back furthest remain, as in upstream.
+// If several of them match, only those that look back furthest remain, as in the Semantic Router.
 
 #include <algorithm>
 

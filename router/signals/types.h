@@ -1,7 +1,7 @@
 #pragma once
 // Factory functions of the signal types that need no header of their own. Each comment gives what
-// the type detects, its score and its confidence. Formulas and defaults are upstream's unless
-// stated otherwise. `signals` must outlive the result everywhere.
+// the type detects, its score and its confidence. Formulas and defaults are the Semantic Router's
+// unless stated otherwise. `signals` must outlive the result everywhere.
 
 #include <memory>
 #include <vector>
@@ -91,7 +91,7 @@ SignalTypeResult preference_signals(const std::vector<config::PreferenceSignal>&
 
 /// The nearest `neighbours` of all examples of all intents vote, each weighted by its similarity.
 /// An intent matches if it has at least the share `threshold` of the votes and its nearest example
-/// has at least the similarity min_similarity. This type is an extension of upstream.
+/// has at least the similarity min_similarity. This type is an extension of the Semantic Router.
 SignalTypeResult intent_signals(const std::vector<config::IntentSignal>& signals,
                                 const engine::TextEmbedder& embedder);
 

@@ -13,7 +13,7 @@
 
 namespace signalbox::text {
 
-/// How the words around a number limit its precision.
+/// The precision that the words around a number leave it.
 enum class Hedge : uint8_t { kNone, kAbout, kOver, kUnder, kAtLeast, kAtMost };
 
 struct Reading {

@@ -37,8 +37,8 @@ struct Sentence {
   bool code = false;
 };
 
-/// The role of a text. Of an ambiguous form ("5m"), an answer means the usual reading and a context
-/// offers all readings.
+/// The role of a text. If a form is ambiguous ("5m"), an answer means its usual reading and a
+/// context offers all of them.
 enum class Side : uint8_t { kAnswer, kContext };
 
 /// The tokens point into this object and into `text`, which must outlive it.

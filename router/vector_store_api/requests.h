@@ -42,7 +42,7 @@ struct SearchBody {
   std::optional<vector_stores::Filter> filter;
   size_t most = 10;
   double similarity_min = -1;
-  /// From `ranking_options.hybrid_search` in OpenAI's form, or `hybrid` in upstream's.
+  /// From `ranking_options.hybrid_search` in OpenAI's form, or `hybrid` in the Semantic Router's.
   std::optional<word_search::Hybrid> hybrid;
 };
 Result<SearchBody> read_search(std::string_view body);

@@ -227,7 +227,7 @@ test("promtool accepts the metrics, the rules and their tests", { skip: missing(
   if (skip) return;
   const input = await (await fetch(`${daemon.managementUrl}/metrics`)).text();
   const checked = spawnSync("promtool", ["check", "metrics"], { encoding: "utf8", input });
-  // Upstream's dashboards query a gauge under this name. It is promtool's only complaint.
+  // The Semantic Router's dashboards query a gauge under this name. It is promtool's only complaint.
   const said = (checked.stdout + checked.stderr).trim();
   assert.equal(said, 'llm_cache_entries_total non-counter metrics should not have "_total" suffix');
 });

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr size_t kLinesMax = 600;
 constexpr size_t kFunctionLinesMax = 80;
 constexpr size_t kRoomFilesMax = 45;
+constexpr size_t kTermsMax = 60;
 constexpr std::string_view kList = "CMakeLists.txt";
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -321,8 +323,11 @@ Problems check_built(const std::vector<File>& tree) {
     if (list.text.find("file(GLOB") == std::string::npos) return false;
     if (path.find('/') == std::string::npos) return list.text.find(" *.cc") != std::string::npos;
     const std::string_view folder = path.substr(0, path.rfind('/'));
-    return (list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
-            list.text.find(fmt::format(" {}", folder)) != std::string::npos);
+    const std::string_view above =
+        folder.substr(0, folder.rfind('/'));  // its folders may be globbed
+    return list.text.find(fmt::format("room({} ", folder)) != std::string::npos ||
+           list.text.find(fmt::format(" {}", folder)) != std::string::npos ||
+           list.text.find(fmt::format(" {}/*\n", above)) != std::string::npos;
   };
   for (const File& file : tree) {
     if (!file.path.ends_with(".cc")) continue;
@@ -395,6 +400,33 @@ Problems check_words(const File& file) {
                          static_cast<uint32_t>(*emoji))));
     }
   }
+  return problems;
+}
+
+Problems check_glossary(const File& file) {
+  if (file.path != "docs/glossary.md") return {};
+  Problems problems;
+  const auto lines = lines_of(file.text);
+  size_t terms = 0;
+  std::string before;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i].starts_with("| ") || lines[i].starts_with("| term ") ||
+        lines[i].starts_with("| ---"))
+      continue;
+    const std::string_view row = lines[i].substr(2);
+    const size_t bar = std::min(row.find(" | "), row.size());
+    std::string term(row.substr(0, bar));
+    std::ranges::transform(term, term.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string_view meaning = row.substr(std::min(bar + 3, row.size()));
+    if (!meaning.ends_with(". |") || meaning.find(". ") != meaning.size() - 3)
+      problems.push_back(at(file, i + 1, fmt::format("{}: expected one sentence", term)));
+    if (term <= before)
+      problems.push_back(at(file, i + 1, fmt::format("{} stands after {}", term, before)));
+    if (++terms == kTermsMax + 1)
+      problems.push_back(at(file, i + 1, fmt::format("more than {} terms", kTermsMax)));
+    before = std::move(term);
+  }
+  if (terms == 0) problems.push_back(at(file, 1, "no terms were found"));
   return problems;
 }
 

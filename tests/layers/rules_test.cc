@@ -156,6 +156,11 @@ TEST(Built, a_file_is_named_from_the_directory_of_a_list_above_it) {
   EXPECT_THAT(check_built({{"tests/CMakeLists.txt", "file(GLOB sources *.cc)"}, source}),
               SizeIs(1));
 
+  const File plugin{"router/plugins/rag/rag.cc", "// What it is.\n"};
+  const std::string lists = "file(GLOB found f/*.cc)\nroom(plugins FOLDERS ";
+  EXPECT_THAT(check_built({{"router/CMakeLists.txt", lists + "plugins/*\n"}, plugin}), IsEmpty());
+  EXPECT_THAT(check_built({{"router/CMakeLists.txt", lists + "other/*\n"}, plugin}), SizeIs(1));
+
   const File target{"tests/base/fuzz/a_fuzz.cc", "// What it is.\n"};
   const auto listed = [&](std::string_view line) {
     return check_built({{"tests/base/CMakeLists.txt", std::string(line)}, target});
@@ -249,6 +254,35 @@ TEST(Rules, a_long_function_is_a_problem) {
   EXPECT_THAT(check_functions({"a.cc", text + "}\n"}), SizeIs(0));
   EXPECT_THAT(check_functions({"a.cc", text + "  g();\n}\n"}), SizeIs(1));
   EXPECT_THAT(check_functions({"a.cc", "namespace a {\n" + text + "  g();\n"}), SizeIs(0));
+}
+
+Problems glossary(const std::string& rows) {
+  return check_glossary({"docs/glossary.md", "| term | meaning |\n| --- | --- |\n" + rows});
+}
+
+TEST(Glossary, terms_in_order_with_one_sentence_each_pass) {
+  EXPECT_THAT(glossary("| plan | A thing. |\n| Plugin | A change, or a check. |\n"), IsEmpty());
+}
+
+TEST(Glossary, a_term_out_of_order_and_one_that_is_there_twice_are_found) {
+  EXPECT_THAT(glossary("| plugin | A. |\n| plan | B. |\n"),
+              ElementsAre("docs/glossary.md:4: plan stands after plugin"));
+  EXPECT_THAT(glossary("| plan | A. |\n| plan | B. |\n"), SizeIs(1));
+}
+
+TEST(Glossary, no_sentence_and_two_sentences_are_found) {
+  EXPECT_THAT(glossary("| plan | a thing |\n"),
+              ElementsAre("docs/glossary.md:3: plan: expected one sentence"));
+  EXPECT_THAT(glossary("| plan | A thing. Another. |\n"), SizeIs(1));
+  EXPECT_THAT(glossary("| plan |\n"), SizeIs(1));
+}
+
+TEST(Glossary, too_many_terms_are_found) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += "| w" + std::to_string(100 + i) + " | A word. |\n";
+  EXPECT_THAT(glossary(rows), IsEmpty());
+  EXPECT_THAT(glossary(rows + "| x | A word. |\n"), ElementsAre(HasSubstr("more than 60 terms")));
+  EXPECT_THAT(glossary(""), ElementsAre(HasSubstr("no terms")));
 }
 
 }  // namespace

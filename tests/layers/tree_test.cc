@@ -72,5 +72,9 @@ TEST(Tree, no_file_has_notes_to_self_or_machine_paths_or_emoji) {
   expect_none(check_words);
 }
 
+TEST(Tree, the_glossary_is_short_enough_to_be_read) {
+  expect_none(check_glossary);
+}
+
 }  // namespace
 }  // namespace signalbox::layers

@@ -74,7 +74,8 @@ TEST(Models, a_guard_that_a_decision_depends_on_must_have_its_model) {
       "without it with --missing-models ignore");
 }
 
-// "prompt-guard" is upstream's name for the repository jailbreak_classifier_modernbert-base_model.
+// "prompt-guard" is the Semantic Router's name for the repository
+// jailbreak_classifier_modernbert-base_model.
 TEST(Models, a_model_is_also_found_where_pull_puts_it) {
   const auto root = fs::path(testing::TempDir()) / "pulled_models";
   const std::string named =

@@ -91,9 +91,9 @@ TEST(Knn, refuses_an_invalid_trained_model) {
   EXPECT_TRUE(message("nothing").starts_with("m.json: ")) << message("nothing");
 }
 
-// Each line of trained.jsonl is the file of a model that upstream trained, and what it chooses of a
-// and b for an embedding: {"name", "method", "file", "choices": [[[x, y], MODEL], ...] or
-// "invalid"}.
+// Each line of trained.jsonl is the file of a model that the Semantic Router trained, and what it
+// chooses of a and b for an embedding: {"name", "method", "file", "choices": [[[x, y], MODEL], ...]
+// or "invalid"}.
 TEST_F(TwoModels, trained_models_choose_by_their_scores) {
   std::ifstream file(std::string(SIGNALBOX_SOURCE_DIR) + "/tests/router/trained.jsonl");
   size_t lines = 0;

@@ -37,7 +37,7 @@ models::Models with_embedder() {
   return out;
 }
 
-// --- upstream's files ---
+// --- files of the Semantic Router ---
 
 std::vector<fs::path> yaml_files() {
   std::vector<fs::path> out;

@@ -60,7 +60,7 @@ ModelChoice choice_of(const cxxopts::ParseResult& parsed, const char* option,
 
 Result<void> check_answers(const cxxopts::ParseResult& parsed,
                            const engine::OpenOptions& open_options) {
-  grounding::Options options;
+  grounding::CheckOptions options;
   options.threshold = parsed["threshold"].as<Number>().value;
   grounding::Models models;
   SIGNALBOX_TRY(models.hallucination,

@@ -29,7 +29,7 @@ using tokenizer::TruncationStrategy;
 // windows together are many times as long as the text.
 constexpr size_t kWindowTokensMax = size_t{1} << 22;
 
-struct Options {
+struct TokenizeOptions {
   EncodeOptions encode;
   bool windows = false;
 };
@@ -70,7 +70,7 @@ void write(const Encoding& encoding, const Row& row, json::Writer& out) {
 }
 
 // Writes the first window as the row itself and the others as its "overflow".
-Result<std::string> write_windows(const Tokenizer& tokenizer, const Options& options,
+Result<std::string> write_windows(const Tokenizer& tokenizer, const TokenizeOptions& options,
                                   const Row& row) {
   json::Writer out;
   out.begin_object();
@@ -100,7 +100,7 @@ Result<std::string> write_windows(const Tokenizer& tokenizer, const Options& opt
   return out.end_array().end_object().take();
 }
 
-Result<std::string> tokenize_row(const Tokenizer& tokenizer, const Options& options,
+Result<std::string> tokenize_row(const Tokenizer& tokenizer, const TokenizeOptions& options,
                                  const json::Value& value, Encoding& encoding) {
   SIGNALBOX_TRY(const Row row, read_row(value));
   if (options.windows) return write_windows(tokenizer, options, row);
@@ -115,7 +115,7 @@ Result<std::string> tokenize_row(const Tokenizer& tokenizer, const Options& opti
   return out.end_object().take();
 }
 
-int tokenize(const std::string& path, const Options& options) {
+int tokenize(const std::string& path, const TokenizeOptions& options) {
   const auto tokenizer = Tokenizer::open(path);
   if (!tokenizer) return report(tokenizer.error());
   Encoding encoding;
@@ -144,8 +144,8 @@ Result<int32_t> number(const cxxopts::ParseResult& parsed, const char* option, i
   return value;
 }
 
-Result<Options> read_options(const cxxopts::ParseResult& parsed) {
-  Options out;
+Result<TokenizeOptions> read_options(const cxxopts::ParseResult& parsed) {
+  TokenizeOptions out;
   out.encode.special_tokens = parsed.count("no-special-tokens") == 0;
   if (parsed.count("max-tokens") != 0) {
     SIGNALBOX_TRY(out.encode.tokens_max, number(parsed, "max-tokens", 1));

@@ -72,7 +72,7 @@ Result<Evaluated> evaluate_grounding(const EvalRequest& request, const LabelledR
     SIGNALBOX_TRY(const auto found, checker.check(context, question, answer));
     CheckedAnswer out{.supported = found.supported};
     for (const grounding::Span& span : found.spans) {
-      if (span.verdict != grounding::Verdict::kUnchecked)
+      if (span.verdict != grounding::SpanVerdict::kUnchecked)
         out.spans.push_back({.type = {}, .begin = span.begin, .end = span.end});
     }
     return out;

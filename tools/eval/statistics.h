@@ -11,7 +11,7 @@
 
 namespace signalbox::tools {
 
-/// How often each row counts: (rows).
+/// The number of times that each row counts: (rows).
 using Weights = std::span<const uint32_t>;
 
 /// The receiver operating characteristic of two-class scores. Rows with equal scores cannot be

@@ -34,10 +34,10 @@ class HubClient {
   /// gated, no such revision), kUpstream, kCancelled, and those of read_repository().
   Result<Repository> list(const RepositoryName& name, const std::filesystem::path& scratch) const;
 
-  /// Fetches a file of a commit to `to`, whose folder exists. What an earlier call left there is
-  /// continued. Size and digest are checked, as far as `file` states them. Errors name the file:
-  /// kCorrupt with expected and found, after which `to` is gone; kUpstream and kCancelled, after
-  /// which `to` keeps the bytes that came; kIo.
+  /// Fetches a file of a commit to `to`, whose folder exists. It continues a file that an
+  /// earlier call left there. Size and digest are checked, as far as `file` states them. Errors
+  /// name the file: kCorrupt with expected and found, after which `to` is gone; kUpstream and
+  /// kCancelled, after which `to` keeps the bytes that came; kIo.
   Result<void> fetch(std::string_view id, std::string_view commit, const RepositoryFile& file,
                      const std::filesystem::path& to,
                      const std::function<void(uint64_t bytes)>& progress) const;

@@ -10,7 +10,7 @@
 namespace signalbox::plugins {
 namespace {
 
-constexpr std::string_view kModel = "router";  // the name that upstream uses
+constexpr std::string_view kModel = "router";  // the name that the Semantic Router uses
 
 /// OpenAI's limit; a higher `n` is reduced to it.
 constexpr int64_t kChoicesMax = 128;

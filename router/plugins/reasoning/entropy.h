@@ -1,7 +1,7 @@
 #pragma once
 // Decides whether to reason, by how certain a classifier is of the domain. If it is certain, the
 // domain's own setting applies; if it is in doubt, the most likely domains vote; if it has no idea,
-// reasoning is on. The formulas are upstream's.
+// reasoning is on. The formulas are the Semantic Router's.
 
 #include <optional>
 #include <span>

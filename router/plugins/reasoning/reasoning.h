@@ -10,7 +10,7 @@
 
 namespace signalbox::plugins {
 
-/// Families, after upstream:
+/// Families, after the Semantic Router:
 /// - chat_template_kwargs: chat_template_kwargs[parameter] is true or false.
 /// - reasoning_effort: `parameter` is the effort, at the top level for the servers of OpenAI and
 ///   OpenRouter, in chat_template_kwargs for all others (vLLM).

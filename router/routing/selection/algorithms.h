@@ -15,8 +15,8 @@ using Made = Result<std::unique_ptr<const Selector>>;
 std::unique_ptr<const Selector> static_choice(const std::vector<config::DomainSignal>& domains);
 
 /// Chooses the fastest: the mean of TPOT / least TPOT and TTFT / least TTFT at their percentiles. A
-/// candidate without measurements is tried first, by one request at a time (our addition: upstream
-/// never measures it).
+/// candidate without measurements is tried first, by one request at a time (our addition: the
+/// Semantic Router never measures it).
 std::unique_ptr<const Selector> latency_aware(const config::LatencyAware& config);
 
 /// Chooses by a weighted sum of quality, speed, cheapness and idleness, each normalised over the
@@ -25,8 +25,8 @@ std::unique_ptr<const Selector> latency_aware(const config::LatencyAware& config
 std::unique_ptr<const Selector> multi_factor(const config::MultiFactor& config);
 
 /// Chooses the greatest value: quality (0.8 if unknown) minus cost_quality_tradeoff * cost / 10;
-/// the cost counts only with cost_aware_routing. Upstream's cascade, which queries several models,
-/// is not included.
+/// the cost counts only with cost_aware_routing. The Semantic Router's cascade, which queries
+/// several models, is not included.
 std::unique_ptr<const Selector> automix(const config::AutoMix& config);
 
 /// Chooses the candidate whose card is most similar to the request: 1 / (1 + exp(-cosine /
@@ -45,14 +45,15 @@ Made hybrid(const config::HybridSelection& config, const config::RouterDc& route
             const engine::TextEmbedder* embedder);
 
 /// Chooses by the votes of the k examples nearest to the request, among the examples of the
-/// candidates; each counts 0.9 quality + 0.1 speed. `json` is a model that upstream trained:
+/// candidates; each counts 0.9 quality + 0.1 speed. `json` is a model that the Semantic Router
+/// trained:
 /// {"algorithm": "knn", "k": 5, "embeddings": [[...]], "labels": [MODEL], "qualities": [...]?,
 /// "latencies": [...]?}. Errors call it `name`. With `k` 0 the model's own k is used. kInvalid for
 /// a malformed model or one of another dimension than `dim`; kTooLarge.
 Made knn(std::string json, std::string_view name, uint32_t k, int32_t dim);
 
-/// Chooses the candidate with the greatest score of a model that upstream trained. `method` is
-/// static:
+/// Chooses the candidate with the greatest score of a model that the Semantic Router trained.
+/// `method` is static:
 ///   kmeans  the scores of the nearest centroid: {"algorithm", "centroids": [[...]],
 ///           "cluster_models": [MODEL]}, or in format 2 "candidate_set" and "scores";
 ///   svm     a classifier for each model: {"linear_classifiers": [...]} or {"rbf_classifiers"}; in

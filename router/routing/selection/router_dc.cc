@@ -11,7 +11,7 @@
 namespace signalbox::selection {
 namespace {
 
-// The minimum that keeps similarities from becoming 0 or 1. Upstream divides by zero.
+// The minimum that keeps similarities from becoming 0 or 1. The Semantic Router divides by zero.
 constexpr double kTemperatureMin = 1e-3;
 
 std::string text_of(const config::RouterDc& config, const Candidate& candidate) {

@@ -51,7 +51,7 @@ class FactCheck {
       if (!sentence.code) check_sentence(sentence);
     }
     for (const auto& [begin, end] : evidence_.addresses().unknown(answer_))
-      add({begin, end, Verdict::kFabricatedName, kNameScore});
+      add({begin, end, SpanVerdict::kFabricatedName, kNameScore});
     std::ranges::sort(out_.spans, {}, &Span::begin);
     std::ranges::sort(out_.unchecked, {}, &Span::begin);
     std::ranges::sort(out_.verified, {}, &ByteSpan::begin);
@@ -66,7 +66,7 @@ class FactCheck {
   };
 
   void add(const Span& span) {
-    (span.verdict == Verdict::kUnchecked ? out_.unchecked : out_.spans).push_back(span);
+    (span.verdict == SpanVerdict::kUnchecked ? out_.unchecked : out_.spans).push_back(span);
   }
 
   void check_sentence(const Sentence& sentence) {
@@ -88,20 +88,20 @@ class FactCheck {
         verified.set(kind_of(date));
       } else {
         missing.push_back(
-            {{date.begin, date.end, Verdict::kFabricatedDate, kFigureScore}, kind_of(date)});
+            {{date.begin, date.end, SpanVerdict::kFabricatedDate, kFigureScore}, kind_of(date)});
       }
     }
     if (!missing.empty()) report(missing, restated_kinds(sentence) & ~verified);
     for (const Name& name : names_.unknown(sentence, facts))
       add({answer_.at(name.first_token).begin, answer_.at(name.last_token - 1).end,
-           name.code ? Verdict::kFabricatedNumber : Verdict::kFabricatedName, kNameScore});
+           name.code ? SpanVerdict::kFabricatedNumber : SpanVerdict::kFabricatedName, kNameScore});
   }
 
   // `literal`: the kinds of figures that the sentence can only have copied.
   void report(std::vector<Missing>& missing, const FigureKinds& literal) {
     for (Missing& each : missing) {
       if (each.computed || !literal.test(each.kind)) {
-        each.span.verdict = Verdict::kUnchecked;
+        each.span.verdict = SpanVerdict::kUnchecked;
         each.span.score = 0;
       }
       add(each.span);
@@ -135,10 +135,10 @@ class FactCheck {
 
   Span span_of(const Quantity& quantity) const {
     if (stands_as_year(answer_, quantity))
-      return {quantity.begin, quantity.end, Verdict::kFabricatedDate, kFigureScore};
+      return {quantity.begin, quantity.end, SpanVerdict::kFabricatedDate, kFigureScore};
     if (!quantity.is_plain() && evidence_.has_number(quantity))
-      return {quantity.begin, quantity.end, Verdict::kFabricatedUnit, kUnitScore};
-    return {quantity.begin, quantity.end, Verdict::kFabricatedNumber, kFigureScore};
+      return {quantity.begin, quantity.end, SpanVerdict::kFabricatedUnit, kUnitScore};
+    return {quantity.begin, quantity.end, SpanVerdict::kFabricatedNumber, kFigureScore};
   }
 
   const Evidence& evidence_;

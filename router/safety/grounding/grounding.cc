@@ -14,31 +14,31 @@ namespace signalbox::grounding {
 
 using namespace text;
 
-std::string_view verdict_name(Verdict verdict) {
+std::string_view verdict_name(SpanVerdict verdict) {
   switch (verdict) {
-    case Verdict::kFabricatedNumber:
+    case SpanVerdict::kFabricatedNumber:
       return "fabricated_number";
-    case Verdict::kFabricatedDate:
+    case SpanVerdict::kFabricatedDate:
       return "fabricated_date";
-    case Verdict::kFabricatedUnit:
+    case SpanVerdict::kFabricatedUnit:
       return "fabricated_unit";
-    case Verdict::kFabricatedName:
+    case SpanVerdict::kFabricatedName:
       return "fabricated_name";
-    case Verdict::kHallucinated:
+    case SpanVerdict::kHallucinated:
       return "hallucinated";
-    case Verdict::kUnsupported:
+    case SpanVerdict::kUnsupported:
       return "unsupported";
-    case Verdict::kContradicted:
+    case SpanVerdict::kContradicted:
       return "contradicted";
-    case Verdict::kUnchecked:
+    case SpanVerdict::kUnchecked:
       return "unchecked";
   }
   return "unsupported";
 }
 
-class Context {
+class PreparedContext {
  public:
-  Context(std::string context, std::string question)
+  PreparedContext(std::string context, std::string question)
       : context_(std::move(context)),
         question_(std::move(question)),
         read_context_(context_, Side::kContext),
@@ -65,7 +65,7 @@ class Context {
 };
 
 struct Checker::Layers {
-  Options options;
+  CheckOptions options;
   std::optional<TokenJudge> tokens;
   std::optional<InferenceJudge> inference;
 };
@@ -92,7 +92,7 @@ std::vector<Span> spans_of(std::string_view answer, const std::vector<JudgedToke
       out.back().end = token.end;
       out.back().score = std::max<double>(out.back().score, token.hallucinated);
     } else {
-      out.push_back({token.begin, token.end, Verdict::kHallucinated, token.hallucinated});
+      out.push_back({token.begin, token.end, SpanVerdict::kHallucinated, token.hallucinated});
     }
     open = true;
   }
@@ -136,7 +136,7 @@ std::vector<Span> merge(std::string_view answer, std::vector<Span> own,
 // The check of one answer.
 class Check {
  public:
-  Check(const Options& options, const Context& context, std::string_view answer,
+  Check(const CheckOptions& options, const PreparedContext& context, std::string_view answer,
         const engine::Patience& patience)
       : options_(options), context_(context), answer_(answer), patience_(patience) {}
 
@@ -218,7 +218,7 @@ class Check {
     if (found.entailment >= options_.entailment) {
       std::erase_if(marked_, [&](const Span& span) { return is_in(span, sentence); });
       std::erase_if(facts_, [&](const Span& span) {
-        return is_in(span, sentence) && span.verdict == Verdict::kFabricatedName;
+        return is_in(span, sentence) && span.verdict == SpanVerdict::kFabricatedName;
       });
       for (JudgedToken& token : judged_) {
         if (token.begin < sentence.end && sentence.begin < token.end)
@@ -230,16 +230,16 @@ class Check {
         found.contradiction >= options_.threshold && found.contradiction > found.entailment;
     for (Span& span : marked_) {
       if (!is_in(span, sentence)) continue;
-      span.verdict = contradicted ? Verdict::kContradicted : Verdict::kUnsupported;
+      span.verdict = contradicted ? SpanVerdict::kContradicted : SpanVerdict::kUnsupported;
       if (contradicted) span.score = std::max<double>(span.score, found.contradiction);
     }
     if (contradicted && !report_.tokens)
       marked_.push_back(
-          {sentence.begin, sentence.end, Verdict::kContradicted, found.contradiction});
+          {sentence.begin, sentence.end, SpanVerdict::kContradicted, found.contradiction});
   }
 
-  const Options& options_;
-  const Context& context_;
+  const CheckOptions& options_;
+  const PreparedContext& context_;
   const ReadText answer_;
   const engine::Patience& patience_;
   std::vector<Span> facts_, marked_, unchecked_;
@@ -255,7 +255,7 @@ Checker::Checker(Checker&&) noexcept = default;
 Checker& Checker::operator=(Checker&&) noexcept = default;
 Checker::~Checker() = default;
 
-Result<Checker> Checker::create(const Options& options, const Models& models) {
+Result<Checker> Checker::create(const CheckOptions& options, const Models& models) {
   auto layers = std::make_unique<Layers>();
   layers->options = options;
   if (models.hallucination.model != nullptr) {
@@ -269,19 +269,19 @@ Result<Checker> Checker::create(const Options& options, const Models& models) {
   return Checker(std::move(layers));
 }
 
-Result<std::shared_ptr<const Context>> Checker::prepare(std::string context,
-                                                        std::string question) const {
-  const Options& options = layers_->options;
+Result<std::shared_ptr<const PreparedContext>> Checker::prepare(std::string context,
+                                                                std::string question) const {
+  const CheckOptions& options = layers_->options;
   SIGNALBOX_TRY_VOID(check_size("context", context.size(), options.context_bytes_max));
   SIGNALBOX_TRY_VOID(check_size("question", question.size(), options.question_bytes_max));
-  auto out = std::make_shared<Context>(std::move(context), std::move(question));
+  auto out = std::make_shared<PreparedContext>(std::move(context), std::move(question));
   if (layers_->tokens) {
     SIGNALBOX_TRY(out->tokens, layers_->tokens->prepare(out->text(), out->question()));
   }
   return out;
 }
 
-Result<Report> Checker::check(const Context& context, std::string_view answer,
+Result<Report> Checker::check(const PreparedContext& context, std::string_view answer,
                               const engine::Patience& patience) const {
   SIGNALBOX_TRY_VOID(check_size("answer", answer.size(), layers_->options.answer_bytes_max));
   if (context.empty()) return Report{};

@@ -19,7 +19,7 @@
 namespace signalbox::grounding {
 
 /// Why a span is reported.
-enum class Verdict : uint8_t {
+enum class SpanVerdict : uint8_t {
   kFabricatedNumber,
   kFabricatedDate,
   kFabricatedUnit,  // the context has the number, but with another unit
@@ -31,11 +31,11 @@ enum class Verdict : uint8_t {
 };
 
 /// The name in JSON, such as "fabricated_number".
-std::string_view verdict_name(Verdict verdict);
+std::string_view verdict_name(SpanVerdict verdict);
 
 struct Span {
   uint32_t begin = 0, end = 0;  // bytes of the answer, half-open
-  Verdict verdict = Verdict::kUnsupported;
+  SpanVerdict verdict = SpanVerdict::kUnsupported;
   double score = 0;  // confidence, 0 to 1; 0 if unchecked
 };
 
@@ -47,7 +47,7 @@ struct Report {
   bool inference = false;
 };
 
-struct Options {
+struct CheckOptions {
   double threshold = 0.5;    // findings with a lower score are dropped
   double entailment = 0.75;  // a sentence with this entailment is supported despite its marks
   /// Limits the cost of the models for one answer: context windows for each piece of the answer,
@@ -72,23 +72,24 @@ struct Models {
 
 /// A context and a question, prepared for any number of answers. Immutable; valid only for the
 /// checker that prepared it.
-class Context;
+class PreparedContext;
 
 /// Immutable and thread-safe.
 class Checker {
  public:
   /// Returns kInvalid for a head of the wrong kind or without the labels that the layer needs.
-  static Result<Checker> create(const Options& options, const Models& models);
+  static Result<Checker> create(const CheckOptions& options, const Models& models);
   Checker(Checker&&) noexcept;
   Checker& operator=(Checker&&) noexcept;
   ~Checker();
 
   /// Returns kTooLarge over a limit, and errors of the models.
-  Result<std::shared_ptr<const Context>> prepare(std::string context, std::string question) const;
+  Result<std::shared_ptr<const PreparedContext>> prepare(std::string context,
+                                                         std::string question) const;
   /// Checks an answer, or one or more sentences of it. Offsets count from the start of `answer`. No
   /// layer runs if the context is empty. `patience` limits the wait for the models. Returns
   /// kTooLarge over a limit, and errors of the models.
-  Result<Report> check(const Context& context, std::string_view answer,
+  Result<Report> check(const PreparedContext& context, std::string_view answer,
                        const engine::Patience& patience = {}) const;
   Result<Report> check(std::string context, std::string question, std::string_view answer) const;
 

@@ -63,7 +63,7 @@ Interval hedged_fraction(double fraction, Hedge hedge) {
   return around(fraction, kFractionByHedge);
 }
 
-// How far rounding to the written digits may move a value of this size.
+// The distance by which rounding to the written digits may move a value of this size.
 double rounding(const Reading& reading, const Quantity& quantity, double size, double step) {
   const double half = step / 2 * (1 + kEqual);
   const bool decimals = reading.step < 1 && !quantity.fraction && !is_money(reading.unit);

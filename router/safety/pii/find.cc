@@ -1,5 +1,5 @@
 // A model marks what it has seen in similar sentences: numbers of any form, and a name in one
-// sentence but not in the next. What is certain about a text corrects both.
+// sentence but not in the next. The certain facts about a text correct both.
 
 #include "router/safety/pii/find.h"
 

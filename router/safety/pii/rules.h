@@ -19,7 +19,7 @@ enum class PiiSource : uint8_t { kRule, kModel, kBoth };
 std::string_view pii_source_name(PiiSource source);
 
 struct PiiEntity {
-  std::string type;  // in upper case, as in upstream's mapping: "EMAIL_ADDRESS"
+  std::string type;  // in upper case, as in the Semantic Router's mapping: "EMAIL_ADDRESS"
   size_t begin;      // offsets into the text in bytes
   size_t end;        // exclusive
   double score;      // 0 to 1

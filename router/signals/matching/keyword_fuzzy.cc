@@ -14,7 +14,8 @@ namespace signalbox::signals {
 namespace {
 
 constexpr double kDefaultLikeness = 0.8;
-// A threshold up to this is a number of edits, as in upstream's older files; above, a percentage.
+// A threshold up to this is a number of edits, as in the Semantic Router's older files; above, a
+// percentage.
 constexpr double kEditsMax = 10;
 
 std::u32string code_points(std::string_view text) {

@@ -113,7 +113,8 @@ std::unique_ptr<KeywordMatcher> pattern_matcher();
 /// Compares a keyword with stretches of the text that have as many words, or one more or fewer.
 /// With the Levenshtein distance d in code points, a stretch matches if 1 - d / (length of the
 /// longer one) is at least fuzzy_threshold / 100 (80 if it is 0). A fuzzy_threshold of 1 to 10 is
-/// the greatest d, as in older files of upstream; d must be less than the keyword's length.
+/// the greatest d, as in older files of the Semantic Router; d must be less than the keyword's
+/// length.
 std::unique_ptr<KeywordMatcher> fuzzy_matcher(bool lower);
 /// Okapi BM25 (k1 1.2, b 0.75; Robertson and Zaragoza 2009) with the words of the text as the query
 /// and the signal's keywords as the documents; matches from bm25_threshold up.

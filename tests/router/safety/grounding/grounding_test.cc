@@ -21,7 +21,7 @@ using test::FakeClassifier;
 
 const std::filesystem::path kData = SIGNALBOX_SOURCE_DIR "/tests/router/safety/grounding";
 
-Checker checker_of(const Options& options, const Models& models) {
+Checker checker_of(const CheckOptions& options, const Models& models) {
   auto made = Checker::create(options, models);
   EXPECT_TRUE(made) << made.error().message;
   return *std::move(made);
@@ -50,7 +50,7 @@ Models models_of(Model hallucination, Model inference) {
   return out;
 }
 
-Checker checker_of(const Options& options) {
+Checker checker_of(const CheckOptions& options) {
   const Models none;
   return checker_of(options, none);
 }
@@ -92,7 +92,9 @@ TEST(Grounding, misses_few_generated_fabrications_and_reports_few_faithful_answe
   size_t faithful = 0, alarms = 0, fabricated = 0, reported = 0, noticed = 0;
   for_each_row(kData / "generated.jsonl", [&](const json::Value& row) {
     const Report report = check(row);
-    const auto is_finding = [](const Span& span) { return span.verdict != Verdict::kUnchecked; };
+    const auto is_finding = [](const Span& span) {
+      return span.verdict != SpanVerdict::kUnchecked;
+    };
     if (row.find("faithful")->boolean()) {
       ++faithful;
       alarms += std::ranges::any_of(report.spans, is_finding);
@@ -119,7 +121,7 @@ TEST(Grounding, figures_that_may_be_computed_are_unchecked_and_do_not_lower_the_
   const auto report = checker.check("Adults pay 12 euros, children pay 5 euros.", "",
                                     "Adults and children pay 17 euros in total.");
   ASSERT_EQ(report->spans.size(), 1u);
-  EXPECT_EQ(report->spans[0].verdict, Verdict::kUnchecked);
+  EXPECT_EQ(report->spans[0].verdict, SpanVerdict::kUnchecked);
   EXPECT_EQ(report->spans[0].score, 0);
   EXPECT_EQ(report->supported, 1);
 }

@@ -4,9 +4,9 @@
 #include "router/config/config.h"
 #include "router/http/routes.h"
 
-namespace signalbox::gateway {
+namespace signalbox::own_routes {
 
 /// Automatic names ("auto") come first, then the configured models.
 std::vector<http::Route> model_routes(const config::Config& config);
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::own_routes

@@ -1,6 +1,6 @@
 // Each layer is a matrix in single precision, an optional bias and an activation.
 
-#include "engine/projection.h"
+#include "engine/dense_layers.h"
 
 #include <array>
 #include <optional>
@@ -34,10 +34,10 @@ Result<std::optional<Activation>> read_dense_activation(const weights::HfObject&
 
 }  // namespace
 
-Result<Projection> Projection::open(std::span<const std::filesystem::path> directories,
-                                    int32_t width, const kernels::Table& kernels) {
+Result<DenseLayers> DenseLayers::open(std::span<const std::filesystem::path> directories,
+                                      int32_t width, const kernels::Table& kernels) {
   constexpr int32_t kWidthMax = 1 << 16;
-  Projection out;
+  DenseLayers out;
   for (const std::filesystem::path& directory : directories) {
     SIGNALBOX_TRY(const auto file, weights::HfConfig::open(directory / "config.json"));
     const weights::HfObject config = file.root();
@@ -59,7 +59,7 @@ Result<Projection> Projection::open(std::span<const std::filesystem::path> direc
   return out;
 }
 
-void Projection::apply(const kernels::Table& kernels, std::vector<float>& x) const {
+void DenseLayers::apply(const kernels::Table& kernels, std::vector<float>& x) const {
   Operands unused;  // for packed formats
   for (const Layer& layer : layers_) {
     std::vector<float> y(layer.linear.out());

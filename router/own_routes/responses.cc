@@ -1,6 +1,6 @@
 // A response of another owner is reported as not found, like one that never existed.
 
-#include "router/gateway/responses.h"
+#include "router/own_routes/responses.h"
 
 #include <ctime>
 
@@ -9,7 +9,7 @@
 #include "router/dialects/responses.h"
 #include "router/http/json_reply.h"
 
-namespace signalbox::gateway {
+namespace signalbox::own_routes {
 namespace {
 
 constexpr std::string_view kPrefix = "/v1/responses/";
@@ -79,4 +79,4 @@ dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api) {
   return limits;
 }
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::own_routes

@@ -8,7 +8,7 @@
 #include "router/http/routes.h"
 #include "router/http/thread_pool.h"
 
-namespace signalbox::gateway {
+namespace signalbox::own_routes {
 
 /// The arguments outlive the routes. `storage` waits for responses that routers share. A client
 /// sees only its own responses: see owner_of().
@@ -18,4 +18,4 @@ std::vector<http::Route> response_routes(dialects::ResponseStore& store,
 /// The limits of the store in a configuration.
 dialects::ResponseStore::Limits limits_of(const config::ResponseApi& api);
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::own_routes

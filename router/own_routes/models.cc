@@ -1,7 +1,7 @@
 // The list changes only with the configuration, so it is written once, except for keys that may not
 // use everything.
 
-#include "router/gateway/models.h"
+#include "router/own_routes/models.h"
 
 #include <algorithm>
 #include <ctime>
@@ -11,7 +11,7 @@
 #include "router/dialects/anthropic.h"
 #include "router/http/error_reply.h"
 
-namespace signalbox::gateway {
+namespace signalbox::own_routes {
 namespace {
 
 constexpr std::string_view kOnePrefix = "/v1/models/";
@@ -164,4 +164,4 @@ std::vector<http::Route> model_routes(const config::Config& config) {
   return {{"GET", "/v1/models", std::move(all)}, {"GET", std::string(kOnePrefix), std::move(one)}};
 }
 
-}  // namespace signalbox::gateway
+}  // namespace signalbox::own_routes

@@ -16,15 +16,15 @@
 namespace signalbox::engine {
 
 /// Immutable, thread-safe.
-class Projection {
+class DenseLayers {
  public:
   /// Without layers.
-  Projection() = default;
+  DenseLayers() = default;
   /// Opens one module directory a layer (config.json, model.safetensors) in their order. The first
   /// reads vectors of `width`. Errors: kUnsupported for another activation; kCorrupt. Each names
   /// the file and the key or tensor.
-  static Result<Projection> open(std::span<const std::filesystem::path> directories, int32_t width,
-                                 const kernels::Table& kernels);
+  static Result<DenseLayers> open(std::span<const std::filesystem::path> directories, int32_t width,
+                                  const kernels::Table& kernels);
 
   /// Returns the width of the result for vectors of `width`.
   int32_t width_after(int32_t width) const {
