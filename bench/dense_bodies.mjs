@@ -102,15 +102,17 @@ async function bodyOf(daemon, path, large, continues) {
   return Buffer.from(`${continues}${JSON.stringify(JSON.parse(answer).id)}}`);
 }
 
-/// Returns the least bound, in quarters of the body, with which a daemon answers the request. Other statuses than 429 are answers, too.
+const lacksRoom = ({ status, answer }) => status === 429 || answer.includes("bodies_bytes_max");
+
+/// Returns the least bound, in quarters of the body, with which a daemon answers the request. Refusals for other reasons are answers, too.
 async function reserved(path, large, continues) {
   let low = continues ? 0 : 4, high = 4 * kBoundTimes;
   while (low + 1 < high) {
     const middle = (low + high) >> 1;
     const daemon = await Daemon.start(configuration(Math.ceil((middle * large.length) / 4)));
     try {
-      const { status } = await send(daemon.url, path, await bodyOf(daemon, path, large, continues));
-      if (status === 429) low = middle;
+      const reply = await send(daemon.url, path, await bodyOf(daemon, path, large, continues));
+      if (lacksRoom(reply)) low = middle;
       else high = middle;
     } finally {
       await daemon.stop();
@@ -126,7 +128,7 @@ async function besideTen(url, path, body) {
   const answers = await Promise.all(Array.from({ length: 10 }, () => send(url, path, body)));
   worker.postMessage("stop");
   const times = await new Promise((done, failed) => worker.once("message", done).once("error", failed));
-  return { times: times.sort((a, b) => a - b), answered: answers.filter(({ status }) => status !== 429).length };
+  return { times: times.sort((a, b) => a - b), answered: answers.filter((answer) => !lacksRoom(answer)).length };
 }
 
 const memory = (pid, name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;

@@ -237,8 +237,11 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.cancelled_) state_ = State::kBroken;
   if (broken()) co_return false;
   const bool is_too_long = session_.out_.size() + bytes.size() > kReplyBytesMax;
-  if (is_too_long ||
-      (!session_.forwarded_ && !session_.reply_memory_.add(http::kBodyCopies * bytes.size()))) {
+  const auto has_room = [&] {
+    const uint64_t more = http::kBodyCopies * bytes.size();
+    return session_.forwarded_ || session_.reply_memory_.add(more) == http::Raise::kDone;
+  };
+  if (is_too_long || !has_room()) {
     give_up(is_too_long);
     co_return false;
   }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "router/extproc/envoy_exchange.h"
 #include "router/extproc/mutation.h"
+#include "router/http/error_reply.h"
 
 namespace signalbox::extproc {
 namespace {
@@ -222,8 +223,10 @@ bool Session::add(Message& message) {
     release_body();
     return false;
   }
-  if (!request_.memory.add(http::kBodyCopies * message.body.size())) {
-    refuse(429, http::kMemoryIsFull);
+  const http::Raise raised = request_.memory.add(http::kBodyCopies * message.body.size());
+  if (raised != http::Raise::kDone) {
+    const Error error = request_.memory.refusal(raised);
+    refuse(http::error_kind(error.code).status, error.message);
     release_body();  // other requests need not wait until Envoy has finished this one
     return false;
   }

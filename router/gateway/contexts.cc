@@ -12,6 +12,7 @@
 #include "router/contexts/packed_level.h"
 #include "router/contexts/redis_level.h"
 #include "router/contexts/refs.h"
+#include "router/gateway/read_request.h"
 #include "router/stores/redis_config.h"
 
 namespace signalbox::gateway {
@@ -76,12 +77,13 @@ Result<void> expand_now(contexts::Store& from, const std::string& tenant, http::
   }
   // A request that is too large by itself gets kTooLarge: trying again would not help.
   const bool is_wide = bytes > config.http.body_bytes_max;
-  if (!is_wide && !memory.set(chat.memory_bytes() + bytes))
-    return fail(Code::kOverloaded, "too many requests with contexts are being answered");
+  if (!is_wide) {
+    SIGNALBOX_TRY_VOID(reserve_now(memory, chat.memory_bytes() + bytes));
+  }
   SIGNALBOX_TRY(std::string body,
                 contexts::expand(chat.document, contents, config.http.body_bytes_max));
-  if (!memory.set(chat.memory_bytes() + request::ChatRequest::parsing_bytes(body)))
-    return fail(Code::kOverloaded, "too many requests with contexts are being answered");
+  const size_t parsing = request::ChatRequest::parsing_bytes(body);
+  SIGNALBOX_TRY_VOID(reserve_now(memory, chat.memory_bytes() + parsing));
   SIGNALBOX_TRY(chat, request::ChatRequest::parse(std::move(body)));
   return {};
 }

@@ -148,8 +148,8 @@ void Loop::begin() {
 http::Task<Result<LoopAnswer>> Loop::run() {
   executor_ = co_await http::asio::this_coro::executor;
   memory_ = scope_.exchange.request.memory.beside();
-  if (!memory_.set(kConversationCopies * plan_.body.size()))
-    co_return fail(Code::kOverloaded, "{}", http::kMemoryIsFull);
+  if (const auto room = reserve_now(memory_, kConversationCopies * plan_.body.size()); !room)
+    co_return tl::unexpected<Error>(room.error());
   begin();
   memory_.lower(kConversationKept * plan_.body.size());
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
@@ -261,8 +261,7 @@ Result<void> Loop::prepare(Flight& flight) {
   conditions.voice = call.model;
   conditions.draws = call.purpose == looper::Purpose::kDraw;
   flight.memory = memory_.beside();
-  if (!flight.memory.set(kCallCopies * plan_.body.size()))
-    return fail(Code::kOverloaded, "{}", http::kMemoryIsFull);
+  SIGNALBOX_TRY_VOID(reserve_now(flight.memory, kCallCopies * plan_.body.size()));
   SIGNALBOX_TRY(flight.plan, evaluation_.plan(conditions));
   if (flight.plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kInvalid, "{}", flight.plan.message);
@@ -278,8 +277,7 @@ Result<void> Loop::prepare(Flight& flight) {
   // The headers for every call may name what an image server must not know.
   if (flight.plan.image == nullptr) flight.plan.header_mutation = &header_mutation_;
   const size_t body = flight.plan.body.capacity();
-  if (!flight.memory.set(body + translating_bytes(scope_, flight.plan)))
-    return fail(Code::kOverloaded, "{}", http::kMemoryIsFull);
+  SIGNALBOX_TRY_VOID(reserve_now(flight.memory, body + translating_bytes(scope_, flight.plan)));
   SIGNALBOX_TRY(flight.server, make_loop_request(scope_, request_, flight.plan));
   flight.memory.lower(body + flight.server.body.capacity());
   flight.scope.emplace(

@@ -89,7 +89,7 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
   }
   const Result<ParsedRequest> request = co_await read_request(scope);
   if (!request) {
-    exchange.request.memory.lower(exchange.request.body.capacity());  // others need not wait
+    exchange.request.memory.lower(exchange.request.body.size());  // others need not wait
     co_await send_error(scope, request.error());
     co_return;
   }
@@ -193,7 +193,7 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
                                                                http::Headers& headers) const {
   const RequestScope& scope = journey.scope;
   const size_t held = journey.request.memory_bytes() + plan.body.size();
-  const Result<void> room = reserve(scope, held + translating_bytes(scope, plan));
+  const Result<void> room = co_await reserve(scope, held + translating_bytes(scope, plan));
   if (!room) co_return tl::unexpected<Error>(room.error());
   Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
   std::function<void()> translate = [&] {

@@ -23,9 +23,13 @@ struct ParsedRequest {
   size_t memory_bytes() const;
 };
 
-/// Raises or lowers what the request may hold to so many bytes, before they are taken. Errors:
-/// kOverloaded if all requests together leave too little.
-Result<void> reserve(const RequestScope& scope, size_t bytes);
+/// Raises or lowers what a share may hold to so many bytes, before they are taken. Errors:
+/// kOverloaded if all requests together leave too little, kTooLarge if they always would.
+Result<void> reserve_now(http::MemoryShare& memory, size_t bytes);
+
+/// The same for the share of the request; waits for room at most as long as a body may take to
+/// arrive. Errors: also those of the interrupt.
+http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes);
 
 /// The Content-Encoding of the body if we cannot read it.
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/http/error_reply.h"
 
 namespace signalbox::http {
 namespace {
@@ -71,11 +72,32 @@ Connection::~Connection() {
   shared_.open_connections.leave();
 }
 
-// Reserves memory for the part of the body that was received. Returns false if there is too little.
-bool Connection::reserve_read() {
+// The memory of the body with the part that was received.
+uint64_t Connection::bytes_to_read() const {
   const size_t before = request_.body.size(), after = before + in_.size();
   // While a text grows, its bytes are there twice.
-  return request_.memory.set(after > request_.body.capacity() ? before + after : after);
+  return after > request_.body.capacity() ? before + after : after;
+}
+
+// Waits until the request may hold so many bytes, or for the deadline of its body. Returns false if
+// it has refused the request.
+Task<bool> Connection::wait_for_room(uint64_t bytes) {
+  MemoryShare& memory = request_.memory;
+  room_ = std::make_shared<Timer>(stream_.socket().get_executor(), Clock::time_point::max());
+  if (timed_out_) wake(*room_);
+  const Raise raised = co_await memory.wait(bytes, room_);
+  room_ = nullptr;
+  if (raised == Raise::kDone) co_return true;
+  Error error = memory.refusal(raised);
+  Refusal full{error_kind(error.code).status, std::move(error.message)};
+  co_await refuse(std::move(full));
+  co_return false;
+}
+
+// An assignment would keep the memory.
+void Connection::free_body() {
+  std::string().swap(request_.body);
+  request_.memory.lower(0);
 }
 
 void Connection::drain() {
@@ -98,6 +120,7 @@ void Connection::on_deadline() {
     case Phase::kBody:
       timed_out_ = true;
       stream_.socket().cancel(ignored);
+      if (room_) wake(*room_);
       return;
     case Phase::kHandling:
       enter(Phase::kGrace, kGraceLimit);
@@ -132,13 +155,13 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
       has_memory = false;
     }
     if (!has_memory) {
-      std::string().swap(c.request_.body);
       Refusal full{500, "the router has too little memory for the request"};
       co_await c.refuse(std::move(full));
     }
     if (received == Received::kEnd) co_return;
     if (received == Received::kRefused) break;
     co_await c.handle();
+    c.free_body();  // what an idle connection holds is not counted
     if (c.gone_) co_return;
   } while (c.keep_alive_);
   co_await c.linger();
@@ -155,17 +178,18 @@ Task<bool> Connection::accept_tls() {
 
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
-  std::string().swap(request_.body);  // frees it; what an idle connection holds is not counted
   request_.key = nullptr;
-  request_.memory.lower(0);
+  timed_out_ = false;  // the last body may have got its room when its time was up
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);
   size_t read_size = kReadSize;
   for (;;) {
     if (!in_.empty()) {
       if (phase_ == Phase::kIdle) enter(Phase::kHeader, shared_.limits.header_timeout);
-      bool has_room = phase_ != Phase::kBody || reserve_read();
-      if (!has_room) co_return co_await refuse_body();
+      if (phase_ == Phase::kBody && !request_.memory.enter(bytes_to_read())) {
+        const bool has_room = co_await wait_for_room(bytes_to_read());
+        if (!has_room) co_return Received::kRefused;
+      }
       auto used = parser.feed(in_.view());
       if (!used) {
         Refusal refusal = std::move(used).error();
@@ -173,8 +197,11 @@ Task<Connection::Received> Connection::receive() {
       }
       in_.consume(*used);
       // Count the copies of a body as soon as it is whole.
-      has_room = request_.memory.set((parser.done() ? kBodyCopies : 1) * request_.body.size());
-      if (!has_room) co_return co_await refuse_body();
+      const uint64_t whole = (parser.done() ? kBodyCopies : 1) * request_.body.size();
+      if (!request_.memory.enter(whole)) {
+        const bool has_room = co_await wait_for_room(whole);
+        if (!has_room) co_return Received::kRefused;
+      }
       if (parser.done()) {
         keep_alive_ = keep_alive_ && parser.keep_alive();
         co_return Received::kRequest;
@@ -199,16 +226,10 @@ Task<Connection::Received> Connection::receive() {
   }
 }
 
-Task<Connection::Received> Connection::refuse_body() {
-  std::string().swap(request_.body);  // an assignment would keep the memory
-  request_.memory.lower(0);  // other requests need not wait until this client has read its reply
-  Refusal full{429, std::string(kMemoryIsFull)};
-  co_return co_await refuse(std::move(full));
-}
-
 Task<Connection::Received> Connection::refuse(Refusal refusal) {
   enter(Phase::kGrace, kGraceLimit);
   keep_alive_ = false;
+  free_body();  // other requests need not wait until this client has read its reply
   SocketReply reply(stream_, request_, false);
   Headers fields;
   fields.add("Content-Type", "application/json");

@@ -90,11 +90,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Task<bool> accept_tls();
   Task<Received> receive();
-  Task<Received> refuse_body();
+  Task<bool> wait_for_room(uint64_t bytes);
   Task<Received> refuse(Refusal refusal);
   Task<> handle();
   Task<> linger();
-  bool reserve_read();
+  uint64_t bytes_to_read() const;
+  void free_body();
   void enter(Phase phase, std::chrono::milliseconds limit);
   void on_deadline();
   void watch_socket();
@@ -115,6 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool gone_ = false;
   ReceiveBuffer in_;
   Request request_;
+  std::shared_ptr<Timer> room_;     // while the body waits for memory
   Interrupt* interrupt_ = nullptr;  // of the request being handled
   asio::cancellation_signal stop_watch_;
 };

@@ -52,6 +52,7 @@ struct Server::Impl {
 
   ~Impl() {
     stop();
+    shared.memory.close();
     // The order matters: the acceptors' coroutines live in the first loop and hold sockets of the
     // others.
     listeners.clear();
