@@ -511,10 +511,10 @@ TEST(Observed, refuses_requests_before_their_bodies_fill_the_memory) {
   EXPECT_EQ(nested.status, 413);
   EXPECT_NE(nested.body.find("bodies_bytes_max"), std::string::npos) << nested.body;
   EXPECT_EQ(chat(*daemon, "one " + std::string(700, 'x')).status, 200);
-  // The bytes of several requests count together: one is being sent and uses most of the limit, so
+  // The bytes of several requests count together: one is being sent and leaves too little, so
   // another one waits.
   Wire slow = Wire::connect(daemon->port("http"));
-  const std::string large = post("/v1/chat/completions", std::string(1000, 'x'));
+  const std::string large = post("/v1/chat/completions", std::string(400, 'x'));
   slow.send(large.substr(0, large.size() - 10));
   std::this_thread::sleep_for(milliseconds(200));  // it must be read before the others
   auto other = std::async(std::launch::async,
