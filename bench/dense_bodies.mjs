@@ -1,7 +1,10 @@
-// Measures what a daemon takes for large bodies of many shapes. For each shape: the peak of its resident memory over its memory
-// before, divided by the body; its processor time; and, while ten such bodies are sent at once, how long short requests take that a
-// keyword decides; the daemon answers these itself, so that no other process keeps them waiting. Each case has a daemon of its own, so
-// that nothing lies ready from an earlier case. A server beside it takes the large requests and holds none of them.
+// Measures what a daemon reserves and takes for large bodies of many shapes. For each shape: the least bound on the memory of all
+// bodies with which it is answered, divided by the body, to a quarter; the peak of the resident memory over the memory before,
+// divided by the body; its processor time; while ten such bodies are sent at once, how many of them are answered and how long short
+// requests take that a keyword decides; and the peak with ten bodies over that bound, which is 16 times the body. The daemon answers
+// the short requests itself, so that no other process keeps them waiting. Each case has a daemon of its own, so that nothing lies
+// ready from an earlier case. A server beside it takes the large requests and holds none of them. A stored conversation is what a
+// small request continues, and counts instead of its body.
 //
 // usage: SIGNALBOX=build/release/signalbox node bench/dense_bodies.mjs [PART of a case's name] [BYTES, 30000000]
 
@@ -19,7 +22,8 @@ const kUser = '{"model":"auto","messages":[{"role":"user","content":"urgent"}],"
 const text = (filling) => ['{"model":"auto","messages":[{"role":"user","content":"urgent ', filling, '"}]}'];
 const ignored = (filling, last) => [`${kUser}[`, filling, `${last}]}`];
 
-/// Each case: its name, the path, and what stands before, in, and after the repeated part.
+/// Each case: its name, the path, what stands before, in, and after the repeated part, and the beginning of a request that continues
+/// the stored answer to it, if there is one.
 const kCases = [
   ["a member that nobody reads: [],", kChat, ignored("[],", "1")],
   ["a member that nobody reads: 1,", kChat, ignored("1,", "1")],
@@ -49,6 +53,8 @@ const kCases = [
   ["messages API: blocks", "/v1/messages", ['{"model":"auto","max_tokens":9,"messages":[{"role":"user","content":[', '{"type":"text","text":"a"},', '{"type":"text","text":"urgent"}]}]}']],
   ["messages API: a member that nobody reads", "/v1/messages", ['{"model":"auto","max_tokens":9,"messages":[{"role":"user","content":"urgent"}],"x":[', "[],", "1]}"]],
   ["responses API: one text", "/v1/responses", ['{"model":"auto","input":"urgent ', "abcdefg ", '"}']],
+  ["responses API: one text, lines of prose", "/v1/responses", ['{"model":"auto","input":"urgent ', "The quick brown fox jumps over the lazy dog while it rains.\\n", '"}']],
+  ["responses API: one text, continued", "/v1/responses", ['{"model":"auto","input":"urgent ', "abcdefg ", '"}'], '{"model":"auto","input":"urgent","previous_response_id":'],
   ["responses API: items", "/v1/responses", ['{"model":"auto","input":[', '{"role":"user","content":"a"},', '{"role":"user","content":"urgent"}]}']],
   ["responses API: a member that nobody reads", "/v1/responses", ['{"model":"auto","input":"urgent","x":[', "[],", "1]}"]],
   ["embeddings: texts", "/v1/embeddings", ['{"model":"m","input":[', '"a",', '"a"]}']],
@@ -63,7 +69,7 @@ const server = createServer((asked, reply) => {
 });
 await new Promise((done) => server.listen(0, "127.0.0.1", done));
 
-const configuration = (port, managementPort) => `
+const configuration = (bound) => (port, managementPort) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -82,37 +88,72 @@ routing:
 global:
   services:
     management_api: {port: ${managementPort}}
-    http: {body_bytes_max: 64MiB}
+    http: {body_bytes_max: 64MiB, bodies_bytes_max: ${bound}}
 `;
+
+const kBoundTimes = 16;
+const kShortBytes = 1 << 20; // for the short requests
+
+/// Makes the body that is measured. Sends what it continues first.
+async function bodyOf(daemon, path, large, continues) {
+  if (!continues) return large;
+  const { status, answer } = await send(daemon.url, path, large);
+  if (status !== 200) return large;
+  return Buffer.from(`${continues}${JSON.stringify(JSON.parse(answer).id)}}`);
+}
+
+const lacksRoom = ({ status, answer }) => status === 429 || answer.includes("bodies_bytes_max");
+
+/// Returns the least bound, in quarters of the body, with which a daemon answers the request. Refusals for other reasons are answers, too.
+async function reserved(path, large, continues) {
+  let low = continues ? 0 : 4, high = 4 * kBoundTimes;
+  while (low + 1 < high) {
+    const middle = (low + high) >> 1;
+    const daemon = await Daemon.start(configuration(Math.ceil((middle * large.length) / 4)));
+    try {
+      const reply = await send(daemon.url, path, await bodyOf(daemon, path, large, continues));
+      if (lacksRoom(reply)) low = middle;
+      else high = middle;
+    } finally {
+      await daemon.stop();
+    }
+  }
+  return high / 4;
+}
 
 /// Returns the times of short requests while `body` is sent ten times.
 async function besideTen(url, path, body) {
   const worker = new Worker(new URL("short_requests.mjs", import.meta.url), { workerData: { url, path: kChat, body: kShort } });
   await pause(300);
-  await Promise.all(Array.from({ length: 10 }, () => send(url, path, body)));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => send(url, path, body)));
   worker.postMessage("stop");
   const times = await new Promise((done, failed) => worker.once("message", done).once("error", failed));
-  return times.sort((a, b) => a - b);
+  return { times: times.sort((a, b) => a - b), answered: answers.filter((answer) => !lacksRoom(answer)).length };
 }
 
 const memory = (pid, name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
 const ticks = (pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13).reduce((a, b) => a + Number(b), 0);
 
-for (const [name, path, [before, filling, after]] of kCases) {
+for (const [name, path, [before, filling, after], continues] of kCases) {
   if (!name.includes(wanted)) continue;
-  const body = Buffer.concat([Buffer.from(before), Buffer.alloc(Math.floor(bytes / Buffer.byteLength(filling)) * Buffer.byteLength(filling), filling), Buffer.from(after)]);
-  const daemon = await Daemon.start(configuration);
+  const large = Buffer.concat([Buffer.from(before), Buffer.alloc(Math.floor(bytes / Buffer.byteLength(filling)) * Buffer.byteLength(filling), filling), Buffer.from(after)]);
+  const least = await reserved(path, large, continues);
+  const bound = kBoundTimes * large.length + kShortBytes;
+  const daemon = await Daemon.start(configuration(bound));
   const { pid } = daemon.process;
   for (let i = 0; i < 3; ++i) await send(daemon.url, path, Buffer.from(`${before}${filling}${after}`));
+  const body = await bodyOf(daemon, path, large, continues);
   writeFileSync(`/proc/${pid}/clear_refs`, "5"); // the peak begins anew
   const held = memory(pid, "VmRSS"), began = ticks(pid);
   const { status, answer } = await send(daemon.url, path, body);
-  const factor = (memory(pid, "VmHWM") - held) / body.length;
+  const factor = (memory(pid, "VmHWM") - held) / large.length;
   const took = ((ticks(pid) - began) / 100).toFixed(2);
-  const times = await besideTen(daemon.url, path, body);
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  const { times, answered } = await besideTen(daemon.url, path, body);
+  const share = (memory(pid, "VmHWM") - held) / bound;
   const quantile = (share) => times[Math.min(times.length - 1, Math.floor(share * times.length))].toFixed(1).padStart(5);
   const beside = `${quantile(0.5)} ${quantile(0.99)} ${quantile(1)} ms of ${times.length}`;
-  console.log(`${factor.toFixed(2).padStart(6)}  ${took} s  ${beside}  ${status}  ${name}${status === 200 ? "" : `: ${answer.slice(0, 200)}`}`);
+  console.log(`${least.toFixed(2).padStart(6)} ${factor.toFixed(2).padStart(6)}  ${took} s  ${answered} ${share.toFixed(2)}  ${beside}  ${status}  ${name}${status === 200 ? "" : `: ${answer.slice(0, 200)}`}`);
   await daemon.stop();
 }
 server.close();

@@ -62,9 +62,10 @@ constexpr Key kHttpKeys[] = {
              "Time limit of the last checks of a streamed reply; after it the rest passes "
              "unchecked. Default: 500ms."),
     bytes(FIELD(HttpLimits, bodies_bytes_max), 1024, int64_t{1} << 40,
-          "Greatest memory of the bodies of all requests in flight; further ones get 429. A body "
-          "that has arrived counts three times: what is read from it and what is sent on count, "
-          "too. Default: 1GiB."),
+          "Greatest memory of the bodies of all requests in flight; further ones wait, and get 429 "
+          "if they cannot, or 413 if one exceeds it alone. A body that has arrived counts three "
+          "times; a chat counts as what it takes, which is 2 to 5 times its body, and up to 7 "
+          "times while it is read (10 times in another API). Default: 1GiB."),
     duration(FIELD(HttpLimits, drain_timeout), 0ms, 1h,
              "Time limit of requests in flight at shutdown. Default: 10s."),
 };

@@ -8,6 +8,9 @@ namespace signalbox::dialects {
 
 inline constexpr std::string_view kMessagesPath = "/v1/messages";
 
+/// The most memory that to_messages() takes besides the chat itself, in times of its size.
+inline constexpr size_t kMessagesCopies = 10;
+
 /// The translation of a chat completion request with its edits.
 struct MessagesRequest {
   std::string body;

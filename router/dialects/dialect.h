@@ -39,6 +39,8 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
+  /// The memory of what it keeps of the request.
+  virtual size_t memory_bytes() const { return 0; }
   /// Call it before the reply if nothing of the request and the reply may be stored.
   virtual void keep_nothing() {}
   /// True if publish() has something to give.
@@ -58,6 +60,9 @@ struct RequestContext {
   std::string_view owner;     // owner of stored state; no other owner can access it
   int64_t now = 0;            // seconds since 1970
   std::stop_token stop = {};  // requested when nobody waits for the answer any more
+  /// Returns whether a part of stored state of so many bytes may become a part of the request.
+  /// Null: any may.
+  std::function<bool(size_t bytes)> has_room = nullptr;
 };
 
 /// A request and its reading as a chat completion. A server of the client's own API gets the
@@ -71,6 +76,11 @@ struct Incoming {
   /// The client's wish for the model's reasoning, if it is more than a reasoning_effort.
   std::optional<bool> reasoning = std::nullopt;
 };
+
+/// The most memory that a translation takes at any moment, in times of the body: Dialect::read(),
+/// the body included, and the two translations for servers, without it. Each part of the result is
+/// there twice while it grows.
+inline constexpr size_t kReadCopies = 7, kOutgoingCopies = 10;
 
 /// Immutable and thread-safe.
 class Dialect {

@@ -37,6 +37,7 @@ class Losses {
   /// The parts themselves as a JSON array, for guards: a server of the client's API would read
   /// them. "" if there are none.
   std::string contents() const;
+  size_t memory_bytes() const { return contents_.capacity(); }
 
   /// Adds the losses of a second translation.
   void add(const Losses& other);

@@ -30,13 +30,18 @@ class Lookup {
 
   Earlier::Found conversation(std::string_view id) {
     SIGNALBOX_TRY(const ResponsePointer found, find(id));
-    return found ? std::optional(found->messages) : std::nullopt;
+    if (found == nullptr) return std::nullopt;
+    SIGNALBOX_TRY_VOID(make_room(found->messages.size()));
+    return std::optional(found->messages);
   }
 
   /// Reads all items of its response that the request refers to.
   Earlier::Found item(std::string_view id) {
     if (const auto wanted = items_wanted_.extract(response_of_item(id))) {
       SIGNALBOX_TRY(const ResponsePointer found, find(wanted.key()));
+      if (found) {
+        SIGNALBOX_TRY_VOID(make_room(found->input.size() + found->response.size()));
+      }
       if (found) items_.merge(find_items(*found, wanted.mapped()));
     }
     const auto item = items_.find(id);
@@ -52,6 +57,12 @@ class Lookup {
   }
 
  private:
+  Result<void> make_room(size_t bytes) {
+    if (!context_.has_room || context_.has_room(bytes)) return {};
+    has_failed_ = true;
+    return fail(Code::kOverloaded, "the requests in flight leave no memory for a stored response");
+  }
+
   // The first failure refuses the request, so that nothing more is read.
   Result<ResponsePointer> find(std::string_view id) {
     if (has_failed_) return nullptr;

@@ -99,6 +99,7 @@ class ResponsesReplies final : public ChatStream {
   Result<std::string> whole(std::string body) override;
   std::string refusal(int, std::string_view body) const override { return std::string(body); }
   std::string broken(std::string_view error_body) override;
+  size_t memory_bytes() const override;
   void keep_nothing() override;
   bool has_unpublished() const override { return stored_ && store_->is_shared(); }
   std::optional<std::chrono::milliseconds> publish(std::function<void()> done) override {
@@ -149,6 +150,12 @@ class ResponsesReplies final : public ChatStream {
   std::string finish_;
   std::optional<ChatUsage> usage_;
 };
+
+size_t ResponsesReplies::memory_bytes() const {
+  size_t out = request_.messages.capacity() + request_.input.capacity();
+  for (const auto& [key, value] : request_.repeated) out += value.capacity();
+  return out;
+}
 
 void ResponsesReplies::keep_nothing() {
   request_.store = false;

@@ -237,7 +237,11 @@ Task<bool> Session::Reply::write(std::string_view bytes, bool last) {
   if (session_.cancelled_) state_ = State::kBroken;
   if (broken()) co_return false;
   const bool is_too_long = session_.out_.size() + bytes.size() > kReplyBytesMax;
-  if (is_too_long || (!session_.forwarded_ && !session_.reserve_body(bytes.size()))) {
+  const auto has_room = [&] {
+    const uint64_t more = http::kBodyCopies * bytes.size();
+    return session_.forwarded_ || session_.reply_memory_.add(more) == http::Raise::kDone;
+  };
+  if (is_too_long || !has_room()) {
     give_up(is_too_long);
     co_return false;
   }
@@ -257,13 +261,14 @@ void Session::Reply::give_up(bool is_too_long) {
   const std::string_view why = is_too_long
                                    ? "the response is too long to be buffered"
                                    : "the requests in flight use all the memory that they may use";
-  const size_t kept = std::exchange(session_.out_, {}).size();
+  std::string().swap(session_.out_);
   if (session_.forwarded_) {
     state_ = State::kBroken;
     return session_.end(Ending::kAborted, std::string(why));
   }
   state_ = State::kFinished;
-  session_.free_body(kept);  // other requests need not wait until Envoy has finished this one
+  // Other requests need not wait until Envoy has finished this one.
+  session_.reply_memory_.lower(0);
   log::warn("extproc", "refused a reply: {}", why);
   status_ = is_too_long ? 502 : 429;
   session_.refuse(status_, why);

@@ -284,6 +284,7 @@ void Server::stop() {
     loop->work.reset();
     if (loop->thread.joinable()) loop->thread.join();
   }
+  impl_->site.memory.close();
 }
 
 }  // namespace signalbox::extproc

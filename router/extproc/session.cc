@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "router/extproc/envoy_exchange.h"
 #include "router/extproc/mutation.h"
+#include "router/http/error_reply.h"
 
 namespace signalbox::extproc {
 namespace {
@@ -29,11 +30,12 @@ constexpr int kErrorStatus = 400;  // the first error status
 Session::Session(Site& site, http::asio::io_context& loop, Channel& channel)
     : site_(site), channel_(channel), loop_(loop), signal_(loop), deadline_(loop, [this] {
         on_deadline();
-      }) {}
-
-Session::~Session() {
-  release_body();
+      }) {
+  request_.memory = http::MemoryShare(site.memory);
+  reply_memory_ = http::MemoryShare(site.memory);
 }
+
+Session::~Session() = default;
 
 void Session::start(const std::shared_ptr<Session>& self) {
   auto ended = [self](std::exception_ptr failure) {
@@ -128,26 +130,9 @@ Error Session::cancellation() const {
 
 // --- the request ---
 
-// Reserves memory for a piece of a body. Returns false, and reserves nothing, if there is too
-// little.
-bool Session::reserve_body(size_t bytes) {
-  const size_t share = bytes * http::kBodyCopies;
-  const uint64_t before = site_.body_bytes.fetch_add(share, std::memory_order_relaxed);
-  body_bytes_held_ += share;
-  if (before + share <= site_.limits.bodies_bytes_max) return true;
-  free_body(bytes);
-  return false;
-}
-
-void Session::free_body(size_t bytes) {
-  const size_t share = bytes * http::kBodyCopies;
-  site_.body_bytes.fetch_sub(share, std::memory_order_relaxed);
-  body_bytes_held_ -= share;
-}
-
 void Session::release_body() {
   std::string().swap(request_.body);  // an assignment would keep the memory
-  site_.body_bytes.fetch_sub(std::exchange(body_bytes_held_, 0), std::memory_order_relaxed);
+  request_.memory.lower(0);
 }
 
 // Returns false if the request is refused.
@@ -238,8 +223,10 @@ bool Session::add(Message& message) {
     release_body();
     return false;
   }
-  if (!reserve_body(message.body.size())) {
-    refuse(429, "the requests in flight use all the memory that their bodies may use");
+  const http::Raise raised = request_.memory.add(http::kBodyCopies * message.body.size());
+  if (raised != http::Raise::kDone) {
+    const Error error = request_.memory.refusal(raised);
+    refuse(http::error_kind(error.code).status, error.message);
     release_body();  // other requests need not wait until Envoy has finished this one
     return false;
   }
@@ -261,6 +248,7 @@ Task<> Session::handle() {
     log::error("extproc", "a handler failed: {}", e.what());
   }
   host_ = {};
+  release_body();
   if (!reply_->started() && !over_) refuse(500, "the router did not produce a reply");
   if (forwarded_ && !reply_->finished()) end(Ending::kAborted, "the response has no end");
 }

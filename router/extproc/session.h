@@ -8,7 +8,6 @@
 //
 // It does not depend on gRPC: messages are byte strings.
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,7 +46,7 @@ struct Site {
   std::chrono::milliseconds timeout{};  // for a whole request, including its reply
   http::ErrorBody error_body;
   FindHost find;
-  std::atomic<uint64_t> body_bytes{0};  // held by the requests that are being read or handled
+  http::MemoryBound memory{limits.bodies_bytes_max};  // of the sessions' requests and replies
 };
 
 /// How a stream ends; the server maps this to a gRPC status.
@@ -107,8 +106,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
   bool begin(Message& head);
   bool add(Message& message);
-  bool reserve_body(size_t bytes);
-  void free_body(size_t bytes);
   void release_body();
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
@@ -155,7 +152,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_request_trailers_ = false;
   http::Request request_;
   http::Headers held_;  // the client's header as Envoy holds it; handlers may change the request's
-  uint64_t body_bytes_held_ = 0;  // this session's part of Site::body_bytes
+  http::MemoryShare reply_memory_;  // of a reply that is made here
   SessionHost host_;
   std::unique_ptr<EnvoyCaller> caller_;
   std::unique_ptr<Reply> reply_;

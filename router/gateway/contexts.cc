@@ -12,6 +12,7 @@
 #include "router/contexts/packed_level.h"
 #include "router/contexts/redis_level.h"
 #include "router/contexts/refs.h"
+#include "router/gateway/read_request.h"
 #include "router/stores/redis_config.h"
 
 namespace signalbox::gateway {
@@ -62,6 +63,31 @@ tl::unexpected<Error> refusal(size_t index, Error error) {
               error.message);
 }
 
+Result<void> expand_now(contexts::Store& from, const std::string& tenant, http::MemoryShare& memory,
+                        request::ChatRequest& chat, const config::Config& config) {
+  SIGNALBOX_TRY(const std::vector<std::string> ids,
+                contexts::read_refs(chat.document, config.contexts.refs_max));
+  std::vector<contexts::Store::Content> contents;
+  size_t bytes = chat.document.source().size();
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Result<contexts::Store::Content> content = from.get({tenant, ids[i]}, wall_seconds());
+    if (!content) return refusal(i, std::move(content).error());
+    bytes += (*content)->size();
+    contents.push_back(*std::move(content));
+  }
+  // A request that is too large by itself gets kTooLarge: trying again would not help.
+  const bool is_wide = bytes > config.http.body_bytes_max;
+  if (!is_wide) {
+    SIGNALBOX_TRY_VOID(reserve_now(memory, chat.memory_bytes() + bytes));
+  }
+  SIGNALBOX_TRY(std::string body,
+                contexts::expand(chat.document, contents, config.http.body_bytes_max));
+  const size_t parsing = request::ChatRequest::parsing_bytes(body);
+  SIGNALBOX_TRY_VOID(reserve_now(memory, chat.memory_bytes() + parsing));
+  SIGNALBOX_TRY(chat, request::ChatRequest::parse(std::move(body)));
+  return {};
+}
+
 }  // namespace
 
 int64_t wall_seconds() {
@@ -94,39 +120,15 @@ void Contexts::configure(const config::ContextStore& config) {
   if (store_) store_->set_limits(limits_of(config));
 }
 
-Result<void> Contexts::expand_now(contexts::Store& from, const std::string& tenant,
-                                  request::ChatRequest& chat, Held& held,
-                                  const config::Config& config) {
-  SIGNALBOX_TRY(const std::vector<std::string> ids,
-                contexts::read_refs(chat.document, config.contexts.refs_max));
-  std::vector<contexts::Store::Content> contents;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    Result<contexts::Store::Content> content = from.get({tenant, ids[i]}, wall_seconds());
-    if (!content) return refusal(i, std::move(content).error());
-    held.bytes_ += (*content)->size();
-    contents.push_back(*std::move(content));
-  }
-  held.from_ = &bytes_held_;
-  const uint64_t of_all = bytes_held_.fetch_add(held.bytes_) + held.bytes_;
-  // A request that is too large by itself gets kTooLarge below: trying again would not help.
-  const bool is_wide = chat.document.source().size() + held.bytes_ > config.http.body_bytes_max;
-  if (of_all > config.http.bodies_bytes_max && !is_wide)
-    return fail(Code::kOverloaded, "too many requests with contexts are being answered");
-  SIGNALBOX_TRY(std::string body,
-                contexts::expand(chat.document, contents, config.http.body_bytes_max));
-  SIGNALBOX_TRY(chat, request::ChatRequest::parse(std::move(body)));
-  return {};
-}
-
 http::Task<Result<void>> Contexts::expand(http::Exchange exchange, request::ChatRequest& chat,
-                                          Held& held, const config::Config& config,
-                                          http::ThreadPool& pool) {
+                                          const config::Config& config, http::ThreadPool& pool) {
   contexts::Store* const from = store();
   if (from == nullptr)
     co_return fail(Code::kInvalid, "metadata.context_refs: this router stores no contexts");
   const std::string tenant = access::owner_of(exchange.request.headers, config);
   Result<void> outcome;
-  std::function<void()> work = [&] { outcome = expand_now(*from, tenant, chat, held, config); };
+  http::MemoryShare& memory = exchange.request.memory;
+  std::function<void()> work = [&] { outcome = expand_now(*from, tenant, memory, chat, config); };
   std::stop_source given_up;  // never stopped, because the work is short
   const bool ran = co_await http::run_within(pool, exchange.interrupt, given_up, std::move(work));
   if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());

@@ -29,6 +29,11 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kReplyMbDefault = 32;
 constexpr int kOk = 200;
+/// The most memory that the algorithm's reading of the request takes, in times of the plan's body,
+/// and what it keeps of that.
+constexpr size_t kConversationCopies = 6, kConversationKept = 3;
+/// The same for a call's own body.
+constexpr size_t kCallCopies = 3;
 
 bool requests_logprobs(const request::ChatRequest& request) {
   const auto found = request.document.root().find("logprobs");
@@ -97,6 +102,7 @@ struct Loop::Flight {
 
   const size_t turn;
   http::Interrupt interrupt;
+  http::MemoryShare memory;
   routing::Plan plan;
   ServerRequest server;
   std::optional<RequestScope> scope;  // the request's, with the interrupt of this call
@@ -142,7 +148,11 @@ void Loop::begin() {
 
 http::Task<Result<LoopAnswer>> Loop::run() {
   executor_ = co_await http::asio::this_coro::executor;
+  memory_ = scope_.exchange.request.memory.beside();
+  if (const auto room = reserve_now(memory_, kConversationCopies * plan_.body.size()); !room)
+    co_return tl::unexpected<Error>(room.error());
   begin();
+  memory_.lower(kConversationKept * plan_.body.size());
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
   const auto has_gone = [&interrupt] {
     return interrupt.raised() && interrupt.why() == Code::kCancelled;
@@ -251,6 +261,8 @@ Result<void> Loop::prepare(Flight& flight) {
   routing::RuntimeConditions conditions;
   conditions.voice = call.model;
   conditions.draws = call.purpose == looper::Purpose::kDraw;
+  flight.memory = memory_.beside();
+  SIGNALBOX_TRY_VOID(reserve_now(flight.memory, kCallCopies * plan_.body.size()));
   SIGNALBOX_TRY(flight.plan, evaluation_.plan(conditions));
   if (flight.plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kInvalid, "{}", flight.plan.message);
@@ -267,7 +279,10 @@ Result<void> Loop::prepare(Flight& flight) {
   }
   // The headers for every call may name what an image server must not know.
   if (flight.plan.image == nullptr) flight.plan.header_mutation = &header_mutation_;
+  const size_t body = flight.plan.body.capacity();
+  SIGNALBOX_TRY_VOID(reserve_now(flight.memory, body + translating_bytes(scope_, flight.plan)));
   SIGNALBOX_TRY(flight.server, make_loop_request(scope_, request_, flight.plan));
+  flight.memory.lower(body + flight.server.body.capacity());
   flight.scope.emplace(
       RequestScope{scope_.context, scope_.api,
                    http::Exchange{scope_.exchange.request, scope_.exchange.reply, flight.interrupt},

@@ -93,6 +93,7 @@ class Loop {
   std::optional<http::Executor> executor_;
   std::optional<http::Timer> timer_;  // expires at the next deadline; cancelled to wake run()
   bool woken_ = false;
+  http::MemoryShare memory_;                    // of the algorithm's conversation
   std::optional<http::Interrupt::Scope> link_;  // last: its action uses the others
 };
 

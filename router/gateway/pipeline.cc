@@ -87,9 +87,9 @@ http::Task<> Pipeline::operator()(http::Exchange exchange) const {
     const bool is_refused = co_await refuse_unread(scope, requester);
     if (is_refused) co_return;
   }
-  Contexts::Held held;
-  const Result<ParsedRequest> request = co_await read_request(scope, held);
+  const Result<ParsedRequest> request = co_await read_request(scope);
   if (!request) {
+    exchange.request.memory.lower(exchange.request.body.size());  // others need not wait
     co_await send_error(scope, request.error());
     co_return;
   }
@@ -192,6 +192,9 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
                                                                const routing::Plan& plan,
                                                                http::Headers& headers) const {
   const RequestScope& scope = journey.scope;
+  const size_t held = journey.request.memory_bytes() + plan.body.size();
+  const Result<void> room = co_await reserve(scope, held + translating_bytes(scope, plan));
+  if (!room) co_return tl::unexpected<Error>(room.error());
   Result<ServerRequest> server = fail(Code::kInternal, "the request was not translated");
   std::function<void()> translate = [&] {
     server = plan.loop != nullptr ? make_loop_request(scope, journey.request, plan)
@@ -200,6 +203,7 @@ http::Task<Result<ServerRequest>> Pipeline::request_for_server(Journey& journey,
   if (const auto ran = co_await run_by_size(scope, plan.body.size(), std::move(translate)); !ran)
     server = tl::unexpected<Error>(ran.error());
   if (!server) co_return server;
+  scope.exchange.request.memory.lower(held + server->body.capacity());
   if (const std::string dropped = server->losses.names(); !dropped.empty()) {
     headers.add("x-vsr-dropped", dropped);
     log::info("chat", "{}: the servers of model \"{}\" have another API, and do not get: {}",

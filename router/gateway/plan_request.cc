@@ -79,6 +79,9 @@ std::optional<routing::Plan> plan_another_model(
   // A decision has one image server, so another model would call the same one again.
   if (!outcome.elsewhere || plan.image != nullptr) return std::nullopt;
   attempts.failed.push_back(plan.model->name);
+  // The next plan has a body of its own while this one is still there.
+  if (scope.exchange.request.memory.add(plan.body.size()) != http::Raise::kDone)
+    return std::nullopt;
   Result<routing::Plan> next = evaluation.plan(runtime_conditions(scope, attempts.failed));
   if (!next || next->path != routing::Plan::Path::kUpstream) return std::nullopt;
   log::warn("chat", "{}: model \"{}\" does not answer; trying \"{}\" instead", scope.record.id(),

@@ -19,12 +19,34 @@ constexpr size_t kLoopBytesMax = 64 << 10;
 /// Reading a larger body counts as long work.
 constexpr size_t kLongToRead = 1 << 20;
 
+/// The most memory that a stored conversation takes while it becomes a part of the request, and the
+/// parts that only guards read, in times of their sizes.
+constexpr size_t kAddedCopies = 6;
+
 /// True if any model's servers have the API.
 bool is_spoken(request::Api api, const config::Providers& providers) {
   return std::any_of(providers.models.begin(), providers.models.end(),
                      [api](const auto& model) { return plugins::speaks(model, api); });
 }
 
+/// What was read of a request of another API, while its chat is parsed.
+size_t bytes_to_parse(const dialects::Incoming& incoming) {
+  return (incoming.source ? incoming.source->memory_bytes() : 0) +
+         incoming.replies->memory_bytes() + kAddedCopies * incoming.losses.memory_bytes() +
+         request::ChatRequest::parsing_bytes(incoming.chat);
+}
+
+/// The most that parse() takes, stored state aside.
+size_t bytes_to_read(const RequestScope& scope) {
+  // The body, and two parts of it that the reply repeats, may be there while the chat is parsed.
+  constexpr size_t kBesideChat = 3;
+  const std::string& body = scope.exchange.request.body;
+  const size_t parsing = request::ChatRequest::parsing_bytes(body);
+  if (scope.api.dialect() == nullptr) return parsing;
+  return std::max(dialects::kReadCopies * body.size(), kBesideChat * body.size() + parsing);
+}
+
+/// Precondition: the request has a share of bytes_to_read().
 Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
   http::Request& request = scope.exchange.request;
   const dialects::Dialect* const dialect = scope.api.dialect();
@@ -34,13 +56,17 @@ Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
   }
   const std::string owner = access::owner_of(request.headers, scope.config());
   const std::string token = access::new_token();
+  const auto has_room = [&](size_t bytes) {
+    return request.memory.add(kAddedCopies * bytes) == http::Raise::kDone;
+  };
   SIGNALBOX_TRY(dialects::Incoming incoming,
-                dialect->read(std::move(request.body),
-                              {scope.record.id(), token, owner,
-                               static_cast<int64_t>(std::time(nullptr)), std::move(stop)}));
+                dialect->read(std::move(request.body), {scope.record.id(), token, owner,
+                                                        static_cast<int64_t>(std::time(nullptr)),
+                                                        std::move(stop), has_room}));
   const std::optional<request::Api> api = scope.api.native();
   // Frees the client's body before the chat is read.
   if (!api || !is_spoken(*api, scope.config().providers)) incoming.source.reset();
+  SIGNALBOX_TRY_VOID(reserve_now(request.memory, bytes_to_parse(incoming)));
   SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
   chat.attach(incoming.losses.contents());
   chat.reasoning = incoming.reasoning;
@@ -73,6 +99,27 @@ http::Task<Result<void>> run_reading(const RequestScope& scope, std::function<vo
 
 }  // namespace
 
+size_t ParsedRequest::memory_bytes() const {
+  return chat.memory_bytes() + losses.memory_bytes() + (replies ? replies->memory_bytes() : 0);
+}
+
+Result<void> reserve_now(http::MemoryShare& memory, size_t bytes) {
+  const http::Raise raised = memory.set(bytes);
+  if (raised == http::Raise::kDone) return {};
+  return tl::unexpected(memory.refusal(raised));
+}
+
+http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes) {
+  http::MemoryShare& memory = scope.exchange.request.memory;
+  if (memory.enter(bytes)) co_return Result<void>();
+  http::Interrupt& interrupt = scope.exchange.interrupt;
+  const http::Raise raised =
+      co_await memory.wait(bytes, interrupt, scope.config().http.body_timeout);
+  if (raised == http::Raise::kDone) co_return Result<void>();
+  if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
+  co_return tl::unexpected<Error>(memory.refusal(raised));
+}
+
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers) {
   const auto encoding = headers.find("content-encoding");
   if (!encoding || *encoding == "identity") return std::nullopt;
@@ -91,25 +138,42 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
   co_return ran;
 }
 
-http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held) {
+http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope) {
   Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
   std::stop_source given_up;
   bool has_refs = false;
-  std::function<void()> read = [&] {
+  size_t wanted = 0;
+  bool has_room = false;
+  const std::function<void()> read = [&] {
+    if (wanted == 0) wanted = bytes_to_read(scope);
+    has_room = scope.exchange.request.memory.enter(wanted);
+    if (!has_room) return;
     parsed = parse(scope, given_up.get_token());
     has_refs = parsed && contexts::has_refs(parsed->chat.document);
   };
-  const Result<void> ran = co_await run_reading(scope, std::move(read), given_up);
-  if (!ran) co_return tl::unexpected<Error>(ran.error());
-  if (!has_refs) co_return parsed;
+  // While it waits it holds its body alone.
+  scope.exchange.request.memory.lower(scope.exchange.request.body.size());
+  while (!has_room) {
+    const Result<void> ran = co_await run_reading(scope, read, given_up);
+    if (!ran) co_return tl::unexpected<Error>(ran.error());
+    if (has_room) break;
+    const Result<void> room = co_await reserve(scope, wanted);
+    if (!room) co_return tl::unexpected<Error>(room.error());
+  }
+  if (!parsed) co_return parsed;
   const dialects::Dialect* const dialect = scope.api.dialect();
-  if (dialect != nullptr && dialect->target() != dialects::kChatPath) {
+  if (has_refs && dialect != nullptr && dialect->target() != dialects::kChatPath) {
     co_return fail(Code::kInvalid,
                    "metadata.context_refs: this API does not support it; use chat completions");
   }
-  Result<void> expanded = co_await scope.context.contexts.expand(
-      scope.exchange, parsed->chat, held, scope.config(), scope.context.storage);
-  if (!expanded) co_return tl::unexpected<Error>(std::move(expanded).error());
+  if (has_refs) {
+    Result<void> expanded = co_await scope.context.contexts.expand(
+        scope.exchange, parsed->chat, scope.config(), scope.context.storage);
+    if (!expanded) co_return tl::unexpected<Error>(std::move(expanded).error());
+  }
+  const size_t planning = parsed->memory_bytes() + parsed->chat.document.source().size();
+  const Result<void> room = co_await reserve(scope, planning);
+  if (!room) co_return tl::unexpected<Error>(room.error());
   co_return parsed;
 }
 

@@ -18,7 +18,18 @@ struct ParsedRequest {
   std::unique_ptr<dialects::ReplyTranslator> replies;
   /// The parts that servers of chat completions do not get.
   dialects::Losses losses = {};
+
+  /// The memory that is held until the client has its reply.
+  size_t memory_bytes() const;
 };
+
+/// Raises or lowers what a share may hold to so many bytes, before they are taken. Errors:
+/// kOverloaded if all requests together leave too little, kTooLarge if they always would.
+Result<void> reserve_now(http::MemoryShare& memory, size_t bytes);
+
+/// The same for the share of the request; waits for room at most as long as a body may take to
+/// arrive. Errors: also those of the interrupt.
+http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes);
 
 /// The Content-Encoding of the body if we cannot read it.
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers);
@@ -29,8 +40,9 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
                                      std::function<void()> work);
 
 /// Parses the body, translates it from the client's API, and inserts the contexts that it refers
-/// to, whose bytes `held` counts until it is destroyed. Takes the body out of the request. Errors:
-/// those of ChatRequest::parse(), Dialect::read() and Contexts::expand().
-http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope, Contexts::Held& held);
+/// to. Takes the body out of the request. Reserves what the request holds and, for planning, its
+/// size once more. Errors: those of reserve(), ChatRequest::parse(), Dialect::read() and
+/// Contexts::expand().
+http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope);
 
 }  // namespace signalbox::gateway

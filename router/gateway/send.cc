@@ -157,6 +157,15 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
   return without_losses(scope, std::move(out));
 }
 
+size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan) {
+  if (plan.image != nullptr || plan.native) return 0;
+  const dialects::Dialect* const dialect = scope.api.dialect();
+  const bool is_completion = dialect != nullptr && dialect->passes_replies();
+  if (plan.model->api_format == config::Model::ApiFormat::kAnthropic)
+    return dialects::kMessagesCopies * plan.body.size();
+  return is_completion ? dialects::kOutgoingCopies * plan.body.size() : 0;
+}
+
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields) {
   constexpr std::string_view kOpenAi = "openai", kAnthropic = "anthropic";
   const dialects::Dialect* const dialect = scope.api.dialect();

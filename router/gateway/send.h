@@ -39,6 +39,9 @@ Result<ServerRequest> make_server_request(const RequestScope& scope, const Parse
 Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedRequest& request,
                                         const routing::Plan& plan);
 
+/// The most memory that either takes besides the plan's body.
+size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan);
+
 /// Adds x-vsr-client-protocol and x-vsr-upstream-protocol unless both sides speak OpenAI's API.
 void add_protocols(const RequestScope& scope, const routing::Plan& plan, http::Headers& fields);
 

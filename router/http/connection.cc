@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "router/http/error_reply.h"
 
 namespace signalbox::http {
 namespace {
@@ -60,30 +61,43 @@ Connection::Connection(Socket socket, std::string address, ServerState& shared,
   if (next_ != nullptr) next_->previous_ = this;
   connections_.first = this;
   request_.peer = address_;
+  request_.memory = MemoryShare(shared_.memory);
 }
 
 Connection::~Connection() {
   (previous_ != nullptr ? previous_->next_ : connections_.first) = next_;
   if (next_ != nullptr) next_->previous_ = previous_;
-  release_body();
+  request_.memory.lower(0);  // the bound ends with the last connection
   shared_.addresses.leave(address_);
   shared_.open_connections.leave();
 }
 
-// Accounts for the bytes that the body now takes. Returns false if the bodies of all requests
-// exceed bodies_bytes_max.
-bool Connection::reserve_body(uint64_t bytes) {
-  if (bytes <= body_bytes_held_) return true;
-  const uint64_t more = bytes - body_bytes_held_;
-  const uint64_t before = shared_.body_bytes.fetch_add(more, std::memory_order_relaxed);
-  body_bytes_held_ = bytes;
-  return before + more <= shared_.limits.bodies_bytes_max;
+// The memory of the body with the part that was received.
+uint64_t Connection::bytes_to_read() const {
+  const size_t before = request_.body.size(), after = before + in_.size();
+  // While a text grows, its bytes are there twice.
+  return after > request_.body.capacity() ? before + after : after;
 }
 
-void Connection::release_body() {
-  if (body_bytes_held_ > 0)
-    shared_.body_bytes.fetch_sub(body_bytes_held_, std::memory_order_relaxed);
-  body_bytes_held_ = 0;
+// Waits until the request may hold so many bytes, or for the deadline of its body. Returns false if
+// it has refused the request.
+Task<bool> Connection::wait_for_room(uint64_t bytes) {
+  MemoryShare& memory = request_.memory;
+  room_ = std::make_shared<Timer>(stream_.socket().get_executor(), Clock::time_point::max());
+  if (timed_out_) wake(*room_);
+  const Raise raised = co_await memory.wait(bytes, room_);
+  room_ = nullptr;
+  if (raised == Raise::kDone) co_return true;
+  Error error = memory.refusal(raised);
+  Refusal full{error_kind(error.code).status, std::move(error.message)};
+  co_await refuse(std::move(full));
+  co_return false;
+}
+
+// An assignment would keep the memory.
+void Connection::free_body() {
+  std::string().swap(request_.body);
+  request_.memory.lower(0);
 }
 
 void Connection::drain() {
@@ -106,6 +120,7 @@ void Connection::on_deadline() {
     case Phase::kBody:
       timed_out_ = true;
       stream_.socket().cancel(ignored);
+      if (room_) wake(*room_);
       return;
     case Phase::kHandling:
       enter(Phase::kGrace, kGraceLimit);
@@ -140,13 +155,13 @@ Task<> Connection::serve(std::shared_ptr<Connection> self, bool admitted) {
       has_memory = false;
     }
     if (!has_memory) {
-      std::string().swap(c.request_.body);
       Refusal full{500, "the router has too little memory for the request"};
       co_await c.refuse(std::move(full));
     }
     if (received == Received::kEnd) co_return;
     if (received == Received::kRefused) break;
     co_await c.handle();
+    c.free_body();  // what an idle connection holds is not counted
     if (c.gone_) co_return;
   } while (c.keep_alive_);
   co_await c.linger();
@@ -163,15 +178,18 @@ Task<bool> Connection::accept_tls() {
 
 Task<Connection::Received> Connection::receive() {
   request_.headers.clear();
-  std::string().swap(request_.body);  // frees it; what an idle connection holds is not counted
   request_.key = nullptr;
-  release_body();
+  timed_out_ = false;  // the last body may have got its room when its time was up
   RequestParser parser(request_, shared_.limits.header_bytes_max, shared_.limits.body_bytes_max);
   enter(Phase::kIdle, shared_.limits.idle_timeout);
   size_t read_size = kReadSize;
   for (;;) {
     if (!in_.empty()) {
       if (phase_ == Phase::kIdle) enter(Phase::kHeader, shared_.limits.header_timeout);
+      if (phase_ == Phase::kBody && !request_.memory.enter(bytes_to_read())) {
+        const bool has_room = co_await wait_for_room(bytes_to_read());
+        if (!has_room) co_return Received::kRefused;
+      }
       auto used = parser.feed(in_.view());
       if (!used) {
         Refusal refusal = std::move(used).error();
@@ -179,13 +197,10 @@ Task<Connection::Received> Connection::receive() {
       }
       in_.consume(*used);
       // Count the copies of a body as soon as it is whole.
-      const uint64_t held = (parser.done() ? kBodyCopies : 1) * request_.body.size();
-      if (!reserve_body(held)) {
-        ++shared_.refused_bodies;
-        std::string().swap(request_.body);  // an assignment would keep the memory
-        release_body();  // other requests need not wait until this client has read its reply
-        Refusal full{429, "the requests in flight use all the memory that their bodies may use"};
-        co_return co_await refuse(std::move(full));
+      const uint64_t whole = (parser.done() ? kBodyCopies : 1) * request_.body.size();
+      if (!request_.memory.enter(whole)) {
+        const bool has_room = co_await wait_for_room(whole);
+        if (!has_room) co_return Received::kRefused;
       }
       if (parser.done()) {
         keep_alive_ = keep_alive_ && parser.keep_alive();
@@ -214,6 +229,7 @@ Task<Connection::Received> Connection::receive() {
 Task<Connection::Received> Connection::refuse(Refusal refusal) {
   enter(Phase::kGrace, kGraceLimit);
   keep_alive_ = false;
+  free_body();  // other requests need not wait until this client has read its reply
   SocketReply reply(stream_, request_, false);
   Headers fields;
   fields.add("Content-Type", "application/json");

@@ -50,9 +50,8 @@ struct ServerState {
   ErrorBody error_body;
   ConnectionCounter open_connections;
   AddressCounter addresses;
-  std::atomic<uint64_t> body_bytes{0};  // held by the requests that are being read or handled
+  MemoryBound memory{limits.bodies_bytes_max};  // of the requests that are being read or handled
   std::atomic<uint64_t> refused_connections{0};
-  std::atomic<uint64_t> refused_bodies{0};
 };
 
 /// State that the connections of one listener share. It outlives them.
@@ -91,11 +90,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Task<bool> accept_tls();
   Task<Received> receive();
+  Task<bool> wait_for_room(uint64_t bytes);
   Task<Received> refuse(Refusal refusal);
   Task<> handle();
   Task<> linger();
-  bool reserve_body(uint64_t bytes);
-  void release_body();
+  uint64_t bytes_to_read() const;
+  void free_body();
   void enter(Phase phase, std::chrono::milliseconds limit);
   void on_deadline();
   void watch_socket();
@@ -116,7 +116,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool gone_ = false;
   ReceiveBuffer in_;
   Request request_;
-  uint64_t body_bytes_held_ = 0;    // this connection's part of ServerState::body_bytes
+  std::shared_ptr<Timer> room_;     // while the body waits for memory
   Interrupt* interrupt_ = nullptr;  // of the request being handled
   asio::cancellation_signal stop_watch_;
 };

@@ -30,6 +30,11 @@ using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, Execut
 /// returns errors as values.
 inline constexpr asio::as_tuple_t<asio::use_awaitable_t<Executor>> kAwait{};
 
+/// Ends a wait for the timer; also one that has not begun yet.
+inline void wake(Timer& timer) {
+  timer.expires_at(Clock::time_point::min());
+}
+
 /// Returns the loop that runs the coroutine of this executor.
 inline asio::io_context& loop_of(const Executor& executor) {
   return executor.context();

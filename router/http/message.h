@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "router/http/headers.h"
+#include "router/http/memory_share.h"
 
 namespace signalbox::config {
 struct ClientKey;
@@ -21,8 +22,9 @@ namespace signalbox::http {
 /// never sends itself.
 std::string_view status_text(int status);
 
-/// A request holds its body, what is remembered of it (at most as much again), and the edited copy
-/// for the server. So a body that has arrived counts this many times towards `bodies_bytes_max`.
+/// A handler may hold the body, what it remembers of it, and a copy for a server. So a body that
+/// has arrived counts this many times towards `bodies_bytes_max`, unless its handler knows better
+/// and sets Request::memory.
 inline constexpr uint64_t kBodyCopies = 3;
 
 struct Request {
@@ -34,6 +36,8 @@ struct Request {
   std::string peer = {};  // the sender's IP address; "": unknown
   /// The key with which the request was sent. Owned by the keys and by their requests. Null: none.
   std::shared_ptr<const config::ClientKey> key = nullptr;
+  /// What the request may take of the memory for all bodies.
+  MemoryShare memory = {};
 
   std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }
   /// Returns the query with its question mark, or "".

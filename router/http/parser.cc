@@ -25,9 +25,17 @@ std::string_view view(beast::string_view text) {
 
 /// The longest size line of a chunk with its extensions, and the longest trailer.
 constexpr size_t kChunkLineMax = 8 << 10;
-constexpr size_t kFieldMore = 4;  // the colon, the space and the line end of a field
+constexpr size_t kFieldMore = 4;    // the colon, the space and the line end of a field
+constexpr size_t kTrailerMore = 6;  // the line ends around a trailer
 /// The most memory that is reserved for a body before as many of its bytes have arrived.
 constexpr uint64_t kReserveMax = 1 << 20;
+
+/// Returns whether a header has a line that begins with white space and continues the one before
+/// (RFC 9112 section 5.2). Beast joins them; other proxies may read them differently.
+bool is_folded(std::string_view header) {
+  return header.find("\n ") != std::string_view::npos ||
+         header.find("\n\t") != std::string_view::npos;
+}
 
 template <bool kIsRequest>
 class Base : public beast::http::basic_parser<kIsRequest> {
@@ -44,13 +52,16 @@ class Base : public beast::http::basic_parser<kIsRequest> {
     failed = {};
     while (!this->is_done()) {
       const bool header = !this->is_header_done();
-      used +=
-          this->put(boost::asio::const_buffer(bytes.data() + used, bytes.size() - used), failed);
+      const std::string_view rest = bytes.substr(used);
+      is_chunk_line_ = false;
+      const size_t taken = this->put(boost::asio::const_buffer(rest.data(), rest.size()), failed);
+      used += taken;
       if (failed == error::need_more) {
         failed = {};
-        if (!header && bytes.size() - used > kChunkLineMax) failed = error::bad_chunk_extension;
+        if (!header) failed = fault_in(rest.substr(taken));
         break;
       }
+      if (is_chunk_line_ && !failed) failed = fault_in(rest.substr(0, taken));
       if (failed || (header && this->is_header_done())) break;
       if (used == bytes.size()) break;
     }
@@ -89,8 +100,8 @@ class Base : public beast::http::basic_parser<kIsRequest> {
     body_.append(bytes.data(), bytes.size());
     return bytes.size();
   }
-  void on_chunk_header_impl(uint64_t, beast::string_view extensions, BeastError& failed) override {
-    if (extensions.size() > kChunkLineMax) failed = error::bad_chunk_extension;
+  void on_chunk_header_impl(uint64_t, beast::string_view, BeastError&) override {
+    is_chunk_line_ = true;
   }
   size_t on_chunk_body_impl(uint64_t, beast::string_view bytes, BeastError&) override {
     body_.append(bytes.data(), bytes.size());
@@ -101,19 +112,23 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   std::string& body_;
 
  private:
+  /// Checks a size line, with the trailer behind the last one, of which the end may be missing.
+  static BeastError fault_in(std::string_view line) {
+    if (line.empty()) return {};
+    const size_t end = line.find("\r\n", 1);  // a line end of the chunk before may come first
+    if (std::min(end, line.size() - 1) > kChunkLineMax) return error::bad_chunk_extension;
+    const size_t more = end == std::string_view::npos ? 0 : line.size() - end;
+    if (more > kChunkLineMax + kTrailerMore) return error::header_limit;
+    return kIsRequest && is_folded(line) ? error::bad_obs_fold : BeastError{};
+  }
+
+  bool is_chunk_line_ = false;
   uint64_t length_ = 0;  // of a request's body; 0: unknown
   const uint32_t header_max_;
   size_t header_bytes_ = 0;
   bool is_header_long_ = false;
   size_t trailer_bytes_ = 0;
 };
-
-/// Returns whether a header has a line that begins with white space and continues the one before
-/// (RFC 9112 section 5.2). Beast joins them; other proxies may read them differently.
-bool is_folded(std::string_view header) {
-  return header.find("\n ") != std::string_view::npos ||
-         header.find("\n\t") != std::string_view::npos;
-}
 
 /// Returns whether a text has the form of a host with an optional port (RFC 9110 section 7.2). It
 /// checks the characters alone: not the digits behind a %, nor whether brackets hold an address. A
@@ -180,6 +195,7 @@ class RequestParser::Impl : public Base<true> {
     if (failed == error::body_limit) {
       return {413, fmt::format("the request body is longer than {} bytes", body_max_)};
     }
+    if (failed == error::bad_obs_fold) return {400, "the request trailer has a folded line"};
     if (failed == error::bad_version) return {400, "expected HTTP/1.1 or HTTP/1.0"};
     return {400, fmt::format("the request is not well-formed HTTP/1.1: {}", failed.message())};
   }
@@ -293,10 +309,14 @@ class ResponseParser::Impl : public Base<false> {
                 is_header_done() ? "reply" : "reply header");
   }
 
+  // RFC 9112 section 6.1: what HTTP/1.0 means by chunks is unknown.
+  bool keep_alive() const { return Base::keep_alive() && !(is_old_ && chunked()); }
+
  private:
   void on_request_impl(beast::http::verb, beast::string_view, beast::string_view, int,
                        BeastError&) override {}
-  void on_response_impl(int status, beast::string_view, int, BeastError& failed) override {
+  void on_response_impl(int status, beast::string_view, int version, BeastError& failed) override {
+    is_old_ = version < 11;
     // RFC 9110 section 15 defines no status outside 100 to 599, and a client could not interpret
     // one.
     if (status < 100 || status > 599) {
@@ -319,6 +339,7 @@ class ResponseParser::Impl : public Base<false> {
   }
 
   Response& into_;
+  bool is_old_ = false;  // HTTP/1.0
 };
 
 ResponseParser::ResponseParser(Response& into, uint32_t header_bytes_max)

@@ -52,6 +52,7 @@ struct Server::Impl {
 
   ~Impl() {
     stop();
+    shared.memory.close();
     // The order matters: the acceptors' coroutines live in the first loop and hold sockets of the
     // others.
     listeners.clear();
@@ -233,7 +234,7 @@ void Server::stop() {
 Server::Counts Server::counts() const {
   const ServerState& shared = impl_->shared;
   return {shared.open_connections.count(), shared.refused_connections.load(),
-          shared.refused_bodies.load()};
+          shared.memory.refused()};
 }
 
 size_t Server::threads() const {

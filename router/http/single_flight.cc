@@ -6,14 +6,6 @@
 #include <utility>
 
 namespace signalbox::http {
-namespace {
-
-// This also ends a wait that has not begun yet.
-void wake(Timer& timer) {
-  timer.expires_at(Clock::time_point::min());
-}
-
-}  // namespace
 
 SingleFlight::Lead& SingleFlight::Lead::operator=(Lead&& other) noexcept {
   if (this == &other) return *this;

@@ -247,6 +247,24 @@ void ChatRequest::attach(std::string_view json) {
              [this](const TextPiece& piece) { append_text(piece, attached); });
 }
 
+size_t ChatRequest::memory_bytes() const {
+  return document.memory_bytes() + messages.capacity() * sizeof(ChatMessage) +
+         texts_made.memory_bytes() + attached.capacity() + definitions.capacity() +
+         sent.capacity() + (native ? native->document.memory_bytes() : 0);
+}
+
+// The body, the places of its long values, and its texts together, with the copy from which they
+// grow; texts without their escapes, if there are any; and all of that once more for a text that is
+// JSON, whose quotes are escaped. A message begins with a brace.
+size_t ChatRequest::parsing_bytes(std::string_view body) {
+  constexpr size_t kPlain = 4, kEscaped = 5, kNested = 7;
+  const bool is_plain = body.find('\\') == std::string_view::npos;
+  const bool is_nested = !is_plain && body.find("\\\"") != std::string_view::npos;
+  const size_t copies = is_plain ? kPlain : is_nested ? kNested : kEscaped;
+  const auto braces = static_cast<size_t>(std::ranges::count(body, '{'));
+  return copies * body.size() + std::min(braces, kMessagesMax) * sizeof(ChatMessage);
+}
+
 Result<ChatRequest> ChatRequest::parse(std::string body) {
   SIGNALBOX_TRY(json::Document document, json::Document::parse(std::move(body)));
   ChatRequest request{.document = std::move(document),

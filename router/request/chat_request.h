@@ -82,6 +82,11 @@ struct ChatRequest {
   /// absent or not a string.
   std::optional<std::string_view> metadata(std::string_view key) const;
 
+  /// The memory that the request holds, its body included.
+  size_t memory_bytes() const;
+  /// The most memory that parse() takes at any moment, with the body itself.
+  static size_t parsing_bytes(std::string_view body);
+
   /// Errors: kInvalid with the path of the invalid member ("messages[2].role: expected a string"),
   /// also for a missing `model` or `messages` and for a repeated key that routing reads, because
   /// the upstream might use the other occurrence; kTooLarge. Fields that routing does not need are

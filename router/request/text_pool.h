@@ -30,6 +30,11 @@ class TextPool {
     room_ -= text.size();
     return {at, text.size()};
   }
+  size_t memory_bytes() const {
+    size_t out = buffers_.size() * kBufferBytes;
+    for (const auto& text : large_) out += sizeof(std::string) + text->capacity();
+    return out;
+  }
 
  private:
   static constexpr size_t kBufferBytes = 4096;

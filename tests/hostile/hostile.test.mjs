@@ -1,11 +1,13 @@
-// Each case is data. Strings of a case are bytes as they are sent; {"repeat": "x", "times": 3} stands for "xxx".
+// Each case is data. Strings of a case are bytes as they are sent; {"repeat": "x", "times": 3} stands for "xxx", and {"gzip": PART} for
+// the compressed bytes of a part.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect, createServer } from "node:net";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as pause } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 
 import { Daemon } from "../e2e/daemon.mjs";
 
@@ -19,7 +21,7 @@ const cases = (file) =>
     .filter((line) => line)
     .map((line) => JSON.parse(line));
 
-const part = (each) => Buffer.from(typeof each === "string" ? each : each.repeat.repeat(each.times), "latin1");
+const part = (each) => (each.gzip ? gzipSync(part(each.gzip)) : Buffer.from(typeof each === "string" ? each : each.repeat.repeat(each.times), "latin1"));
 const bytesOf = (parts) => Buffer.concat([parts].flat().map(part));
 
 const configuration = (upstream) => (port, managementPort) => `
@@ -40,11 +42,22 @@ global:
     http: {header_timeout: 2s, body_timeout: 10s, connections_per_address_max: 200}
 `;
 
-let daemon, hostile, replyBytes;
+/// Sends the bytes of a case. `drips`: each byte by itself; `resets`: the connection does not end regularly.
+async function sendReply(socket, { reply, drips, resets }) {
+  const bytes = bytesOf(reply);
+  for (let at = 0; drips && at < bytes.length; ++at) {
+    socket.write(bytes.subarray(at, at + 1));
+    await turn();
+  }
+  if (resets) socket.write(bytes, () => socket.resetAndDestroy());
+  else socket.end(drips ? undefined : bytes);
+}
+
+let daemon, hostile, current;
 before(async () => {
-  hostile = createServer((socket) => {
+  hostile = createServer({ noDelay: true }, (socket) => {
     socket.on("error", () => {});
-    socket.once("data", () => socket.end(replyBytes));
+    socket.once("data", () => sendReply(socket, current));
   });
   await new Promise((done) => hostile.listen(0, "127.0.0.1", done));
   daemon = await Daemon.start(configuration(hostile.address().port));
@@ -86,11 +99,11 @@ for (const each of cases("requests.jsonl")) {
 }
 
 const agent = new Agent({ keepAlive: true });
-const ask = (body, headers = {}) =>
+const ask = (body, path = "/v1/chat/completions") =>
   new Promise((done, failed) => {
     const began = performance.now();
-    const all = { "content-type": "application/json", "content-length": body.length, ...headers };
-    const sent = request(`${daemon.url}/v1/chat/completions`, { method: "POST", agent, headers: all }, (answer) => {
+    const headers = { "content-type": "application/json", "content-length": body.length };
+    const sent = request(`${daemon.url}${path}`, { method: "POST", agent, headers }, (answer) => {
       let text = "";
       answer.on("data", (more) => (text += more));
       answer.on("close", () => done({ status: answer.statusCode, headers: answer.headers, text, whole: answer.complete, ms: performance.now() - began }));
@@ -100,14 +113,15 @@ const ask = (body, headers = {}) =>
     sent.end(body);
   });
 
-const chat = (model, text) => Buffer.from(JSON.stringify({ model, messages: [{ role: "user", content: text }] }));
+const chat = (model, text, more = {}) => Buffer.from(JSON.stringify({ model, messages: [{ role: "user", content: text }], ...more }));
 
 for (const each of cases("replies.jsonl")) {
   test(`reply: ${each.name}`, async () => {
-    replyBytes = bytesOf(each.reply);
-    const answer = await ask(chat("hostile", "hello"));
+    current = each;
+    const answer = await ask(chat("hostile", "hello", { stream: each.stream, max_tokens: 9 }), each.path);
     assert.equal(answer.status, each.status, answer.text.slice(0, 500));
     if (each.cut !== undefined) assert.equal(answer.whole, !each.cut);
+    if (each.has) assert.ok(answer.text.includes(each.has), answer.text.slice(0, 500));
     if (each.lacks) assert.ok(!JSON.stringify(answer.headers).toLowerCase().includes(each.lacks), JSON.stringify(answer.headers));
   });
 }

@@ -1,6 +1,7 @@
 // `signalbox serve`: the daemon, from reading its configuration to a graceful shutdown.
 
 #include <fmt/ranges.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@
 
 namespace signalbox::tools {
 namespace {
+
+/// The C library keeps freed memory of up to 64 MB a thread, once a block of 32 MB was freed. Then
+/// the process holds more than the bound on bodies counts. So a block of the first size goes back
+/// at once, and of smaller ones the second size stays at most.
+constexpr int kMappedBytes = 4 << 20, kKeptBytes = 1 << 20;
 
 constexpr const char* kDefaultConfig = "deploy/config/default.yaml";
 
@@ -56,6 +62,8 @@ class Signals {
 };
 
 int serve(const std::filesystem::path& file, std::optional<config::MissingModels> missing) {
+  mallopt(M_MMAP_THRESHOLD, kMappedBytes);
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
   const auto begin = std::chrono::steady_clock::now();
   rpc::use_system_resolver();
   const Signals signals;

@@ -26,7 +26,7 @@ const kRest = `${"\x01".repeat(2048)}\r\n\r\n`;
 const lines = (file) => readFileSync(new URL(file, import.meta.url), "utf8").split("\n").filter((line) => line).map((line) => JSON.parse(line));
 const part = (each) => (typeof each === "string" ? each : each.repeat.repeat(each.times));
 const listed = lines("../requests.jsonl").map(({ name, send }) => {
-  const text = [send].flat().map(part).join("").replace("\r\nHost: ", "\r\nX-Case: urgent\r\nHost: ");
+  const text = [send].flat().map(part).join("").replaceAll("\r\nHost: ", "\r\nX-Case: urgent\r\nHost: ");
   return { name: `listed: ${name}`, bytes: (id) => text.replaceAll("urgent", id).replaceAll('"auto"', `"${kModel}"`) };
 });
 const cases = [...listed, ...generated, ...mutations(kMutations).map((each) => ({ ...each, isRandom: true }))];

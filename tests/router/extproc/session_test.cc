@@ -212,7 +212,7 @@ class Play : public extproc::Channel {
   std::string rest() const { return said_.empty() ? "" : said_.front().from; }
   void leave() {
     session_.reset();
-    EXPECT_EQ(site_.body_bytes, 0U);
+    EXPECT_EQ(site_.memory.held(), 0U);
   }
 
  private:
@@ -323,7 +323,7 @@ class Play : public extproc::Channel {
     const auto seconds = step.find("seconds");
     EXPECT_EQ(got.seconds, seconds ? static_cast<uint64_t>(*seconds->integer()) : 0);
     if (const auto held = step.find("held")) {
-      EXPECT_EQ(site_.body_bytes, static_cast<uint64_t>(*held->integer()));
+      EXPECT_EQ(site_.memory.held(), static_cast<uint64_t>(*held->integer()));
     }
     if (const auto has = step.find("has")) {
       EXPECT_NE(got.body.value_or("").find(has->text()), std::string::npos) << *got.body;

@@ -159,6 +159,30 @@ TEST(RequestParser, bounds_trailers_that_come_at_once) {
   EXPECT_EQ(out.refusal->message, "the request trailer is longer than 8192 bytes");
 }
 
+TEST(RequestParser, refuses_a_size_line_and_a_trailer_the_same_at_every_step_size) {
+  const std::string start = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string zeros(9000, '0'), letters(9000, 'x');
+  const std::pair<std::string, int> cases[] = {
+      {zeros + "1\r\na\r\n0\r\n\r\n", 400},
+      {"1;" + letters + "\r\na\r\n0\r\n\r\n", 400},
+      {"1\r\na\r\n" + zeros + "\r\n\r\n", 400},
+      {"1\r\na\r\n0;" + letters + "\r\n\r\n", 400},
+      {"1\r\na\r\n0\r\nX: " + letters + "\r\n\r\n", 431},
+      {"1\r\na\r\n0\r\nX:" + std::string(9000, ' ') + "y\r\n\r\n", 431},
+      {"1\r\na\r\n0\r\nX: y\r\n z\r\n\r\n", 400},
+      {"1\r\na\r\n0\r\n X: y\r\n\r\n", 400},
+      {"1\r\na\r\n0\r\nX: " + letters.substr(0, 8000) + "\r\n\r\n", 200},
+      {zeros.substr(0, 8000) + "1\r\na\r\n0\r\n\r\n", 200}};
+  for (const auto& [body, expected] : cases) {
+    for (const size_t step : {size_t{1}, size_t{100}, size_t{4096}, std::string::npos}) {
+      const Outcome out = read(start + body, step);
+      EXPECT_EQ(out.refusal ? out.refusal->status : 200, expected)
+          << step << ": " << body.substr(0, 40);
+      EXPECT_NE(out.done, out.refusal.has_value()) << step << ": " << body.substr(0, 40);
+    }
+  }
+}
+
 TEST(RequestParser, accepts_only_the_expectation_100_continue) {
   Request request;
   RequestParser parser(request, 1024, 64);
@@ -218,6 +242,12 @@ TEST(ResponseParser, finds_the_end_of_each_kind_of_body) {
   EXPECT_EQ(open.response.body, "abc");
   EXPECT_TRUE(open.done);
   EXPECT_FALSE(open.keep_alive);
+
+  // Its chunks may mean something else to a server of HTTP/1.0.
+  const Answer old = answer(
+      "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+  EXPECT_TRUE(old.done);
+  EXPECT_FALSE(old.keep_alive);
 
   EXPECT_TRUE(answer("HTTP/1.1 204 No Content\r\n\r\n").done);
   EXPECT_TRUE(answer("HTTP/1.1 100 Continue\r\n\r\n").done);

@@ -1,0 +1,109 @@
+#pragma once
+// The memory that requests may hold together, and the share of it that each one has.
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/error.h"
+#include "router/http/interrupt.h"
+#include "router/http/io.h"
+
+namespace signalbox::http {
+
+class MemoryShare;
+
+/// What became of a raise. kNever: it exceeds the whole bound, so trying again would not help.
+enum class Raise : uint8_t { kDone, kFull, kNever };
+
+/// A share of at most so many bytes is small. Larger ones leave kReserved of the bound to the small
+/// ones, and small ones need not wait behind larger ones.
+inline constexpr uint64_t kSmallShare = 64 << 10;
+inline constexpr uint64_t kReserved = 64;  // a part in so many
+
+/// Thread-safe. Outlives its shares.
+///
+/// A raise that waits keeps what its share has. Shares are in the order in which they first took
+/// memory: what is given back goes to the oldest share that waits, and no younger large one waits
+/// before it. If the shares that wait hold so much that the oldest would never get its room, the
+/// youngest of them are refused. So the oldest always gets on, however many wait at once.
+class MemoryBound {
+ public:
+  /// `most` is read at each raise and outlives the bound.
+  explicit MemoryBound(const uint64_t& most) : most_(most) {}
+  uint64_t held() const;
+  /// How many raises were refused.
+  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  /// Call it after the loops have stopped and before they are destroyed: nobody is woken any more.
+  void close();
+
+ private:
+  friend class MemoryShare;
+  struct Wait;
+  using Timers = std::vector<std::shared_ptr<Timer>>;  // of waits that have ended
+
+  uint64_t most(uint64_t bytes) const;
+  bool has_room(const MemoryShare& share, uint64_t bytes) const;
+  bool is_blocked(const MemoryShare& share, uint64_t bytes) const;
+  void take(MemoryShare& share, uint64_t bytes);
+  Timers settle();
+  static void wake(Timers timers);
+
+  const uint64_t& most_;
+  std::atomic<uint64_t> refused_{0};
+  mutable std::mutex mutex_;  // guards the rest, and the shares while they wait
+  uint64_t held_ = 0;
+  uint64_t held_by_waits_ = 0;
+  uint64_t arrivals_ = 0;
+  std::list<Wait*> waits_;  // the oldest share first
+  size_t small_waits_ = 0;
+  bool closed_ = false;
+};
+
+/// What one holder has reserved of a bound; given back at its end. Each stage of a request raises
+/// it before it takes memory, and lowers it when it knows what it keeps. One thread at a time uses
+/// a share.
+class MemoryShare {
+ public:
+  MemoryShare() = default;  // of no bound: everything fits
+  explicit MemoryShare(MemoryBound& bound) : bound_(&bound) {}
+  MemoryShare(MemoryShare&& other) noexcept { swap(other); }
+  MemoryShare& operator=(MemoryShare&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~MemoryShare() { lower(0); }
+
+  /// Changes the share to so many bytes without waiting. Changes nothing if they do not fit; fewer
+  /// than before always fit.
+  [[nodiscard]] Raise set(uint64_t bytes);
+  [[nodiscard]] Raise add(uint64_t bytes) { return set(bytes_ + bytes); }
+  void lower(uint64_t bytes);
+  /// Like set(), but a younger share does not pass an older one that waits. Returns false if it is
+  /// not done; then the caller waits.
+  [[nodiscard]] bool enter(uint64_t bytes);
+  /// Waits until the bytes fit, the share is refused, or `patience` expires. Nothing else may use
+  /// the share meanwhile.
+  Task<Raise> wait(uint64_t bytes, std::shared_ptr<Timer> patience);
+  /// The same, until the interrupt is raised at the latest.
+  Task<Raise> wait(uint64_t bytes, Interrupt& interrupt, std::chrono::milliseconds patience);
+
+  uint64_t bytes() const { return bytes_; }
+  /// Returns an empty share of the same bound, for memory with a life of its own.
+  MemoryShare beside() const;
+  /// What to answer a client whose raise was not done: kOverloaded or kTooLarge.
+  Error refusal(Raise raise) const;
+
+ private:
+  friend class MemoryBound;
+  void swap(MemoryShare& other) noexcept;
+
+  MemoryBound* bound_ = nullptr;
+  uint64_t bytes_ = 0;
+  uint64_t arrival_ = 0;  // 0: it has never taken memory
+};
+
+}  // namespace signalbox::http
