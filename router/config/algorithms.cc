@@ -10,15 +10,11 @@ namespace signalbox::config {
 namespace {
 
 constexpr std::string_view kAlgorithmNames =
-    "static router_dc hybrid latency_aware multi_factor automix knn kmeans svm mlp prompt "
-    "confidence "
-    "ratings remom fusion workflows";
+    "static random router_dc hybrid latency_aware multi_factor automix knn kmeans svm mlp prompt "
+    "confidence ratings remom fusion workflows";
 // Names in older files. Since v0.3 outcomes are learnt from globally.
 constexpr auto kRemovedAlgorithms = std::to_array<std::string_view>(
     {"elo", "rl_driven", "gmtrouter", "session_aware", "bandit", "thompson", "personalization"});
-// Algorithms that call several models. Those of the first list need two to differ from one.
-constexpr auto kCascades = std::to_array<std::string_view>({"confidence", "ratings", "prompt"});
-constexpr auto kLoops = std::to_array<std::string_view>({"remom", "fusion", "workflows"});
 
 template <class Names>
 bool has_name(const Names& names, std::string_view name) {
@@ -124,6 +120,20 @@ constexpr Key kMlSelectorKeys[] = {
 };
 constexpr Section kMlSelector{kMlSelectorKeys};
 
+constexpr std::string_view kOwnEmbedder = "the router's own embedding model compares requests";
+
+// Newer files have the selectors in `ml`.
+constexpr Key kAlgorithmMlKeys[] = {
+    object(FIELD(Algorithm, knn), kMlSelector, "The same as `knn`."),
+    object(FIELD(Algorithm, kmeans), kMlSelector, "The same as `kmeans`."),
+    object(FIELD(Algorithm, svm), kMlSelector, "The same as `svm`."),
+    object(FIELD(Algorithm, mlp), kMlSelector, "The same as `mlp`."),
+    unread("models_path", "Folder of trained selectors.", "`pretrained_path` names the file"),
+    unread("model_type", "Embedding model.", kOwnEmbedder),
+    unread("embedding_dim", "Numbers of an embedding.", kOwnEmbedder),
+};
+constexpr Section kAlgorithmMl{kAlgorithmMlKeys};
+
 constexpr Key kLatencyAwareKeys[] = {
     integer(FIELD(LatencyAware, tpot_percentile), 0, 100,
             "Percentile of the time per output token to compare. 0: do not compare it."),
@@ -164,6 +174,10 @@ constexpr Key kMultiFactorKeys[] = {
             "Percentile of the latencies to compare. Default: 95."),
     choice(FIELD(MultiFactor, on_no_candidates), kOnNoCandidates,
            "What to do if every model is excluded. Default: `cheapest`."),
+    unread("objective", "Strategy of the comparison.", "the factors are weighted"),
+    unread("quality", "Index of benchmarks.", "`quality_score` of the card is the quality"),
+    unread("latency_metric", "Latency to compare.", "the time per output token is compared"),
+    unread("expected_output_tokens", "Length of a reply.", "prices of a million tokens compare"),
 };
 constexpr Section kMultiFactor{kMultiFactorKeys};
 
@@ -362,6 +376,8 @@ constexpr Key kAlgorithmKeys[] = {
     algorithm_name(FIELD(Algorithm, type),
                    "The algorithm. Default: `static`, which uses the first of `modelRefs`."),
     on_error<Algorithm>("What to do if the algorithm fails."),
+    unread("minimum_candidates", "Least number of models.", "one model is enough"),
+    object(same<Algorithm>("ml"), kAlgorithmMl, "Trained selectors in newer files."),
     object(FIELD(Algorithm, router_dc), kRouterDc, "Similarity of the request to model cards."),
     object(FIELD(Algorithm, automix), kAutoMix, "Quality against costs."),
     object(FIELD(Algorithm, hybrid), kHybrid, "Weighted sum of several algorithms."),
@@ -427,6 +443,7 @@ constexpr Key kMlSelectionKeys[] = {
     string(FIELD(MlSelection, models_path), "Folder of trained selectors."),
     count(FIELD(MlSelection, embedding_dim), "Numbers of an embedding.")
         .no_effect("embeddings have the width of the embedding model"),
+    unread("model_type", "Embedding model.", kOwnEmbedder),
     object(FIELD(MlSelection, knn), kMlSelector, "Nearest neighbours."),
     object(FIELD(MlSelection, kmeans), kMlSelector, "Nearest cluster."),
     object(FIELD(MlSelection, svm), kMlSelector, "Support vector machine."),
@@ -571,6 +588,7 @@ constexpr Key kRouterKeys[] = {
            "Defaults of the algorithms of decisions."),
     object(FIELD_AS("learning", Config, router.learning), kLearning,
            "Learning from conversations and outcomes."),
+    unread("fallback", "Further models after a failure.", "`reliability.fallback_models` holds"),
 };
 
 }  // namespace
@@ -578,11 +596,5 @@ constexpr Key kRouterKeys[] = {
 constinit const Section kAlgorithm{kAlgorithmKeys};
 constinit const Section kLoopBudget{kLoopBudgetKeys};
 constinit const Section kRouter{kRouterKeys};
-
-bool calls_several(const Algorithm& algorithm, size_t models) {
-  const bool cascades = algorithm.type == "automix" && algorithm.automix->enable_cascade;
-  if (cascades || has_name(kCascades, algorithm.type)) return models > 1;
-  return has_name(kLoops, algorithm.type);
-}
 
 }  // namespace signalbox::config

@@ -284,6 +284,10 @@ constexpr Key kCatalogKeys[] = {
          "Language models on servers that judge requests.")
         .then<refuse_twice<&ExternalModel::name, ExternalModel>>(),
     named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
+    unread("deployments", "Models by the names of their deployments.", kNoDeployments),
+    unread("bindings", "Models of classifiers.", kNoDeployments),
+    unread("admission", "Bounds on the texts that a model classifies at a time.",
+           "global.services.http bounds the work of all models"),
 };
 
 // --- integrations ---
@@ -367,8 +371,25 @@ constexpr Key kIntegrationsKeys[] = {
     object(FIELD(Config, looper), kLooper, "Algorithms that call several models for a request."),
 };
 
+// --- how examples are compared ---
+
+constexpr Key kPrototypeScoringKeys[] = {
+    boolean(FIELD(PrototypeScoring, enabled), "Cluster the examples. Default: true."),
+    number(FIELD(PrototypeScoring, cluster_similarity_threshold), -1, 1,
+           "Examples that are more similar become one prototype. Default: 0.9."),
+    count(FIELD(PrototypeScoring, max_prototypes),
+          "Greatest number of prototypes of a class. 0 (default): no limit."),
+    share(FIELD(PrototypeScoring, best_weight),
+          "Weight of the nearest prototype; the mean has the rest. Default: 0.75."),
+    count(FIELD(PrototypeScoring, top_m), "Prototypes in the mean. Default: 2."),
+    number(
+        FIELD(PrototypeScoring, margin_threshold), -1, 2,
+        "Least margin to the next class. Only preferences compare it, as in the Semantic Router."),
+};
+
 }  // namespace
 
+constinit const Section kPrototypeScoring{kPrototypeScoringKeys};
 constinit const Section kCatalog{kCatalogKeys};
 constinit const Section kIntegrations{kIntegrationsKeys};
 

@@ -98,6 +98,14 @@ constexpr auto kSignalTypes = std::to_array<SignalType>({
     {"projection", output_names},
 });
 
+}  // namespace
+
+bool is_signal_type(std::string_view name) {
+  return std::ranges::find(kSignalTypes, name, &SignalType::name) != kSignalTypes.end();
+}
+
+namespace {
+
 void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
   std::vector<std::string_view> names;
   for (const SignalType& each : kSignalTypes) names.push_back(each.name);
@@ -155,8 +163,35 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
   if (rule.type == "classifier") check_label(reader, node, rule);
 }
 
-void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {
-  rule.line = node.line;
+// Every condition on an unknown signal gets the result that lets the whole rule have it.
+void set_unknown(Rule& rule, Rule::OnError result) {
+  using OnError = Rule::OnError;
+  if (rule.op == Rule::Operator::kLeaf) {
+    if (rule.on_error == OnError::kDefault) rule.on_error = result;
+    return;
+  }
+  const bool is_negated = rule.op == Rule::Operator::kNot;
+  const OnError opposite = result == OnError::kMatch ? OnError::kNoMatch : OnError::kMatch;
+  for (Rule& each : rule.conditions) set_unknown(each, is_negated ? opposite : result);
+}
+
+void read_unknown(Reader& reader, const yaml::Node& node, Rule& rule) {
+  const yaml::Node* given = node.find("on_unknown");
+  if (given == nullptr || given->kind == yaml::Kind::kNull) return;
+  reader.at_key("on_unknown", [&] {
+    constexpr std::string_view kExpected = "match or no_match";
+    const auto word = reader.scalar(*given, kExpected);
+    if (!word) return;
+    if (word->text == "match") return set_unknown(rule, Rule::OnError::kMatch);
+    if (word->text == "no_match") return set_unknown(rule, Rule::OnError::kNoMatch);
+    if (word->text != "fail_request") return reader.expected(*given, kExpected);
+    reader.error(given->line,
+                 "fail_request is not built; expected match, with which a decision with the plugin "
+                 "fast_response refuses the request, or no_match");
+  });
+}
+
+void check_node(Reader& reader, const yaml::Node& node, Rule& rule) {
   const bool has_operator = node.find("operator") != nullptr;
   const bool has_type = node.find("type") != nullptr;
   if (has_operator && has_type)
@@ -174,6 +209,12 @@ void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {
   }
 }
 
+void check_rule(Reader& reader, const yaml::Node& node, Rule& rule) {
+  rule.line = node.line;
+  check_node(reader, node, rule);
+  read_unknown(reader, node, rule);
+}
+
 constexpr Choice kRuleOperators[] = {
     {"AND", Rule::Operator::kAnd}, {"OR", Rule::Operator::kOr}, {"NOT", Rule::Operator::kNot}};
 constexpr Choice kRuleOnError[] = {{"match", Rule::OnError::kMatch},
@@ -188,6 +229,10 @@ constexpr Key kRuleKeys[] = {
     object(FIELD(Rule, predicate), kPredicate, "Bounds of the signal's score."),
     choice(FIELD(Rule, on_error), kRuleOnError,
            "Result if the signal cannot be evaluated. Default: see docs/decisions.md."),
+    unbound(
+        "on_unknown", Kind::kRemark,
+        "`match` or `no_match`: result if it depends on signals that cannot be evaluated, unless "
+        "`on_error` of a condition on them is set."),
 };
 
 // --- decisions ---
@@ -221,6 +266,7 @@ constexpr Key kModelRefKeys[] = {
     text(FIELD(ModelRef, reasoning_effort),
          "Reasoning effort. Default: `providers.defaults.default_reasoning_effort`."),
     string(FIELD(ModelRef, reasoning_description), "For people."),
+    unread("reasoning_mode", "Mode of reasoning.", "`use_reasoning` switches reasoning"),
     string(FIELD(ModelRef, lora_name), "Adapter to request instead of the model."),
     positive(FIELD(ModelRef, weight),
              "Share of the requests, if all models have a weight and the algorithm is `static`."),
@@ -401,6 +447,14 @@ void check_decision(Reader& reader, const yaml::Node& node, Decision& out) {
   reader.at_key("plugins", [&] { reader.notice(node.find("plugins")->line, why); });
 }
 
+// It is a guard: no request that it concerns may reach another model.
+void refuse_action(Reader& reader, const yaml::Node& node, void*) {
+  if (is_idle(node)) return;
+  reader.error(node.line,
+               "not built; a request that names a model would reach it in spite of the decision. "
+               "The plugin fast_response refuses such requests");
+}
+
 constexpr Key kDecisionKeys[] = {
     text(FIELD(Decision, name), "Name in headers, logs and metrics.").required(),
     string(FIELD(Decision, description), "For people."),
@@ -429,10 +483,19 @@ constexpr Key kDecisionKeys[] = {
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
     list(FIELD(Decision, emits), kEmit, "Directives about what is kept, at most one."),
+    unbound("action", Kind::kAnything, "Refused, unless it is empty.").with(refuse_action),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };
 
 }  // namespace
+
+// The algorithms that need two models to differ from one come before those that do not.
+bool calls_several(const Algorithm& algorithm, size_t models) {
+  const std::string& type = algorithm.type;
+  const bool cascades = type == "automix" && algorithm.automix->enable_cascade;
+  if (cascades || type == "confidence" || type == "ratings" || type == "prompt") return models > 1;
+  return type == "remom" || type == "fusion" || type == "workflows";
+}
 
 const Emit::Retention* retention_of(const Decision& decision) {
   return decision.emits.empty() ? nullptr : &decision.emits.front().retention;

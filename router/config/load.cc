@@ -32,6 +32,17 @@ void read_root(Reader& reader, const yaml::Node& root) {
   if (catalog != nullptr) add_lines(*catalog, "global.model_catalog", reader.config.catalog_lines);
 }
 
+// What Kubernetes and Helm have around a configuration; "": the file is the configuration.
+std::string_view why_wrapped(const yaml::Node& root) {
+  if (root.find("apiVersion") != nullptr && root.find("kind") != nullptr)
+    return "the file is a resource of Kubernetes; expected the configuration alone, which a "
+           "ConfigMap has as a text under data";
+  const yaml::Node* config = root.find("config");
+  if (config != nullptr && config->find("providers") != nullptr && !root.find("providers"))
+    return "the file has values for Helm; expected the part under config alone";
+  return {};
+}
+
 Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
                 const LoadOptions& options) {
   if (!parsed) return {tl::unexpected<Error>(parsed.error()), {}};
@@ -41,10 +52,15 @@ Inspection read(const Result<yaml::Node>& parsed, std::string_view name,
     reader.error(1, "the file is empty; expected at least version and providers");
   } else if (root.kind != yaml::Kind::kMapping) {
     reader.error(std::max(root.line, 1u), fmt::format("expected a mapping, found {}", found(root)));
+  } else if (const std::string_view why = why_wrapped(root); !why.empty()) {
+    reader.error(root.line, std::string(why));
   } else if (is_older_form(root)) {
     reader.notice(root.line,
                   "the file has an older form; `signalbox config migrate` prints it as v0.3");
-    read_root(reader, migrate(reader, root));
+    const yaml::Node migrated = migrate(reader, root);
+    read_root(reader, assigns_models(migrated) ? with_assigned_models(reader, migrated) : migrated);
+  } else if (assigns_models(root)) {
+    read_root(reader, with_assigned_models(reader, root));
   } else {
     read_root(reader, root);
   }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "base/ascii.h"
 #include "base/yaml_tree.h"
 #include "router/config/sections.h"
 
@@ -215,6 +217,127 @@ yaml::Node migrate(Reader& reader, const yaml::Node& root) {
   for (const auto& [path, entry] : probe.unknown()) unknown.push_back(entry);
   prune(out, unknown);
   return out;
+}
+
+// --- newer forms ---
+
+// Entrypoints of newer files assign models to the decisions of their recipe. They become modelRefs
+// before the file is read, so that a decision's models have one place.
+
+namespace {
+
+yaml::Node* child(yaml::Node& node, std::string_view key) {
+  for (yaml::Entry& entry : node.entries) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+yaml::Node* named(yaml::Node* list, std::string_view name) {
+  if (list == nullptr) return nullptr;
+  const auto found = std::ranges::find_if(
+      list->items, [&](const yaml::Node& each) { return tree::scalar(each, "name") == name; });
+  return found == list->items.end() ? nullptr : &*found;
+}
+
+// {model: a, weight: '1', reasoning: {enabled: true, effort: high}} as a reference to a model.
+yaml::Node model_ref(const yaml::Node& assigned) {
+  constexpr auto kReasoning = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"enabled", "use_reasoning"}, {"effort", "reasoning_effort"}, {"mode", "reasoning_mode"}});
+  yaml::Node out = tree::mapping(assigned.line);
+  for (const yaml::Entry& entry : assigned.entries) {
+    yaml::Node value = entry.value;
+    if (entry.key == "weight") value.quoted = false;  // files have it as a string
+    if (entry.key != "reasoning" || value.kind != yaml::Kind::kMapping) {
+      tree::add(out, entry.key, std::move(value));
+      continue;
+    }
+    for (const auto& [from, to] : kReasoning) tree::copy(value, from, out, to);
+  }
+  return out;
+}
+
+bool always_matches(const yaml::Node& decision) {
+  const yaml::Node* rules = decision.find("rules");
+  if (rules == nullptr || rules->entries.empty()) return true;
+  const yaml::Node* conditions = rules->find("conditions");
+  return ascii::iequals(tree::scalar(*rules, "operator"), "AND") &&
+         (conditions == nullptr || conditions->items.empty());
+}
+
+class Assignments {
+ public:
+  Assignments(Reader& reader, yaml::Node& root) : reader_(reader), root_(root) {}
+
+  void write() {
+    const yaml::Node& entrypoints = *root_.find("entrypoints");  // only routings change below
+    for (size_t i = 0; i < entrypoints.items.size(); ++i) {
+      const yaml::Node& entrypoint = entrypoints.items[i];
+      const yaml::Node* assignments = entrypoint.find("assignments");
+      if (assignments == nullptr || assignments->kind != yaml::Kind::kMapping) continue;
+      reader_.at_key(fmt::format("entrypoints[{}].assignments", i), [&] {
+        write_into(decisions_of(tree::scalar(entrypoint, "recipe")), *assignments);
+      });
+    }
+    if (fallback_.empty()) return;
+    const yaml::Node* providers = root_.find("providers");
+    const yaml::Node* defaults = providers == nullptr ? nullptr : providers->find("defaults");
+    if (defaults != nullptr && defaults->find("model") != nullptr) return;
+    tree::put(root_, "providers.defaults.default_model", tree::text(fallback_, root_.line));
+  }
+
+ private:
+  yaml::Node* decisions_of(std::string_view recipe) {
+    yaml::Node* recipes = child(root_, "recipes");
+    yaml::Node* holder = named(recipes, recipe);
+    if (holder == nullptr && recipe == kDefaultRecipe) holder = &root_;
+    yaml::Node* routing = holder == nullptr ? nullptr : child(*holder, "routing");
+    return routing == nullptr ? nullptr : child(*routing, "decisions");
+  }
+
+  void write_into(yaml::Node* decisions, const yaml::Node& assignments) {
+    for (const yaml::Entry& entry : assignments.entries) {
+      reader_.at_key(entry.key, [&] {
+        yaml::Node* decision = named(decisions, entry.key);
+        if (decision == nullptr)
+          return reader_.error(entry.line, "the recipe has no decision of this name");
+        write_into(*decision, entry);
+      });
+    }
+  }
+
+  void write_into(yaml::Node& decision, const yaml::Entry& assignment) {
+    const yaml::Node* models = assignment.value.find("models");
+    if (models == nullptr || models->kind != yaml::Kind::kSequence || models->items.empty())
+      return reader_.error(assignment.line, "expected models, a list of mappings");
+    yaml::Node refs = tree::sequence(models->line);
+    for (const yaml::Node& each : models->items) refs.items.push_back(model_ref(each));
+    if (fallback_.empty() && always_matches(decision))
+      fallback_ = tree::scalar(refs.items.front(), "model");
+    if (!tree::add(decision, "modelRefs", std::move(refs)))
+      reader_.error(assignment.line,
+                    "the decision has models already; expected one place for them, and a recipe of "
+                    "its own for each entrypoint that assigns models");
+  }
+
+  Reader& reader_;
+  yaml::Node& root_;
+  std::string fallback_;  // the model of the first decision without conditions
+};
+
+}  // namespace
+
+bool assigns_models(const yaml::Node& root) {
+  const yaml::Node* entrypoints = root.find("entrypoints");
+  return entrypoints != nullptr &&
+         std::ranges::any_of(entrypoints->items, [](const yaml::Node& each) {
+           return each.find("assignments") != nullptr;
+         });
+}
+
+yaml::Node with_assigned_models(Reader& reader, yaml::Node root) {
+  Assignments(reader, root).write();
+  return root;
 }
 
 }  // namespace signalbox::config

@@ -17,6 +17,13 @@ bool is_older_form(const yaml::Node& root);
 /// and the path of `reader` is empty.
 yaml::Node migrate(Reader& reader, const yaml::Node& root);
 
+/// True if an entrypoint of the file assigns models to the decisions of its recipe.
+bool assigns_models(const yaml::Node& root);
+
+/// The file with these models as `modelRefs`. A file without a default model gets the first one of
+/// the first decision without conditions. Assignments that cannot be kept are errors.
+yaml::Node with_assigned_models(Reader& reader, yaml::Node root);
+
 // --- parts of migrate() that do more than move blocks ---
 
 /// Converts `vllm_endpoints`, `provider_profiles` and `model_config` of `old`, and the models of

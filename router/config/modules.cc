@@ -222,6 +222,8 @@ constexpr Key kPiiVariant =
         .then<check_variant<expect_classifier>>();
 
 constexpr auto kOtherPiiKeys = classifier_with({
+    unread("on_error", "Result if the classifier fails.",
+           "decisions with fast_response refuse the request, and so does pii_mask"),
     backend_key<kSpanBackend, expect_classifier>(),
     string(FIELD_AS("pii_mapping_path", ClassifierModel, mapping_path),
            "JSON file of the types by number. The file pii_type_mapping.json of the model "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -25,8 +26,12 @@ bool is_given(const Variant& form, const Decision& decision) {
 
 // Plugins of older files that have become signals.
 std::string_view instead_of(std::string_view type) {
-  if (type == "jailbreak") return "it is a signal of routing.signals.jailbreak";
-  if (type == "pii") return "it is a signal of routing.signals.pii";
+  if (type == "jailbreak")
+    return "it is a signal of routing.signals.jailbreak, and a decision with a condition on it and "
+           "the plugin fast_response refuses the requests";
+  if (type == "pii")
+    return "it is a signal of routing.signals.pii, and a decision with a condition on it and the "
+           "plugin fast_response refuses the requests";
   return "";
 }
 
@@ -47,7 +52,14 @@ constexpr Key kPluginTextKeys[] = {
 };
 constexpr Section kPluginText{kPluginTextKeys};
 
-void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
+bool is_switched_off(const PluginText& plugin) {
+  const yaml::Node* enabled =
+      plugin.configuration == nullptr ? nullptr : plugin.configuration->find("enabled");
+  return enabled != nullptr && ascii::iequals(enabled->scalar, "false");
+}
+
+void unknown_plugin(Reader& reader, uint32_t line, const PluginText& plugin) {
+  const std::string& type = plugin.type;
   reader.at_key("type", [&] {
     if (const std::string_view instead = instead_of(type); !instead.empty())
       return reader.error(line, fmt::format("\"{}\" is no longer a plugin; {}", type, instead));
@@ -55,7 +67,11 @@ void unknown_plugin(Reader& reader, uint32_t line, std::string_view type) {
     for (const Variant& form : kPluginForms) {
       for (const std::string_view name : split_words(form.names)) known.push_back(name);
     }
-    reader.error(line, fmt::format("unknown plugin \"{}\"{}", type, suggestion(type, known)));
+    std::string text = fmt::format("unknown plugin \"{}\"{}", type, suggestion(type, known));
+    const bool is_misspelt = !nearest(type, known).empty();
+    if (is_switched_off(plugin) && !is_misspelt)
+      return reader.notice(line, text + "; the file switches it off");
+    reader.error(line, std::move(text));
   });
 }
 
@@ -65,7 +81,7 @@ void read_plugin(Reader& reader, const yaml::Node& node, Decision& out) {
   if (plugin.type.empty()) return;
   const uint32_t line = node.find("type")->line;
   const Variant* form = find_form(plugin.type);
-  if (form == nullptr) return unknown_plugin(reader, line, plugin.type);
+  if (form == nullptr) return unknown_plugin(reader, line, plugin);
   const Key& key = form->configuration;
   if (is_given(*form, out)) {
     return reader.error(line, fmt::format("expected one {} per decision, found another", key.name));

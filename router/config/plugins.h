@@ -231,6 +231,7 @@ struct ShadowDispatchPlugin {
 
   bool enabled = true;
   double sample_rate = 0.05;
+  Arm only;  // as written; it is the only one of `arms` once they are read
   bool skip_cached = true;
   std::vector<Arm> arms;
   Limits limits;

@@ -41,11 +41,19 @@ void set_place(const Endpoint& address, BackendRef& ref) {
   if (ref.path_prefix.ends_with("/v1")) ref.path_prefix.resize(ref.path_prefix.size() - 3);
 }
 
+// Files have `endpoint: host:port/v1` and `endpoint: http://host:port/v1`, too.
+Result<Endpoint> address_of(const BackendText& backend) {
+  if (!backend.base_url.empty()) return parse_base_url(backend.base_url);
+  const std::string& endpoint = backend.endpoint;
+  if (endpoint.find("://") != std::string::npos) return parse_base_url(endpoint);
+  if (endpoint.find('/') == std::string::npos) return parse_endpoint(endpoint, backend.https);
+  return parse_base_url(fmt::format("{}://{}", backend.https ? "https" : "http", endpoint));
+}
+
 void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
-  const bool by_url = !out.base_url.empty();
-  const std::string_view key = by_url ? "base_url" : "endpoint";
+  const std::string_view key = out.base_url.empty() ? "endpoint" : "base_url";
   reader.at_key(key, [&] {
-    auto address = by_url ? parse_base_url(out.base_url) : parse_endpoint(out.endpoint, out.https);
+    auto address = address_of(out);
     if (!address) return reader.error(node.find(key)->line, std::move(address).error().message);
     set_place(*address, out.ref);
   });
@@ -140,10 +148,11 @@ constexpr Key kBackendKeys[] = {
          "`vllm` (default), `chat`, or `echo` for the built-in server that repeats the request. A "
          "type that is written here is the provider in metrics, unless the server's domain names "
          "one."),
-    text(FIELD(BackendText, endpoint), "Address of the server, `host:port`."),
+    text(FIELD(BackendText, endpoint),
+         "Address of the server, `host:port`; a path may follow, and `protocol://` may precede."),
     text(FIELD(BackendText, base_url), "URL of the server, instead of `endpoint`."),
     choice(FIELD_AS("protocol", BackendText, https), kProtocols,
-           "Protocol for `endpoint`. Default: `http`."),
+           "Protocol for an `endpoint` without one. Default: `http`."),
     text(FIELD_AS("tls_ca_path", BackendText, ref.tls_ca_path),
          "PEM file of the authorities that may sign the server's certificate. Default: the "
          "system's. Signalbox only."),
@@ -159,7 +168,7 @@ constexpr Key kBackendKeys[] = {
            "Word in front of the API key. Default: `Bearer`."),
     string(FIELD_AS("provider", BackendText, ref.provider), "API dialect of the server.")
         .no_effect("api_format of the model selects the protocol")
-        .unless("openai"),
+        .unless("openai vllm ollama"),
     string(FIELD_AS("api_key", BackendText, ref.api_key),
            "The API key itself. It is used if the variable of `api_key_env` is not set."),
     text_map(FIELD_AS("extra_headers", BackendText, ref.extra_headers),
@@ -326,18 +335,63 @@ void name_at_provider(Reader& reader, const yaml::Node& node, Model& out) {
   });
 }
 
+// Families that a file need not describe. The names are the Semantic Router's.
+struct KnownFamily {
+  std::string_view name;
+  ReasoningFamily::Type type;
+  std::string_view parameter;
+};
+constexpr KnownFamily kKnownFamilies[] = {
+    {"deepseek", ReasoningFamily::Type::kChatTemplateKwargs, "thinking"},
+    {"gpt", ReasoningFamily::Type::kReasoningEffort, "reasoning_effort"},
+    {"gpt-oss", ReasoningFamily::Type::kReasoningEffort, "reasoning_effort"},
+    {"qwen3", ReasoningFamily::Type::kChatTemplateKwargs, "enable_thinking"},
+};
+
+void find_family(Reader& reader, uint32_t line, const std::string& family) {
+  auto& families = reader.config.providers.reasoning_families;
+  if (families.contains(family)) return;
+  std::vector<std::string_view> known;
+  for (const auto& [name, described] : families) known.push_back(name);
+  for (const KnownFamily& each : kKnownFamilies) {
+    known.push_back(each.name);
+    if (each.name != family) continue;
+    families[family] = {each.type, std::string(each.parameter)};
+    return;
+  }
+  reader.error(line, fmt::format("unknown family \"{}\" (known: {})", family, join(known)));
+}
+
+// `reasoning` of newer files names a family or describes one.
+void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
+  const yaml::Node* reasoning = node.find("reasoning");
+  const auto has = [&](std::string_view key) {
+    return reasoning != nullptr && reasoning->find(key) != nullptr;
+  };
+  if (has("type") || has("parameter")) {
+    if (!out.reasoning_family.empty() || !has("type") || out.own_reasoning.parameter.empty()) {
+      return reader.at_key("reasoning", [&] {
+        reader.error(reasoning->line, "expected either family, or type and parameter");
+      });
+    }
+    out.reasoning_family = fmt::format("reasoning of {}", out.name);
+    reader.config.providers.reasoning_families[out.reasoning_family] = out.own_reasoning;
+    return;
+  }
+  if (out.reasoning_family.empty()) return;
+  const bool is_newer = has("family");
+  if (is_newer && node.find("reasoning_family") != nullptr)
+    return reader.error(reasoning->line,
+                        "\"reasoning_family\" and \"reasoning.family\" are the same; expected "
+                        "one of them");
+  const yaml::Node* at = is_newer ? reasoning->find("family") : node.find("reasoning_family");
+  reader.at_key(is_newer ? "reasoning.family" : "reasoning_family",
+                [&] { find_family(reader, at->line, out.reasoning_family); });
+}
+
 void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   name_at_provider(reader, node, out);
-  const auto& families = reader.config.providers.reasoning_families;
-  if (!out.reasoning_family.empty() && families.find(out.reasoning_family) == families.end()) {
-    std::vector<std::string_view> known;
-    for (const auto& [name, family] : families) known.push_back(name);
-    reader.at_key("reasoning_family", [&] {
-      reader.error(
-          node.find("reasoning_family")->line,
-          fmt::format("unknown family \"{}\" (known: {})", out.reasoning_family, join(known)));
-    });
-  }
+  set_reasoning(reader, node, out);
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {
@@ -372,11 +426,38 @@ constexpr Section kPiiPolicy{kPiiPolicyKeys};
 constexpr Choice kApiFormats[] = {{"openai", Model::ApiFormat::kOpenAi},
                                   {"anthropic", Model::ApiFormat::kAnthropic}};
 
+constexpr Choice kReasoningTypes[] = {
+    {"chat_template_kwargs", ReasoningFamily::Type::kChatTemplateKwargs},
+    {"reasoning_effort", ReasoningFamily::Type::kReasoningEffort},
+    {"top_level_reasoning_effort", ReasoningFamily::Type::kTopLevelReasoningEffort},
+};
+
+constexpr std::string_view kOneParameter =
+    "the parameter alone switches reasoning, and the decision selects the effort";
+
+constexpr Key kModelReasoningKeys[] = {
+    text(FIELD_AS("family", Model, reasoning_family), "The same as `reasoning_family`."),
+    choice(FIELD_AS("type", Model, own_reasoning.type), kReasoningTypes,
+           "Place of the parameter in a request, instead of a family."),
+    text(FIELD_AS("parameter", Model, own_reasoning.parameter),
+         "Name of the parameter, for `type`."),
+    unread("activation_parameter", "A further parameter.", kOneParameter),
+    unread("effort_flags", "Parameters for efforts.", kOneParameter),
+    unread("levels", "Efforts that the model has.", kOneParameter),
+    unread("default", "Effort if a decision names none.", kOneParameter),
+    unread("disabled", "Value that switches reasoning off.", kOneParameter),
+    unread("modes", "Modes that the model has.", kOneParameter),
+    unread("default_mode", "Mode if a decision names none.", kOneParameter),
+};
+constexpr Section kModelReasoning{kModelReasoningKeys};
+
 constexpr Key kModelKeys[] = {
     text(FIELD(Model, name), "Name that clients and decisions use.").required(),
     text(FIELD(Model, provider_model_id), "Name that the server uses. Default: `name`."),
     text(FIELD(Model, reasoning_family),
-         "One of `providers.defaults.reasoning_families`: how to switch reasoning on and off."),
+         "One of `providers.defaults.reasoning_families`, or `qwen3`, `deepseek`, `gpt` or "
+         "`gpt-oss`: how to switch reasoning on and off."),
+    object(same<Model>("reasoning"), kModelReasoning, "The same in newer files."),
     nested(FIELD(Model, backend_refs), Kind::kList, kBackend, "Servers that have the model.")
         .read_by<read_backends>()
         .required(),
@@ -392,17 +473,16 @@ constexpr Key kModelKeys[] = {
              "Name of the model at each provider. A single one is used if there is no "
              "`provider_model_id`; several names have no effect."),
     object(FIELD(Model, pii_policy), kPiiPolicy, "Personal data that the model may see."),
+    unread("control", "Time limits and attempts.",
+           "`timeout` of the listener and `reliability` hold"),
+    unread("catalog", "Entry of the Semantic Router's catalogue.",
+           "there is no catalogue; name the servers in backend_refs, and describe the model in "
+           "routing.modelCards"),
     removed("endpoints", "list the backends in backend_refs"),
     removed("preferred_endpoints", "list the backends in backend_refs"),
     removed("access_key", "name the key by api_key_env of a backend"),
 };
 constexpr Section kModel{kModelKeys, checked<check_model>};
-
-constexpr Choice kReasoningTypes[] = {
-    {"chat_template_kwargs", ReasoningFamily::Type::kChatTemplateKwargs},
-    {"reasoning_effort", ReasoningFamily::Type::kReasoningEffort},
-    {"top_level_reasoning_effort", ReasoningFamily::Type::kTopLevelReasoningEffort},
-};
 
 constexpr Key kReasoningFamilyKeys[] = {
     choice(FIELD(ReasoningFamily, type), kReasoningTypes, "Place of the parameter in a request.")
@@ -412,9 +492,12 @@ constexpr Key kReasoningFamilyKeys[] = {
 constexpr Section kReasoningFamily{kReasoningFamilyKeys};
 
 constexpr Key kDefaultsKeys[] = {
-    text(FIELD(Providers, default_model), "Model of requests that no decision matches.").required(),
+    text(FIELD(Providers, default_model),
+         "Model of requests that no decision matches. Default: the only model, if there is one.")
+        .also("model"),
     text(FIELD(Providers, default_reasoning_effort),
-         "Reasoning effort if a decision names none. Default: `medium`."),
+         "Reasoning effort if a decision names none. Default: `medium`.")
+        .also("reasoning_effort"),
     map(FIELD(Providers, reasoning_families), kReasoningFamily,
         "Ways to switch reasoning on and off, by name."),
 };
@@ -439,6 +522,35 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
   }
 }
 
+// Finds the default model: the one that the file names, or the only one.
+void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
+  const yaml::Node* defaults = node.find("defaults");
+  const yaml::Node* given = nullptr;
+  std::string_view key = "default_model";
+  for (const std::string_view name : {"model", "default_model"}) {
+    const yaml::Node* at = defaults == nullptr ? nullptr : defaults->find(name);
+    if (at == nullptr || at->kind == yaml::Kind::kNull) continue;
+    given = at;
+    key = name;
+  }
+  if (given == nullptr && out.models.size() == 1) out.default_model = out.models.front().name;
+  std::vector<std::string_view> known;
+  for (const Model& model : out.models) known.push_back(model.name);
+  reader.at_key(fmt::format("defaults.{}", key), [&] {
+    if (given == nullptr) {
+      if (out.models.size() == 1) return;
+      return reader.error(defaults == nullptr ? node.line : defaults->line,
+                          fmt::format("missing; expected the model of requests that no decision "
+                                      "matches (known: {})",
+                                      join(known)));
+    }
+    if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
+      return;
+    reader.error(given->line,
+                 fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
+  });
+}
+
 void check_providers(Reader& reader, const yaml::Node& node, Providers& out) {
   const yaml::Node* models = node.find("models");
   if (models != nullptr && is_idle(*models)) {
@@ -446,19 +558,11 @@ void check_providers(Reader& reader, const yaml::Node& node, Providers& out) {
                   [&] { reader.error(models->line, "expected at least one model, found none"); });
   }
   if (models != nullptr) check_fallbacks(reader, *models, out);
-  if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
-    return;
-  std::vector<std::string_view> known;
-  for (const Model& model : out.models) known.push_back(model.name);
-  reader.at_key("defaults.default_model", [&] {
-    reader.error(node.find("defaults")->find("default_model")->line,
-                 fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
-  });
+  check_default(reader, node, out);
 }
 
 constexpr Key kProvidersKeys[] = {
-    object(same<Providers>("defaults"), kDefaults, "Settings that a decision may override.")
-        .required(),
+    object(same<Providers>("defaults"), kDefaults, "Settings that a decision may override."),
     named(FIELD(Providers, models), kModel, "The models.").required(),
     removed("default_model", "use providers.defaults.default_model"),
     removed("reasoning_families", "use providers.defaults.reasoning_families"),

@@ -107,6 +107,7 @@ struct Model {
   std::string name;
   std::string provider_model_id;         // name at the server; default: name
   std::string reasoning_family;          // "": none
+  ReasoningFamily own_reasoning;         // as written; reasoning_family names it once it is read
   std::vector<BackendRef> backend_refs;  // at least one
   ApiFormat api_format = ApiFormat::kOpenAi;
   bool responses_api = false;  // the servers also have OpenAI's responses

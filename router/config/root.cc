@@ -40,19 +40,59 @@ bool is_same(const Taken& a, const Taken& b) {
          (a.address == b.address || is_all(a.address) || is_all(b.address));
 }
 
-void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
-  std::vector<Taken> taken;
-  if (config.management.enabled)
-    taken.push_back(
-        {"global.services.management_api", config.management.bind_address, config.management.port});
+std::vector<Taken> taken_by_services(const Config& config) {
+  std::vector<Taken> out;
   const Observability::Metrics& metrics = config.observability.metrics;
   if (metrics.enabled && metrics.port)
-    taken.push_back({"global.services.observability.metrics", metrics.bind_address, *metrics.port});
+    out.push_back({"global.services.observability.metrics", metrics.bind_address, *metrics.port});
   if (config.ext_proc.enabled)
-    taken.push_back({"global.services.ext_proc", config.ext_proc.address, config.ext_proc.port});
+    out.push_back({"global.services.ext_proc", config.ext_proc.address, config.ext_proc.port});
+  return out;
+}
+
+Taken taken_by(const Listener& listener) {
+  return {fmt::format("listener \"{}\"", listener.name), listener.address, listener.port};
+}
+
+Taken taken_by(const ManagementApi& management) {
+  return {"global.services.management_api", management.bind_address, management.port};
+}
+
+const yaml::Node* find_path(const yaml::Node& root, std::initializer_list<std::string_view> keys) {
+  const yaml::Node* node = &root;
+  for (const std::string_view key : keys) {
+    if (node != nullptr) node = node->find(key);
+  }
+  return node;
+}
+
+// Files of the Semantic Router have listeners on our default port of the management API. A port
+// that the file sets stays, and check_ports() refuses a second use of it.
+void move_management(Reader& reader, const yaml::Node& node, Config& config) {
+  if (!config.management.enabled ||
+      find_path(node, {"global", "services", "management_api", "port"}) != nullptr)
+    return;
+  std::vector<Taken> taken = taken_by_services(config);
+  for (const Listener& listener : config.listeners) taken.push_back(taken_by(listener));
+  const auto is_taken = [&] {
+    const Taken own = taken_by(config.management);
+    return std::ranges::any_of(taken, [&](const Taken& each) { return is_same(each, own); });
+  };
+  const uint16_t usual = config.management.port;
+  while (is_taken() && config.management.port < usual + taken.size()) ++config.management.port;
+  if (config.management.port == usual) return;
+  reader.at_key("global.services.management_api.port", [&] {
+    reader.notice(node.find("listeners") == nullptr ? node.line : node.find("listeners")->line,
+                  fmt::format("{}, because the usual port {} has another use",
+                              config.management.port, usual));
+  });
+}
+
+void check_ports(Reader& reader, const yaml::Node& node, const Config& config) {
+  std::vector<Taken> taken = taken_by_services(config);
+  if (config.management.enabled) taken.insert(taken.begin(), taken_by(config.management));
   for (size_t i = 0; i < config.listeners.size(); ++i) {
-    const Listener& listener = config.listeners[i];
-    Taken own{fmt::format("listener \"{}\"", listener.name), listener.address, listener.port};
+    Taken own = taken_by(config.listeners[i]);
     const auto other = std::find_if(taken.begin(), taken.end(),
                                     [&](const Taken& each) { return is_same(each, own); });
     if (other != taken.end()) {
@@ -82,11 +122,8 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
 // The thresholds of a file that does not name our embedding model were chosen for another. A model
 // of the file's own is the one that they were chosen for.
 void note_foreign_thresholds(const yaml::Node& root, Config& config) {
-  const yaml::Node* node = &root;
-  for (const char* key :
-       {"global", "model_catalog", "embeddings", "semantic", "minilm_model_path"}) {
-    if (node != nullptr) node = node->find(key);
-  }
+  const yaml::Node* node =
+      find_path(root, {"global", "model_catalog", "embeddings", "semantic", "minilm_model_path"});
   EmbeddingModel& model = config.embedding_model;
   const bool is_ours = model.path_key == "minilm_model_path" && !model.is_remote();
   model.has_foreign_thresholds = node == nullptr && is_ours;
@@ -221,7 +258,12 @@ bool searches_qdrant(const Config& config) {
 }
 
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
+  const yaml::Node* version = node.find("version");
+  if (version == nullptr || version->kind == yaml::Kind::kNull)
+    reader.at_key("version",
+                  [&] { reader.notice(node.line, "missing; the file is read as v0.3"); });
   name_image_servers(config);
+  move_management(reader, node, config);
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);
   check_entrypoints(reader, node, config);
@@ -239,6 +281,13 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   bind_listeners(node, config);
 }
 
+// Clients without a key must not get in.
+void refuse_keys(Reader& reader, const yaml::Node& node, void*) {
+  if (is_idle(node)) return;
+  reader.error(node.line,
+               "a listener has no keys of its own; global.access.keys has the keys of clients");
+}
+
 constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, name), "Name in logs and messages.").required(),
     text(
@@ -250,6 +299,7 @@ constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, tls_cert_path),
          "PEM file of the certificate and its chain, for HTTPS instead of HTTP. Signalbox only."),
     text(FIELD(Listener, tls_key_path), "PEM file of the certificate's key. Signalbox only."),
+    unbound("api_keys", Kind::kAnything, "Refused, unless it is empty.").with(refuse_keys),
 };
 constexpr Section kListener{kListenerKeys, checked<check_tls_pair<Listener>>};
 
@@ -271,7 +321,7 @@ constexpr Key kGlobalKeys[] = {
 constexpr Section kGlobal{kGlobalKeys};
 
 constexpr Key kRootKeys[] = {
-    constant("version", "v0.3", "Version of the format.").required(),
+    constant("version", "v0.3", "Version of the format. Default: v0.3, with a notice."),
     named(FIELD(Config, listeners), kListener, "Ports for clients. Default: 8801."),
     object(FIELD(Config, providers), kProviders, "The models that answer requests.").required(),
     // Before routing, which overrides its strategy.
@@ -282,6 +332,8 @@ constexpr Key kRootKeys[] = {
     named(FIELD(Config, recipes), kRecipe, "Further routings."),
     anything(FIELD(Config, setup), "Data of tools that write this file.")
         .no_effect("it is for the tools that write this file"),
+    unread("evaluation", "Results of benchmarks.",
+           "`quality_score` of a model's card is its quality"),
     removed("signals", "use routing.signals"),
     removed("decisions", "use routing.decisions"),
     removed("default_model", "use providers.defaults.default_model"),

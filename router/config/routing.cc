@@ -1,9 +1,11 @@
 // `routing`, `recipes` and `entrypoints`: the routing of the file and further ones.
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "base/counted.h"
+#include "base/yaml_tree.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -41,9 +43,15 @@ void check_input(Reader& reader, const yaml::Node& node, ScoreInput& out) {
   if (out.type == "kb_metric") {
     missing("kb");
     missing("metric");
-  } else {
-    missing("name");
+    return;
   }
+  missing("name");
+  if (is_signal_type(out.type)) return;
+  reader.at_key("type", [&] {
+    reader.notice(
+        node.find("type")->line,
+        fmt::format("there are no signals of the type {}, so the input is always 0", out.type));
+  });
 }
 
 constexpr Choice kValueSources[] = {{"binary", ScoreInput::Source::kBinary},
@@ -147,8 +155,45 @@ constexpr Key kModelCardKeys[] = {
            "`image_gen` draws for a `diffusion` model."),
     texts(FIELD(ModelCard, tags), "Tags. For people and other tools."),
     named(FIELD(ModelCard, loras), kLora, "Adapters of the model."),
+    unread("modalities", "Kinds of input and output.", "`modality` holds"),
+    unread("max_output_tokens", "Greatest length of a reply.",
+           "a reply and its request together must fit into `context_window_size`"),
+    remark("display_name"),
+    remark("publisher"),
+    remark("presentation"),
+    remark("distribution"),
+    remark("family"),
+    remark("revision"),
+    remark("released_at"),
+    remark("knowledge_cutoff"),
+    remark("lifecycle"),
 };
 constexpr Section kModelCard{kModelCardKeys};
+
+// A record must not be kept that the file forbids.
+void check_data_policy(Reader& reader, const yaml::Node& node, void*) {
+  if (node.kind != yaml::Kind::kMapping) return reader.expected(node, "a mapping");
+  constexpr std::array<std::string_view, 2> kPolicies = {"replay", "replay_personal_data"};
+  for (const yaml::Entry& entry : node.entries) {
+    const bool is_known = std::ranges::find(kPolicies, entry.key) != kPolicies.end();
+    const bool is_null = entry.value.kind == yaml::Kind::kNull;
+    if (is_known && (is_null || yaml::tree::is_true(node, entry.key))) continue;
+    reader.at_key(entry.key, [&] {
+      if (!is_known)
+        return reader.error(entry.line, "unknown policy" + suggestion(entry.key, kPolicies));
+      if (entry.key == kPolicies[0])
+        return reader.error(
+            entry.line,
+            "a routing has no such policy; set enabled: false in the plugin router_replay of each "
+            "of its decisions, and in global.services.router_replay for requests that no decision "
+            "matches");
+      reader.error(entry.line,
+                   "a routing has no such policy; set capture_request_body: false and "
+                   "capture_response_body: false in the plugin router_replay of each of its "
+                   "decisions");
+    });
+  }
+}
 
 constexpr Key kRoutingKeys[] = {
     choice(FIELD(Routing, strategy), kStrategies,
@@ -160,6 +205,13 @@ constexpr Key kRoutingKeys[] = {
     object(same<Routing>("signals"), kSignals, "What to find out about a request."),
     object(FIELD(Routing, projections), kProjections, "Signals derived from others."),
     named(FIELD(Routing, decisions), kDecision, "Models and plugins for the requests that match."),
+    unread("model_bindings", "Models of classifiers.", kNoDeployments),
+    unread("candidate_requirements", "Demands on models.",
+           "a card that does not describe an ability leaves it open"),
+    unread("fallback", "Further models after a failure.",
+           "`reliability.fallback_models` of each of providers.models holds"),
+    unbound("data_policy", Kind::kAnything, "Refused, if it forbids records.")
+        .with(check_data_policy),
     removed("models", "use modelCards"),
 };
 
@@ -173,6 +225,9 @@ constexpr Key kEntrypointKeys[] = {
     texts(FIELD(Entrypoint, model_names), "Model names of requests that use the recipe.")
         .required(),
     text(FIELD(Entrypoint, recipe), "One of `recipes`, or `default`.").required(),
+    unbound("assignments", Kind::kRemark,
+            "Names of the recipe's decisions, each with `models`, which has the form of "
+            "`modelRefs`: the decisions use these models."),
 };
 
 // --- guards ---

@@ -64,8 +64,11 @@ void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
 
 // catalog.cc
 extern const Section kCatalog;
+extern const Section kPrototypeScoring;
 extern const Section kIntegrations;
 extern const Section kModules;  // modules.cc
+constexpr std::string_view kNoDeployments =
+    "global.model_catalog.modules and `model_path` of a signal name the models";
 extern const Section kModalityClassifier;
 /// Refuses modules that are to call a server and have none, or that of another module.
 void check_servers(Reader& reader, const yaml::Node& root, const Config& config);
@@ -87,13 +90,11 @@ void check_recipes(Reader& reader, const yaml::Node& node, const Config& config)
 // signals.cc
 extern const Section kSignals;
 extern const Section kPredicate;
-extern const Section kPrototypeScoring;
-/// Gives a notice for each type in the list at the node that neither rules nor our models find.
-void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
-                            std::vector<std::string>& types);
 
 // decisions.cc
 extern const Section kRule;
+/// True if conditions may be on signals of this type.
+bool is_signal_type(std::string_view name);
 extern const Section kDecision;
 
 // algorithms.cc
@@ -123,6 +124,9 @@ extern const Section kSystemPrompt;
 extern const Section kToolFiltering;
 extern const Section kToolSelection;
 extern const Section kTools;
+/// Gives a notice for each type in the list at the node that neither rules nor our models find.
+void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
+                            std::vector<std::string>& types);
 /// The plugins, by the `type` in the file.
 inline constexpr Variant kPluginForms[] = {
     {"system_prompt", object(FIELD(Plugins, system_prompt), kSystemPrompt, "")},
@@ -141,7 +145,7 @@ inline constexpr Variant kPluginForms[] = {
     {"rag", object(FIELD(Plugins, rag), kRag, "")},
     {"image_gen", object(FIELD(Plugins, image_gen), kImageGen, "")},
     {"request_params", object(FIELD(Plugins, request_params), kRequestParams, "")},
-    {"pii_mask", object(FIELD(Plugins, pii_mask), kPiiMask, "")},
+    {"pii_mask masking", object(FIELD(Plugins, pii_mask), kPiiMask, "")},
 };
 /// The part of the plugin that is not built; "" if there is none.
 std::string unbuilt_part(const RagPlugin& plugin);

@@ -148,7 +148,8 @@ constexpr Key kManagementKeys[] = {
     text(FIELD(ManagementApi, bind_address),
          "Address of the interface to bind. Default: 127.0.0.1."),
     integer(FIELD(ManagementApi, port), 0, 65535,
-            "TCP port; 0 lets the system choose one. Default: 8080."),
+            "TCP port; 0 lets the system choose one. Default: 8080, or the next "
+            "one if a listener has it."),
     boolean(FIELD(ManagementApi, remote_exposure), "Admit other machines. Default: false."),
     texts(FIELD(ManagementApi, allowed_hosts),
           "Host names that clients may use besides localhost and the address."),
@@ -199,6 +200,9 @@ constexpr Section kBatch{kBatchKeys};
 constexpr Key kClassificationApiKeys[] = {
     object(FIELD(ClassificationApi, batch_classification), kBatch,
            "Classification of several texts in one request."),
+    unread("routing_preview", "Bounds on previews of decisions.",
+           "`/api/v1/explain` has the bounds of other requests"),
+    unread("embeddings", "The Semantic Router's API of embeddings.", "the API is always there"),
 };
 constexpr Section kClassificationApi{kClassificationApiKeys};
 
@@ -401,6 +405,8 @@ constexpr Section kMetrics{kMetricsKeys};
 constexpr Key kObservabilityKeys[] = {
     object(FIELD(Observability, tracing), kTracing, "Traces of single requests."),
     object(FIELD(Observability, metrics), kMetrics, "Metrics of all requests."),
+    unread("profiling", "Port for profiles of the process.",
+           "the process has no port for profiles"),
 };
 constexpr Section kObservability{kObservabilityKeys};
 
@@ -465,6 +471,8 @@ constexpr Key kAuditKeys[] = {
 };
 constexpr Section kAudit{kAuditKeys};
 
+constexpr std::string_view kCallsModels = "the router calls the models itself";
+
 constexpr Key kServicesKeys[] = {
     object(FIELD(Config, http), kHttp, "Limits of the HTTP server and of the router's models."),
     object(FIELD(Config, ext_proc), kExtProc, "Envoy's external processing."),
@@ -481,6 +489,9 @@ constexpr Key kServicesKeys[] = {
            "Start of the Semantic Router's components.")
         .no_effect("the router is one process; /ready reports its state"),
     object(FIELD(Config, router_replay), kReplay, "Records of requests."),
+    unread("backend_dispatch", "Port for Envoy's calls to models.", kCallsModels),
+    unread("backend_egress", "Addresses that the router may call.",
+           "the router calls the servers that the file names, and no others"),
 };
 
 }  // namespace

@@ -292,6 +292,11 @@ constexpr Key kEmbeddingKeys[] = {
            "How the similarities to the candidates become one number. Default: `max`."),
     choice(FIELD(EmbeddingSignal, query_modality), kQueryModalities,
            "Part of the request to compare. Default: `text`, the only one that is built."),
+    unread("prototype_scoring", kScoreFromExamples,
+           "that of global.model_catalog.embeddings.semantic.embedding_config holds"),
+    unread("image_candidates", "Examples as images.", "images are not embedded"),
+    unread("negative_candidates", "Examples of other texts.", "`candidates` alone are compared"),
+    unread("negative_image_candidates", "Examples of other images.", "images are not embedded"),
 };
 constexpr Section kEmbedding{kEmbeddingKeys, checked<check_embedding>};
 
@@ -383,6 +388,8 @@ constexpr Key kComplexityExamplesKeys[] = {
 };
 constexpr Section kComplexityExamples{kComplexityExamplesKeys};
 
+constexpr std::string_view kOneThreshold = "`threshold` holds for hard and for easy requests";
+
 constexpr Key kComplexityKeys[] = {
     text(FIELD(ComplexitySignal, name),
          "Name for conditions, which append `:hard`, `:medium` or `:easy`.")
@@ -390,6 +397,8 @@ constexpr Key kComplexityKeys[] = {
     signal_description<ComplexitySignal>(),
     number(FIELD(ComplexitySignal, threshold), -1, 2,
            "Margin between the similarities to hard and to easy examples. Default: 0.1."),
+    unread("hard_above", "Margin from which a request is hard.", kOneThreshold),
+    unread("easy_below", "Margin below which a request is easy.", kOneThreshold),
     object(FIELD(ComplexitySignal, hard), kComplexityExamples, "Examples of hard requests."),
     object(FIELD(ComplexitySignal, easy), kComplexityExamples, "Examples of easy requests."),
     object(FIELD(ComplexitySignal, composer), kRule,
@@ -417,6 +426,11 @@ void check_jailbreak(Reader& reader, const yaml::Node& node, JailbreakSignal& ou
   });
 }
 
+using Direction = JailbreakSignal::Direction;
+
+constexpr Choice kDirections[] = {{"request", Direction::kRequest},
+                                  {"response", Direction::kResponse}};
+
 constexpr Key kJailbreakKeys[] = {
     signal_name<JailbreakSignal>(),
     signal_description<JailbreakSignal>(),
@@ -425,6 +439,8 @@ constexpr Key kJailbreakKeys[] = {
     share(FIELD(JailbreakSignal, threshold),
           "Least score that matches. 0: the threshold of prompt_guard."),
     boolean(FIELD(JailbreakSignal, include_history), "Examine earlier turns, too."),
+    choice(FIELD(JailbreakSignal, direction), kDirections,
+           "`request` (default). With `response` the signal is left out."),
     choice(FIELD(JailbreakSignal, on_unsupported_language), kOnUnsupportedLanguage,
            "Sets the result for a text in a language that the classifier does not support, if it "
            "finds no attempt: a match, or only a report (`no_match`, the default)."),
@@ -432,6 +448,22 @@ constexpr Key kJailbreakKeys[] = {
     texts(FIELD(JailbreakSignal, benign_patterns), "Examples that only resemble attempts."),
 };
 constexpr Section kJailbreak{kJailbreakKeys, checked<check_jailbreak>};
+
+// A signal that examines replies must not become a guard of requests.
+void leave_out_replies(Reader& reader, const yaml::Node& node, std::vector<JailbreakSignal>& out) {
+  const auto is_of_replies = [](const JailbreakSignal& each) {
+    return each.direction == Direction::kResponse;
+  };
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!is_of_replies(out[i])) continue;
+    reader.at_index(i, [&] {
+      reader.does_without(node.items[i].line,
+                          "has no effect: the plugin response_jailbreak examines replies with its "
+                          "own threshold, and no condition can read the signal");
+    });
+  }
+  std::erase_if(out, is_of_replies);
+}
 
 constexpr Key kPiiKeys[] = {
     signal_name<PiiSignal>(),
@@ -501,19 +533,9 @@ constexpr Key kClassifierKeys[] = {
 };
 constexpr Section kClassifier{kClassifierKeys, checked<check_classifier>};
 
-constexpr Key kPrototypeScoringKeys[] = {
-    boolean(FIELD(PrototypeScoring, enabled), "Cluster the examples. Default: true."),
-    number(FIELD(PrototypeScoring, cluster_similarity_threshold), -1, 1,
-           "Examples that are more similar become one prototype. Default: 0.9."),
-    count(FIELD(PrototypeScoring, max_prototypes),
-          "Greatest number of prototypes of a class. 0 (default): no limit."),
-    share(FIELD(PrototypeScoring, best_weight),
-          "Weight of the nearest prototype; the mean has the rest. Default: 0.75."),
-    count(FIELD(PrototypeScoring, top_m), "Prototypes in the mean. Default: 2."),
-    number(
-        FIELD(PrototypeScoring, margin_threshold), -1, 2,
-        "Least margin to the next class. Only preferences compare it, as in the Semantic Router."),
-};
+constexpr std::string_view kByPlugin = "the plugin of this name checks replies by its own keys";
+constexpr std::string_view kNoSuchSignal =
+    "there are no signals of this type, and a condition on one is an error";
 
 constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, keywords), kKeyword, "Words that must or must not occur."),
@@ -533,15 +555,25 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, modality), kClass, "Kind of answer: text, image or both.")
         .then<check_classes<kModalityClasses>>(),
     named(FIELD(Routing, role_bindings), kRoleBinding, "Roles of users and groups."),
-    named(FIELD(Routing, jailbreak), kJailbreak, "Attempts to override instructions."),
+    named(FIELD(Routing, jailbreak), kJailbreak, "Attempts to override instructions.")
+        .then<leave_out_replies>(),
     named(FIELD(Routing, pii), kPii, "Personal data."),
     named(FIELD(Routing, kb), kKb, "Similarity to a knowledge base of examples."),
     named(FIELD(Routing, conversation), kConversation, "Turns, tools and images."),
-    named(FIELD(Routing, events), kEvent, "Events named in the text."),
+    named(FIELD(Routing, events), kEvent, "Events named in the text.").also("event_context_rules"),
     named(FIELD(Routing, metadata), kMetadata, "Metadata of the request."),
     named(FIELD(Routing, classifiers), kClassifier, "Your own classifiers."),
     // The last, because its composer has conditions on the others.
     named(FIELD(Routing, complexity), kComplexity, "Difficulty of the request."),
+    unread("input_modality", "Kinds of parts of the request.", kNoSuchSignal),
+    unread("hallucination", "Claims of a reply.", kByPlugin),
+    unread("response_jailbreak", "Attacks in a reply.", kByPlugin),
+    unread("actions", "What the request wants to be done.", kNoSuchSignal),
+    unread("safety", "Hazards in the request.", kNoSuchSignal),
+    unread("decision", "Questions to a model.", kNoSuchSignal),
+    unread("topic_continuity", "Changes of topic.", kNoSuchSignal),
+    unread("session", "Facts about the conversation.", kNoSuchSignal),
+    removed("signal_groups", "use routing.projections.partitions"),
     removed("category_kb", "use global.model_catalog.kbs and signals.kb"),
     removed("taxonomy", "use global.model_catalog.kbs and signals.kb"),
 };
@@ -549,24 +581,10 @@ constexpr Key kSignalsKeys[] = {
 }  // namespace
 
 constinit const Section kPredicate{kPredicateKeys};
-constinit const Section kPrototypeScoring{kPrototypeScoringKeys};
 constinit const Section kSignals{kSignalsKeys};
 
 std::span<const std::string_view> known_pii_types() {
   return kPiiTypes;
-}
-
-void note_unknown_pii_types(Reader& reader, const yaml::Node& node,
-                            std::vector<std::string>& types) {
-  for (size_t i = 0; i < node.items.size() && i < types.size(); ++i) {
-    const std::string type = ascii::upper_case(types[i]);
-    if (std::binary_search(kPiiTypes.begin(), kPiiTypes.end(), type)) continue;
-    reader.at_index(i, [&] {
-      reader.notice(node.items[i].line,
-                    fmt::format("only a model of your own with this label finds \"{}\"{}", types[i],
-                                suggestion(type, kPiiTypes)));
-    });
-  }
 }
 
 }  // namespace signalbox::config

@@ -156,11 +156,13 @@ struct RoleBinding {
 struct JailbreakSignal {
   enum class Method { kClassifier, kContrastive, kHybrid };
   enum class OnUnsupportedLanguage : uint8_t { kNoMatch, kMatch };
+  enum class Direction : uint8_t { kRequest, kResponse };
   std::string name;
   std::string description;
   Method method = Method::kClassifier;
   double threshold = 0;  // 0: the threshold of prompt_guard
   bool include_history = false;
+  Direction direction = Direction::kRequest;  // no signal of a Routing has another one
   OnUnsupportedLanguage on_unsupported_language = OnUnsupportedLanguage::kNoMatch;
   std::vector<std::string> jailbreak_patterns;
   std::vector<std::string> benign_patterns;

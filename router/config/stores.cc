@@ -48,6 +48,8 @@ constexpr Key kCacheStoreKeys[] = {
          "least frequently used."),
     string(FIELD(ResponseCacheStore, embedding_model), "Model that compares requests.")
         .not_built("the router's own embedding model compares them"),
+    unread("polarity_guard", "Guard against opposite requests.",
+           "the guard of the cache compares every hit"),
     boolean(FIELD(ResponseCacheStore, use_hnsw), "Use an index, for `memory`.")
         .not_built("an index is used if it is faster"),
     count(FIELD(ResponseCacheStore, hnsw_m), "HNSW: neighbours of an entry.")
@@ -146,6 +148,8 @@ constexpr Key kMemoryStoreKeys[] = {
         FIELD(MemoryStore, hybrid_mode), "weighted rrf rerank",
         "Join both searches by a weighted sum (`weighted`, the default, and `rerank`), or by their "
         "ranks (`rrf`)."),
+    unread("persistence", "Queue in front of the backend.",
+           "a turn is stored once its answer has been sent"),
     boolean(FIELD(MemoryStore, adaptive_threshold), "Adapt the threshold to the results.")
         .not_built("the threshold stays as it is"),
     object(FIELD(MemoryStore, quality_scoring), kMemoryQuality, "Memories to keep."),
@@ -311,6 +315,7 @@ constexpr Key kStoresKeys[] = {
            "Contexts that requests refer to. Signalbox only."),
     object(FIELD(Config, shared_counts), kSharedCounts,
            "Counts of rate limits and budgets that several routers share. Signalbox only."),
+    unread("tool_sessions", "Tools of a conversation.", "tools are selected for each request anew"),
 };
 
 }  // namespace

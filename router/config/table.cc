@@ -291,7 +291,7 @@ void read_section(Reader& reader, const yaml::Node& node, const Section& section
   std::vector<std::string_view> suggested;
   std::vector<std::string_view> known;  // those, and names that are understood but not suggested
   for (const Key& key : section.keys) {
-    if (key.kind != Kind::kRemoved) suggested.push_back(key.name);
+    if (key.kind != Kind::kRemoved && key.read != skip_value) suggested.push_back(key.name);
     known.push_back(key.name);
     if (!key.alias.empty()) known.push_back(key.alias);
     read_key(reader, node, key, out);

@@ -172,6 +172,12 @@ struct Key {
     key.effective = values;
     return key;
   }
+  /// The same function for a key without a member.
+  constexpr Key with(ReadInto function) const {
+    Key key = *this;
+    key.read = function;
+    return key;
+  }
   /// Its read_by() accepts a text in the place of the mapping.
   constexpr Key or_text() const {
     Key key = *this;
@@ -479,6 +485,14 @@ constexpr Key unbound(std::string_view name, Kind kind, std::string_view text) {
   key.kind = kind;
   key.text = text;
   return key;
+}
+inline void skip_value(Reader&, const yaml::Node&, void*) {}
+/// A key of the Semantic Router's newer files: nothing reads its value, and a file that has it gets
+/// a notice.
+constexpr Key unread(std::string_view name, std::string_view why, std::string_view consequence) {
+  Key key = unbound(name, Kind::kAnything, why);
+  key.read = skip_value;
+  return key.not_built(consequence);
 }
 constexpr Key remark(std::string_view name) {
   return unbound(name, Kind::kRemark, "For people; the program ignores it.");

@@ -222,13 +222,19 @@ std::string absence_of(const std::string& source, const ModelNeed& need) {
   return fmt::format("{}: {}: there is no model at \"{}\"", place, need.key, need.directory);
 }
 
+// These signals require their model even if missing ones are ignored.
+constexpr std::string_view kEmbeddingSignals = "embedding signals";
+
 std::string refusal_of(const std::string& source, const ModelNeed& need) {
   std::string command = weights::pull_command(need.directory);
   if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
-  return fmt::format(
-      "{}, but decisions depend on {}; fetch it with `{}`, fetch models that stand in with "
-      "`signalbox models pull`, or serve without it with --missing-models ignore",
-      absence_of(source, need), need.what, command);
+  const std::string message = fmt::format("{}, but decisions depend on {}; fetch it with `{}`",
+                                          absence_of(source, need), need.what, command);
+  if (need.what == kEmbeddingSignals)
+    return message + ", or fetch models that stand in with `signalbox models pull`";
+  return message +
+         ", fetch models that stand in with `signalbox models pull`, or serve without it with "
+         "--missing-models ignore";
 }
 
 std::string notice_of_stand_in(const std::string& source, const ModelNeed& need,
@@ -240,7 +246,8 @@ ModelNeed embedder_need(const config::Config& config, const config::Routing& rou
   const std::string key = embedder_key(config);
   return {.directory = config.embedding_model.path,
           .key = key,
-          .what = "similarities of meaning",
+          .what = std::string(routing.embeddings.empty() ? "similarities of meaning"
+                                                         : kEmbeddingSignals),
           .task = "",
           .is_required = !routing.embeddings.empty() || depends_on_embedder(config, routing),
           .line = line_of(config, key)};
@@ -480,8 +487,15 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
     const bool compares = compares_texts(config, *routing);
     if (models.embedder == nullptr && compares && !config.embedding_model.is_remote()) {
       const bool always_required = !routing->embeddings.empty();
-      if (is_there(place) || (always_required && !missing.refuse)) {
+      if (is_there(place)) {
         SIGNALBOX_TRY(models.embedder, open_embedder());
+      } else if (always_required && !missing.refuse) {
+        // `open` may have models without a directory.
+        if (auto found = open_embedder()) {
+          models.embedder = *std::move(found);
+        } else {
+          absent.add(embedder_need(config, *routing));
+        }
       } else {
         report_missing(embedder_need(config, *routing));
       }

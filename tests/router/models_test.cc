@@ -154,7 +154,7 @@ TEST(Models, notices_name_the_line_of_each_missing_model_and_what_serving_would_
   ASSERT_EQ(embedder.size(), 1U);
   EXPECT_TRUE(embedder[0].starts_with(
       "test.yaml:8: global.model_catalog.embeddings.semantic.minilm_model_path: there is no model "
-      "at \"/gone/embedder\", but decisions depend on similarities of meaning;"))
+      "at \"/gone/embedder\", but decisions depend on embedding signals;"))
       << embedder[0];
   const std::string here = testing::TempDir();
   EXPECT_EQ(notices(kGuard, kAsked, fmt::format("{{system: {{prompt_guard: {}}}}}", here)),
@@ -180,7 +180,11 @@ TEST(Models, embedding_signals_need_their_configured_model) {
                     "{embeddings: {semantic: {minilm_model_path: /gone/embedder}}}");
   EXPECT_NE(refusal(config).find("minilm_model_path: there is no model at \"/gone/embedder\""),
             std::string::npos);
-  EXPECT_FALSE(open_models(config, kLeaveOut, open_directly(config.http)));
+  const auto models = open_models(config, kLeaveOut, open_directly(config.http));
+  ASSERT_FALSE(models);
+  EXPECT_EQ(models.error().message, refusal(config));
+  EXPECT_EQ(refusal(config).find("--missing-models ignore"), std::string::npos)
+      << "it would not help: " << refusal(config);
 }
 
 TEST(Models, a_model_that_no_decision_depends_on_may_be_missing) {

@@ -1,7 +1,9 @@
 // The keys of the plugin shadow_dispatch. router/shadow makes the calls.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <utility>
 
 #include "router/plugins/plugin_keys.h"
 
@@ -88,12 +90,53 @@ constexpr Key kShadowCaptureKeys[] = {
 };
 constexpr Section kShadowCapture{kShadowCaptureKeys};
 
+void refuse_two_limits(Reader& reader, const yaml::Node& node) {
+  const yaml::Node* limits = node.find("limits");
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kSame = {
+      {{"max_concurrency", "max_concurrent_shadow"}, {"max_response_bytes", "max_response_bytes"}}};
+  for (const auto& [key, inner] : kSame) {
+    if (limits == nullptr || limits->find(inner) == nullptr || node.find(key) == nullptr) continue;
+    reader.error(
+        node.find(key)->line,
+        fmt::format("\"{}\" and \"limits.{}\" are the same; expected one of them", key, inner));
+  }
+}
+
+// Newer files of the Semantic Router have one model and no arms, and send every request.
+void check_shadow(Reader& reader, const yaml::Node& node, Shadow& out) {
+  constexpr double kShareOfNewerFiles = 1;
+  refuse_two_limits(reader, node);
+  const yaml::Node* arms = node.find("arms");
+  const bool has_arms = arms != nullptr && arms->kind != yaml::Kind::kNull;
+  const yaml::Node* limit = node.find("timeout_seconds");
+  if (has_arms && limit != nullptr)
+    return reader.at_key("timeout_seconds", [&] {
+      reader.error(limit->line, "it belongs to model; each of arms has a timeout of its own");
+    });
+  if (out.only.model.empty()) {
+    if (has_arms || node.find("model") != nullptr) return;
+    return reader.at_key("arms",
+                         [&] { reader.error(node.line, "missing; expected a list of mappings"); });
+  }
+  if (has_arms) return reader.error(node.line, "expected arms or model, found both");
+  if (node.find("sample_rate") == nullptr) out.sample_rate = kShareOfNewerFiles;
+  check_arm(reader, node, out.only);
+  out.arms.push_back(out.only);
+}
+
 void check_arms(Reader& reader, const yaml::Node& node, std::vector<Shadow::Arm>& arms) {
   constexpr size_t kArmsMax = 4;
   if (arms.empty() || arms.size() > kArmsMax)
     reader.error(node.line,
                  fmt::format("expected 1 to {} models, found {}", kArmsMax, arms.size()));
   refuse_twice<&Shadow::Arm::model>(reader, node, arms);
+}
+
+void read_timeout(Reader& reader, const yaml::Node& node, std::chrono::milliseconds& out) {
+  int64_t seconds = 0;
+  constexpr int64_t kSecondsMax = 3600;
+  if (read_integer(reader, node, "an integer from 1 to 3600", 1, kSecondsMax, seconds))
+    out = std::chrono::seconds(seconds);
 }
 
 constexpr Key kShadowKeys[] = {
@@ -103,8 +146,26 @@ constexpr Key kShadowKeys[] = {
         .no_effect("an answer from the cache never has a shadow, because nothing was asked anew")
         .unless("true yes on"),
     list(FIELD(Shadow, arms), kShadowArm, "The models that answer as shadows, 1 to 4.")
-        .required()
         .then<check_arms>(),
+    text(FIELD_AS("model", Shadow, only.model),
+         "One of `providers.models`, instead of `arms`; `sample_rate` is then 1 by default."),
+    key_of(FIELD_AS("timeout_seconds", Shadow, only.timeout), Kind::kInteger,
+           "Time limit of `model`, in seconds. Default: 30.")
+        .read_by<read_timeout>(),
+    integer(FIELD_AS("max_concurrency", Shadow, limits.max_concurrent_shadow), 1, 4096,
+            "The same as `limits.max_concurrent_shadow`."),
+    bytes(FIELD_AS("max_response_bytes", Shadow, limits.max_response_bytes), 1, int64_t{1} << 20,
+          "The same as `limits.max_response_bytes`."),
+    unread("max_queue_depth", "Shadows that may wait.", "no shadow waits: it begins or is left out")
+        .unless("0"),
+    unread("max_retries", "Further attempts.", "a call that fails is not repeated").unless("0"),
+    unread("capture_response_body", "Record the answers.", kReplayKeeps).unless("false no off"),
+    unread("max_capture_bytes", "Greatest length of a recorded answer.", kReplayKeeps),
+    unread("tls_skip_verify", "Accept any certificate.",
+           "`tls_skip_verify` of the model's backends holds")
+        .unless("false no off"),
+    unread("forward_headers", "Headers of header_mutation for the shadow.",
+           "a shadow has no headers of the client's request"),
     object(FIELD(Shadow, limits), kShadowLimits, "Bounds on calls and texts."),
     object(FIELD(Shadow, comparison), kShadowComparison,
            "How two answers are compared. Signalbox only."),
@@ -113,7 +174,7 @@ constexpr Key kShadowKeys[] = {
 
 }  // namespace
 
-constinit const Section kShadowDispatch{kShadowKeys};
+constinit const Section kShadowDispatch{kShadowKeys, checked<check_shadow>};
 
 std::vector<const ShadowDispatchPlugin*> shadows_of(const Config& config) {
   std::vector<const ShadowDispatchPlugin*> out;

@@ -67,6 +67,7 @@ constexpr Choice kToolSelectionModes[] = {{"add", ToolSelectionPlugin::Mode::kAd
 
 constexpr Key kToolSelectionKeys[] = {
     enabled<ToolSelectionPlugin>(kLeavesRequest),
+    unread("sticky", "Tools of a conversation.", "tools are selected for each request anew"),
     choice(FIELD(ToolSelectionPlugin, mode), kToolSelectionModes,
            "Add tools of the database (default), or filter the request's tools."),
     string(FIELD(ToolSelectionPlugin, tools_db_path), "File of the database, for `add`."),

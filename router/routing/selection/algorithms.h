@@ -14,6 +14,9 @@ using Made = Result<std::unique_ptr<const Selector>>;
 /// draws one by weight (our addition). Otherwise it takes the first.
 std::unique_ptr<const Selector> static_choice(const std::vector<config::DomainSignal>& domains);
 
+/// Draws one, each with the same probability.
+std::unique_ptr<const Selector> random_choice();
+
 /// Chooses the fastest: the mean of TPOT / least TPOT and TTFT / least TTFT at their percentiles. A
 /// candidate without measurements is tried first, by one request at a time (our addition: the
 /// Semantic Router never measures it).

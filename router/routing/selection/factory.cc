@@ -32,6 +32,7 @@ class Factory {
     if (algorithm.type == "automix") return Selection{automix(*algorithm.automix), ""};
     if (algorithm.type == "hybrid") return make_hybrid();
     if (algorithm.type == "static") return Selection{static_choice(routing_.domains), ""};
+    if (algorithm.type == "random") return Selection{random_choice(), ""};
     if (embedder_ == nullptr) return make_static_fallback("there is no embedding model");
     if (algorithm.type == "router_dc") {
       SIGNALBOX_TRY(auto selector, router_dc(*algorithm.router_dc, candidates_, *embedder_));

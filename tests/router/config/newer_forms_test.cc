@@ -1,0 +1,434 @@
+// Tests that files of the Semantic Router that are newer than our tables mean the same here, and
+// that a part without a meaning here is reported.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
+#include "router/config/load.h"
+
+namespace signalbox::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kTwoModels = R"(version: v0.3
+providers:
+  defaults: {model: small}
+  models:
+    - {name: small, backend_refs: [{type: echo}]}
+    - {name: large, reasoning: {family: qwen3}, backend_refs: [{type: echo}]}
+)";
+
+Config newer_config(const std::string& text) {
+  auto loaded = parse(text, "f.yaml");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  return loaded ? std::move(loaded->config) : Config{};
+}
+
+std::string newer_errors(const std::string& text) {
+  const auto loaded = parse(text, "f.yaml");
+  return loaded ? "accepted" : loaded.error().message;
+}
+
+std::string newer_notices(const std::string& text) {
+  const auto loaded = parse(text, "f.yaml");
+  return loaded ? fmt::format("{}", fmt::join(loaded->notices, "\n"))
+                : "refused: " + loaded.error().message;
+}
+
+std::string in_decision(std::string_view lines) {
+  return fmt::format(
+      "{}routing:\n  decisions:\n    - name: x\n      modelRefs: [{{model: small}}, "
+      "{{model: large}}]\n{}",
+      kTwoModels, lines);
+}
+
+// --- providers ---
+
+TEST(NewerForms, the_default_model_and_effort_have_shorter_names) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  defaults: {model: b, reasoning_effort: low}
+  models: [{name: a, backend_refs: [{type: echo}]}, {name: b, backend_refs: [{type: echo}]}]
+)");
+  EXPECT_EQ(config.providers.default_model, "b");
+  EXPECT_EQ(config.providers.default_reasoning_effort, "low");
+}
+
+TEST(NewerForms, an_unknown_default_is_reported_under_the_key_that_the_file_has) {
+  EXPECT_EQ(newer_errors(R"(version: v0.3
+providers:
+  defaults: {model: c}
+  models: [{name: a, backend_refs: [{type: echo}]}]
+)"),
+            "f.yaml:3: providers.defaults.model: unknown model \"c\" (known: a)");
+}
+
+TEST(NewerForms, a_single_model_is_the_default) {
+  EXPECT_EQ(newer_config(
+                "version: v0.3\nproviders: {models: [{name: a, backend_refs: [{type: echo}]}]}\n")
+                .providers.default_model,
+            "a");
+}
+
+TEST(NewerForms, an_endpoint_may_be_a_url_or_have_a_path) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  models:
+    - name: a
+      backend_refs:
+        - {endpoint: "http://h:8000/v1"}
+        - {endpoint: "https://h/v1", protocol: http}
+        - {endpoint: "h:8000/v1"}
+        - {endpoint: "h:8443/openai/v1", protocol: https}
+)");
+  const auto& refs = config.providers.models[0].backend_refs;
+  const auto written = [&](size_t i) {
+    return fmt::format("{} {} {} {}", refs[i].tls, refs[i].host, refs[i].port, refs[i].path_prefix);
+  };
+  EXPECT_EQ(written(0), "false h 8000 ");
+  EXPECT_EQ(written(1), "true h 443 ");
+  EXPECT_EQ(written(2), "false h 8000 ");
+  EXPECT_EQ(written(3), "true h 8443 /openai");
+}
+
+TEST(NewerForms, reasoning_names_a_family_or_describes_one) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  defaults: {model: a}
+  models:
+    - {name: a, reasoning: {family: qwen3}, backend_refs: [{type: echo}]}
+    - {name: b, reasoning: {type: reasoning_effort, parameter: effort}, backend_refs: [{type: echo}]}
+)");
+  const auto& families = config.providers.reasoning_families;
+  const auto& models = config.providers.models;
+  const ReasoningFamily& known = families.at(models[0].reasoning_family);
+  EXPECT_EQ(known.type, ReasoningFamily::Type::kChatTemplateKwargs);
+  EXPECT_EQ(known.parameter, "enable_thinking");
+  const ReasoningFamily& own = families.at(models[1].reasoning_family);
+  EXPECT_EQ(own.type, ReasoningFamily::Type::kReasoningEffort);
+  EXPECT_EQ(own.parameter, "effort");
+}
+
+TEST(NewerForms, a_family_of_the_file_precedes_a_known_one_of_its_name) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  defaults: {reasoning_families: {qwen3: {type: reasoning_effort, parameter: mine}}}
+  models: [{name: a, reasoning_family: qwen3, backend_refs: [{type: echo}]}]
+)");
+  EXPECT_EQ(config.providers.reasoning_families.at("qwen3").parameter, "mine");
+}
+
+TEST(NewerForms, a_mistaken_reasoning_is_refused) {
+  EXPECT_EQ(newer_errors(R"(version: v0.3
+providers:
+  defaults: {model: a}
+  models:
+    - {name: a, reasoning: {family: qwen4}, backend_refs: [{type: echo}]}
+    - {name: b, reasoning: {type: reasoning_effort}, backend_refs: [{type: echo}]}
+    - {name: c, reasoning: {family: gpt, type: reasoning_effort, parameter: p}, backend_refs: [{type: echo}]}
+    - {name: d, reasoning: {parameter: p}, backend_refs: [{type: echo}]}
+    - {name: e, reasoning_family: gpt, reasoning: {family: qwen3}, backend_refs: [{type: echo}]}
+)"),
+            "f.yaml:5: providers.models[0].reasoning.family: unknown family \"qwen4\" (known: "
+            "deepseek, gpt, gpt-oss, qwen3)\n"
+            "f.yaml:6: providers.models[1].reasoning: expected either family, or type and "
+            "parameter\n"
+            "f.yaml:7: providers.models[2].reasoning: expected either family, or type and "
+            "parameter\n"
+            "f.yaml:8: providers.models[3].reasoning: expected either family, or type and "
+            "parameter\n"
+            "f.yaml:9: providers.models[4]: \"reasoning_family\" and \"reasoning.family\" are the "
+            "same; expected one of them");
+}
+
+// --- the file ---
+
+TEST(NewerForms, a_file_without_a_version_is_read_with_a_notice) {
+  EXPECT_EQ(newer_notices("providers: {models: [{name: a, backend_refs: [{type: echo}]}]}\n"),
+            "f.yaml:1: version: missing; the file is read as v0.3");
+}
+
+TEST(NewerForms, what_is_around_a_configuration_is_named) {
+  EXPECT_EQ(newer_errors("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"),
+            "f.yaml:1: the file is a resource of Kubernetes; expected the configuration alone, "
+            "which a ConfigMap has as a text under data");
+  EXPECT_EQ(newer_errors("replicaCount: 1\nconfig: {version: v0.3, providers: {}}\n"),
+            "f.yaml:1: the file has values for Helm; expected the part under config alone");
+}
+
+// --- assignments ---
+
+constexpr std::string_view kAssigned = R"(version: v0.3
+providers:
+  models:
+    - {name: small, backend_refs: [{type: echo}]}
+    - {name: large, reasoning: {family: qwen3}, backend_refs: [{type: echo}]}
+recipes:
+  - name: default
+    routing:
+      signals: {keywords: [{name: hard, keywords: [prove]}]}
+      decisions:
+        - {name: hard, priority: 2, rules: {operator: AND, conditions: [{type: keyword, name: hard}]}}
+        - {name: rest, rules: {operator: AND}}
+entrypoints:
+  - model_names: [auto]
+    recipe: default
+    assignments:
+)";
+
+TEST(NewerForms, assigned_models_become_those_of_the_decisions) {
+  const Config config = newer_config(std::string(kAssigned) + R"(
+      hard: {models: [{model: large, weight: '3', reasoning: {enabled: true, effort: high}}, {model: small, weight: '1'}]}
+      rest: {models: [{model: small}]}
+)");
+  const auto& decisions = config.recipes.at(0).routing.decisions;
+  ASSERT_EQ(decisions[0].model_refs.size(), 2u);
+  EXPECT_EQ(decisions[0].model_refs[0].model, "large");
+  EXPECT_EQ(decisions[0].model_refs[0].weight, 3);
+  EXPECT_EQ(decisions[0].model_refs[0].use_reasoning, true);
+  EXPECT_EQ(decisions[0].model_refs[0].reasoning_effort, "high");
+  EXPECT_EQ(decisions[1].model_refs.at(0).model, "small");
+  EXPECT_EQ(config.providers.default_model, "small") << "that of the decision without conditions";
+}
+
+TEST(NewerForms, an_assignment_that_cannot_be_kept_is_refused) {
+  EXPECT_EQ(newer_errors(std::string(kAssigned) + R"(      rset: {models: [{model: small}]}
+      hard: {models: [{model: lagre}]}
+      rest: {model: small}
+  - model_names: [other]
+    recipe: default
+    assignments: {hard: {models: [{model: small}]}}
+)"),
+            "f.yaml:3: providers.defaults.default_model: missing; expected the model of requests "
+            "that no decision matches (known: small, large)\n"
+            "f.yaml:17: entrypoints[0].assignments.rset: the recipe has no decision of this name\n"
+            "f.yaml:18: recipes[0].routing.decisions[0].modelRefs[0].model: unknown model "
+            "\"lagre\"; did you mean \"large\"?\n"
+            "f.yaml:19: entrypoints[0].assignments.rest: expected models, a list of mappings\n"
+            "f.yaml:22: entrypoints[1].assignments.hard: the decision has models already; expected "
+            "one place for them, and a recipe of its own for each entrypoint that assigns models");
+}
+
+// --- decisions, signals and plugins ---
+
+TEST(NewerForms, a_guard_of_replies_does_not_become_one_of_requests) {
+  const std::string signals = std::string(kTwoModels) + R"(routing:
+  signals:
+    jailbreak: [{name: attack}, {name: reply, direction: response, threshold: 0.9}]
+)";
+  const Config config = newer_config(signals);
+  ASSERT_EQ(config.routing.jailbreak.size(), 1u);
+  EXPECT_EQ(config.routing.jailbreak[0].name, "attack");
+  EXPECT_EQ(newer_notices(signals),
+            "f.yaml:9: routing.signals.jailbreak[1]: has no effect: the plugin response_jailbreak "
+            "examines replies with its own threshold, and no condition can read the signal "
+            "(docs/upstream.md)");
+  EXPECT_EQ(
+      newer_errors(signals + "  decisions: [{name: x, rules: {type: jailbreak, name: reply}}]\n"),
+      "f.yaml:10: routing.decisions[0].rules.name: unknown jailbreak signal \"reply\" (known: "
+      "attack)");
+}
+
+TEST(NewerForms, masking_is_pii_mask) {
+  const Config config = newer_config(in_decision(R"(      plugins:
+        - {type: masking, configuration: {threshold: 0.8, entity_types: [EMAIL_ADDRESS]}}
+)"));
+  const auto& mask = config.routing.decisions[0].pii_mask;
+  ASSERT_TRUE(mask);
+  EXPECT_EQ(mask->threshold, 0.8);
+  EXPECT_EQ(mask->types, std::vector<std::string>{"EMAIL_ADDRESS"});
+}
+
+TEST(NewerForms, a_shadow_may_have_one_model_and_no_arms) {
+  const Config config = newer_config(in_decision(R"(      plugins:
+        - type: shadow_dispatch
+          configuration: {model: large, timeout_seconds: 7, max_concurrency: 2, max_response_bytes: 4096}
+)"));
+  const auto& shadow = config.routing.decisions[0].shadow_dispatch;
+  ASSERT_TRUE(shadow);
+  ASSERT_EQ(shadow->arms.size(), 1u);
+  EXPECT_EQ(shadow->arms[0].model, "large");
+  EXPECT_EQ(shadow->arms[0].name, "large");
+  EXPECT_EQ(shadow->arms[0].timeout, 7s);
+  EXPECT_EQ(shadow->limits.max_concurrent_shadow, 2u);
+  EXPECT_EQ(shadow->limits.max_response_bytes, 4096u);
+  EXPECT_EQ(shadow->sample_rate, 1) << "the default of the Semantic Router";
+}
+
+TEST(NewerForms, a_shadow_with_two_forms_or_none_is_refused) {
+  const std::string at = ": routing.decisions[0].plugins[0].configuration";
+  EXPECT_EQ(
+      newer_errors(in_decision("      plugins: [{type: shadow_dispatch, configuration: {model: "
+                               "large, arms: [{model: small}]}}]\n")),
+      "f.yaml:11" + at + ": expected arms or model, found both");
+  EXPECT_EQ(newer_errors(in_decision(
+                "      plugins: [{type: shadow_dispatch, configuration: {model: lagre}}]\n")),
+            "f.yaml:11" + at + ".model: unknown model \"lagre\"; did you mean \"large\"?");
+  EXPECT_EQ(newer_errors(in_decision(
+                "      plugins: [{type: shadow_dispatch, configuration: {arms: [{model: large}], "
+                "timeout_seconds: 3}}]\n")),
+            "f.yaml:11" + at +
+                ".timeout_seconds: it belongs to model; each of arms has a timeout of its own");
+  EXPECT_EQ(newer_errors(
+                in_decision("      plugins: [{type: shadow_dispatch, configuration: {model: large, "
+                            "max_concurrency: 3, limits: {max_concurrent_shadow: 2}}}]\n")),
+            "f.yaml:11" + at +
+                ": \"max_concurrency\" and \"limits.max_concurrent_shadow\" are the same; "
+                "expected one of them");
+}
+
+TEST(NewerForms, trained_selectors_may_be_inside_ml) {
+  const Config config = newer_config(in_decision(
+      "      algorithm: {type: mlp, ml: {mlp: {pretrained_path: m.json}, embedding_dim: 9}}\n"));
+  EXPECT_EQ(config.routing.decisions[0].algorithm.mlp->pretrained_path, "m.json");
+}
+
+TEST(NewerForms, a_model_may_be_drawn_at_random) {
+  const Config config =
+      newer_config(in_decision("      algorithm: {type: random, minimum_candidates: 2}\n"));
+  EXPECT_EQ(config.routing.decisions[0].algorithm.type, "random");
+}
+
+TEST(NewerForms, keys_of_a_listener_are_not_left_out) {
+  const std::string listener = "listeners: [{name: x, port: 1, api_keys: ";
+  EXPECT_EQ(newer_errors(std::string(kTwoModels) + listener + "[secret]}]\n"),
+            "f.yaml:7: listeners[0].api_keys: a listener has no keys of its own; "
+            "global.access.keys has the keys of clients");
+  EXPECT_EQ(newer_errors(std::string(kTwoModels) + listener + "[]}]\n"), "accepted");
+}
+
+TEST(NewerForms, an_unknown_plugin_is_an_error_unless_the_file_switches_it_off) {
+  const auto with = [](std::string_view type, std::string_view configuration) {
+    return in_decision(
+        fmt::format("      plugins: [{{type: {}, configuration: {}}}]\n", type, configuration));
+  };
+  EXPECT_NE(newer_errors(with("zebra", "{}")).find("unknown plugin \"zebra\" (known: "),
+            std::string::npos);
+  EXPECT_NE(newer_notices(with("zebra", "{enabled: false}")).find("; the file switches it off"),
+            std::string::npos);
+  EXPECT_EQ(newer_errors(with("masknig", "{enabled: false}")),
+            "f.yaml:11: routing.decisions[0].plugins[0].type: unknown plugin \"masknig\"; did you "
+            "mean \"masking\"?");
+}
+
+TEST(NewerForms, records_that_a_file_forbids_are_an_error) {
+  EXPECT_EQ(newer_errors(std::string(kTwoModels) + "routing: {data_policy: {replay: false}}\n"),
+            "f.yaml:7: routing.data_policy.replay: a routing has no such policy; set enabled: "
+            "false in the plugin router_replay of each of its decisions, and in "
+            "global.services.router_replay for requests that no decision matches");
+  EXPECT_EQ(newer_notices(std::string(kTwoModels) + "routing: {data_policy: {replay: true}}\n"),
+            "");
+}
+
+TEST(NewerForms, a_policy_on_records_is_never_left_out) {
+  const auto with = [](std::string_view policy) {
+    return newer_errors(fmt::format("{}routing: {{data_policy: {}}}\n", kTwoModels, policy));
+  };
+  EXPECT_EQ(with("{replay_personal_data: false}"),
+            "f.yaml:7: routing.data_policy.replay_personal_data: a routing has no such policy; set "
+            "capture_request_body: false and capture_response_body: false in the plugin "
+            "router_replay of each of its decisions");
+  EXPECT_EQ(with("{replay: on, replay_persnal_data: false}"),
+            "f.yaml:7: routing.data_policy.replay_persnal_data: unknown policy; did you mean "
+            "\"replay_personal_data\"?");
+  EXPECT_EQ(with("none"), "f.yaml:7: routing.data_policy: expected a mapping, found \"none\"");
+  EXPECT_EQ(with("{replay: true, replay_personal_data: true}"), "accepted");
+}
+
+TEST(NewerForms, a_route_of_a_guard_is_not_left_out) {
+  EXPECT_EQ(newer_errors(in_decision("      action: {type: route, destination: large}\n")),
+            "f.yaml:11: routing.decisions[0].action: not built; a request that names a model would "
+            "reach it in spite of the decision. The plugin fast_response refuses such requests");
+  EXPECT_EQ(newer_errors(in_decision("      action: {}\n")), "accepted");
+}
+
+std::string unknown_rules(std::string_view rules) {
+  return fmt::format(
+      "{}routing:\n  signals: {{jailbreak: [{{name: a}}, {{name: b}}]}}\n  decisions: [{{name: d, "
+      "modelRefs: [{{model: small}}], rules: {}}}]\n",
+      kTwoModels, rules);
+}
+
+TEST(NewerForms, the_result_of_unknown_rules_is_that_of_their_conditions) {
+  constexpr std::string_view kConditions =
+      "conditions: [{type: jailbreak, name: a}, {operator: NOT, conditions: [{type: jailbreak, "
+      "name: b}]}, {type: jailbreak, name: b, on_error: no_match}]";
+  using OnError = Rule::OnError;
+  for (const auto& [word, plain, negated] :
+       {std::tuple{"match", OnError::kMatch, OnError::kNoMatch},
+        std::tuple{"no_match", OnError::kNoMatch, OnError::kMatch}}) {
+    const Config config = newer_config(
+        unknown_rules(fmt::format("{{operator: OR, on_unknown: {}, {}}}", word, kConditions)));
+    const auto& conditions = config.routing.decisions.at(0).rules.conditions;
+    EXPECT_EQ(conditions.at(0).on_error, plain) << word;
+    EXPECT_EQ(conditions.at(1).conditions.at(0).on_error, negated) << word;
+    EXPECT_EQ(conditions.at(2).on_error, OnError::kNoMatch) << "its own";
+  }
+  const std::string at = "f.yaml:9: routing.decisions[0].rules.on_unknown: ";
+  EXPECT_EQ(newer_errors(unknown_rules("{type: jailbreak, name: a, on_unknown: fail_request}")),
+            at + "fail_request is not built; expected match, with which a decision with the plugin "
+                 "fast_response refuses the request, or no_match");
+  EXPECT_EQ(newer_errors(unknown_rules("{type: jailbreak, name: a, on_unknown: mtach}")),
+            at + "expected match or no_match, found \"mtach\"");
+}
+
+TEST(NewerForms, no_composer_reads_a_signal_of_replies) {
+  EXPECT_EQ(newer_errors(std::string(kTwoModels) + R"(routing:
+  signals:
+    jailbreak: [{name: reply, direction: response}]
+    complexity: [{name: c, hard: {candidates: [x]}, composer: {type: jailbreak, name: reply}}]
+)"),
+            "f.yaml:10: routing.signals.complexity[0].composer.name: unknown jailbreak signal "
+            "\"reply\" (known: none)");
+}
+
+TEST(NewerForms, an_input_of_a_projection_on_no_type_of_signals_gives_a_notice) {
+  EXPECT_EQ(newer_notices(std::string(kTwoModels) + R"(routing:
+  projections:
+    scores: [{name: s, inputs: [{type: safety, name: bad, weight: 1}]}]
+)"),
+            "f.yaml:9: routing.projections.scores[0].inputs[0].type: there are no signals of the "
+            "type safety, so the input is always 0");
+}
+
+TEST(NewerForms, the_management_api_leaves_its_usual_port_to_a_listener) {
+  const std::string listeners = "listeners: [{name: x, port: 8080}, {name: y, port: 8081}]\n";
+  EXPECT_EQ(newer_config(std::string(kTwoModels) + listeners).management.port, 8082);
+  EXPECT_EQ(newer_notices(std::string(kTwoModels) + listeners),
+            "f.yaml:7: global.services.management_api.port: 8082, because the usual port 8080 has "
+            "another use");
+  EXPECT_EQ(newer_errors(std::string(kTwoModels) + listeners +
+                         "global: {services: {management_api: {port: 8080}}}\n"),
+            "f.yaml:7: listeners[0].port: 8080 is also the port of global.services.management_api");
+}
+
+TEST(NewerForms, parts_without_a_counterpart_give_a_notice_each) {
+  const std::string notices = newer_notices(std::string(kTwoModels) + R"(evaluation: {records: [{}]}
+routing:
+  model_bindings: {a: {deployment: b}}
+  signals: {input_modality: [{name: i, modality: image}], events: []}
+global:
+  services: {backend_egress: {policy_file: p}, observability: {profiling: {enabled: false}}}
+  stores: {tool_sessions: {backend: redis}}
+  model_catalog: {deployments: {b: {artifact: c}}}
+)");
+  for (const char* key : {"f.yaml:7: evaluation: has no effect: ",
+                          "f.yaml:9: routing.model_bindings: has no effect: ",
+                          "f.yaml:10: routing.signals.input_modality: has no effect: there are no "
+                          "signals of this type, and a condition on one is an error",
+                          "f.yaml:12: global.services.backend_egress: has no effect: ",
+                          "f.yaml:13: global.stores.tool_sessions: has no effect: ",
+                          "f.yaml:14: global.model_catalog.deployments: has no effect: "}) {
+    EXPECT_NE(notices.find(key), std::string::npos) << key << "\n" << notices;
+  }
+  EXPECT_EQ(notices.find("profiling"), std::string::npos) << "the file switches it off";
+  EXPECT_EQ(notices.find("unknown key"), std::string::npos) << notices;
+}
+
+}  // namespace
+}  // namespace signalbox::config
