@@ -3,7 +3,6 @@
 
 #include "router/access/gate.h"
 
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -72,21 +71,15 @@ std::string challenge_of(const Denial& denial) {
   return fmt::format(R"(Bearer error="invalid_token", error_description="{}")", description);
 }
 
-void wake(http::Timer& timer) {
-  timer.expires_at(http::Clock::time_point::min());
-}
-
 /// Waits until the keys have been read, the patience has passed, or the request is interrupted.
 http::Task<> wait_for(tokens::KeySource& keys, http::Interrupt& interrupt) {
   constexpr std::chrono::seconds kPatience{6};  // reading keys takes at most five
   const http::Executor executor = co_await http::asio::this_coro::executor;
   // Shared with the thread that reads the keys.
   auto timer = std::make_shared<http::Timer>(executor, kPatience);
-  std::function<void()> wake_here = [timer, executor] {
-    http::asio::post(executor, [timer] { wake(*timer); });
-  };
+  std::function<void()> wake_here = [timer] { http::wake_from_anywhere(timer); };
   if (!keys.wait(std::move(wake_here))) co_return;
-  std::function<void()> give_up = [timer] { wake(*timer); };
+  std::function<void()> give_up = [timer] { http::wake(*timer); };
   const http::Interrupt::Scope scope(interrupt, std::move(give_up));
   co_await timer->async_wait(http::kAwait);
 }

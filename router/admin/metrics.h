@@ -2,6 +2,8 @@
 // Every number of the process: for GET /metrics, on the management listener and on a port of its
 // own, and for exports.
 
+#include <mutex>
+
 #include "router/admin/management.h"
 #include "router/dialects/response_store.h"
 #include "router/gateway/answer_cache.h"
@@ -15,8 +17,6 @@
 #include "router/shared_learning/redis_learning.h"
 #include "router/spending/ledger.h"
 #include "router/vector_stores/vector_stores.h"
-
-#include <mutex>
 
 namespace signalbox::admin {
 

@@ -251,6 +251,8 @@ struct Spending {
     Per per = Per::kMonth;
     Then then = Then::kRefuse;
     double warn_at = 0.8;  // share of the amount
+
+    bool operator==(const Budget&) const = default;
   };
   std::string backend = "file";      // or "postgres"
   std::string file = "spending.db";  // relative to the configuration

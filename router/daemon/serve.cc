@@ -153,7 +153,7 @@ struct Daemon::Impl {
                              [this] { return active_reloader.load(); },
                              [this] { return serving.load(); },
                              [this] { return active_counts.load(); },
-                             [this] { return ledger.get(); },
+                             [this] { return active_ledger.load(); },
                              [this] { return shared_learning.get(); },
                              responses,
                              [this]() -> const memories::Memories& { return *memories; },
@@ -181,6 +181,7 @@ struct Daemon::Impl {
   std::atomic<serving::Reloader*> active_reloader{nullptr};
   std::atomic<const http::Server*> serving{nullptr};
   std::atomic<const shared_counts::SharedCounts*> active_counts{nullptr};
+  std::atomic<spending::Ledger*> active_ledger{nullptr};
   std::atomic<vector_stores::VectorStores*> active_documents{nullptr};
   std::filesystem::path file;  // "": none
   std::map<std::string, uint16_t, std::less<>> ports;
@@ -348,8 +349,8 @@ http::Handler Daemon::Impl::management_handler(const config::ManagementApi& init
   add(admin::replay_routes(*replay, current, *admin));
   add(admin::outcome_routes(memory.outcomes, *replay, metrics, current, *admin));
   routes.push_back(admin::costs_route(metrics, current, *admin));
-  routes.push_back(admin::spending_route([this] { return ledger.get(); }, current, *admin));
-  routes.push_back(admin::budgets_route([this] { return ledger.get(); }, current, *admin));
+  routes.push_back(admin::spending_route([this] { return active_ledger.load(); }, current, *admin));
+  routes.push_back(admin::budgets_route([this] { return active_ledger.load(); }, current, *admin));
   routes.push_back(admin::metrics_route(scrape, current, *admin));
   add(admin::cache_routes(current, *admin, cache));
   add(admin::key_routes(current, *admin));
@@ -476,6 +477,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(listen_for_operators(config));
   SIGNALBOX_TRY_VOID(contexts.open(config));
   SIGNALBOX_TRY(ledger, open_ledger(config));
+  active_ledger = ledger.get();
   SIGNALBOX_TRY_VOID(share_counts(config));
   SIGNALBOX_TRY(documents, open_documents(config));
   active_documents = documents.get();

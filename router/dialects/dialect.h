@@ -60,9 +60,9 @@ struct RequestContext {
   std::string_view owner;     // owner of stored state; no other owner can access it
   int64_t now = 0;            // seconds since 1970
   std::stop_token stop = {};  // requested when nobody waits for the answer any more
-  /// Returns whether a part of stored state of so many bytes may become a part of the request.
-  /// Null: any may.
-  std::function<bool(size_t bytes)> has_room = nullptr;
+  /// Reserves memory for a part of stored state of so many bytes, which becomes a part of the
+  /// request. Null: nothing is reserved.
+  std::function<Result<void>(size_t bytes)> make_room = nullptr;
 };
 
 /// A request and its reading as a chat completion. A server of the client's own API gets the

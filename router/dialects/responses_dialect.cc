@@ -58,9 +58,10 @@ class Lookup {
 
  private:
   Result<void> make_room(size_t bytes) {
-    if (!context_.has_room || context_.has_room(bytes)) return {};
-    has_failed_ = true;
-    return fail(Code::kOverloaded, "the requests in flight leave no memory for a stored response");
+    if (!context_.make_room) return {};
+    Result<void> made = context_.make_room(bytes);
+    has_failed_ = !made;
+    return made;
   }
 
   // The first failure refuses the request, so that nothing more is read.

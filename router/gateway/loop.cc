@@ -149,10 +149,12 @@ void Loop::begin() {
 http::Task<Result<LoopAnswer>> Loop::run() {
   executor_ = co_await http::asio::this_coro::executor;
   memory_ = scope_.exchange.request.memory.beside();
-  if (const auto room = reserve_now(memory_, kConversationCopies * plan_.body.size()); !room)
+  // An image beside a text needs no conversation.
+  const size_t read = plan_.painter == nullptr ? plan_.body.size() : 0;
+  if (const auto room = reserve_now(memory_, kConversationCopies * read); !room)
     co_return tl::unexpected<Error>(room.error());
   begin();
-  memory_.lower(kConversationKept * plan_.body.size());
+  memory_.lower(kConversationKept * read);
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
   const auto has_gone = [&interrupt] {
     return interrupt.raised() && interrupt.why() == Code::kCancelled;
@@ -245,6 +247,8 @@ void Loop::start(size_t turn) {
   Result<void> prepared = prepare(flight);
   if (!prepared) {
     flight.has_ended = true;
+    flight.plan = {};
+    flight.memory.lower(0);  // another model may need it
     run_->take(turn, tl::unexpected<Error>(std::move(prepared).error()), flight.elsewhere);
     return wake();
   }

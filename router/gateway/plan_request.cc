@@ -80,10 +80,14 @@ std::optional<routing::Plan> plan_another_model(
   if (!outcome.elsewhere || plan.image != nullptr) return std::nullopt;
   attempts.failed.push_back(plan.model->name);
   // The next plan has a body of its own while this one is still there.
-  if (scope.exchange.request.memory.add(plan.body.size()) != http::Raise::kDone)
-    return std::nullopt;
+  http::MemoryShare& memory = scope.exchange.request.memory;
+  const uint64_t before = memory.bytes();
+  if (memory.add(plan.body.size()) != http::Raise::kDone) return std::nullopt;
   Result<routing::Plan> next = evaluation.plan(runtime_conditions(scope, attempts.failed));
-  if (!next || next->path != routing::Plan::Path::kUpstream) return std::nullopt;
+  if (!next || next->path != routing::Plan::Path::kUpstream) {
+    memory.lower(before);
+    return std::nullopt;
+  }
   log::warn("chat", "{}: model \"{}\" does not answer; trying \"{}\" instead", scope.record.id(),
             plan.model->name, next->model->name);
   scope.record.planned(*next, evaluation.decision(), request.chat.stream);

@@ -56,13 +56,13 @@ Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
   }
   const std::string owner = access::owner_of(request.headers, scope.config());
   const std::string token = access::new_token();
-  const auto has_room = [&](size_t bytes) {
-    return request.memory.add(kAddedCopies * bytes) == http::Raise::kDone;
+  const auto make_room = [&](size_t bytes) {
+    return reserve_now(request.memory, request.memory.bytes() + kAddedCopies * bytes);
   };
   SIGNALBOX_TRY(dialects::Incoming incoming,
                 dialect->read(std::move(request.body), {scope.record.id(), token, owner,
                                                         static_cast<int64_t>(std::time(nullptr)),
-                                                        std::move(stop), has_room}));
+                                                        std::move(stop), make_room}));
   const std::optional<request::Api> api = scope.api.native();
   // Frees the client's body before the chat is read.
   if (!api || !is_spoken(*api, scope.config().providers)) incoming.source.reset();

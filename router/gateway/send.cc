@@ -161,8 +161,9 @@ size_t translating_bytes(const RequestScope& scope, const routing::Plan& plan) {
   if (plan.image != nullptr || plan.native) return 0;
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
+  const size_t chats = is_completion ? 1 : 0;  // from which a loop's call is translated again
   if (plan.model->api_format == config::Model::ApiFormat::kAnthropic)
-    return dialects::kMessagesCopies * plan.body.size();
+    return (dialects::kMessagesCopies + chats) * plan.body.size();
   return is_completion ? dialects::kOutgoingCopies * plan.body.size() : 0;
 }
 

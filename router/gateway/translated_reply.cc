@@ -2,7 +2,6 @@
 
 #include "router/gateway/translated_reply.h"
 
-#include <boost/asio/post.hpp>
 #include <functional>
 #include <utility>
 
@@ -17,10 +16,7 @@ namespace signalbox::gateway {
 http::Task<> publish(dialects::ReplyTranslator& translator) {
   const http::Executor executor = co_await http::asio::this_coro::executor;
   const auto timer = std::make_shared<http::Timer>(executor);
-  std::function<void()> done = [timer] {
-    const http::Executor loop = timer->get_executor();
-    http::asio::post(loop, [timer] { timer->expires_at(http::Clock::time_point::min()); });
-  };
+  std::function<void()> done = [timer] { http::wake_from_anywhere(timer); };
   const auto patience = translator.publish(std::move(done));
   if (!patience) co_return;
   timer->expires_after(*patience);

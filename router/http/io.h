@@ -8,8 +8,11 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 namespace signalbox::http {
 
@@ -33,6 +36,12 @@ inline constexpr asio::as_tuple_t<asio::use_awaitable_t<Executor>> kAwait{};
 /// Ends a wait for the timer; also one that has not begun yet.
 inline void wake(Timer& timer) {
   timer.expires_at(Clock::time_point::min());
+}
+
+/// The same from any thread.
+inline void wake_from_anywhere(std::shared_ptr<Timer> timer) {
+  const Executor executor = timer->get_executor();
+  asio::post(executor, [timer = std::move(timer)] { wake(*timer); });
 }
 
 /// Returns the loop that runs the coroutine of this executor.

@@ -4,7 +4,6 @@
 #include "router/http/memory_share.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <utility>
 
 namespace signalbox::http {
@@ -120,10 +119,7 @@ MemoryBound::Timers MemoryBound::settle() {
 }
 
 void MemoryBound::wake(Timers timers) {
-  for (std::shared_ptr<Timer>& timer : timers) {
-    const Executor executor = timer->get_executor();
-    asio::post(executor, [timer = std::move(timer)] { http::wake(*timer); });
-  }
+  for (std::shared_ptr<Timer>& timer : timers) wake_from_anywhere(std::move(timer));
 }
 
 Raise MemoryShare::set(uint64_t bytes) {

@@ -2,7 +2,6 @@
 
 #include "router/http/single_flight.h"
 
-#include <boost/asio/post.hpp>
 #include <utility>
 
 namespace signalbox::http {
@@ -46,10 +45,7 @@ void SingleFlight::end(const std::string& id) {
     waiters = std::move(flight->second);
     flights_.erase(flight);
   }
-  for (Waiter& waiter : waiters) {
-    const Executor executor = waiter->get_executor();
-    asio::post(executor, [waiter = std::move(waiter)] { wake(*waiter); });
-  }
+  for (Waiter& waiter : waiters) wake_from_anywhere(std::move(waiter));
 }
 
 void SingleFlight::close() {

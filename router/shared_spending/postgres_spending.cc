@@ -114,14 +114,17 @@ class PostgresStore final : public spending::Store {
   bool is_common() const override { return true; }
 
   Result<void> add(const spending::Batch& batch) override {
-    const std::string number = std::to_string(batch.number), text = text_of(batch);
-    if (number != number_) token_ = new_name();
+    const std::string number = std::to_string(batch.number);
+    if (number != number_) {
+      token_ = new_name();
+      text_ = text_of(batch);
+    }
     number_ = number;
-    SIGNALBOX_TRY(const bool is_twice, send(text));
+    SIGNALBOX_TRY(const bool is_twice, send());
     if (!is_twice) return {};
     router_ = new_name();
     log::warn("spending", "{}: another process has this router's name; it takes a new one", name());
-    SIGNALBOX_TRY_VOID(send(text));
+    SIGNALBOX_TRY_VOID(send());
     return {};
   }
 
@@ -132,9 +135,6 @@ class PostgresStore final : public spending::Store {
     std::unique_ptr<spending::Source> out = std::make_unique<PostgresSource>(server_);
     return out;
   }
-
-  // Each router has a share only within its own process.
-  Result<std::string> share_name(std::string_view fresh) override { return std::string(fresh); }
 
   Result<spending::Changes> changes(const std::vector<spending::TotalKind>& kinds, Day today,
                                     bool anew) override {
@@ -151,9 +151,9 @@ class PostgresStore final : public spending::Store {
 
  private:
   // Returns whether another process adds under this name.
-  Result<bool> send(const std::string& text) {
+  Result<bool> send() {
     SIGNALBOX_TRY(const Rows rows,
-                  server_->run(add_, {router_, number_, token_, text}, server_->options.write));
+                  server_->run(add_, {router_, number_, token_, text_}, server_->options.write));
     SIGNALBOX_TRY_VOID(server_->check(rows));
     return rows.front().back() == "true";
   }
@@ -219,7 +219,7 @@ class PostgresStore final : public spending::Store {
 
   const std::shared_ptr<const Server> server_;  // owned by this and by sources
   std::string router_ = new_name();
-  std::string number_, token_;  // of the last batch
+  std::string number_, token_, text_;  // of the last batch
   const std::string add_, changes_;
   std::string epoch_;
   std::string counter_ = "0", id_{kFirstId};  // of the last total that was read

@@ -103,7 +103,8 @@ Result<size_t> Ledger::write_batch() {
       sums = take_some(unwritten_, kBatchRowsMax, kBatchBytesMax);
       batch_rows_ = sums.size();
     }
-    batch_ = make_batch(std::move(sums), batch_.number + 1);
+    const uint64_t number = batch_.number + 1;
+    batch_ = is_common() ? make_batch(std::move(sums), number) : Batch{number, std::move(sums), {}};
   }
   const Result<void> written = store_->add(batch_);
   if (!written) {
@@ -161,11 +162,11 @@ Result<bool> Ledger::read_changes() {
     reads_anew_ = reads_anew_ || anew;
     return tl::unexpected(changes.error());
   }
-  size_t lost = 0;
+  bool has_lost = false;
   in_steps(changes->totals, [&](const CommonTotal& each) {
-    lost += totals_.set_common({&each, 1}, today);
+    has_lost = totals_.set_common(each, today) || has_lost;
   });
-  if (lost > 0) report_loss();
+  if (has_lost) report_loss();
   return changes->has_more;
 }
 
@@ -237,8 +238,7 @@ void Ledger::share(const std::vector<Budget>& budgets) {
 
 void Ledger::compare(const std::vector<Budget>& budgets) {
   const std::lock_guard lock(mutex_);
-  totals_.compare(budgets);
-  reads_anew_ = true;
+  reads_anew_ = totals_.compare(budgets) || reads_anew_;
 }
 
 std::vector<SharedTotal> Ledger::take_changes(size_t max) {

@@ -65,12 +65,12 @@ class Store {
   /// Opens the sums for reading, beside add().
   virtual Result<std::unique_ptr<Source>> source() = 0;
   /// Returns the store's name for the share of this router, which is `fresh` if it has none yet.
-  virtual Result<std::string> share_name(std::string_view fresh) = 0;
+  virtual Result<std::string> share_name(std::string_view fresh) { return std::string(fresh); }
 
   /// True if several routers add to the same totals. Then the next call is used, too.
   virtual bool is_common() const { return false; }
   /// Returns totals of these kinds that have changed since the call before; with `anew`, all of
-  /// them. They have what add() has added before. Errors: those of add().
+  /// them. They include what add() has added before the call. Errors: those of add().
   virtual Result<Changes> changes(const std::vector<TotalKind>&, Day, [[maybe_unused]] bool anew) {
     return Changes();
   }

@@ -126,8 +126,10 @@ void Totals::share(const std::vector<Budget>& budgets) {
   report_all();
 }
 
-void Totals::compare(const std::vector<Budget>& budgets) {
+bool Totals::compare(const std::vector<Budget>& budgets) {
+  if (shared_ == budgets) return false;
   shared_ = budgets;
+  return true;
 }
 
 std::vector<TotalKind> Totals::kinds() const {
@@ -207,20 +209,17 @@ void Totals::add_stored(const TotalKey& key, double amount) {
 
 // A store with an older state has less than before. What it lacks is added to all that it returns
 // from now on: otherwise, new spending of the others would not count until it exceeds the loss.
-size_t Totals::set_common(std::span<const CommonTotal> totals, Day today) {
-  size_t lost = 0;
-  for (const auto& [key, amount] : totals) {
-    if (amount <= 0) continue;
-    Period* const period = period_of(key, today);
-    Period::Others* const others = period == nullptr ? nullptr : others_of(*period, key.begin);
-    if (others == nullptr) continue;
-    const double stored = period->begin == key.begin ? period->stored : 0;
-    const double known = others->amount, now = amount - stored + others->missing;
-    others->amount = std::max(known, now);
-    others->missing += others->amount - now;
-    if (known - now > kNoise * (known + stored)) ++lost;
-  }
-  return lost;
+bool Totals::set_common(const CommonTotal& total, Day today) {
+  const auto& [key, amount] = total;
+  if (amount <= 0) return false;
+  Period* const period = period_of(key, today);
+  Period::Others* const others = period == nullptr ? nullptr : others_of(*period, key.begin);
+  if (others == nullptr) return false;
+  const double stored = period->begin == key.begin ? period->stored : 0;
+  const double known = others->amount, now = amount - stored + others->missing;
+  others->amount = std::max(known, now);
+  others->missing += others->amount - now;
+  return known - now > kNoise * (known + stored);
 }
 
 void Totals::report_all() {

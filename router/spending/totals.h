@@ -83,8 +83,9 @@ class Totals {
 
   /// From now on, changes of the totals that these budgets compare are noted for take_changes().
   void share(const std::vector<Budget>& budgets);
-  /// The same for a store that has the totals of all routers: nothing is noted.
-  void compare(const std::vector<Budget>& budgets);
+  /// The same for a store that has the totals of all routers: nothing is noted. Returns whether the
+  /// budgets are others than before.
+  bool compare(const std::vector<Budget>& budgets);
   /// The kinds of these budgets' totals.
   std::vector<TotalKind> kinds() const;
   /// Returns at most `max` totals that have changed since they were returned last.
@@ -95,11 +96,11 @@ class Totals {
   /// spending than the file, because the router was killed, the difference is added here. Nothing
   /// may have been reported since the start then.
   void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
-  /// Notes that the common store has this amount of this router's, beside what it had before.
+  /// Notes that the common store has so much more of this router's spending.
   void add_stored(const TotalKey& key, double amount);
-  /// Sets what the common store has, with all that add_stored() has noted. Returns how many of
-  /// these totals have less than the store had before.
-  size_t set_common(std::span<const CommonTotal> totals, Day today);
+  /// Sets what the common store has, with all that add_stored() has noted. Returns whether it has
+  /// less than before.
+  bool set_common(const CommonTotal& total, Day today);
   /// Makes take_changes() return all totals, because they were lost.
   void report_all();
   /// Makes what was in the file at the start the spending of another router.
