@@ -122,6 +122,16 @@ Node sequence(uint32_t line) {
   return made(Kind::kSequence, line);
 }
 
+const Node* find_path(const Node& root, std::string_view path) {
+  const Node* node = &root;
+  while (node != nullptr && !path.empty()) {
+    const size_t end = std::min(path.find('.'), path.size());
+    node = node->find(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return node;
+}
+
 bool add(Node& mapping, std::string_view key, Node value) {
   if (mapping.find(key) != nullptr) return false;
   const uint32_t line = value.line;

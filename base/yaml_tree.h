@@ -27,6 +27,9 @@ Node plain(std::string_view text, uint32_t line);
 Node mapping(uint32_t line);
 Node sequence(uint32_t line);
 
+/// The node at a dotted path; null if a part of it is missing.
+const Node* find_path(const Node& root, std::string_view path);
+
 /// Sets a key that is missing. Returns false, and changes nothing, if it is there.
 bool add(Node& mapping, std::string_view key, Node value);
 /// Copies the value of a key of `from`, if it has one, to the key `as`.

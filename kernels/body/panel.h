@@ -18,7 +18,7 @@ namespace signalbox::kernels::body {
 inline constexpr int64_t kPanelColumns = 64;
 inline constexpr int64_t kStepBytes = 256;
 
-// Steps multiplied before moving to the next rows: 24 KB of weights, half of a first-level cache.
+// Steps before the next rows: 24 KB, half a first-level cache. A Product may have its own number.
 inline constexpr int64_t kBlockSteps = 96;
 
 struct F32 {

@@ -228,8 +228,7 @@ void check_external_model(Reader& reader, const yaml::Node& node, ExternalModel&
   const auto has_role = [&](std::string_view role) {
     return ascii::iequals(model.model_role, role);
   };
-  const yaml::Node* name = node.find("llm_model_name");
-  const bool is_missing = name == nullptr || name->kind == yaml::Kind::kNull;
+  const bool is_missing = given(node, "llm_model_name") == nullptr;
   const bool may_classify = has_role("classification") || has_role("guardrail") || has_role("pii");
   if (is_missing && !may_classify)
     reader.at_key("llm_model_name", [&] { reader.error(node.line, "missing; expected a string"); });

@@ -176,16 +176,16 @@ void set_unknown(Rule& rule, Rule::OnError result) {
 }
 
 void read_unknown(Reader& reader, const yaml::Node& node, Rule& rule) {
-  const yaml::Node* given = node.find("on_unknown");
-  if (given == nullptr || given->kind == yaml::Kind::kNull) return;
+  const yaml::Node* result = given(node, "on_unknown");
+  if (result == nullptr) return;
   reader.at_key("on_unknown", [&] {
     constexpr std::string_view kExpected = "match or no_match";
-    const auto word = reader.scalar(*given, kExpected);
+    const auto word = reader.scalar(*result, kExpected);
     if (!word) return;
     if (word->text == "match") return set_unknown(rule, Rule::OnError::kMatch);
     if (word->text == "no_match") return set_unknown(rule, Rule::OnError::kNoMatch);
-    if (word->text != "fail_request") return reader.expected(*given, kExpected);
-    reader.error(given->line,
+    if (word->text != "fail_request") return reader.expected(*result, kExpected);
+    reader.error(result->line,
                  "fail_request is not built; expected match, with which a decision with the plugin "
                  "fast_response refuses the request, or no_match");
   });

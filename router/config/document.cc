@@ -376,12 +376,8 @@ Syntax syntax_of(std::string_view text) {
 
 Result<std::string> management_of(std::string_view text, std::string_view name) {
   SIGNALBOX_TRY(const Node root, read(text, name));
-  const Node* node = &root;
-  for (const std::string_view key : {"global", "services", "management_api"}) {
-    node = node->find(key);
-    if (node == nullptr) return std::string();
-  }
-  return yaml::write(*node);
+  const Node* node = yaml::tree::find_path(root, "global.services.management_api");
+  return node == nullptr ? std::string() : yaml::write(*node);
 }
 
 Result<std::vector<std::string>> new_variables(std::string_view current, std::string_view changed,

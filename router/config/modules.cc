@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/ascii.h"
+#include "base/yaml_tree.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -469,19 +470,14 @@ std::span<const std::string_view> tasks_of_servers() {
 }
 
 // A module that is configured to call a server and calls none would decide nothing in silence.
-void check_servers(Reader& reader, const yaml::Node& root, const Config& config) {
+void check_modules_on_servers(Reader& reader, const yaml::Node& root, const Config& config) {
   for (const TaskOfServer& task : kTasksOfServers) {
     const ClassifierModel* module = caller(config.modules, task.name);
     if (module == nullptr) continue;
     const std::string complaint = complaint_about(config, task, *module);
     if (complaint.empty()) continue;
     const std::string path = fmt::format("{}{}", kModulesPath, task.path);
-    const yaml::Node* at = &root;
-    for (std::string_view rest = path; at != nullptr && !rest.empty();) {
-      const size_t end = std::min(rest.find('.'), rest.size());
-      at = at->find(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    const yaml::Node* at = yaml::tree::find_path(root, path);
     reader.at_key(path, [&] { reader.error(at == nullptr ? root.line : at->line, complaint); });
   }
 }

@@ -52,12 +52,6 @@ constexpr Key kPluginTextKeys[] = {
 };
 constexpr Section kPluginText{kPluginTextKeys};
 
-bool is_switched_off(const PluginText& plugin) {
-  const yaml::Node* enabled =
-      plugin.configuration == nullptr ? nullptr : plugin.configuration->find("enabled");
-  return enabled != nullptr && ascii::iequals(enabled->scalar, "false");
-}
-
 void unknown_plugin(Reader& reader, uint32_t line, const PluginText& plugin) {
   const std::string& type = plugin.type;
   reader.at_key("type", [&] {
@@ -69,8 +63,8 @@ void unknown_plugin(Reader& reader, uint32_t line, const PluginText& plugin) {
     }
     std::string text = fmt::format("unknown plugin \"{}\"{}", type, suggestion(type, known));
     const bool is_misspelt = !nearest(type, known).empty();
-    if (is_switched_off(plugin) && !is_misspelt)
-      return reader.notice(line, text + "; the file switches it off");
+    const bool is_off = plugin.configuration != nullptr && is_switched_off(*plugin.configuration);
+    if (is_off && !is_misspelt) return reader.notice(line, text + "; the file switches it off");
     reader.error(line, std::move(text));
   });
 }

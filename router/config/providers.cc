@@ -366,7 +366,7 @@ void find_family(Reader& reader, uint32_t line, const std::string& family) {
 void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
   const yaml::Node* reasoning = node.find("reasoning");
   const auto has = [&](std::string_view key) {
-    return reasoning != nullptr && reasoning->find(key) != nullptr;
+    return reasoning != nullptr && given(*reasoning, key) != nullptr;
   };
   if (has("type") || has("parameter")) {
     if (!out.reasoning_family.empty() || !has("type") || out.own_reasoning.parameter.empty()) {
@@ -380,7 +380,7 @@ void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
   }
   if (out.reasoning_family.empty()) return;
   const bool is_newer = has("family");
-  if (is_newer && node.find("reasoning_family") != nullptr)
+  if (is_newer && given(node, "reasoning_family") != nullptr)
     return reader.error(reasoning->line,
                         "\"reasoning_family\" and \"reasoning.family\" are the same; expected "
                         "one of them");
@@ -525,19 +525,19 @@ void check_fallbacks(Reader& reader, const yaml::Node& models, const Providers& 
 // Finds the default model: the one that the file names, or the only one.
 void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
   const yaml::Node* defaults = node.find("defaults");
-  const yaml::Node* given = nullptr;
+  const yaml::Node* named = nullptr;
   std::string_view key = "default_model";
   for (const std::string_view name : {"model", "default_model"}) {
-    const yaml::Node* at = defaults == nullptr ? nullptr : defaults->find(name);
-    if (at == nullptr || at->kind == yaml::Kind::kNull) continue;
-    given = at;
+    const yaml::Node* at = defaults == nullptr ? nullptr : given(*defaults, name);
+    if (at == nullptr) continue;
+    named = at;
     key = name;
   }
-  if (given == nullptr && out.models.size() == 1) out.default_model = out.models.front().name;
+  if (named == nullptr && out.models.size() == 1) out.default_model = out.models.front().name;
   std::vector<std::string_view> known;
   for (const Model& model : out.models) known.push_back(model.name);
   reader.at_key(fmt::format("defaults.{}", key), [&] {
-    if (given == nullptr) {
+    if (named == nullptr) {
       if (out.models.size() == 1) return;
       return reader.error(defaults == nullptr ? node.line : defaults->line,
                           fmt::format("missing; expected the model of requests that no decision "
@@ -546,7 +546,7 @@ void check_default(Reader& reader, const yaml::Node& node, Providers& out) {
     }
     if (out.default_model.empty() || out.models.empty() || out.find(out.default_model) != nullptr)
       return;
-    reader.error(given->line,
+    reader.error(named->line,
                  fmt::format("unknown model \"{}\" (known: {})", out.default_model, join(known)));
   });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/yaml_tree.h"
 #include "router/config/endpoint.h"
 #include "router/config/load.h"
 #include "router/config/sections.h"
@@ -11,6 +12,7 @@ namespace signalbox::config {
 namespace {
 
 using namespace std::chrono_literals;
+using yaml::tree::find_path;
 
 void check_auto_names(Reader& reader, const yaml::Node& node, const Config& config) {
   for (size_t i = 0; i < config.providers.models.size(); ++i) {
@@ -58,20 +60,12 @@ Taken taken_by(const ManagementApi& management) {
   return {"global.services.management_api", management.bind_address, management.port};
 }
 
-const yaml::Node* find_path(const yaml::Node& root, std::initializer_list<std::string_view> keys) {
-  const yaml::Node* node = &root;
-  for (const std::string_view key : keys) {
-    if (node != nullptr) node = node->find(key);
-  }
-  return node;
-}
-
 // Files of the Semantic Router have listeners on our default port of the management API. A port
 // that the file sets stays, and check_ports() refuses a second use of it.
 void move_management(Reader& reader, const yaml::Node& node, Config& config) {
-  if (!config.management.enabled ||
-      find_path(node, {"global", "services", "management_api", "port"}) != nullptr)
-    return;
+  if (!config.management.enabled) return;
+  const yaml::Node* port = find_path(node, "global.services.management_api.port");
+  if (port != nullptr && port->kind != yaml::Kind::kNull) return;
   std::vector<Taken> taken = taken_by_services(config);
   for (const Listener& listener : config.listeners) taken.push_back(taken_by(listener));
   const auto is_taken = [&] {
@@ -123,7 +117,7 @@ void check_strangers(Reader& reader, const yaml::Node& node, const Config& confi
 // of the file's own is the one that they were chosen for.
 void note_foreign_thresholds(const yaml::Node& root, Config& config) {
   const yaml::Node* node =
-      find_path(root, {"global", "model_catalog", "embeddings", "semantic", "minilm_model_path"});
+      find_path(root, "global.model_catalog.embeddings.semantic.minilm_model_path");
   EmbeddingModel& model = config.embedding_model;
   const bool is_ours = model.path_key == "minilm_model_path" && !model.is_remote();
   model.has_foreign_thresholds = node == nullptr && is_ours;
@@ -156,9 +150,7 @@ void check_files_model(Reader& reader, const yaml::Node& root, const Config& con
 
 // A judge of preferences has an answer for the case that none of them applies.
 void check_preferences(Reader& reader, const yaml::Node& node, const std::string& path) {
-  const yaml::Node* routing = node.find("routing");
-  const yaml::Node* signals = routing == nullptr ? nullptr : routing->find("signals");
-  const yaml::Node* preferences = signals == nullptr ? nullptr : signals->find("preferences");
+  const yaml::Node* preferences = find_path(node, "routing.signals.preferences");
   if (preferences == nullptr) return;
   for (size_t i = 0; i < preferences->items.size(); ++i) {
     const yaml::Node* name = preferences->items[i].find("name");
@@ -181,13 +173,12 @@ void check_judged_preferences(Reader& reader, const yaml::Node& node, const Conf
 
 void check_detector(Reader& reader, const yaml::Node& root, const HallucinationDetector& detector) {
   if (detector.backend != "endpoint" || !detector.model.enabled) return;
-  const yaml::Node* at = root.find("global");
-  constexpr std::string_view kPath = "model_catalog modules hallucination_mitigation detector";
-  for (const std::string_view key : split_words(kPath)) at = at == nullptr ? at : at->find(key);
+  constexpr std::string_view kPath =
+      "global.model_catalog.modules.hallucination_mitigation.detector";
+  const yaml::Node* at = find_path(root, kPath);
   const auto refuse = [&](std::string_view key, const std::string& why) {
-    const std::string where =
-        fmt::format("global.model_catalog.modules.hallucination_mitigation.detector.{}", key);
-    reader.at_key(where, [&] { reader.error(at == nullptr ? root.line : at->line, why); });
+    reader.at_key(fmt::format("{}.{}", kPath, key),
+                  [&] { reader.error(at == nullptr ? root.line : at->line, why); });
   };
   if (const auto url = parse_base_url(detector.endpoint); !url)
     refuse("endpoint", fmt::format("backend endpoint: {}", url.error().message));
@@ -258,8 +249,7 @@ bool searches_qdrant(const Config& config) {
 }
 
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
-  const yaml::Node* version = node.find("version");
-  if (version == nullptr || version->kind == yaml::Kind::kNull)
+  if (given(node, "version") == nullptr)
     reader.at_key("version",
                   [&] { reader.notice(node.line, "missing; the file is read as v0.3"); });
   name_image_servers(config);
@@ -275,7 +265,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);
   check_judged_preferences(reader, node, config);
-  check_servers(reader, node, config);
+  check_modules_on_servers(reader, node, config);
   check_detector(reader, node, config.modules.hallucination_mitigation.detector);
   note_foreign_thresholds(node, config);
   bind_listeners(node, config);

@@ -120,6 +120,19 @@ void for_each_entry(Reader& reader, const yaml::Node& node, std::string_view exp
   }
 }
 
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return ascii::iequals(text, word); });
+}
+
+// YAML 1.1 has the other words as well, and older files use them.
+bool is_yes(std::string_view text) {
+  return is_one_of(text, {"true", "yes", "on"});
+}
+bool is_no(std::string_view text) {
+  return is_one_of(text, {"false", "no", "off"});
+}
+
 constexpr double kNumberMax = 1e9;
 constexpr std::string_view kNumber = "a number";
 
@@ -129,10 +142,19 @@ bool is_idle(const yaml::Node& node) {
   if (node.kind == yaml::Kind::kNull) return true;
   if (node.kind == yaml::Kind::kSequence) return node.items.empty();
   if (node.kind != yaml::Kind::kMapping) return false;
-  const yaml::Node* enabled = node.find("enabled");
   const yaml::Node* mode = node.find("mode");
-  return node.entries.empty() || (enabled != nullptr && ascii::iequals(enabled->scalar, "false")) ||
+  return node.entries.empty() || is_switched_off(node) ||
          (mode != nullptr && mode->scalar == "disabled");
+}
+
+bool is_switched_off(const yaml::Node& node) {
+  const yaml::Node* enabled = node.find("enabled");
+  return enabled != nullptr && !enabled->quoted && is_no(enabled->scalar);
+}
+
+const yaml::Node* given(const yaml::Node& node, std::string_view key) {
+  const yaml::Node* value = node.find(key);
+  return value == nullptr || value->kind == yaml::Kind::kNull ? nullptr : value;
 }
 
 bool is_table_name(std::string_view text) {
@@ -151,14 +173,8 @@ void read_text(Reader& reader, const yaml::Node& node, std::string& out) {
 bool read_boolean(Reader& reader, const yaml::Node& node, bool& out) {
   const auto scalar = reader.scalar(node, "true or false");
   if (!scalar) return false;
-  // YAML 1.1 has the other words as well, and older files use them.
-  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
-    return !scalar->quoted && std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-      return ascii::iequals(scalar->text, word);
-    });
-  };
-  const bool yes = is_one_of({"true", "yes", "on"});
-  if (!yes && !is_one_of({"false", "no", "off"})) {
+  const bool yes = !scalar->quoted && is_yes(scalar->text);
+  if (!yes && (scalar->quoted || !is_no(scalar->text))) {
     report(reader, node, scalar->quoted, "true or false");
     return false;
   }

@@ -12,9 +12,15 @@
 
 namespace signalbox::config {
 
-/// True for a value that requests nothing: null, empty, or a mapping with `enabled: false` or
+/// True for a value that requests nothing: null, empty, or a mapping that is switched off or has
 /// `mode: disabled`.
 bool is_idle(const yaml::Node& node);
+
+/// True for a mapping whose `enabled` is an unquoted false, no or off.
+bool is_switched_off(const yaml::Node& node);
+
+/// The value of a key; null if the file does not have the key or leaves it empty.
+const yaml::Node* given(const yaml::Node& node, std::string_view key);
 
 constexpr size_t kTableNameBytesMax = 59;      // PostgreSQL cuts names after 63
 constexpr size_t kSpendingTableBytesMax = 48;  // "_shadows_by_day" may follow

@@ -49,11 +49,11 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
 /// at the section `node`.
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
                    const Redis& redis, const Valkey& valkey);
-/// Gives a notice about each of these servers that the backend does not use. `is_upstreams`: files
-/// of the Semantic Router have them.
+/// Gives a notice about each of these servers that the backend does not use.
+/// `is_of_semantic_router`: files of the Semantic Router have them.
 void note_unused(Reader& reader, const yaml::Node& node,
                  std::initializer_list<std::string_view> servers, const std::string& backend,
-                 bool is_upstreams);
+                 bool is_of_semantic_router);
 /// Checks the server of the memories, its collection, and the servers that are not used. The reader
 /// is at the section `node`.
 void check_memory_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store);
@@ -71,7 +71,7 @@ constexpr std::string_view kNoDeployments =
     "global.model_catalog.modules and `model_path` of a signal name the models";
 extern const Section kModalityClassifier;
 /// Refuses modules that are to call a server and have none, or that of another module.
-void check_servers(Reader& reader, const yaml::Node& root, const Config& config);
+void check_modules_on_servers(Reader& reader, const yaml::Node& root, const Config& config);
 constexpr std::string_view kRunsOnProcessor = "the router runs its models on the processor";
 constexpr std::string_view kScoreFromExamples = "How similarities become a score.";
 

@@ -1,5 +1,5 @@
-// `global.services`: ports, limits, identities, metrics and traces. `http` is Signalbox's; upstream
-// leaves these limits to a proxy.
+// `global.services`: ports, limits, identities, metrics and traces. `http` is Signalbox's; the
+// Semantic Router leaves these limits to a proxy.
 
 #include <algorithm>
 #include <thread>

@@ -190,7 +190,7 @@ struct Observability {
     // management API has metrics.
     std::string bind_address = "127.0.0.1";
     std::optional<uint16_t> port;  // 0: the system picks one
-    Exporter exporter;             // of the router; upstream has none for metrics
+    Exporter exporter;             // of the router; the Semantic Router has none for metrics
     std::chrono::milliseconds export_interval{60'000};
     WindowedMetrics windowed_metrics;
   };

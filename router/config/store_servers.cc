@@ -389,13 +389,14 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
 
 void note_unused(Reader& reader, const yaml::Node& node,
                  std::initializer_list<std::string_view> servers, const std::string& backend,
-                 bool is_upstreams) {
+                 bool is_of_semantic_router) {
   for (const std::string_view key : servers) {
     const yaml::Node* const unused = key == backend ? nullptr : node.find(key);
     if (unused == nullptr) continue;
     const std::string why = fmt::format("has no effect, because the backend is {}", backend);
     reader.at_key(key, [&] {
-      is_upstreams ? reader.does_without(unused->line, why) : reader.notice(unused->line, why);
+      is_of_semantic_router ? reader.does_without(unused->line, why)
+                            : reader.notice(unused->line, why);
     });
   }
 }

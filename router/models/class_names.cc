@@ -1,4 +1,4 @@
-// The names are upstream's, so that its files and models fit.
+// The names are the Semantic Router's, so that its files and models fit.
 
 #include "router/models/class_names.h"
 

@@ -222,15 +222,12 @@ std::string absence_of(const std::string& source, const ModelNeed& need) {
   return fmt::format("{}: {}: there is no model at \"{}\"", place, need.key, need.directory);
 }
 
-// These signals require their model even if missing ones are ignored.
-constexpr std::string_view kEmbeddingSignals = "embedding signals";
-
 std::string refusal_of(const std::string& source, const ModelNeed& need) {
   std::string command = weights::pull_command(need.directory);
   if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
   const std::string message = fmt::format("{}, but decisions depend on {}; fetch it with `{}`",
                                           absence_of(source, need), need.what, command);
-  if (need.what == kEmbeddingSignals)
+  if (!need.may_be_ignored)
     return message + ", or fetch models that stand in with `signalbox models pull`";
   return message +
          ", fetch models that stand in with `signalbox models pull`, or serve without it with "
@@ -247,10 +244,11 @@ ModelNeed embedder_need(const config::Config& config, const config::Routing& rou
   return {.directory = config.embedding_model.path,
           .key = key,
           .what = std::string(routing.embeddings.empty() ? "similarities of meaning"
-                                                         : kEmbeddingSignals),
+                                                         : "embedding signals"),
           .task = "",
           .is_required = !routing.embeddings.empty() || depends_on_embedder(config, routing),
-          .line = line_of(config, key)};
+          .line = line_of(config, key),
+          .may_be_ignored = routing.embeddings.empty()};
 }
 
 /// Collects the missing models, so that one error reports all of them.
@@ -486,18 +484,18 @@ Result<Models> open_models(const config::Config& config, const MissingModels& mi
   for (const config::Routing* routing : config::routings_of(config)) {
     const bool compares = compares_texts(config, *routing);
     if (models.embedder == nullptr && compares && !config.embedding_model.is_remote()) {
-      const bool always_required = !routing->embeddings.empty();
+      const ModelNeed need = embedder_need(config, *routing);
       if (is_there(place)) {
         SIGNALBOX_TRY(models.embedder, open_embedder());
-      } else if (always_required && !missing.refuse) {
+      } else if (!need.may_be_ignored && !missing.refuse) {
         // `open` may have models without a directory.
         if (auto found = open_embedder()) {
           models.embedder = *std::move(found);
         } else {
-          absent.add(embedder_need(config, *routing));
+          absent.add(need);
         }
       } else {
-        report_missing(embedder_need(config, *routing));
+        report_missing(need);
       }
     }
     for (const ModelNeed& need : classifier_needs(config, *routing)) {

@@ -63,7 +63,8 @@ struct ModelNeed {
   std::vector<std::string> labels = {};  // classes that the configuration names
   // A condition, a score or an algorithm depends on it; otherwise it is only declared.
   bool is_required = false;
-  uint32_t line = 0;  // of the key; 0: the file does not have it
+  uint32_t line = 0;           // of the key; 0: the file does not have it
+  bool may_be_ignored = true;  // by --missing-models ignore
 };
 
 /// Returns the classifiers that the routing uses, without those that have no configured directory.

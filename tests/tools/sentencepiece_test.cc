@@ -16,7 +16,7 @@
 #include "tokenizer/normalize/graphemes.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode/unicode.h"
-#include "tools/vocabulary/encoder_pieces.h"
+#include "tools/vocabulary/class_pieces.h"
 #include "tools/vocabulary/sentencepiece_model.h"
 #include "tools/vocabulary/sentencepiece_to_hf.h"
 
@@ -261,7 +261,7 @@ std::unique_ptr<Pair> encoder_of(const VocabularyClass& tokenizer, const std::st
       .read = [&](const std::string&) -> Result<std::string> { return settings; }};
   const auto read = TokenizerSettings::read(files);
   EXPECT_TRUE(read) << read.error().message;
-  const auto json = encoder_tokenizer(tokenizer, bytes, *read);
+  const auto json = class_tokenizer(tokenizer, bytes, *read);
   EXPECT_TRUE(json) << json.error().message;
   auto ours = Tokenizer::parse(*json, "made");
   EXPECT_TRUE(ours) << ours.error().message;

@@ -24,9 +24,10 @@
 namespace signalbox::tools {
 namespace {
 
-/// The C library keeps freed memory of up to 64 MB a thread, once a block of 32 MB was freed. Then
-/// the process holds more than the bound on bodies counts. So a block of the first size goes back
-/// at once, and of smaller ones the second size stays at most.
+/// The C library keeps up to 64 MB of freed memory for each thread once a block of 32 MB was freed,
+/// and the process then holds more than the bound on bodies counts. With these limits, blocks from
+/// kMappedBytes up go back to the system at once, and of the memory of smaller blocks at most
+/// kKeptBytes stay free at the end of a heap.
 constexpr int kMappedBytes = 4 << 20, kKeptBytes = 1 << 20;
 
 constexpr const char* kDefaultConfig = "deploy/config/default.yaml";

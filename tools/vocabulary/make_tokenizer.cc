@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/vocabulary/byte_pairs.h"
-#include "tools/vocabulary/encoder_pieces.h"
+#include "tools/vocabulary/class_pieces.h"
 #include "tools/vocabulary/wordpiece_to_hf.h"
 
 namespace signalbox::tools {
@@ -66,7 +66,7 @@ Result<std::string> make_tokenizer(const VocabularyClass& tokenizer, const Model
       return byte_pair_tokenizer(tokenizer, std::move(vocabulary), merges, settings);
     }
     default:
-      return encoder_tokenizer(tokenizer, vocabulary, settings);
+      return class_tokenizer(tokenizer, vocabulary, settings);
   }
 }
 

@@ -95,7 +95,7 @@ void refuse_two_limits(Reader& reader, const yaml::Node& node) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kSame = {
       {{"max_concurrency", "max_concurrent_shadow"}, {"max_response_bytes", "max_response_bytes"}}};
   for (const auto& [key, inner] : kSame) {
-    if (limits == nullptr || limits->find(inner) == nullptr || node.find(key) == nullptr) continue;
+    if (limits == nullptr || !given(*limits, inner) || !given(node, key)) continue;
     reader.error(
         node.find(key)->line,
         fmt::format("\"{}\" and \"limits.{}\" are the same; expected one of them", key, inner));
@@ -106,20 +106,19 @@ void refuse_two_limits(Reader& reader, const yaml::Node& node) {
 void check_shadow(Reader& reader, const yaml::Node& node, Shadow& out) {
   constexpr double kShareOfNewerFiles = 1;
   refuse_two_limits(reader, node);
-  const yaml::Node* arms = node.find("arms");
-  const bool has_arms = arms != nullptr && arms->kind != yaml::Kind::kNull;
-  const yaml::Node* limit = node.find("timeout_seconds");
+  const bool has_arms = given(node, "arms") != nullptr;
+  const yaml::Node* limit = given(node, "timeout_seconds");
   if (has_arms && limit != nullptr)
     return reader.at_key("timeout_seconds", [&] {
       reader.error(limit->line, "it belongs to model; each of arms has a timeout of its own");
     });
   if (out.only.model.empty()) {
-    if (has_arms || node.find("model") != nullptr) return;
+    if (has_arms || given(node, "model") != nullptr) return;
     return reader.at_key("arms",
                          [&] { reader.error(node.line, "missing; expected a list of mappings"); });
   }
   if (has_arms) return reader.error(node.line, "expected arms or model, found both");
-  if (node.find("sample_rate") == nullptr) out.sample_rate = kShareOfNewerFiles;
+  if (given(node, "sample_rate") == nullptr) out.sample_rate = kShareOfNewerFiles;
   check_arm(reader, node, out.only);
   out.arms.push_back(out.only);
 }
@@ -132,11 +131,21 @@ void check_arms(Reader& reader, const yaml::Node& node, std::vector<Shadow::Arm>
   refuse_twice<&Shadow::Arm::model>(reader, node, arms);
 }
 
+constexpr int64_t kSecondsMax = 3600;
+
 void read_timeout(Reader& reader, const yaml::Node& node, std::chrono::milliseconds& out) {
   int64_t seconds = 0;
-  constexpr int64_t kSecondsMax = 3600;
   if (read_integer(reader, node, "an integer from 1 to 3600", 1, kSecondsMax, seconds))
     out = std::chrono::seconds(seconds);
+}
+
+constexpr Key timeout_in_seconds() {
+  Key key = key_of(FIELD_AS("timeout_seconds", Shadow, only.timeout), Kind::kInteger,
+                   "Time limit of `model`, in seconds. Default: 30.")
+                .read_by<read_timeout>();
+  key.low = 1;
+  key.high = kSecondsMax;
+  return key;
 }
 
 constexpr Key kShadowKeys[] = {
@@ -149,9 +158,7 @@ constexpr Key kShadowKeys[] = {
         .then<check_arms>(),
     text(FIELD_AS("model", Shadow, only.model),
          "One of `providers.models`, instead of `arms`; `sample_rate` is then 1 by default."),
-    key_of(FIELD_AS("timeout_seconds", Shadow, only.timeout), Kind::kInteger,
-           "Time limit of `model`, in seconds. Default: 30.")
-        .read_by<read_timeout>(),
+    timeout_in_seconds(),
     integer(FIELD_AS("max_concurrency", Shadow, limits.max_concurrent_shadow), 1, 4096,
             "The same as `limits.max_concurrent_shadow`."),
     bytes(FIELD_AS("max_response_bytes", Shadow, limits.max_response_bytes), 1, int64_t{1} << 20,

@@ -1,6 +1,6 @@
 #pragma once
 // The algorithms that choose one model, one file each. Formulas are those of the vLLM Semantic
-// Router ("upstream") unless noted otherwise. Every configuration must outlive the result.
+// Router unless noted otherwise. Every configuration must outlive the result.
 
 #include "engine/engine.h"
 #include "router/routing/selection/selection.h"

@@ -123,6 +123,16 @@ providers:
   EXPECT_EQ(config.providers.reasoning_families.at("qwen3").parameter, "mine");
 }
 
+TEST(NewerForms, a_key_of_reasoning_without_a_value_counts_as_missing) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  defaults: {model: a}
+  models:
+    - {name: a, reasoning_family: , reasoning: {family: qwen3, type: }, backend_refs: [{type: echo}]}
+)");
+  EXPECT_EQ(config.providers.models[0].reasoning_family, "qwen3");
+}
+
 TEST(NewerForms, a_mistaken_reasoning_is_refused) {
   EXPECT_EQ(newer_errors(R"(version: v0.3
 providers:
@@ -282,6 +292,30 @@ TEST(NewerForms, a_shadow_with_two_forms_or_none_is_refused) {
                 "expected one of them");
 }
 
+TEST(NewerForms, keys_of_a_shadow_without_a_value_count_as_missing) {
+  const std::string at = ": routing.decisions[0].plugins[0].configuration";
+  const std::string shadow = "      plugins: [{type: shadow_dispatch, configuration: {";
+  EXPECT_EQ(newer_errors(in_decision(shadow + "model: }}]\n")),
+            "f.yaml:11" + at + ".arms: missing; expected a list of mappings");
+  const Config one =
+      newer_config(in_decision(shadow + "model: large, sample_rate: , max_concurrency: , "
+                                        "limits: {max_concurrent_shadow: 2}}}]\n"));
+  ASSERT_TRUE(one.routing.decisions[0].shadow_dispatch);
+  EXPECT_EQ(one.routing.decisions[0].shadow_dispatch->sample_rate, 1);
+  EXPECT_EQ(one.routing.decisions[0].shadow_dispatch->limits.max_concurrent_shadow, 2u);
+  const Config several =
+      newer_config(in_decision(shadow + "arms: [{model: large}], timeout_seconds: }}]\n"));
+  ASSERT_TRUE(several.routing.decisions[0].shadow_dispatch);
+  EXPECT_EQ(several.routing.decisions[0].shadow_dispatch->arms.size(), 1u);
+}
+
+TEST(NewerForms, the_schema_has_the_bounds_of_a_shadows_timeout) {
+  EXPECT_NE(schema().find(R"("timeout_seconds":{"anyOf":[{"type":["integer","null"],"minimum":1,)"
+                          R"("maximum":3600},{"$ref":"#/$defs/variable"}],"description":"Time )"
+                          R"(limit of `model`,)"),
+            std::string::npos);
+}
+
 TEST(NewerForms, trained_selectors_may_be_inside_ml) {
   const Config config = newer_config(in_decision(
       "      algorithm: {type: mlp, ml: {mlp: {pretrained_path: m.json}, embedding_dim: 9}}\n"));
@@ -309,8 +343,11 @@ TEST(NewerForms, an_unknown_plugin_is_an_error_unless_the_file_switches_it_off) 
   };
   EXPECT_NE(newer_errors(with("zebra", "{}")).find("unknown plugin \"zebra\" (known: "),
             std::string::npos);
-  EXPECT_NE(newer_notices(with("zebra", "{enabled: false}")).find("; the file switches it off"),
-            std::string::npos);
+  for (const std::string_view off : {"false", "no", "Off"}) {
+    const std::string notices = newer_notices(with("zebra", fmt::format("{{enabled: {}}}", off)));
+    EXPECT_TRUE(notices.starts_with("f.yaml:")) << notices;
+    EXPECT_NE(notices.find("; the file switches it off"), std::string::npos) << notices;
+  }
   EXPECT_EQ(newer_errors(with("masknig", "{enabled: false}")),
             "f.yaml:11: routing.decisions[0].plugins[0].type: unknown plugin \"masknig\"; did you "
             "mean \"masking\"?");
@@ -405,6 +442,11 @@ TEST(NewerForms, the_management_api_leaves_its_usual_port_to_a_listener) {
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + listeners +
                          "global: {services: {management_api: {port: 8080}}}\n"),
             "f.yaml:7: listeners[0].port: 8080 is also the port of global.services.management_api");
+  EXPECT_EQ(newer_config(std::string(kTwoModels) + listeners +
+                         "global: {services: {management_api: {port: }}}\n")
+                .management.port,
+            8082)
+      << "a key without a value sets no port";
 }
 
 TEST(NewerForms, parts_without_a_counterpart_give_a_notice_each) {

@@ -5,7 +5,7 @@
 // ids and are not followed: pieces that users defined stay pieces, and ALBERT ignores spaces at the
 // end, as its published file and sentencepiece do.
 
-#include "tools/vocabulary/encoder_pieces.h"
+#include "tools/vocabulary/class_pieces.h"
 
 #include <algorithm>
 #include <limits>
@@ -380,8 +380,8 @@ Result<void> write_sections(Kind kind, const TokenizerSettings& settings, const 
 
 }  // namespace
 
-Result<std::string> encoder_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
-                                      const TokenizerSettings& settings) {
+Result<std::string> class_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
+                                    const TokenizerSettings& settings) {
   const auto in_file = [&](Error error) { return fail_in(tokenizer.files[0], std::move(error)); };
   int32_t extra_ids = 0;
   if (tokenizer.kind == Kind::kT5) {

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the tokenizer.json of an encoder from its sentencepiece model and its settings.
+// Makes the tokenizer.json of a class from its sentencepiece model and its settings.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace signalbox::tools {
 /// white space, and so does the result where the model joins no words. Errors name the file: those
 /// of SentencePieceModel::parse() and sentencepiece_to_hf(); kCorrupt if pieces of the class are
 /// missing or already there.
-Result<std::string> encoder_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
-                                      const TokenizerSettings& settings);
+Result<std::string> class_tokenizer(const VocabularyClass& tokenizer, std::string_view bytes,
+                                    const TokenizerSettings& settings);
 
 }  // namespace signalbox::tools
