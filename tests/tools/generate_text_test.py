@@ -19,6 +19,7 @@ ROWS = 1500
 # Each generator: its labels, the member whose length varies, and the lengths that count as short and long.
 TASKS = {
     "jailbreak": ({"benign", "jailbreak"}, "text", 50, 800),
+    "frames": ({"benign", "jailbreak"}, "text", 30, 300),
     "orders": ({"benign", "injection"}, "text", 280, 700),
     "domain_plain": (set(domain_plain.DOMAINS), "text", 20, 80),
     "fact_check": ({"FACT_CHECK_NEEDED", "NO_FACT_CHECK_NEEDED"}, "text", 25, 110),
@@ -30,7 +31,7 @@ TASKS = {
 FILES = {"jailbreak": ("attack", "harm", "innocent", "hard_negative"), "domain": ("domain_asks", "innocent"),
          "fact_check": ("fact_check", "domain_topics"), "feedback": ("feedback", "domain_topics"),
          "modality": ("modality", "innocent"), "facts": ("facts",), "orders": ("orders",), "injections": ("injections",),
-         "pretexts": ("pretexts",)}
+         "pretexts": ("pretexts",), "followups": ("followups",), "templates": ("templates",)}
 # The names for which a generator supplies values itself.
 GIVEN = {"body", "kind", "code", "prose", "cipher", "error", "config", "t", "t2", "user_text", "x", "wish", "lwish"}
 
