@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/json_writer.h"
 #include "router/endpoints/multipart.h"
 #include "router/endpoints/request_reading.h"
@@ -86,7 +88,7 @@ TEST(RequestReading, reads_a_text_that_begins_like_a_picture) {
 TEST(RequestReading, does_not_read_a_query) {
   http::Request request = posted("application/json", R"({"model":"m","input":"a"})");
   request.target = "/v1/embeddings?user=ada";
-  EXPECT_TRUE(reading_of(request)->is_unreadable);
+  EXPECT_TRUE(reading_of(std::move(request))->is_unreadable);
 }
 
 TEST(RequestReading, refuses_names_that_a_server_may_confuse_with_others) {
