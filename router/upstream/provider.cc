@@ -42,8 +42,8 @@ bool is_bedrock(std::string_view host) {
 
 std::string provider_of(const config::Model& model) {
   const bool is_anthropic = model.api_format == config::Model::ApiFormat::kAnthropic;
-  const std::string by_api = is_anthropic ? "anthropic" : "openai";
-  if (model.backend_refs.empty()) return by_api;
+  const std::string_view by_api = is_anthropic ? "anthropic" : "openai";
+  if (model.backend_refs.empty()) return std::string(by_api);
   const config::BackendRef& backend = model.backend_refs.front();
   if (backend.type == "echo") return "signalbox";
   const std::string host = ascii::lower_case("." + backend.host);
@@ -53,7 +53,7 @@ std::string provider_of(const config::Model& model) {
     if (host.ends_with(domain.end)) return std::string(domain.provider);
   }
   const bool is_named = !backend.type.empty() && backend.type != "chat";
-  return is_named ? backend.type : by_api;
+  return is_named ? backend.type : std::string(by_api);
 }
 
 }  // namespace signalbox::upstream
