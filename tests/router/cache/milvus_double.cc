@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -27,8 +29,12 @@ std::string wrong(int code, std::string_view message) {
   return fmt::format(R"({{"code":{},"message":{}}})", code, json::quote(message));
 }
 
-int64_t number(const std::string& json) {
-  return std::stoll(json);
+/// Returns nullopt for a value of another type, which no comparison holds for.
+std::optional<int64_t> number(const std::string& json) {
+  int64_t out = 0;
+  if (std::from_chars(json.data(), json.data() + json.size(), out).ec != std::errc())
+    return std::nullopt;
+  return out;
 }
 
 /// Evaluates a filter: "told > 5 and expires < 7", "id like \"x.%\"", or
@@ -48,11 +54,12 @@ bool holds(const std::string& filter, const std::string& id, const MilvusDouble:
       if (relation == "==" ? text != value : value.find(text) == std::string::npos) return false;
       continue;
     }
-    const int64_t left = number(row.at(field)), right = std::stoll(value);
-    const bool holds = relation == ">"    ? left > right
-                       : relation == "<=" ? left <= right
-                       : relation == "<"  ? left < right
-                                          : false;
+    const auto left = number(row.at(field)), right = number(value);
+    const bool holds = left && right &&
+                       (relation == ">"    ? *left > *right
+                        : relation == "<=" ? *left <= *right
+                        : relation == "<"  ? *left < *right
+                                           : false);
     if (!holds) return false;
   } while (words >> conjunction);
   return true;
@@ -172,7 +179,7 @@ std::string MilvusDouble::create(const json::Value& body) {
     fields_[std::string(field.find("fieldName")->text())] = field.find("dataType")->text();
     const auto parameters = field.find("elementTypeParams");
     const auto dimension = parameters ? parameters->find("dim") : std::nullopt;
-    if (dimension) dimension_ = number(std::string(dimension->text()));
+    if (dimension) dimension_ = std::stoll(std::string(dimension->text()));
   }
   const auto parameters = body.find("params");
   const auto level = parameters ? parameters->find("consistencyLevel") : std::nullopt;

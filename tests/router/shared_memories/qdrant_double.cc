@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <thread>
 
 #include "base/json_writer.h"
@@ -139,8 +140,10 @@ bool QdrantDouble::holds(const json::Value& condition, const std::string& id,
   if (const auto match = condition.find("match")) return match->find("value")->raw() == value;
   const json::Value range = *condition.find("range");
   const auto above = range.find("gt"), below = range.find("lt");
-  return (!above || std::stoll(value) > *above->integer()) &&
-         (!below || std::stoll(value) < *below->integer());
+  int64_t number = 0;
+  if (std::from_chars(value.data(), value.data() + value.size(), number).ec != std::errc())
+    return false;  // a value of another type is in no range
+  return (!above || number > *above->integer()) && (!below || number < *below->integer());
 }
 
 std::string QdrantDouble::scroll(const json::Value& body) const {
