@@ -22,7 +22,7 @@ using observe::Send;
 constexpr std::chrono::milliseconds kExportLimit{5'000};
 constexpr size_t kReplyBytesMax = 64 << 10;
 
-/// What goes to a collector.
+/// The traces or the metrics, with the keys that their messages name.
 struct Exports {
   std::string_view name, key;
   observe::OtlpService service;

@@ -32,7 +32,7 @@ void read_root(Reader& reader, const yaml::Node& root) {
   if (catalog != nullptr) add_lines(*catalog, "global.model_catalog", reader.config.catalog_lines);
 }
 
-// What Kubernetes and Helm have around a configuration; "": the file is the configuration.
+// Returns an error if Kubernetes or Helm has wrapped the configuration; "" if nothing has.
 std::string_view why_wrapped(const yaml::Node& root) {
   if (root.find("apiVersion") != nullptr && root.find("kind") != nullptr)
     return "the file is a resource of Kubernetes; expected the configuration alone, which a "

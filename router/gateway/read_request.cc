@@ -29,7 +29,7 @@ bool is_spoken(request::Api api, const config::Providers& providers) {
                      [api](const auto& model) { return plugins::speaks(model, api); });
 }
 
-/// What was read of a request of another API, while its chat is parsed.
+/// The memory of a request of another API while its chat is parsed.
 size_t bytes_to_parse(const dialects::Incoming& incoming) {
   return (incoming.source ? incoming.source->memory_bytes() : 0) +
          incoming.replies->memory_bytes() + kAddedCopies * incoming.losses.memory_bytes() +

@@ -16,7 +16,7 @@ namespace signalbox::http {
 
 class MemoryShare;
 
-/// What became of a raise. kNever: it exceeds the whole bound, so trying again would not help.
+/// The result of a raise. kNever: it exceeds the whole bound, so trying again would not help.
 enum class Raise : uint8_t { kDone, kFull, kNever };
 
 /// A share of at most so many bytes is small. Larger ones leave kReserved of the bound to the small
@@ -63,9 +63,9 @@ class MemoryBound {
   bool closed_ = false;
 };
 
-/// What one holder has reserved of a bound; given back at its end. Each stage of a request raises
-/// it before it takes memory, and lowers it when it knows what it keeps. One thread at a time uses
-/// a share.
+/// The part of a bound that one holder has reserved; given back at its end. Each stage of a request
+/// raises it before it takes memory, and lowers it when it knows what it keeps. One thread at a
+/// time uses a share.
 class MemoryShare {
  public:
   MemoryShare() = default;  // of no bound: everything fits
@@ -94,7 +94,7 @@ class MemoryShare {
   uint64_t bytes() const { return bytes_; }
   /// Returns an empty share of the same bound, for memory with a life of its own.
   MemoryShare beside() const;
-  /// What to answer a client whose raise was not done: kOverloaded or kTooLarge.
+  /// The error for a client whose raise was not done: kOverloaded or kTooLarge.
   Error refusal(Raise raise) const;
 
  private:

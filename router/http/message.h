@@ -36,7 +36,7 @@ struct Request {
   std::string peer = {};  // the sender's IP address; "": unknown
   /// The key with which the request was sent. Owned by the keys and by their requests. Null: none.
   std::shared_ptr<const config::ClientKey> key = nullptr;
-  /// What the request may take of the memory for all bodies.
+  /// The part of the memory for all bodies that the request has reserved.
   MemoryShare memory = {};
 
   std::string_view path() const { return std::string_view(target).substr(0, target.find('?')); }

@@ -98,7 +98,7 @@ class Metrics {
   // Contexts that requests refer to.
   Family<Gauge> contexts, context_bytes, context_pinned_bytes;
   Family<Counter> context_reads, context_events;
-  // What requests cost; without series unless it is counted.
+  // The costs of requests; without series unless they are counted.
   Family<Gauge> spending_works, spending_waiting;
   // Counts that several routers share; without series unless they do.
   Family<Gauge> shared_counts_works, shared_counts_unreported, shared_counts_routers;

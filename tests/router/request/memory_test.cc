@@ -1,5 +1,5 @@
-// What is reserved for a request before it is read must cover what reading takes, whatever its
-// shape. This file counts the memory of the program.
+// The memory that is reserved for a request before it is read must cover what reading takes,
+// whatever its shape. This file counts the memory of the program.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -48,7 +48,7 @@ namespace signalbox::request {
 namespace {
 
 constexpr size_t kBytes = 400'000;
-/// What does not depend on the size of a request.
+/// The part that does not depend on the size of a request.
 constexpr size_t kFixed = 24 << 10;
 
 std::string repeated(std::string_view part, size_t bytes) {
