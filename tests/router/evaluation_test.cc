@@ -94,7 +94,7 @@ routing:
 )";
 
 TEST(Evaluation, runs_models_of_equal_cost_together_and_each_text_once) {
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one processor has no together";
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two processors";
   std::mutex mutex;
   std::condition_variable changed;
   int inside = 0;

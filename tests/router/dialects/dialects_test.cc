@@ -261,6 +261,26 @@ std::optional<Error> refer(Shared& shared, int count, int times = 1) {
   return refer(store, count, times, shared.stop.get_token());
 }
 
+TEST(ItemReferences, are_refused_as_their_memory_is) {
+  for (const Code code : {Code::kTooLarge, Code::kOverloaded}) {
+    Shared shared(1000);
+    dialects::ResponseStore store{{}};
+    store.share(&shared);
+    dialects::RequestContext context = kRequestContext;
+    context.make_room = [code](size_t) -> Result<void> { return fail(code, "no room"); };
+    const auto incoming = dialects::ResponsesDialect(store).read(
+        fmt::format(
+            R"({{"model":"m","input":[{0},{0}]}})",
+            fmt::format(R"({{"type":"item_reference","id":"msg_{}0"}})", response_number(1))),
+        context);
+    ASSERT_TRUE(incoming);
+    const std::optional<Error> refusal = incoming->losses.refusal(false);
+    ASSERT_TRUE(refusal);
+    EXPECT_EQ(refusal->code, code);
+    EXPECT_EQ(shared.lookups, 1U);
+  }
+}
+
 TEST(ItemReferences, read_each_response_once) {
   Shared shared(1000);
   EXPECT_FALSE(refer(shared, 128, 3));
