@@ -5,11 +5,38 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "base/ascii.h"
 #include "base/json_scan.h"
 
 namespace signalbox::json {
+namespace {
+
+bool opens(char c) {
+  return c == '{' || c == '[';
+}
+
+/// Returns how many containers are open behind a character that is not in a string.
+uint32_t depth_after(char c, uint32_t depth) {
+  if (opens(c)) return depth + 1;
+  return c == '}' || c == ']' ? depth - 1 : depth;
+}
+
+/// Returns the end of the string if it is at most kNear bytes long, else 0.
+uint32_t near_string_end(std::string_view text, uint32_t begin, bool may_have_escapes) {
+  const size_t last = std::min<size_t>(begin + kNear, text.size());
+  size_t at = begin + 1;
+  if (may_have_escapes) {
+    while (at < last && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+    return at < last ? static_cast<uint32_t>(at + 1) : 0;
+  }
+  const void* const quote = std::memchr(text.data() + at, '"', last - at);
+  if (quote == nullptr) return 0;
+  return static_cast<uint32_t>(static_cast<const char*>(quote) - text.data() + 1);
+}
+
+}  // namespace
 
 // It has no limit on its length, unlike the conversion to a number.
 bool is_number_token(std::string_view s) {
@@ -69,26 +96,19 @@ uint32_t Document::next(uint32_t end) const {
   return text_[at] == ',' ? after_space(at + 1) : 0;
 }
 
-// Returns the end of the string or container if it is at most kNear bytes long, else 0.
+// Returns the end of the string or container if it is found within kNear bytes, else 0.
 uint32_t Document::near_end(uint32_t begin) const {
   const auto last = static_cast<uint32_t>(std::min<size_t>(begin + kNear, text_.size()));
-  uint32_t depth = 0;
-  bool in_string = false;
-  for (uint32_t at = begin; at < last; ++at) {
-    const char c = text_[at];
-    if (in_string && c == '\\') {
-      ++at;
-    } else if (c == '"') {
-      in_string = !in_string;
-      if (!in_string && depth == 0) return at + 1;
-    } else if (in_string) {
-      continue;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return at + 1;
+  uint32_t at = begin, depth = 0;
+  do {
+    if (text_[at] == '"') {
+      at = near_string_end(text_, at, escaped_.may_have(at));
+      if (at == 0) return 0;
+    } else {
+      depth = depth_after(text_[at++], depth);
     }
-  }
+    if (depth == 0) return at;
+  } while (at < last);
   return 0;
 }
 
@@ -99,24 +119,28 @@ uint32_t Document::near_scalar_end(uint32_t begin) const {
   return 0;
 }
 
-// Returns the end of the value, which is long if it is none of the near ones.
+// Returns the end of the value. A container that is neither near nor remembered has few bytes
+// beside the remembered values in it.
 uint32_t Document::end_of(uint32_t begin) const {
-  const char c = text_[begin];
-  const bool is_container = c == '{' || c == '[';
-  if (const uint32_t end = is_container || c == '"' ? near_end(begin) : near_scalar_end(begin);
+  const char first = text_[begin];
+  if (const uint32_t end = opens(first) || first == '"' ? near_end(begin) : near_scalar_end(begin);
       end != 0)
     return end;
-  const auto found =
-      std::lower_bound(long_values_.begin(), long_values_.end(), begin,
-                       [](const Range& each, uint32_t at) { return each.begin < at; });
-  if (found != long_values_.end() && found->begin == begin) return found->end;
-  uint32_t at = begin + 1;
-  // Most of it lies in remembered values. The recursion ends soon: each level adds two bytes.
-  while (text_[at] != '}' && text_[at] != ']') {
-    const bool is_long = text_[at] == '"' || text_[at] == '{' || text_[at] == '[';
-    at = is_long ? end_of(at) : at + 1;
-  }
-  return at + 1;
+  const auto remembered_end = [this](uint32_t at) -> uint32_t {
+    const auto found =
+        std::lower_bound(long_values_.begin(), long_values_.end(), at,
+                         [](const Range& each, uint32_t place) { return each.begin < place; });
+    return found != long_values_.end() && found->begin == at ? found->end : 0;
+  };
+  uint32_t at = begin, depth = 0;
+  do {
+    const char c = text_[at];
+    uint32_t end = c == '"' ? near_end(at) : 0;
+    if (end == 0 && (c == '"' || opens(c) || at == begin)) end = remembered_end(at);
+    if (end == 0) depth = depth_after(c, depth);
+    at = end != 0 ? end : at + 1;
+  } while (depth > 0);
+  return at;
 }
 
 std::string_view Document::text_of(uint32_t begin) const {
@@ -182,9 +206,16 @@ Result<double> Value::number() const {
   return fail(Code::kInvalid, "expected a number, found {}", token.substr(0, 64));
 }
 
+// Searches the end of each key once, unlike the iterator of the members.
 std::optional<Value> Value::find(std::string_view key) const {
-  for (const Member& member : members()) {
-    if (member.key == key) return member.value;
+  for (uint32_t at = members().first_; at != 0;) {
+    const uint32_t end = document_->end_of(at);
+    const Value value(document_, document_->after_space(document_->after_space(end) + 1));
+    const std::string_view text = document_->escaped_.may_have(at)
+                                      ? document_->text_of(at)
+                                      : document_->source().substr(at + 1, end - at - 2);
+    if (text == key) return value;
+    at = document_->next(document_->end_of(value.begin_));
   }
   return std::nullopt;
 }

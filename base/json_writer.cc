@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -21,12 +22,23 @@ void append_number(std::string& out, T value) {
   out.append(digits, end);
 }
 
+/// Printable ASCII that needs no escape.
+constexpr auto kIsPlain = [] {
+  std::array<bool, 256> out{};
+  for (size_t c = 0x20; c < 0x7F; ++c) out[c] = c != '"' && c != '\\';
+  return out;
+}();
+
 }  // namespace
 
 void append_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out.push_back('"');
   for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    while (i < text.size() && kIsPlain[static_cast<unsigned char>(text[i])]) ++i;
+    out.append(text, begin, i - begin);
+    if (i == text.size()) break;
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte >= 0x80) {
       const utf8::Decoded decoded = utf8::decode(text, i);
@@ -51,13 +63,9 @@ void append_string(std::string& out, std::string_view text) {
         out += "\\t";
         break;
       default:
-        if (byte < 0x20 || byte == 0x7F) {
-          out += "\\u00";
-          out.push_back(kHex[byte >> 4]);
-          out.push_back(kHex[byte & 15]);
-        } else {
-          out.push_back(static_cast<char>(byte));
-        }
+        out += "\\u00";
+        out.push_back(kHex[byte >> 4]);
+        out.push_back(kHex[byte & 15]);
     }
     ++i;
   }

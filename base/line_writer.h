@@ -13,7 +13,8 @@
 
 namespace signalbox {
 
-/// Writes lines in order and combines waiting lines into one write. Thread-safe.
+/// Writes lines in order and combines waiting lines into one write. A line waits at most a few
+/// milliseconds. Thread-safe.
 class LineWriter {
  public:
   /// Returns the line that reports `count` dropped lines.
@@ -45,6 +46,7 @@ class LineWriter {
   std::condition_variable changed_;
   std::string waiting_;
   uint64_t dropped_ = 0;
+  bool is_asleep_ = false;  // the thread waits for a line
   bool ending_ = false;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
 // The adapter to OpenSSL's digests. It uses the EVP interface, which selects the processor's SHA
-// instructions.
+// instructions. A digest is fetched once: OpenSSL would search for EVP_sha256() at each use.
 
 #include "base/sha256.h"
 
@@ -13,6 +13,12 @@
 
 namespace signalbox {
 namespace {
+
+const EVP_MD* fetch(const char* name) {
+  const EVP_MD* const kind = EVP_MD_fetch(nullptr, name, nullptr);
+  SIGNALBOX_CHECK(kind != nullptr);
+  return kind;
+}
 
 std::string digest_hex(const EVP_MD* kind, std::initializer_list<std::string_view> parts) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
@@ -37,12 +43,14 @@ std::string digest_hex(const EVP_MD* kind, std::initializer_list<std::string_vie
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
-  return digest_hex(EVP_sha256(), {bytes});
+  static const EVP_MD* const kind = fetch("SHA256");
+  return digest_hex(kind, {bytes});
 }
 
 std::string git_blob_hex(std::string_view bytes) {
   const std::string header = fmt::format("blob {}", bytes.size());
-  return digest_hex(EVP_sha1(), {header, std::string_view("\0", 1), bytes});
+  static const EVP_MD* const kind = fetch("SHA1");
+  return digest_hex(kind, {header, std::string_view("\0", 1), bytes});
 }
 
 }  // namespace signalbox

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "base/sha256.h"
 #include "router/config/access.h"
@@ -93,10 +93,14 @@ void Buckets::drop_full(TimePoint now) {
 Buckets::Entry* Buckets::find(const Rule& rule, const std::string& user, TimePoint now) {
   // The name contains the whole rule, because another configuration may have a different rule with
   // the same name.
-  std::string name =
-      fmt::format("{}\n{}\n{}\n{}\n{} {} {}\n{}", rule.name, rule.match.user, rule.match.group,
-                  rule.match.model, rule.requests_per_unit, rule.tokens_per_unit, rule.unit.count(),
-                  user.size() > kUserBytesMax ? sha256_hex(user) : user);
+  std::string name;
+  for (const std::string* each :
+       {&rule.name, &rule.match.user, &rule.match.group, &rule.match.model})
+    name.append(*each).push_back('\n');
+  name.append(fmt::format_int(rule.requests_per_unit).c_str()).push_back(' ');
+  name.append(fmt::format_int(rule.tokens_per_unit).c_str()).push_back(' ');
+  name.append(fmt::format_int(rule.unit.count()).c_str()).push_back('\n');
+  name.append(user.size() > kUserBytesMax ? sha256_hex(user) : user);
   auto found = buckets_.find(name);
   if (found == buckets_.end()) {
     if (buckets_.size() >= buckets_max_) return nullptr;

@@ -3,7 +3,11 @@
 
 #include "router/replies/reply_meter.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <initializer_list>
+#include <utility>
 
 namespace signalbox::replies {
 namespace {
@@ -12,6 +16,61 @@ constexpr std::string_view kDataPrefix = "data:";
 constexpr size_t kHeadBytes = 1024;
 constexpr size_t kTailBytes = 1024;
 constexpr size_t kNoMatch = kDataPrefix.size() + 1;
+
+using Count = std::optional<uint64_t>;
+
+/// The numbers of a usage, by the names of the three APIs.
+struct Counts {
+  Count prompt, completion, total, cached, cache_write, reasoning;
+  Count input, output, cache_read, cache_creation;
+};
+
+constexpr auto kCounts = std::to_array<std::pair<std::string_view, Count Counts::*>>(
+    {{"prompt_tokens", &Counts::prompt},
+     {"completion_tokens", &Counts::completion},
+     {"total_tokens", &Counts::total},
+     {"cached_tokens", &Counts::cached},
+     {"cache_write_tokens", &Counts::cache_write},
+     {"reasoning_tokens", &Counts::reasoning},
+     {"input_tokens", &Counts::input},
+     {"output_tokens", &Counts::output},
+     {"cache_read_input_tokens", &Counts::cache_read},
+     {"cache_creation_input_tokens", &Counts::cache_creation}});
+
+Count number_at(std::string_view text, size_t at) {
+  at = std::min(text.find_first_not_of(' ', at), text.size());
+  uint32_t count = 0;
+  const auto [stop, error] = std::from_chars(text.data() + at, text.data() + text.size(), count);
+  return error == std::errc() ? Count(count) : std::nullopt;
+}
+
+/// Takes the last number of each name, so that a model's own text cannot replace it.
+Counts counts_of(std::string_view text) {
+  Counts out;
+  for (size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    if (!before.ends_with("_tokens\"")) continue;
+    const std::string_view name = before.substr(0, at - 1);
+    const size_t quote = name.rfind('"');
+    if (quote == std::string_view::npos) continue;
+    const auto known =
+        std::ranges::find(kCounts, name.substr(quote + 1), &decltype(kCounts)::value_type::first);
+    if (known != kCounts.end()) out.*known->second = number_at(text, at + 1);
+  }
+  return out;
+}
+
+/// A message counts the cached part of its prompt apart. Its stream begins with these counts, and
+/// newer servers repeat them at the end.
+Count prompt_of_message(const Counts& usage) {
+  if (!usage.input) return std::nullopt;
+  return *usage.input + usage.cache_read.value_or(0) + usage.cache_creation.value_or(0);
+}
+
+Count first_of(std::initializer_list<Count> counts) {
+  const auto found = std::ranges::find_if(counts, &Count::has_value);
+  return found == counts.end() ? std::nullopt : *found;
+}
 
 double ms_between(ReplyMeter::TimePoint from, ReplyMeter::TimePoint to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
@@ -41,47 +100,17 @@ void ReplyMeter::feed(std::string_view bytes, TimePoint now) {
   }
 }
 
-// Takes the last number of that name, so that a model's own text cannot replace it.
-std::optional<uint64_t> ReplyMeter::count_of(std::string_view member, std::string_view text) {
-  const size_t at = text.rfind(member);
-  if (at == std::string_view::npos) return std::nullopt;
-  const char* begin = text.data() + at + member.size();
-  const char* end = text.data() + text.size();
-  while (begin != end && *begin == ' ') ++begin;
-  uint32_t count = 0;
-  const auto [stop, error] = std::from_chars(begin, end, count);
-  if (error != std::errc() || stop == begin) return std::nullopt;
-  return count;
-}
-
-// A message counts the cached part of its prompt apart. Its stream begins with these counts, and
-// newer servers repeat them at the end.
-std::optional<uint64_t> ReplyMeter::prompt_tokens() const {
-  constexpr std::string_view kInput = "\"input_tokens\":";
-  if (const auto chat = count_of("\"prompt_tokens\":", tail_)) return chat;
-  const std::string_view usage = count_of(kInput, tail_) ? tail_ : head_;
-  const auto input = count_of(kInput, usage);
-  if (!input) return std::nullopt;
-  return *input + count_of("\"cache_read_input_tokens\":", usage).value_or(0) +
-         count_of("\"cache_creation_input_tokens\":", usage).value_or(0);
-}
-
 ReplyMeter::Times ReplyMeter::times() const {
   Times out;
   out.origin = origin_.origin();
-  const auto either = [this](std::string_view name, std::string_view other) {
-    const auto first = count_of(name, tail_);
-    return first ? first : count_of(other, tail_);
-  };
-  out.prompt_tokens = prompt_tokens();
-  out.cached_tokens = either("\"cached_tokens\":", "\"cache_read_input_tokens\":");
-  if (!out.cached_tokens) out.cached_tokens = count_of("\"cache_read_input_tokens\":", head_);
-  out.written_tokens = either("\"cache_creation_input_tokens\":", "\"cache_write_tokens\":");
-  if (!out.written_tokens) out.written_tokens = count_of("\"cache_creation_input_tokens\":", head_);
-  out.reasoning_tokens = count_of("\"reasoning_tokens\":", tail_);
-  out.completion_tokens = either("\"completion_tokens\":", "\"output_tokens\":");
+  const Counts tail = counts_of(tail_), head = counts_of(head_);
+  out.prompt_tokens = tail.prompt ? tail.prompt : prompt_of_message(tail.input ? tail : head);
+  out.cached_tokens = first_of({tail.cached, tail.cache_read, head.cache_read});
+  out.written_tokens = first_of({tail.cache_creation, tail.cache_write, head.cache_creation});
+  out.reasoning_tokens = tail.reasoning;
+  out.completion_tokens = first_of({tail.completion, tail.output});
   if (!out.prompt_tokens && !out.completion_tokens)
-    out.prompt_tokens = count_of("\"total_tokens\":", tail_);  // of a reply without text
+    out.prompt_tokens = tail.total;  // of a reply without text
   std::optional<double> usage_tokens;
   if (out.completion_tokens.value_or(0) > 0)
     usage_tokens = static_cast<double>(*out.completion_tokens);

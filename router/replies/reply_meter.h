@@ -42,9 +42,6 @@ class ReplyMeter {
   Times times() const;
 
  private:
-  static std::optional<uint64_t> count_of(std::string_view member, std::string_view text);
-  std::optional<uint64_t> prompt_tokens() const;
-
   TimePoint started_, first_{}, last_;
   bool events_;
   size_t count_ = 0;       // events that have begun

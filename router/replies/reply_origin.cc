@@ -42,6 +42,7 @@ class NameReader {
       if (c == '{' && depth_ == 2) in_wrapped_ = key_ == "message" || key_ == "response";
       if ((c == '}' || c == ']') && --depth_ == 0) return;
       if (c == '"' && !read_text()) return;
+      if (!out_.model.empty() && !out_.id.empty()) return;
     }
   }
 

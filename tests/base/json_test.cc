@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
@@ -171,6 +172,71 @@ TEST(Json, finds_the_ends_of_nested_values_of_every_size) {
     EXPECT_EQ(items[0], chain);
     EXPECT_EQ(items[1], chain);
     EXPECT_EQ(items[2].size(), static_cast<size_t>(depth) + 2);
+  }
+}
+
+// A random document, and the text of each of its values in the order of the source.
+struct RandomDocument {
+  explicit RandomDocument(uint32_t seed) : random(seed) { write(0); }
+
+  void write(size_t depth) {
+    const size_t at = values.size(), begin = text.size();
+    values.emplace_back();
+    const uint32_t kind = depth == 0 ? random() % 2 : depth < 6 ? random() % 5 : 2 + random() % 3;
+    if (kind == 0) write_all("[]", false, depth);
+    if (kind == 1) write_all("{}", true, depth);
+    if (kind == 2 || kind == 3) write_text();
+    if (kind == 4) text += std::string(1 + random() % 40, '7');
+    values[at] = text.substr(begin);
+  }
+
+  void write_all(std::string_view brackets, bool is_object, size_t depth) {
+    text += brackets[0];
+    const uint32_t size = random() % 5;
+    for (uint32_t i = 0; i < size; ++i) {
+      if (i > 0) text += random() % 2 == 0 ? "," : " , ";
+      if (is_object) write_text();
+      if (is_object) text += random() % 2 == 0 ? ":" : " : ";
+      write(depth + 1);
+    }
+    text += brackets[1];
+  }
+
+  // Texts are about as long as those whose ends are remembered.
+  void write_text() {
+    constexpr std::string_view kParts[] = {"a", "]", "{", ",", "\\\"", "\\\\", "\\u0041"};
+    const size_t kinds = random() % 2 == 0 ? 4 : std::size(kParts);
+    text += '"';
+    for (uint32_t left = random() % 36; left > 0; --left) text += kParts[random() % kinds];
+    text += '"';
+  }
+
+  std::mt19937 random;
+  std::string text;
+  std::vector<std::string> values;
+};
+
+void collect(const Value& value, std::vector<std::string>& out) {
+  out.emplace_back(value.raw());
+  for (const Value& item : value.items()) collect(item, out);
+  for (const Member& member : value.members()) collect(member.value, out);
+}
+
+TEST(Json, finds_the_ends_of_all_values_of_random_documents) {
+  for (uint32_t seed = 0; seed < 1000; ++seed) {
+    const RandomDocument expected(seed);
+    const auto document = Document::parse(expected.text);
+    ASSERT_TRUE(document) << expected.text;
+    std::vector<std::string> values;
+    collect(document->root(), values);
+    ASSERT_EQ(values, expected.values) << expected.text;
+    for (const Member& member : document->root().members()) {
+      const auto found = document->root().find(member.key);
+      ASSERT_TRUE(found) << expected.text;
+      const bool is_first = found->begin() == member.value.begin();
+      ASSERT_TRUE(is_first || document->root().count(member.key) > 1) << expected.text;
+      ASSERT_LE(found->begin(), member.value.begin()) << "the first of that name";
+    }
   }
 }
 

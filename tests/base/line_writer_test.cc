@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -58,6 +59,20 @@ TEST(LineWriter, WritesEveryLineInOrder) {
     }
   }
   EXPECT_EQ(pipe.read_all(), expected);
+}
+
+TEST(LineWriter, WritesALineWithoutAnother) {
+  Pipe pipe;
+  LineWriter writer(pipe.writer(), dropped);
+  for (int i = 0; i < 100; ++i) {
+    // Lines come while the thread sleeps, writes, or waits for more of them.
+    if (i % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(8));
+    writer.write("line\n");
+    pollfd readable{.fd = pipe.reader(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&readable, 1, 10'000), 1) << "line " << i << " is not written";
+    std::array<char, 64> bytes{};
+    ASSERT_EQ(read(pipe.reader(), bytes.data(), bytes.size()), 5);
+  }
 }
 
 TEST(LineWriter, DropsLinesAndReportsItWhenNobodyReads) {
