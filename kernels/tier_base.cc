@@ -4,6 +4,7 @@
 #include "kernels/body/dots_i8.h"
 #include "kernels/body/install.h"
 #include "kernels/body/linear_i8.h"
+#include "kernels/body/peak.h"
 #include "kernels/body/widen.h"
 #include "kernels/tier.h"
 
@@ -33,6 +34,10 @@ void install_base(Table& table) {
   table.attention_i16 = body::attention_i16<Arch, body::PlainDotsI16>;
   table.dots_i8 = body::dots_i8<body::PlainDotsI8>;
   body::install<Arch>(table);
+}
+
+int64_t peak_loop_base(int64_t steps, const float* in, float* out) {
+  return body::peak_loop<Arch>(steps, in, out);
 }
 
 }  // namespace signalbox::kernels
