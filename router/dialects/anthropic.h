@@ -24,7 +24,7 @@ std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id)
 
 class AnthropicDialect final : public Dialect {
  public:
-  Result<Incoming> read(std::string body, const RequestContext& context) const override;
+  Result<Incoming> read(std::string&& body, const RequestContext& context) const override;
   std::string_view protocol() const override { return "anthropic"; }
   std::string refusal(int status, std::string_view body) const override;
 };

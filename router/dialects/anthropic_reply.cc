@@ -240,7 +240,7 @@ std::unique_ptr<ReplyTranslator> messages_replies(bool thinking, std::string id)
   return std::make_unique<MessagesReplies>(thinking, std::move(id));
 }
 
-Result<Incoming> AnthropicDialect::read(std::string body, const RequestContext& context) const {
+Result<Incoming> AnthropicDialect::read(std::string&& body, const RequestContext& context) const {
   SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
   SIGNALBOX_TRY(ParsedMessages request, read_messages(source.root()));
   return Incoming{std::move(request.chat),

@@ -149,7 +149,7 @@ bool is_from_user(const Value& message) {
 
 }  // namespace
 
-Result<Incoming> CompletionsDialect::read(std::string body, const RequestContext& context) const {
+Result<Incoming> CompletionsDialect::read(std::string&& body, const RequestContext& context) const {
   constexpr auto kMembers = std::to_array<std::string_view>({"model", "prompt", "stream"});
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   const Value root = document.root();

@@ -11,7 +11,7 @@ namespace signalbox::dialects {
 /// read them.
 class CompletionsDialect final : public Dialect {
  public:
-  Result<Incoming> read(std::string body, const RequestContext& context) const override;
+  Result<Incoming> read(std::string&& body, const RequestContext& context) const override;
   Result<std::string> outgoing(std::string_view chat) const override;
   Result<std::string> as_chat(std::string_view chat) const override;
   std::string_view target() const override { return "/v1/completions"; }

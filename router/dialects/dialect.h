@@ -61,7 +61,8 @@ struct RequestContext {
   int64_t now = 0;            // seconds since 1970
   std::stop_token stop = {};  // requested when nobody waits for the answer any more
   /// Reserves memory for a part of stored state of so many bytes, which becomes a part of the
-  /// request. Null: nothing is reserved.
+  /// request. Null: nothing is reserved. After an error the request is read again later: then
+  /// read() fails with the body where it was, or returns it as the source.
   std::function<Result<void>(size_t bytes)> make_room = nullptr;
 };
 
@@ -89,7 +90,7 @@ class Dialect {
 
   /// Errors: kInvalid with the path of a member that is malformed ("tools[1].type: ..."). A member
   /// without an equivalent in a chat completion is one of the losses. Nothing is dropped silently.
-  virtual Result<Incoming> read(std::string body, const RequestContext& context) const = 0;
+  virtual Result<Incoming> read(std::string&& body, const RequestContext& context) const = 0;
   /// True if read() may wait for a server, so that it must not run on an event loop.
   virtual bool reads_slowly() const { return false; }
   /// The body for the server, from the chat completion request with its edits; "" if it is the

@@ -15,7 +15,8 @@ constexpr size_t kIdBytesMax = 64;      // ours are shorter
 }  // namespace
 
 size_t StoredResponse::bytes() const {
-  return owner.size() + response.size() + input.size() + messages.size() + kOverheadBytes;
+  return owner.capacity() + response.capacity() + input.capacity() + messages.capacity() +
+         kOverheadBytes;
 }
 
 bool ResponseStore::is_expired(const StoredResponse& response, int64_t now) const {

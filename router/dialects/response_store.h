@@ -27,7 +27,7 @@ struct StoredResponse {
   std::string messages;  // the conversation including this answer, elements of a JSON array
   int64_t since = 0;     // when it was stored, in seconds since 1970
 
-  size_t bytes() const;
+  size_t bytes() const;  // of the memory that it holds
 };
 using ResponsePointer = std::shared_ptr<const StoredResponse>;
 

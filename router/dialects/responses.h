@@ -70,7 +70,7 @@ class ResponsesDialect final : public Dialect {
   /// The store must outlive it.
   explicit ResponsesDialect(ResponseStore& store) : store_(store) {}
 
-  Result<Incoming> read(std::string body, const RequestContext& context) const override;
+  Result<Incoming> read(std::string&& body, const RequestContext& context) const override;
   bool reads_slowly() const override { return store_.is_shared(); }
   std::string refusal(int status, std::string_view body) const override;
 

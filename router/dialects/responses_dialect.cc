@@ -94,17 +94,21 @@ class Lookup {
 
 }  // namespace
 
-Result<Incoming> ResponsesDialect::read(std::string body, const RequestContext& context) const {
-  SIGNALBOX_TRY(json::Document source, json::Document::parse(std::move(body)));
+Result<Incoming> ResponsesDialect::read(std::string&& body, const RequestContext& context) const {
+  SIGNALBOX_TRY(json::Document source, json::Document::take(body));
   Lookup lookup(store_, context, source.root());
   const Earlier earlier{[&](std::string_view id) { return lookup.conversation(id); },
                         [&](std::string_view id) { return lookup.item(id); }};
-  SIGNALBOX_TRY(ParsedResponses request, read_responses(source.root(), context.token, earlier));
+  Result<ParsedResponses> request = read_responses(source.root(), context.token, earlier);
+  if (!request) {
+    body = std::move(source).take_source();
+    return tl::unexpected(std::move(request).error());
+  }
   Incoming out;
-  out.chat = std::move(request.chat);
-  out.losses = std::move(request.losses);
+  out.chat = std::move(request->chat);
+  out.losses = std::move(request->losses);
   out.source = std::move(source);
-  out.replies = responses_replies(std::move(request), context, &store_);
+  out.replies = responses_replies(*std::move(request), context, &store_);
   return out;
 }
 

@@ -63,7 +63,8 @@ tl::unexpected<Error> refusal(size_t index, Error error) {
               error.message);
 }
 
-Result<void> expand_now(contexts::Store& from, const std::string& tenant, http::MemoryShare& memory,
+/// `room` is what the request may hold.
+Result<void> expand_now(contexts::Store& from, const std::string& tenant, Room& room,
                         request::ChatRequest& chat, const config::Config& config) {
   SIGNALBOX_TRY(const std::vector<std::string> ids,
                 contexts::read_refs(chat.document, config.contexts.refs_max));
@@ -78,12 +79,12 @@ Result<void> expand_now(contexts::Store& from, const std::string& tenant, http::
   // A request that is too large by itself gets kTooLarge: trying again would not help.
   const bool is_wide = bytes > config.http.body_bytes_max;
   if (!is_wide) {
-    SIGNALBOX_TRY_VOID(reserve_now(memory, chat.memory_bytes() + bytes));
+    SIGNALBOX_TRY_VOID(room.raise(chat.memory_bytes() + bytes));
   }
   SIGNALBOX_TRY(std::string body,
                 contexts::expand(chat.document, contents, config.http.body_bytes_max));
   const size_t parsing = request::ChatRequest::parsing_bytes(body);
-  SIGNALBOX_TRY_VOID(reserve_now(memory, chat.memory_bytes() + parsing));
+  SIGNALBOX_TRY_VOID(room.raise(chat.memory_bytes() + parsing));
   SIGNALBOX_TRY(chat, request::ChatRequest::parse(std::move(body)));
   return {};
 }
@@ -127,13 +128,20 @@ http::Task<Result<void>> Contexts::expand(http::Exchange exchange, request::Chat
     co_return fail(Code::kInvalid, "metadata.context_refs: this router stores no contexts");
   const std::string tenant = access::owner_of(exchange.request.headers, config);
   Result<void> outcome;
-  http::MemoryShare& memory = exchange.request.memory;
-  std::function<void()> work = [&] { outcome = expand_now(*from, tenant, memory, chat, config); };
-  std::stop_source given_up;  // never stopped, because the work is short
-  const bool ran = co_await http::run_within(pool, exchange.interrupt, given_up, std::move(work));
-  if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
-  if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting");
-  co_return outcome;
+  Room room(exchange.request.memory);
+  const std::function<void()> work = [&] {
+    outcome = expand_now(*from, tenant, room, chat, config);
+  };
+  for (;;) {
+    std::stop_source given_up;  // never stopped, because the work is short
+    const bool ran = co_await http::run_within(pool, exchange.interrupt, given_up, work);
+    if (exchange.interrupt.raised()) co_return tl::unexpected<Error>(exchange.interrupt.error());
+    if (!ran) co_return fail(Code::kOverloaded, "too many requests are waiting");
+    if (!room.is_lacking()) co_return outcome;
+    Result<void> raised =
+        co_await room.wait(chat.memory_bytes(), exchange.interrupt, config.http.body_timeout);
+    if (!raised) co_return raised;
+  }
 }
 
 }  // namespace signalbox::gateway

@@ -28,10 +28,10 @@ class Contexts {
   contexts::Store* store() const { return opened_; }
 
   /// Reads the contexts and inserts them on the pool, after it has reserved memory for them, so
-  /// that a small request cannot become a large one unnoticed. Precondition:
-  /// contexts::has_refs(chat.document). Errors: kInvalid with path and id for a context that the
-  /// client has not stored; kUpstream with both if the shared store does not answer; kTooLarge over
-  /// http.body_bytes_max; kOverloaded, kCancelled, kDeadline, kIo.
+  /// that a small request cannot become a large one unnoticed. Waits for room like reserve().
+  /// Precondition: contexts::has_refs(chat.document). Errors: kInvalid with path and id for a
+  /// context that the client has not stored; kUpstream with both if the shared store does not
+  /// answer; kTooLarge over http.body_bytes_max; kOverloaded, kCancelled, kDeadline, kIo.
   http::Task<Result<void>> expand(http::Exchange exchange, request::ChatRequest& chat,
                                   const config::Config& config, http::ThreadPool& pool);
 

@@ -151,8 +151,10 @@ http::Task<Result<LoopAnswer>> Loop::run() {
   memory_ = scope_.exchange.request.memory.beside();
   // An image beside a text needs no conversation.
   const size_t read = plan_.painter == nullptr ? plan_.body.size() : 0;
-  if (const auto room = reserve_now(memory_, kConversationCopies * read); !room)
-    co_return tl::unexpected<Error>(room.error());
+  const Result<void> room =
+      co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
+                       kConversationCopies * read);
+  if (!room) co_return tl::unexpected<Error>(room.error());
   begin();
   memory_.lower(kConversationKept * read);
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
@@ -243,15 +245,7 @@ Loop::Flight* Loop::streaming() const {
 void Loop::start(size_t turn) {
   const auto shared = std::make_shared<Flight>(turn);
   flights_.push_back(shared);
-  Flight& flight = *shared;
-  Result<void> prepared = prepare(flight);
-  if (!prepared) {
-    flight.has_ended = true;
-    flight.plan = {};
-    flight.memory.lower(0);  // another model may need it
-    run_->take(turn, tl::unexpected<Error>(std::move(prepared).error()), flight.elsewhere);
-    return wake();
-  }
+  shared->memory = memory_.beside();
   auto ended = [this, shared](const std::exception_ptr& thrown) {
     shared->has_ended = true;
     if (thrown) run_->take(shared->turn, fail(Code::kInternal, "the call failed"));
@@ -260,13 +254,27 @@ void Loop::start(size_t turn) {
   http::asio::co_spawn(*executor_, fly(shared), std::move(ended));
 }
 
-Result<void> Loop::prepare(Flight& flight) {
+http::Task<Result<void>> Loop::reserve_for(Flight& flight, size_t bytes) {
+  Result<void> out =
+      co_await reserve(flight.memory, flight.interrupt, scope_.config().http.body_timeout, bytes);
+  co_return out;
+}
+
+http::Task<Result<void>> Loop::prepare(Flight& flight) {
+  Result<void> ready = co_await reserve_for(flight, kCallCopies * plan_.body.size());
+  if (ready) ready = plan_call(flight);
+  if (!ready) co_return ready;
+  const size_t body = flight.plan.body.capacity();
+  ready = co_await reserve_for(flight, body + translating_bytes(scope_, flight.plan));
+  if (ready) ready = begin_call(flight);
+  co_return ready;
+}
+
+Result<void> Loop::plan_call(Flight& flight) {
   const looper::Call& call = run_->turns()[flight.turn].call;
   routing::RuntimeConditions conditions;
   conditions.voice = call.model;
   conditions.draws = call.purpose == looper::Purpose::kDraw;
-  flight.memory = memory_.beside();
-  SIGNALBOX_TRY_VOID(reserve_now(flight.memory, kCallCopies * plan_.body.size()));
   SIGNALBOX_TRY(flight.plan, evaluation_.plan(conditions));
   if (flight.plan.path != routing::Plan::Path::kUpstream)
     return fail(Code::kInvalid, "{}", flight.plan.message);
@@ -275,16 +283,18 @@ Result<void> Loop::prepare(Flight& flight) {
     flight.elsewhere = false;  // another model must not be a way around the limit
     return fail(Code::kOverloaded, "a rate limit is reached");
   }
-  if (flight.plan.image == nullptr) {
-    const std::string_view limit =
-        plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
-    SIGNALBOX_TRY(flight.plan.body,
-                  looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
-  }
+  if (flight.plan.image != nullptr) return {};
+  const std::string_view limit =
+      plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
+  SIGNALBOX_TRY(flight.plan.body,
+                looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
   // The headers for every call may name what an image server must not know.
-  if (flight.plan.image == nullptr) flight.plan.header_mutation = &header_mutation_;
+  flight.plan.header_mutation = &header_mutation_;
+  return {};
+}
+
+Result<void> Loop::begin_call(Flight& flight) {
   const size_t body = flight.plan.body.capacity();
-  SIGNALBOX_TRY_VOID(reserve_now(flight.memory, body + translating_bytes(scope_, flight.plan)));
   SIGNALBOX_TRY(flight.server, make_loop_request(scope_, request_, flight.plan));
   flight.memory.lower(body + flight.server.body.capacity());
   flight.scope.emplace(
@@ -292,7 +302,9 @@ Result<void> Loop::prepare(Flight& flight) {
                    http::Exchange{scope_.exchange.request, scope_.exchange.reply, flight.interrupt},
                    scope_.record});
   flight.call.emplace(*flight.scope, request_, flight.plan, flight.server, decided_, true, true);
-  flight.number = scope_.record.call_began(model, looper::name_of(call.purpose));
+  const config::Model& model = *flight.plan.model;
+  flight.number =
+      scope_.record.call_began(model, looper::name_of(run_->turns()[flight.turn].call.purpose));
   flight.in_flight.emplace(scope_.context.stats, model.name);
   flight.at_model.emplace(scope_.context.observer.meters(), model.name);
   flight.started = Clock::now();
@@ -306,6 +318,13 @@ Result<void> Loop::prepare(Flight& flight) {
 }
 
 http::Task<> Loop::fly(std::shared_ptr<Flight> flight) {
+  const Result<void> prepared = co_await prepare(*flight);
+  if (!prepared) {
+    flight->plan = {};
+    flight->memory.lower(0);  // another model may need it
+    run_->take(flight->turn, tl::unexpected<Error>(prepared.error()), flight->elsewhere);
+    co_return;
+  }
   upstream::CallOutcome outcome = co_await flight->call->send();
   Result<looper::Reply> reply = co_await receive(*flight, std::move(outcome));
   flight->limit.reset();

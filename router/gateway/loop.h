@@ -58,7 +58,10 @@ class Loop {
 
   void begin();
   void start(size_t turn);
-  Result<void> prepare(Flight& flight);
+  http::Task<Result<void>> reserve_for(Flight& flight, size_t bytes);
+  http::Task<Result<void>> prepare(Flight& flight);
+  Result<void> plan_call(Flight& flight);
+  Result<void> begin_call(Flight& flight);
   http::Task<> fly(std::shared_ptr<Flight> flight);
   http::Task<Result<looper::Reply>> receive(Flight& flight, upstream::CallOutcome outcome);
   http::Task<Result<looper::Reply>> receive_image(Flight& flight,

@@ -29,14 +29,13 @@ bool is_spoken(request::Api api, const config::Providers& providers) {
                      [api](const auto& model) { return plugins::speaks(model, api); });
 }
 
-/// The memory of a request of another API while its chat is parsed.
-size_t bytes_to_parse(const dialects::Incoming& incoming) {
-  return (incoming.source ? incoming.source->memory_bytes() : 0) +
-         incoming.replies->memory_bytes() + kAddedCopies * incoming.losses.memory_bytes() +
-         request::ChatRequest::parsing_bytes(incoming.chat);
+/// The memory of a request of another API.
+size_t bytes_of(const dialects::Incoming& incoming) {
+  return incoming.chat.size() + (incoming.source ? incoming.source->memory_bytes() : 0) +
+         incoming.replies->memory_bytes() + kAddedCopies * incoming.losses.memory_bytes();
 }
 
-/// The most that parse() takes, stored state aside.
+/// The most that reading takes, stored state aside.
 size_t bytes_to_read(const RequestScope& scope) {
   // The body, and two parts of it that the reply repeats, may be there while the chat is parsed.
   constexpr size_t kBesideChat = 3;
@@ -46,34 +45,90 @@ size_t bytes_to_read(const RequestScope& scope) {
   return std::max(dialects::kReadCopies * body.size(), kBesideChat * body.size() + parsing);
 }
 
-/// Precondition: the request has a share of bytes_to_read().
-Result<ParsedRequest> parse(const RequestScope& scope, std::stop_token stop) {
-  http::Request& request = scope.exchange.request;
-  const dialects::Dialect* const dialect = scope.api.dialect();
-  if (dialect == nullptr) {
-    SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(request.body)));
-    return ParsedRequest{std::move(chat), nullptr};
+/// Reads one request, on a pool if it is large. Where it lacks room it stops, and goes on from
+/// there when it has waited.
+class Reader {
+ public:
+  explicit Reader(const RequestScope& scope)
+      : scope_(scope), request_(scope.exchange.request), size_(request_.body.size()) {}
+
+  /// Reads as far as there is room.
+  void read(const std::stop_token& stop) {
+    if (reading_ == 0) reading_ = bytes_to_read(scope_);
+    const Result<void> done = try_to_read(stop);
+    if (!done) parsed_ = tl::unexpected<Error>(done.error());
   }
-  const std::string owner = access::owner_of(request.headers, scope.config());
-  const std::string token = access::new_token();
-  const auto make_room = [&](size_t bytes) {
-    return reserve_now(request.memory, request.memory.bytes() + kAddedCopies * bytes);
-  };
-  SIGNALBOX_TRY(dialects::Incoming incoming,
-                dialect->read(std::move(request.body), {scope.record.id(), token, owner,
-                                                        static_cast<int64_t>(std::time(nullptr)),
-                                                        std::move(stop), make_room}));
-  const std::optional<request::Api> api = scope.api.native();
-  // Frees the client's body before the chat is read.
-  if (!api || !is_spoken(*api, scope.config().providers)) incoming.source.reset();
-  SIGNALBOX_TRY_VOID(reserve_now(request.memory, bytes_to_parse(incoming)));
-  SIGNALBOX_TRY(request::ChatRequest chat, request::ChatRequest::parse(std::move(incoming.chat)));
-  chat.attach(incoming.losses.contents());
-  chat.reasoning = incoming.reasoning;
-  if (incoming.source)
-    chat.native.emplace(request::NativeRequest{*api, *std::move(incoming.source)});
-  return ParsedRequest{std::move(chat), std::move(incoming.replies), std::move(incoming.losses)};
-}
+  bool is_lacking() const { return room_.is_lacking(); }
+  /// Waits for what read() lacked.
+  http::Task<Result<void>> wait() {
+    const size_t kept = incoming_ ? bytes_of(*incoming_) : request_.body.size();
+    Result<void> out =
+        co_await room_.wait(kept, scope_.exchange.interrupt, scope_.config().http.body_timeout);
+    co_return out;
+  }
+  /// The size of the body.
+  size_t size() const { return size_; }
+  Result<ParsedRequest> take() { return std::move(parsed_); }
+
+ private:
+  Result<void> try_to_read(const std::stop_token& stop) {
+    const dialects::Dialect* const dialect = scope_.api.dialect();
+    if (!incoming_) {
+      SIGNALBOX_TRY_VOID(room_.raise(reading_));
+      if (dialect == nullptr) {
+        SIGNALBOX_TRY(request::ChatRequest chat,
+                      request::ChatRequest::parse(std::move(request_.body)));
+        parsed_ = ParsedRequest{std::move(chat), nullptr};
+        return {};
+      }
+      SIGNALBOX_TRY_VOID(translate(*dialect, stop));
+    }
+    const size_t parsing = request::ChatRequest::parsing_bytes(incoming_->chat);
+    SIGNALBOX_TRY_VOID(room_.raise(bytes_of(*incoming_) - incoming_->chat.size() + parsing));
+    SIGNALBOX_TRY(request::ChatRequest chat,
+                  request::ChatRequest::parse(std::move(incoming_->chat)));
+    chat.attach(incoming_->losses.contents());
+    chat.reasoning = incoming_->reasoning;
+    if (incoming_->source) {
+      chat.native.emplace(
+          request::NativeRequest{*scope_.api.native(), *std::move(incoming_->source)});
+    }
+    parsed_ =
+        ParsedRequest{std::move(chat), std::move(incoming_->replies), std::move(incoming_->losses)};
+    return {};
+  }
+
+  /// Makes the chat of a request of another API. If it lacks room for stored state, the request has
+  /// its body again.
+  Result<void> translate(const dialects::Dialect& dialect, const std::stop_token& stop) {
+    const std::string owner = access::owner_of(request_.headers, scope_.config());
+    const std::string token = access::new_token();
+    size_t wanted = reading_;
+    const auto make_room = [&](size_t bytes) {
+      wanted += kAddedCopies * bytes;
+      return room_.raise(wanted);
+    };
+    Result<dialects::Incoming> read = dialect.read(
+        std::move(request_.body), {scope_.record.id(), token, owner,
+                                   static_cast<int64_t>(std::time(nullptr)), stop, make_room});
+    if (room_.is_lacking() && read) request_.body = std::move(*read->source).take_source();
+    if (room_.is_lacking()) return fail(Code::kOverloaded, "there is no room");
+    if (!read) return tl::unexpected<Error>(std::move(read).error());
+    incoming_ = *std::move(read);
+    const std::optional<request::Api> api = scope_.api.native();
+    // Frees the client's body before the chat is read.
+    if (!api || !is_spoken(*api, scope_.config().providers)) incoming_->source.reset();
+    return {};
+  }
+
+  const RequestScope& scope_;
+  http::Request& request_;
+  const size_t size_;
+  size_t reading_ = 0;  // the most that reading takes, stored state aside
+  Room room_{request_.memory};
+  std::optional<dialects::Incoming> incoming_;  // the chat is not parsed yet
+  Result<ParsedRequest> parsed_ = fail(Code::kInternal, "the request was not read");
+};
 
 http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scope, size_t bytes,
                                 std::function<void()> work, std::stop_source& given_up) {
@@ -85,15 +140,15 @@ http::Task<Result<void>> run_on(http::ThreadPool& pool, const RequestScope& scop
   co_return Result<void>();
 }
 
-http::Task<Result<void>> run_reading(const RequestScope& scope, std::function<void()> read,
-                                     std::stop_source& given_up) {
-  const size_t bytes = scope.exchange.request.body.size();
+http::Task<Result<void>> run_reading(const RequestScope& scope, Reader& reader) {
+  std::stop_source given_up;
+  std::function<void()> read = [&] { reader.read(given_up.get_token()); };
   if (scope.api.reads_slowly()) {
     Result<void> ran =
-        co_await run_on(scope.context.storage, scope, bytes, std::move(read), given_up);
+        co_await run_on(scope.context.storage, scope, reader.size(), std::move(read), given_up);
     co_return ran;
   }
-  Result<void> ran = co_await run_by_size(scope, bytes, std::move(read));
+  Result<void> ran = co_await run_by_size(scope, reader.size(), std::move(read));
   co_return ran;
 }
 
@@ -103,21 +158,33 @@ size_t ParsedRequest::memory_bytes() const {
   return chat.memory_bytes() + losses.memory_bytes() + (replies ? replies->memory_bytes() : 0);
 }
 
-Result<void> reserve_now(http::MemoryShare& memory, size_t bytes) {
-  const http::Raise raised = memory.set(bytes);
-  if (raised == http::Raise::kDone) return {};
-  return tl::unexpected(memory.refusal(raised));
-}
-
-http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes) {
-  http::MemoryShare& memory = scope.exchange.request.memory;
+http::Task<Result<void>> reserve(http::MemoryShare& memory, http::Interrupt& interrupt,
+                                 std::chrono::milliseconds patience, size_t bytes) {
   if (memory.enter(bytes)) co_return Result<void>();
-  http::Interrupt& interrupt = scope.exchange.interrupt;
-  const http::Raise raised =
-      co_await memory.wait(bytes, interrupt, scope.config().http.body_timeout);
+  const http::Raise raised = co_await memory.wait(bytes, interrupt, patience);
   if (raised == http::Raise::kDone) co_return Result<void>();
   if (interrupt.raised()) co_return tl::unexpected<Error>(interrupt.error());
   co_return tl::unexpected<Error>(memory.refusal(raised));
+}
+
+http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes) {
+  Result<void> out = co_await reserve(scope.exchange.request.memory, scope.exchange.interrupt,
+                                      scope.config().http.body_timeout, bytes);
+  co_return out;
+}
+
+Result<void> Room::raise(size_t bytes) {
+  if (bytes <= memory_.bytes() || memory_.enter(bytes)) return {};
+  lacking_ = bytes;
+  return fail(Code::kOverloaded, "there is no room for {} bytes", bytes);
+}
+
+http::Task<Result<void>> Room::wait(size_t kept, http::Interrupt& interrupt,
+                                    std::chrono::milliseconds patience) {
+  memory_.lower(kept);
+  Result<void> out =
+      co_await reserve(memory_, interrupt, patience, std::exchange(lacking_, size_t{0}));
+  co_return out;
 }
 
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers) {
@@ -139,28 +206,19 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
 }
 
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope) {
-  Result<ParsedRequest> parsed = fail(Code::kInternal, "the request was not read");
-  std::stop_source given_up;
-  bool has_refs = false;
-  size_t wanted = 0;
-  bool has_room = false;
-  const std::function<void()> read = [&] {
-    if (wanted == 0) wanted = bytes_to_read(scope);
-    has_room = scope.exchange.request.memory.enter(wanted);
-    if (!has_room) return;
-    parsed = parse(scope, given_up.get_token());
-    has_refs = parsed && contexts::has_refs(parsed->chat.document);
-  };
+  Reader reader(scope);
   // While it waits it holds its body alone.
-  scope.exchange.request.memory.lower(scope.exchange.request.body.size());
-  while (!has_room) {
-    const Result<void> ran = co_await run_reading(scope, read, given_up);
+  scope.exchange.request.memory.lower(reader.size());
+  for (;;) {
+    const Result<void> ran = co_await run_reading(scope, reader);
     if (!ran) co_return tl::unexpected<Error>(ran.error());
-    if (has_room) break;
-    const Result<void> room = co_await reserve(scope, wanted);
+    if (!reader.is_lacking()) break;
+    const Result<void> room = co_await reader.wait();
     if (!room) co_return tl::unexpected<Error>(room.error());
   }
+  Result<ParsedRequest> parsed = reader.take();
   if (!parsed) co_return parsed;
+  const bool has_refs = contexts::has_refs(parsed->chat.document);
   const dialects::Dialect* const dialect = scope.api.dialect();
   if (has_refs && dialect != nullptr && dialect->target() != dialects::kChatPath) {
     co_return fail(Code::kInvalid,

@@ -1,6 +1,7 @@
 #pragma once
 // The first stage: the bytes of a request become a chat completion request.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,13 +24,31 @@ struct ParsedRequest {
   size_t memory_bytes() const;
 };
 
-/// Raises or lowers what a share may hold to so many bytes, before they are taken. Errors:
-/// kOverloaded if all requests together leave too little, kTooLarge if they always would.
-Result<void> reserve_now(http::MemoryShare& memory, size_t bytes);
-
-/// The same for the share of the request; waits for room at most as long as a body may take to
-/// arrive. Errors: also those of the interrupt.
+/// Raises or lowers what a share of the request may hold to so many bytes, before they are taken.
+/// Waits for room at most as long as a body may take to arrive, which is `patience`. Errors:
+/// kOverloaded if there was none, kTooLarge if there never will be, and those of the interrupt.
+http::Task<Result<void>> reserve(http::MemoryShare& memory, http::Interrupt& interrupt,
+                                 std::chrono::milliseconds patience, size_t bytes);
+/// The same for the share of the request itself.
 http::Task<Result<void>> reserve(const RequestScope& scope, size_t bytes);
+
+/// The room for work on a pool, which must not wait there. Work that lacks room ends early and is
+/// done again once there is room.
+class Room {
+ public:
+  /// `memory` is the share of the request.
+  explicit Room(http::MemoryShare& memory) : memory_(memory) {}
+  /// Raises the share to so many bytes if it has less. An error ends the work.
+  Result<void> raise(size_t bytes);
+  bool is_lacking() const { return lacking_ > 0; }
+  /// Waits like reserve() for the room that the work lacked. Meanwhile the request holds `kept`.
+  http::Task<Result<void>> wait(size_t kept, http::Interrupt& interrupt,
+                                std::chrono::milliseconds patience);
+
+ private:
+  http::MemoryShare& memory_;
+  size_t lacking_ = 0;  // what it could not raise the share to
+};
 
 /// The Content-Encoding of the body if we cannot read it.
 std::optional<std::string_view> unsupported_encoding(const http::Headers& headers);

@@ -79,19 +79,28 @@ uint64_t Connection::bytes_to_read() const {
   return after > request_.body.capacity() ? before + after : after;
 }
 
-// Waits until the request may hold so many bytes, or for the deadline of its body. Returns false if
-// it has refused the request.
-Task<bool> Connection::wait_for_room(uint64_t bytes) {
+// Waits until the request may hold so many bytes, until its client has gone, or for the deadline of
+// its body. Returns nullopt if the request has its room.
+Task<std::optional<Connection::Received>> Connection::wait_for_room(uint64_t bytes) {
   MemoryShare& memory = request_.memory;
   room_ = std::make_shared<Timer>(stream_.socket().get_executor(), Clock::time_point::max());
   if (timed_out_) wake(*room_);
+  // Unread bytes would end any wait for the socket at once, so look now and then.
+  std::optional<Deadline> look;
+  look.emplace(loop_of(stream_.socket().get_executor()), [this, &look] {
+    gone_ = stream_.has_hung_up();
+    if (gone_) return wake(*room_);
+    look->set(kDeadlinePeriod);
+  });
+  look->set(kDeadlinePeriod);
   const Raise raised = co_await memory.wait(bytes, room_);
+  look.reset();
   room_ = nullptr;
-  if (raised == Raise::kDone) co_return true;
+  if (gone_) co_return Received::kEnd;
+  if (raised == Raise::kDone) co_return std::nullopt;
   Error error = memory.refusal(raised);
   Refusal full{error_kind(error.code).status, std::move(error.message)};
-  co_await refuse(std::move(full));
-  co_return false;
+  co_return co_await refuse(std::move(full));
 }
 
 // An assignment would keep the memory.
@@ -187,8 +196,8 @@ Task<Connection::Received> Connection::receive() {
     if (!in_.empty()) {
       if (phase_ == Phase::kIdle) enter(Phase::kHeader, shared_.limits.header_timeout);
       if (phase_ == Phase::kBody && !request_.memory.enter(bytes_to_read())) {
-        const bool has_room = co_await wait_for_room(bytes_to_read());
-        if (!has_room) co_return Received::kRefused;
+        const std::optional<Received> ended = co_await wait_for_room(bytes_to_read());
+        if (ended) co_return *ended;
       }
       auto used = parser.feed(in_.view());
       if (!used) {
@@ -199,8 +208,8 @@ Task<Connection::Received> Connection::receive() {
       // Count the copies of a body as soon as it is whole.
       const uint64_t whole = (parser.done() ? kBodyCopies : 1) * request_.body.size();
       if (!request_.memory.enter(whole)) {
-        const bool has_room = co_await wait_for_room(whole);
-        if (!has_room) co_return Received::kRefused;
+        const std::optional<Received> ended = co_await wait_for_room(whole);
+        if (ended) co_return *ended;
       }
       if (parser.done()) {
         keep_alive_ = keep_alive_ && parser.keep_alive();

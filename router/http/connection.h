@@ -90,7 +90,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Task<bool> accept_tls();
   Task<Received> receive();
-  Task<bool> wait_for_room(uint64_t bytes);
+  Task<std::optional<Received>> wait_for_room(uint64_t bytes);
   Task<Received> refuse(Refusal refusal);
   Task<> handle();
   Task<> linger();

@@ -8,6 +8,13 @@
 
 namespace signalbox::http {
 
+/// The shares of one request. The lock of the bound guards it.
+struct MemoryBound::Family {
+  uint64_t arrival = 0;
+  uint64_t bytes = 0;  // of all its shares
+  size_t waits = 0;
+};
+
 /// Stays in the queue until it ends or its coroutine does.
 struct MemoryBound::Wait {
   Wait(MemoryShare& of, uint64_t wanted, std::shared_ptr<Timer> its_timer)
@@ -16,13 +23,15 @@ struct MemoryBound::Wait {
     Timers ended;
     {
       const std::lock_guard lock(bound.mutex_);
-      if (share.arrival_ == 0) share.arrival_ = ++bound.arrivals_;
-      const auto is_older = [this](const Wait* each) {
-        return each->share.arrival_ < share.arrival_;
+      share.found_family();
+      Family& family = *share.family_;
+      if (family.arrival == 0) family.arrival = ++bound.arrivals_;
+      const auto is_older = [&family](const Wait* each) {
+        return each->share.family_->arrival <= family.arrival;
       };
       const auto before = std::find_if(bound.waits_.rbegin(), bound.waits_.rend(), is_older);
       bound.waits_.insert(before.base(), this);
-      bound.held_by_waits_ += share.bytes_;
+      if (family.waits++ == 0) bound.held_by_waits_ += family.bytes;
       bound.small_waits_ += is_small() ? 1 : 0;
       ended = bound.settle();
     }
@@ -48,7 +57,11 @@ struct MemoryBound::Wait {
   /// The caller holds the lock.
   void leave() {
     MemoryBound& bound = *share.bound_;
-    bound.held_by_waits_ -= share.bytes_;
+    Family& family = *share.family_;
+    if (--family.waits == 0) {
+      bound.held_by_waits_ -= family.bytes;
+      if (family.bytes == 0) family.arrival = 0;
+    }
     bound.small_waits_ -= is_small() ? 1 : 0;
     bound.waits_.erase(std::find(bound.waits_.begin(), bound.waits_.end(), this));
     is_over = true;
@@ -68,6 +81,11 @@ uint64_t MemoryBound::held() const {
   return held_;
 }
 
+size_t MemoryBound::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waits_.size();
+}
+
 void MemoryBound::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
@@ -84,38 +102,62 @@ bool MemoryBound::has_room(const MemoryShare& share, uint64_t bytes) const {
 
 bool MemoryBound::is_blocked(const MemoryShare& share, uint64_t bytes) const {
   if (bytes <= kSmallShare || waits_.empty()) return false;
-  return share.arrival_ == 0 || waits_.front()->share.arrival_ < share.arrival_;
+  const uint64_t arrival = share.family_ ? share.family_->arrival : share.arrival_;
+  return arrival == 0 || waits_.front()->share.family_->arrival < arrival;
 }
 
-void MemoryBound::take(MemoryShare& share, uint64_t bytes) {
-  if (share.arrival_ == 0) share.arrival_ = ++arrivals_;
-  held_ += bytes - share.bytes_;
-  share.bytes_ = bytes;
+bool MemoryBound::never_fits(const MemoryShare& share, uint64_t bytes) const {
+  const uint64_t all = most(bytes);
+  return bytes > all || share.bytes_beside() > all - bytes;
+}
+
+void MemoryBound::resize(MemoryShare& share, uint64_t bytes) {
+  const uint64_t more = bytes - share.bytes_;  // modulo 2^64 if it gives back
+  held_ += more;
+  share.bytes_ += more;
+  if (!share.family_) {
+    share.arrival_ = bytes == 0 ? 0 : share.arrival_ == 0 ? ++arrivals_ : share.arrival_;
+    return;
+  }
+  Family& family = *share.family_;
+  family.bytes += more;
+  if (family.waits > 0) held_by_waits_ += more;
+  if (family.arrival == 0) family.arrival = ++arrivals_;
+  if (family.bytes == 0 && family.waits == 0) family.arrival = 0;
 }
 
 MemoryBound::Timers MemoryBound::settle() {
   Timers out;
   if (closed_) return out;
-  const auto end = [&out](Wait& wait) {
-    out.push_back(wait.timer);
-    wait.leave();
-  };
+  do grant(out);
+  while (refuse_one(out));
+  return out;
+}
+
+void MemoryBound::grant(Timers& ended) {
   bool is_full = false;
   for (auto at = waits_.begin(); at != waits_.end() && !(is_full && small_waits_ == 0);) {
     Wait& each = **at++;
     is_full = is_full || !has_room(each.share, each.bytes);
     if (is_full && !(each.is_small() && has_room(each.share, each.bytes))) continue;
-    end(each);
-    take(each.share, each.bytes);
+    resize(each.share, each.bytes);
     each.is_granted = true;
+    each.leave();
+    ended.push_back(each.timer);
   }
-  while (waits_.size() > 1) {
-    const Wait& first = *waits_.front();
-    const uint64_t more = first.bytes - first.share.bytes_;
-    if (held_by_waits_ <= most(first.bytes) - more) break;
-    end(*waits_.back());
-  }
-  return out;
+}
+
+// Returns true if the others may get on now.
+bool MemoryBound::refuse_one(Timers& ended) {
+  if (waits_.empty()) return false;
+  const Wait& first = *waits_.front();
+  const bool is_vain = never_fits(first.share, first.bytes);  // what is beside it has grown
+  if (!is_vain && held_by_waits_ <= most(first.bytes) - (first.bytes - first.share.bytes_))
+    return false;
+  Wait& refused = is_vain ? *waits_.front() : *waits_.back();
+  refused.leave();
+  ended.push_back(refused.timer);
+  return true;
 }
 
 void MemoryBound::wake(Timers timers) {
@@ -130,19 +172,24 @@ Raise MemoryShare::set(uint64_t bytes) {
   }
   const std::lock_guard lock(bound_->mutex_);
   if (bound_->has_room(*this, bytes)) {
-    bound_->take(*this, bytes);
+    bound_->resize(*this, bytes);
     return Raise::kDone;
   }
   ++bound_->refused_;
-  return bytes > bound_->most(bytes) ? Raise::kNever : Raise::kFull;
+  return bound_->never_fits(*this, bytes) ? Raise::kNever : Raise::kFull;
 }
 
 bool MemoryShare::enter(uint64_t bytes) {
   if (bytes <= bytes_ || bound_ == nullptr) return set(bytes) == Raise::kDone;
   const std::lock_guard lock(bound_->mutex_);
   if (bound_->is_blocked(*this, bytes) || !bound_->has_room(*this, bytes)) return false;
-  bound_->take(*this, bytes);
+  bound_->resize(*this, bytes);
   return true;
+}
+
+bool MemoryShare::never_fits(uint64_t bytes) const {
+  const std::lock_guard lock(bound_->mutex_);
+  return bound_->never_fits(*this, bytes);
 }
 
 void MemoryShare::lower(uint64_t bytes) {
@@ -154,9 +201,7 @@ void MemoryShare::lower(uint64_t bytes) {
   MemoryBound::Timers ended;
   {
     const std::lock_guard lock(bound_->mutex_);
-    bound_->held_ -= bytes_ - bytes;
-    bytes_ = bytes;
-    if (bytes == 0) arrival_ = 0;
+    bound_->resize(*this, bytes);
     ended = bound_->settle();
   }
   MemoryBound::wake(std::move(ended));
@@ -164,7 +209,7 @@ void MemoryShare::lower(uint64_t bytes) {
 
 Task<Raise> MemoryShare::wait(uint64_t bytes, std::shared_ptr<Timer> patience) {
   if (enter(bytes)) co_return Raise::kDone;
-  if (bytes > bound_->most(bytes)) co_return set(bytes);
+  if (never_fits(bytes)) co_return set(bytes);
   MemoryBound::Wait wait(*this, bytes, std::move(patience));
   co_await wait.timer->async_wait(kAwait);
   if (wait.end()) co_return Raise::kDone;
@@ -182,10 +227,27 @@ Task<Raise> MemoryShare::wait(uint64_t bytes, Interrupt& interrupt,
   co_return raised;
 }
 
-MemoryShare MemoryShare::beside() const {
+MemoryShare MemoryShare::beside() {
   MemoryShare out;
   out.bound_ = bound_;
+  if (bound_ == nullptr) return out;
+  const std::lock_guard lock(bound_->mutex_);
+  found_family();
+  out.family_ = family_;
   return out;
+}
+
+// The caller holds the lock.
+void MemoryShare::found_family() {
+  if (family_) return;
+  family_ = std::make_shared<MemoryBound::Family>();
+  family_->arrival = arrival_;
+  family_->bytes = bytes_;
+}
+
+// The caller holds the lock.
+uint64_t MemoryShare::bytes_beside() const {
+  return family_ ? family_->bytes - bytes_ : 0;
 }
 
 Error MemoryShare::refusal(Raise raise) const {
@@ -202,6 +264,7 @@ void MemoryShare::swap(MemoryShare& other) noexcept {
   std::swap(bound_, other.bound_);
   std::swap(bytes_, other.bytes_);
   std::swap(arrival_, other.arrival_);
+  std::swap(family_, other.family_);
 }
 
 }  // namespace signalbox::http

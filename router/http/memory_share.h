@@ -29,12 +29,16 @@ inline constexpr uint64_t kReserved = 64;  // a part in so many
 /// A raise that waits keeps what its share has. Shares are in the order in which they first took
 /// memory: what is given back goes to the oldest share that waits, and no younger large one waits
 /// before it. If the shares that wait hold so much that the oldest would never get its room, the
-/// youngest of them are refused. So the oldest always gets on, however many wait at once.
+/// youngest of them are refused. So the oldest always gets on, however many wait at once. The
+/// shares of one request have one place in the order, and if one of them waits, what the others
+/// hold counts as held by it.
 class MemoryBound {
  public:
   /// `most` is read at each raise and outlives the bound.
   explicit MemoryBound(const uint64_t& most) : most_(most) {}
   uint64_t held() const;
+  /// How many raises wait.
+  size_t waiting() const;
   /// How many raises were refused.
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   /// Call it after the loops have stopped and before they are destroyed: nobody is woken any more.
@@ -43,13 +47,17 @@ class MemoryBound {
  private:
   friend class MemoryShare;
   struct Wait;
+  struct Family;
   using Timers = std::vector<std::shared_ptr<Timer>>;  // of waits that have ended
 
   uint64_t most(uint64_t bytes) const;
   bool has_room(const MemoryShare& share, uint64_t bytes) const;
   bool is_blocked(const MemoryShare& share, uint64_t bytes) const;
-  void take(MemoryShare& share, uint64_t bytes);
+  bool never_fits(const MemoryShare& share, uint64_t bytes) const;
+  void resize(MemoryShare& share, uint64_t bytes);
   Timers settle();
+  void grant(Timers& ended);
+  bool refuse_one(Timers& ended);
   static void wake(Timers timers);
 
   const uint64_t& most_;
@@ -92,18 +100,23 @@ class MemoryShare {
   Task<Raise> wait(uint64_t bytes, Interrupt& interrupt, std::chrono::milliseconds patience);
 
   uint64_t bytes() const { return bytes_; }
-  /// Returns an empty share of the same bound, for memory with a life of its own.
-  MemoryShare beside() const;
+  /// Returns an empty share of the same request, for memory with a life of its own. Both may wait
+  /// at once.
+  MemoryShare beside();
   /// The error for a client whose raise was not done: kOverloaded or kTooLarge.
   Error refusal(Raise raise) const;
 
  private:
   friend class MemoryBound;
   void swap(MemoryShare& other) noexcept;
+  bool never_fits(uint64_t bytes) const;
+  uint64_t bytes_beside() const;
+  void found_family();
 
   MemoryBound* bound_ = nullptr;
   uint64_t bytes_ = 0;
-  uint64_t arrival_ = 0;  // 0: it has never taken memory
+  uint64_t arrival_ = 0;  // 0: it has never taken memory; unused in a family
+  std::shared_ptr<MemoryBound::Family> family_ = nullptr;  // null: it is alone and has never waited
 };
 
 }  // namespace signalbox::http

@@ -54,7 +54,8 @@ class Base : public beast::http::basic_parser<kIsRequest> {
       const bool header = !this->is_header_done();
       const std::string_view rest = bytes.substr(used);
       is_chunk_line_ = false;
-      const size_t taken = this->put(boost::asio::const_buffer(rest.data(), rest.size()), failed);
+      size_t taken = this->put(boost::asio::const_buffer(rest.data(), rest.size()), failed);
+      if (failed == error::bad_version) taken = put_as_known_version(rest, failed);
       used += taken;
       if (failed == error::need_more) {
         failed = {};
@@ -112,6 +113,19 @@ class Base : public beast::http::basic_parser<kIsRequest> {
   std::string& body_;
 
  private:
+  /// Reads a message with a higher minor version of HTTP/1 as HTTP/1.1 (RFC 9110 section 2.5).
+  size_t put_as_known_version(std::string_view bytes, BeastError& failed) {
+    constexpr std::string_view kMajor = "HTTP/1.";
+    const size_t line = std::min(bytes.find('\r'), bytes.size());
+    const size_t minor = kIsRequest ? line - 1 : kMajor.size();
+    if (line <= kMajor.size() || bytes[minor] < '2' || bytes[minor] > '9' ||
+        bytes.substr(minor - kMajor.size(), kMajor.size()) != kMajor)
+      return 0;
+    std::string known(bytes);
+    known[minor] = '1';
+    return this->put(boost::asio::const_buffer(known.data(), known.size()), failed);
+  }
+
   /// Checks a size line, with the trailer behind the last one, of which the end may be missing.
   static BeastError fault_in(std::string_view line) {
     if (line.empty()) return {};

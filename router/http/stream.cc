@@ -4,6 +4,8 @@
 
 #include "router/http/stream.h"
 
+#include <poll.h>
+
 #include <array>
 #include <boost/asio/ssl.hpp>
 #include <utility>
@@ -117,6 +119,11 @@ Task<ErrorCode> Stream::connect(const Tls& tls, const std::string& host) {
   if (error) co_return error;
   const auto [failed] = co_await tls_->stream.async_handshake(ssl::stream_base::client, kAwait);
   co_return failed;
+}
+
+bool Stream::has_hung_up() {
+  pollfd asked{socket_.native_handle(), POLLRDHUP, 0};  // errors and resets are always reported
+  return ::poll(&asked, 1, 0) > 0;
 }
 
 Task<> Stream::shut_down() {

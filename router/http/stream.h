@@ -65,6 +65,10 @@ class Stream {
   /// Reads without waiting; returns would_block if no bytes are there. Precondition: the socket is
   /// non-blocking.
   Read read_now(asio::mutable_buffer into);
+  /// Returns whether the peer is known to have closed or reset the connection, although bytes
+  /// before that may be unread. A close that waits behind bytes for which the buffers of the
+  /// systems have no room is not known.
+  bool has_hung_up();
 
  private:
   struct Secured;

@@ -190,24 +190,30 @@ std::unique_ptr<Redis::Connection> Redis::take_idle() {
 
 Result<std::vector<RedisValue>> Redis::run_all(std::span<const Command> commands,
                                                milliseconds limit) {
+  Until::duration left = limit;  // for both attempts
   std::unique_ptr<Connection> to = take_idle();
-  const bool is_kept = to != nullptr;
-  if (!is_kept) {
-    auto connected = connect();
-    if (!connected) return fail_in(name_, std::move(connected).error());
-    to = *std::move(connected);
+  for (;;) {
+    const bool is_kept = to != nullptr;
+    if (!is_kept) {
+      auto connected = connect();
+      if (!connected) return fail_in(name_, std::move(connected).error());
+      to = *std::move(connected);
+    }
+    const Until began = Until::clock::now();
+    auto out = to->run(commands, began + left);
+    const bool is_usable = out || (out.error().code == Code::kUpstream && to->is_usable());
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_usable && idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(to));
+      if (!is_usable) idle_.clear();  // a server that has gone has closed its other connections too
+    }
+    if (out) return out;
+    // The connection had been closed while it was idle.
+    const bool is_repeated = is_kept && out.error().code == Code::kIo;
+    if (!is_repeated) return fail_in(name_, std::move(out).error());
+    to = nullptr;
+    left -= Until::clock::now() - began;
   }
-  auto out = to->run(commands, Until::clock::now() + limit);
-  const bool is_usable = out || (out.error().code == Code::kUpstream && to->is_usable());
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_usable && idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(to));
-    if (!is_usable) idle_.clear();  // a server that has gone has closed its other connections too
-  }
-  // The connection had been closed while it was idle.
-  if (is_kept && !out && out.error().code == Code::kIo) return run_all(commands, limit);
-  if (!out) return fail_in(name_, std::move(out).error());
-  return out;
 }
 
 Result<RedisValue> Redis::run(const Command& command, milliseconds limit) {

@@ -200,6 +200,14 @@ TEST(ResponseStore, forgets_the_oldest_response_when_it_is_full) {
   EXPECT_EQ(store.size(), 1U);
 }
 
+TEST(ResponseStore, counts_the_memory_that_it_holds) {
+  dialects::ResponseStore store{{}};
+  dialects::StoredResponse response;
+  response.messages.reserve(100'000);
+  store.put("resp_1", std::move(response), 0);
+  EXPECT_GT(store.bytes(), 100'000U);
+}
+
 /// Has every response, with one item and `bytes` of a conversation.
 class Shared final : public dialects::SharedResponses {
  public:

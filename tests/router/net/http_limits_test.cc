@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/router/net/http_site.h"
 #include "tests/router/net/sockets.h"
 
@@ -111,6 +114,69 @@ TEST(HttpLimits, a_request_over_its_time_is_cancelled_and_then_ended) {
   const Reply reply = client.read_reply();
   EXPECT_EQ(reply.status, 504);
   EXPECT_EQ(reply.body, "deadline");
+}
+
+/// A site with room for about 1 MB of bodies. Requests for /hold are answered after release().
+class FullSite {
+ public:
+  void release() { is_released_ = true; }
+  uint16_t port() const { return site_.port; }
+  uint32_t connections() const { return site_.server.counts().connections; }
+  ~FullSite() { release(); }
+
+ private:
+  static config::HttpLimits limits() {
+    config::HttpLimits out = HttpSite::small();
+    out.body_bytes_max = out.bodies_bytes_max = 1 << 20;
+    return out;
+  }
+
+  std::atomic<bool> is_released_ = false;
+  HttpSite site_{[this](http::Exchange exchange) -> http::Task<> {
+                   const auto executor = co_await http::asio::this_coro::executor;
+                   http::Timer timer(executor);
+                   while (exchange.request.target == "/hold" && !is_released_) {
+                     timer.expires_after(milliseconds(5));
+                     co_await timer.async_wait(http::kAwait);
+                   }
+                   http::Headers fields;
+                   co_await exchange.reply.send(200, fields, "done");
+                 },
+                 limits()};
+};
+
+constexpr size_t kHolds = 200'000, kWaits = 150'000, kFits = 90'000;  // each counts three times
+
+/// A client that leaves while its body waits; another one that could be served waits behind it.
+void expect_place_given_up(bool is_whole, bool resets) {
+  FullSite site;
+  Wire holder = Wire::connect(site.port());
+  holder.send(post("/hold", std::string(kHolds, 'x')));
+  std::this_thread::sleep_for(milliseconds(200));
+  Wire leaver = Wire::connect(site.port());
+  std::string body = post("/", std::string(kWaits, 'x'));
+  if (!is_whole) {
+    leaver.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+    body = std::string(450'000, 'x');
+  }
+  leaver.send(body);
+  std::this_thread::sleep_for(milliseconds(200));
+  Wire other = Wire::connect(site.port());
+  other.send(post("/", std::string(kFits, 'x')));
+  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_EQ(site.connections(), 3U);
+  resets ? leaver.reset() : leaver.close();
+  EXPECT_EQ(other.read_reply().status, 200);
+  EXPECT_EQ(site.connections(), 2U);
+  site.release();
+  EXPECT_EQ(holder.read_reply().status, 200);
+}
+
+TEST(HttpLimits, a_client_that_leaves_while_its_body_waits_gives_up_its_place) {
+  expect_place_given_up(true, false);
+  expect_place_given_up(true, true);
+  expect_place_given_up(false, false);
+  expect_place_given_up(false, true);
 }
 
 TEST(HttpLimits, a_smuggled_request_gets_one_refusal_and_the_connection_closes) {

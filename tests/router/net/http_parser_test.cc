@@ -65,6 +65,21 @@ TEST(RequestParser, reads_the_same_at_every_step_size) {
   EXPECT_EQ(read(wire).rest, "GET");
 }
 
+TEST(RequestParser, reads_a_higher_minor_version_as_1_1) {
+  for (const char minor : {'2', '9'}) {
+    const std::string wire =
+        fmt::format("POST /a HTTP/1.{}\r\nHost: a\r\nContent-Length: 2\r\n\r\nhiGET", minor);
+    for (size_t step = 1; step < wire.size(); ++step) {
+      const Outcome out = read(wire, step);
+      EXPECT_EQ(out.request.version, 11);
+      EXPECT_EQ(out.request.target, "/a");
+      EXPECT_EQ(out.request.body, "hi");
+    }
+  }
+  for (const std::string_view version : {"1.12", "1.2 ", "1.", "2.1", "3.0", "1.x"})
+    EXPECT_EQ(status_of(fmt::format("GET / HTTP/{}\r\nHost: a\r\n\r\n", version)), 400) << version;
+}
+
 TEST(RequestParser, takes_the_path_out_of_an_absolute_target) {
   EXPECT_EQ(read("GET http://h:1/v1?a=http://b HTTP/1.1\r\nHost: h\r\n\r\n").request.target,
             "/v1?a=http://b");

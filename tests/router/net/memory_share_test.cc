@@ -196,6 +196,44 @@ TEST_F(Waits, end_with_their_patience_and_with_the_request) {
   EXPECT_NE(second.refusal(Raise::kNever).message.find("10485760"), std::string::npos);
 }
 
+TEST_F(Waits, of_one_request_count_what_the_others_hold) {
+  MemoryShare first = share(4), second = share(4);
+  MemoryShare of_first = first.beside(), of_second = second.beside();
+  std::optional<Raise> outcome, other;
+  raise(of_first, 3 * kUnit, outcome);
+  EXPECT_FALSE(outcome);
+  raise(of_second, 3 * kUnit, other);
+  run();
+  EXPECT_EQ(other, Raise::kFull) << "each would wait for what the other request holds";
+  second.lower(0);
+  run();
+  EXPECT_EQ(outcome, Raise::kDone);
+  std::optional<Raise> never;
+  raise(second, 2 * kUnit, never);
+  EXPECT_EQ(never, Raise::kDone);
+  MemoryShare third = first.beside();
+  raise(third, 3 * kUnit, never);
+  EXPECT_EQ(never, Raise::kNever) << "its request holds 7 of 10 units";
+}
+
+TEST_F(Waits, of_one_request_have_its_place_in_the_order) {
+  MemoryShare running = share(7), older = share(1), younger = share(1);
+  MemoryShare beside = older.beside();
+  std::optional<Raise> of_younger, of_beside;
+  raise(younger, 2 * kUnit, of_younger);
+  raise(beside, 3 * kUnit, of_beside);
+  running.lower(6 * kUnit);
+  run();
+  EXPECT_FALSE(of_younger) << "it would fit now, but came later than the request of the other";
+  running.lower(4 * kUnit);
+  run();
+  EXPECT_EQ(of_beside, Raise::kDone);
+  EXPECT_FALSE(of_younger);
+  beside.lower(0);
+  run();
+  EXPECT_EQ(of_younger, Raise::kDone);
+}
+
 TEST_F(Waits, of_a_loop_that_ends_leave_the_queue) {
   MemoryShare running = share(9), after = share(0);
   {

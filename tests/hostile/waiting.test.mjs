@@ -1,0 +1,164 @@
+// Tests that requests wait their turn while others hold all the memory for bodies: those that continue a stored response, that refer to
+// contexts, and those that call several models. Chats whose server does not answer hold the memory.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+
+import { Daemon } from "../e2e/daemon.mjs";
+
+const kBodyMs = 4000; // the longest wait
+const kHolder = 100_000; // bytes of a chat that holds memory
+const kSmall = 14_000; // of one that does not wait behind others
+const kLarge = 150_000; // bytes of a text that is stored
+const kAtOnceMs = 400; // nothing that waits is answered by then
+
+const kReply = JSON.stringify({ id: "a", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, message: { role: "assistant", content: "b" }, finish_reason: "stop" }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+
+const configuration = (server) => (port, managementPort) => `
+version: v0.3
+listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
+providers:
+  defaults: {default_model: m}
+  models:
+    - {name: m, backend_refs: [{name: m, endpoint: "127.0.0.1:${server}"}]}
+    - {name: other, backend_refs: [{name: other, endpoint: "127.0.0.1:${server}"}]}
+routing:
+  signals: {keywords: [{name: several, operator: OR, keywords: [several]}]}
+  decisions:
+    - name: several
+      rules: {type: keyword, name: several}
+      modelRefs: [{model: m}, {model: other}]
+      algorithm: {type: ratings, ratings: {max_concurrent: 1}}
+global:
+  services:
+    management_api: {port: ${managementPort}}
+    http: {body_bytes_max: 1MiB, bodies_bytes_max: 3MiB, body_timeout: ${kBodyMs}ms}
+    response_api: {enabled: true}
+  stores: {contexts: {enabled: true}}
+`;
+
+const held = []; // replies of the server that are held back
+let server, daemon;
+before(async () => {
+  server = createServer((asked, reply) => {
+    let body = "";
+    asked.setEncoding("utf8").on("data", (text) => (body += text));
+    asked.on("end", () => {
+      reply.writeHead(200, { "content-type": "application/json" });
+      if (body.includes("hold on")) held.push(reply);
+      else reply.end(kReply);
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  daemon = await Daemon.start(configuration(server.address().port));
+});
+after(async () => {
+  await daemon?.stop();
+  server.closeAllConnections();
+  server.close();
+});
+
+const post = async (path, body, method = "POST") => {
+  const began = performance.now();
+  const answer = await fetch(`${daemon.url}${path}`, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return { status: answer.status, retryAfter: answer.headers.get("retry-after"), failed: answer.headers.get("x-vsr-looper-models-failed"), body: await answer.text(), ms: performance.now() - began };
+};
+const chat = (text, more = {}) => ({ model: "auto", messages: [{ role: "user", content: text }], ...more });
+const long = (bytes) => "abcdefg ".repeat(bytes / 8);
+const send = (body) => post("/v1/chat/completions", body);
+
+/// Sends chats until one of them does not reach the server, because it waits for memory.
+async function fill(bytes = kHolder) {
+  const answers = [];
+  for (let i = 0; i < 100; ++i) {
+    const before = held.length;
+    answers.push(send({ ...chat(`hold on ${long(bytes)}`), model: "m" }));
+    for (let ms = 0; ms < kAtOnceMs && held.length === before; ms += 10) await pause(10);
+    if (held.length === before) return answers;
+  }
+  assert.fail("the memory never fills");
+}
+
+/// Lets the chats that hold memory end, also those that had waited.
+async function empty(answers) {
+  let over = false;
+  const all = Promise.all(answers).finally(() => (over = true));
+  while (!over) {
+    for (const reply of held.splice(0)) reply.end(kReply);
+    await pause(10);
+  }
+  return all;
+}
+
+const prepared = {
+  "a request that continues a stored response": async () => {
+    const stored = await post("/v1/responses", { model: "m", input: long(kLarge) });
+    assert.equal(stored.status, 200, stored.body);
+    return () => post("/v1/responses", { model: "m", input: "and", previous_response_id: JSON.parse(stored.body).id });
+  },
+  "a request with an item of a stored response": async () => {
+    const stored = await post("/v1/responses", { model: "m", input: long(kLarge) });
+    const items = await (await fetch(`${daemon.url}/v1/responses/${JSON.parse(stored.body).id}/input_items`)).json();
+    return () => post("/v1/responses", { model: "m", input: [{ type: "item_reference", id: items.data[0].id }] });
+  },
+  "a request with a stored context": async () => {
+    const stored = await post("/v1/contexts", { messages: [{ role: "system", content: long(kLarge) }] });
+    assert.ok(stored.status < 300, stored.body);
+    return () => send({ ...chat("and"), model: "m", metadata: { context_refs: [JSON.parse(stored.body).id] } });
+  },
+};
+
+for (const [name, prepare] of Object.entries(prepared)) {
+  test(`${name} waits for memory`, async () => {
+    const ask = await prepare();
+    const alone = await ask();
+    assert.equal(alone.status, 200, alone.body);
+    const holders = await fill();
+    const answer = ask();
+    const first = await Promise.race([answer, pause(kAtOnceMs, "it waits")]);
+    const ended = await empty(holders);
+    assert.equal(first, "it waits", JSON.stringify(first));
+    const late = await answer;
+    assert.equal(late.status, 200, late.body);
+    for (const each of ended) assert.equal(each.status, 200, each.body);
+  });
+
+  test(`${name} gets 429 if it has waited for too long`, async () => {
+    const ask = await prepare();
+    const holders = await fill();
+    const { status, retryAfter, body, ms } = await ask();
+    await empty(holders);
+    assert.equal(status, 429, body);
+    assert.equal(retryAfter, "1");
+    assert.ok(ms > kBodyMs / 2 && ms < 3 * kBodyMs, `after ${ms} ms`);
+  });
+}
+
+test("a call of a request that calls several models waits for memory", async () => {
+  const answer = send(chat(`several hold on ${long(3 * kSmall)}`));
+  while (held.length === 0) await pause(10);
+  const firstCall = held.shift();
+  const holders = [...(await fill()), ...(await fill(kSmall))];
+  firstCall.end(kReply);
+  const first = await Promise.race([answer, pause(kAtOnceMs, "it waits")]);
+  await empty([answer, ...holders]);
+  assert.equal(first, "it waits", JSON.stringify(first));
+  assert.equal((await answer).status, 200);
+  assert.equal((await answer).failed, null, "both models answered");
+});
+
+test("a request that exceeds the memory with its stored state gets 413 at once", async () => {
+  const stored = await post("/v1/responses", { model: "m", input: long(2.5 * kLarge) });
+  assert.equal(stored.status, 200, stored.body);
+  const ids = [stored];
+  let answer = stored;
+  while (answer.status === 200) {
+    answer = await post("/v1/responses", { model: "m", input: long(kLarge), previous_response_id: JSON.parse(ids.at(-1).body).id });
+    ids.push(answer);
+  }
+  assert.equal(answer.status, 413, answer.body);
+  assert.match(answer.body, /bodies_bytes_max/);
+  assert.ok(answer.ms < kBodyMs, `after ${answer.ms} ms`);
+});
