@@ -312,22 +312,43 @@ constexpr Key kLooperNamesKeys[] = {
 constexpr Section kLooperNames{kLooperNamesKeys};
 
 constexpr Key kLooperFileKeys[] = {
-    string(FIELD(Looper::FileState, directory), "Folder of the files."),
+    text(FIELD(Looper::FileState, directory),
+         "Folder of the files, for `file`. It is created. One router uses it."),
 };
 constexpr Section kLooperFile{kLooperFileKeys};
 
 constexpr Key kLooperStateKeys[] = {
-    string(FIELD(Looper::FlowState, store_backend), "`file`, `memory` or `redis`."),
-    count(FIELD(Looper::FlowState, ttl_seconds), "Lifetime, in seconds."),
+    string(FIELD(Looper::FlowState, store_backend),
+           "Store of the states: `memory` (default); `file`, which keeps them over a restart; or "
+           "`redis`, by which routers share them."),
+    integer(FIELD(Looper::FlowState, ttl_seconds), 1, 1'000'000'000,
+            "Time that a client has for its tools, in seconds. Default: 1800."),
     object(FIELD(Looper::FlowState, file), kLooperFile, "Settings of `file`."),
     object(FIELD(Looper::FlowState, redis), kRedis, "The server, for `redis`."),
 };
-constexpr Section kLooperState{kLooperStateKeys};
+
+void check_flow_state(Reader& reader, const yaml::Node& node, Looper::FlowState& state) {
+  if (state.store_backend != "file") {
+    note_unused(reader, node, {"file"},
+                is_shared(state.store_backend, state.redis) ? "redis" : "memory", false);
+    check_store(reader, node, "store_backend", state.store_backend, state.redis,
+                "states of workflows");
+    return;
+  }
+  note_unused(reader, node, {"redis"}, state.store_backend, false);
+  if (!state.file.directory.empty()) return;
+  reader.at_key("store_backend", [&] {
+    reader.does_without(node.find("store_backend")->line,
+                        "file.directory is missing: states of workflows are kept in memory");
+  });
+}
+
+constexpr Section kLooperState{kLooperStateKeys, checked<check_flow_state>};
 
 constexpr Key kLooperFlowKeys[] = {
     texts(FIELD(Looper::Flow, model_names), "Model names of requests for `workflows`."),
-    object(FIELD(Looper::Flow, state), kLooperState, "State of a plan between calls.")
-        .no_effect("a request with results of tools carries its plan out anew"),
+    object(FIELD(Looper::Flow, state), kLooperState,
+           "States of workflows whose clients call tools meanwhile."),
 };
 constexpr Section kLooperFlow{kLooperFlowKeys};
 

@@ -140,6 +140,7 @@ struct Daemon::Impl {
   mutable tokens::KeySources token_keys;
   mutable dialects::ResponseStore responses{{}};  // stored responses that clients continue from
   std::unique_ptr<shared_responses::Sharing> shared_responses;  // null: routers share none
+  std::unique_ptr<flow_states::FlowStates> flow_states;         // of workflows that wait for tools
   const dialects::AnthropicDialect messages_dialect{};
   const dialects::CompletionsDialect completions_dialect{};
   const dialects::ResponsesDialect responses_dialect{responses};
@@ -279,7 +280,8 @@ gateway::GatewayContext Daemon::Impl::context_of(const serving::ServingState& st
           .ledger = ledger_of(state.config()),
           .learning = learning::is_used(state.config()) ? &memory : nullptr,
           .shadows = caller.is_direct() ? state.shadows.get() : nullptr,
-          .memories = memories.get()};
+          .memories = memories.get(),
+          .flow_states = flow_states.get()};
 }
 
 Result<void> Daemon::Impl::add_shadows(serving::ServingState& state) const {
@@ -481,6 +483,7 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   SIGNALBOX_TRY_VOID(share_counts(config));
   SIGNALBOX_TRY(documents, open_documents(config));
   active_documents = documents.get();
+  SIGNALBOX_TRY(flow_states, flow_states::open(config.looper.flow.state));
   SIGNALBOX_TRY(shared_responses, shared_responses::open(config.response_api, responses));
   responses.share(shared_responses.get());
   server = std::make_unique<http::Server>(config.http, error_body());

@@ -312,6 +312,11 @@ void CacheLookup::give_up() {
   lead_.end();
 }
 
+void CacheLookup::keep_nothing() {
+  controls_.store = false;
+  give_up();
+}
+
 observe::CacheUse CacheLookup::use() const {
   using observe::CacheUse;
   if (!controls_.look_up) return CacheUse::kNone;

@@ -81,6 +81,8 @@ class CacheLookup {
   void keep(std::string reply);
   /// Wakes the waiters, because no reply will be stored.
   void give_up();
+  /// The answer is for this request alone, so none is stored.
+  void keep_nothing();
 
  private:
   bool compares() const;

@@ -11,6 +11,7 @@
 #include "router/dialects/anthropic_server.h"
 #include "router/dialects/dialect.h"
 #include "router/dialects/responses.h"
+#include "router/flow_states/flow_states.h"
 #include "router/gateway/answer_cache.h"
 #include "router/gateway/contexts.h"
 #include "router/gateway/request_record.h"
@@ -55,10 +56,11 @@ struct GatewayContext {
   limits::RateLimiter& limiter;
   const replies::ReplyGuards& guards;
   std::chrono::milliseconds follow_max = kFollowMax;
-  const spending::Ledger* ledger = nullptr;  // null: spending is not counted
-  learning::Memory* learning = nullptr;      // null: nothing is learnt
-  const ShadowUse* shadows = nullptr;        // null: no decision sends shadows
-  memories::Memories* memories = nullptr;    // null: nothing is remembered
+  const spending::Ledger* ledger = nullptr;        // null: spending is not counted
+  learning::Memory* learning = nullptr;            // null: nothing is learnt
+  const ShadowUse* shadows = nullptr;              // null: no decision sends shadows
+  memories::Memories* memories = nullptr;          // null: nothing is remembered
+  flow_states::FlowStates* flow_states = nullptr;  // null: no workflow waits for tools
 };
 
 /// The API of a route. Immutable.

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/log.h"
+#include "router/access/owner.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
@@ -58,14 +60,27 @@ std::span<const config::ModelCard> cards_of(const config::Decision& decision,
   return {};
 }
 
+/// `flow` is the workflow that goes on; "": none.
 std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan,
-                                                      const config::Config& config) {
+                                                      const config::Config& config, bool may_wait,
+                                                      std::string_view flow) {
   if (plan.painter != nullptr) return looper::text_and_image(plan.voices);
   looper::Conversation conversation;
   if (const auto body = json::Document::parse(plan.body))
-    conversation = looper::read_conversation(body->root());
+    conversation = looper::read_conversation(body->root(), flow);
+  conversation.may_wait = conversation.may_wait && may_wait;
   return looper::make_algorithm(*plan.loop, plan.voices, std::move(conversation),
                                 cards_of(*plan.loop, config));
+}
+
+looper::FlowTurn flow_turn_of(std::string_view flow, const looper::Call& call, size_t turn) {
+  return {flow, call.has_results ? std::optional(turn) : std::nullopt};
+}
+
+size_t bytes_of(std::span<const looper::PastTurn> past) {
+  size_t out = 0;
+  for (const looper::PastTurn& turn : past) out += turn.text.size();
+  return out;
 }
 
 /// The tokens that the reply reports.
@@ -139,9 +154,78 @@ milliseconds Loop::elapsed() const {
   return std::chrono::duration_cast<milliseconds>(Clock::now() - began_);
 }
 
+// Finds the state of the workflow whose tools have results in the request.
+http::Task<> Loop::resume() {
+  if (scope_.context.flow_states == nullptr || plan_.loop->algorithm.type != "workflows") co_return;
+  if (plan_.body.find(looper::kFlowPrefix) == std::string::npos) co_return;
+  const auto body = json::Document::parse(plan_.body);
+  if (!body) co_return;
+  const std::string id = looper::find_flow(body->root());
+  if (id.empty()) co_return;
+  Result<looper::FlowState> state = fail(Code::kOverloaded, "too many requests are waiting");
+  std::function<void()> read = [&] { state = read_state(body->root(), id); };
+  co_await scope_.context.storage.run(std::move(read), scope_.share(0, 1));
+  has_resumed_ = state.has_value();
+  if (!state) {
+    log::warn("flow", "{}: the workflow of these results begins anew: {}", scope_.record.id(),
+              state.error().message);
+    co_return;
+  }
+  flow_ = looper::flow_of(id);
+  past_ = std::move(state->turns);
+}
+
+// The client of another request must not read its results.
+Result<looper::FlowState> Loop::read_state(const json::Value& request,
+                                           const std::string& id) const {
+  SIGNALBOX_TRY(std::string text, scope_.context.flow_states->get(id));
+  SIGNALBOX_TRY(looper::FlowState state, looper::read_flow(std::move(text)));
+  if (state.owner != access::owner_of(scope_.headers(), scope_.config()))
+    return fail(Code::kNotFound, "there is no such state of this client");
+  if (state.recipe != plan_.recipe || state.decision != plan_.decision)
+    return fail(Code::kNotFound, "the state belongs to decision \"{}\"", state.decision);
+  if (!looper::has_results(request, id, state))
+    return fail(Code::kInvalid, "a model that waits has no result");
+  return state;
+}
+
+// Stores the state of a workflow whose answer is calls of tools. Without a state, the client's
+// results begin it anew.
+http::Task<> Loop::keep_state() {
+  const auto& answer = run_->answer();
+  if (!answer || !*answer || (*answer)->waiting.empty()) co_return;
+  const std::string token = access::new_token();
+  const size_t half = token.size() / 2;
+  const std::string flow = flow_.empty() ? token.substr(0, half) : flow_;
+  std::string id = fmt::format("{}-{}", flow, token.substr(half));
+  Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");
+  std::function<void()> keep = [&] {
+    const looper::FlowState state{.owner = access::owner_of(scope_.headers(), scope_.config()),
+                                  .recipe = plan_.recipe,
+                                  .decision = plan_.decision,
+                                  .turns = looper::past_turns(run_->turns(), (*answer)->waiting)};
+    kept = scope_.context.flow_states->put(id, looper::write_flow(state));
+  };
+  co_await scope_.context.storage.run(std::move(keep), scope_.share(0, 1));
+  if (kept) state_ = std::move(id);
+  if (!kept)
+    log::warn("flow", "{}: the workflow will begin anew after its tools: {}", scope_.record.id(),
+              kept.error().message);
+}
+
+// The decision has changed since the state was stored.
+void Loop::begin_anew() {
+  log::warn("flow", "{}: the workflow of these results begins anew: its plan has changed",
+            scope_.record.id());
+  has_resumed_ = false;
+  flow_.clear();
+  past_.clear();
+  begin();
+}
+
 void Loop::begin() {
-  run_.emplace(algorithm_of(plan_, scope_.config()),
-               looper::bounds_of(plan_.loop->algorithm, scope_.config().looper));
+  run_.emplace(algorithm_of(plan_, scope_.config(), scope_.context.flow_states != nullptr, flow_),
+               looper::bounds_of(plan_.loop->algorithm, scope_.config().looper), std::move(past_));
   timer_.emplace(*executor_);
   link_.emplace(scope_.exchange.interrupt, [this] { interrupted(); });
 }
@@ -151,18 +235,27 @@ http::Task<Result<LoopAnswer>> Loop::run() {
   memory_ = scope_.exchange.request.memory.beside();
   // An image beside a text needs no conversation.
   const size_t read = plan_.painter == nullptr ? plan_.body.size() : 0;
-  const Result<void> room =
+  Result<void> room =
       co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
                        kConversationCopies * read);
   if (!room) co_return tl::unexpected<Error>(room.error());
+  co_await resume();
+  const size_t held = read + bytes_of(past_);
+  room = co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
+                          kConversationCopies * held);
+  if (!room) co_return tl::unexpected<Error>(room.error());
   begin();
-  memory_.lower(kConversationKept * read);
+  memory_.lower(kConversationKept * held);
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
   const auto has_gone = [&interrupt] {
     return interrupt.raised() && interrupt.why() == Code::kCancelled;
   };
   while (!has_gone() && streaming() == nullptr) {
     looper::Run::Orders orders = run_->advance(elapsed());
+    if (flights_.empty() && run_->has_diverged()) {
+      begin_anew();
+      continue;
+    }
     for (const size_t turn : orders.cancel) cancel(turn);
     for (const size_t turn : orders.start) start(turn);
     if (run_->answer()) break;
@@ -171,6 +264,7 @@ http::Task<Result<LoopAnswer>> Loop::run() {
   }
   co_await land_all();
   if (has_gone()) co_return tl::unexpected<Error>(interrupt.error());
+  co_await keep_state();
   Result<LoopAnswer> out = answer();
   if (!out || out->stream == nullptr) link_.reset();
   co_return out;
@@ -242,6 +336,14 @@ Loop::Flight* Loop::streaming() const {
   return nullptr;
 }
 
+// Returns null if an earlier request has made the call.
+Loop::Flight* Loop::flight_of(size_t turn) const {
+  for (const auto& flight : flights_) {
+    if (flight->turn == turn) return flight.get();
+  }
+  return nullptr;
+}
+
 void Loop::start(size_t turn) {
   const auto shared = std::make_shared<Flight>(turn);
   flights_.push_back(shared);
@@ -287,7 +389,8 @@ Result<void> Loop::plan_call(Flight& flight) {
   const std::string_view limit =
       plugins::is_served_by(model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
   SIGNALBOX_TRY(flight.plan.body,
-                looper::write_call(std::move(flight.plan.body), call, streams(flight), limit));
+                looper::write_call(std::move(flight.plan.body), call, streams(flight), limit,
+                                   flow_turn_of(flow_, call, flight.turn)));
   // The headers for every call may name what an image server must not know.
   flight.plan.header_mutation = &header_mutation_;
   return {};
@@ -405,23 +508,28 @@ Result<LoopAnswer> Loop::answer() {
   if (flight == nullptr) {
     const Result<looper::Answer>& found = *run_->answer();
     if (!found) return tl::unexpected<Error>(found.error());
-    const auto same = std::find_if(flights_.begin(), flights_.end(), [&found](const auto& each) {
-      return each->turn == found->turn;
-    });
-    SIGNALBOX_CHECK(same != flights_.end());
-    flight = same->get();
-    out.body = found->body.empty() ? run_->turns()[found->turn].outcome->body : found->body;
-    if (run_->calls() > 1) out.body = with_whole_usage(run_->turns(), std::move(out.body));
-    if (plan_.painter != nullptr) add_image(flight->turn, out);
+    flight = flight_of(found->turn);
+    const looper::Turn& turn = run_->turns()[found->turn];
+    out.is_waiting = !found->waiting.empty();
+    out.model = scope_.config().providers.find(turn.call.model);
+    out.body = found->body.empty() ? turn.outcome->body : found->body;
+    if (!state_.empty())
+      out.body = looper::compose_waiting(run_->turns(), found->waiting, state_, run_->extension());
+    if (run_->turns().size() > 1) out.body = with_whole_usage(run_->turns(), std::move(out.body));
+    if (plan_.painter != nullptr) add_image(found->turn, out);
   }
-  const bool is_live = flight->stream != nullptr;
-  out.model = flight->plan.model;
-  out.plan = &flight->plan;
-  out.server = &flight->server;
-  out.started = flight->started;
-  out.stream = std::move(flight->stream);
+  const bool is_live = flight != nullptr && flight->stream != nullptr;
+  if (flight != nullptr) {
+    out.model = flight->plan.model;
+    out.plan = &flight->plan;
+    out.server = &flight->server;
+    out.started = flight->started;
+    out.stream = std::move(flight->stream);
+  }
+  SIGNALBOX_CHECK(out.model != nullptr);
   if (request_.chat.stream) out.extension = run_->extension();
-  scope_.record.looped(*out.model, flight->number, is_live, run_->used_up());
+  scope_.record.looped(*out.model, flight ? std::optional(flight->number) : std::nullopt, is_live,
+                       run_->used_up());
   return out;
 }
 
@@ -464,6 +572,7 @@ void Loop::add_headers(const config::Model* model, http::Headers& fields) const 
   fields.add("x-vsr-looper-completion-tokens", std::to_string(completion));
   fields.add("x-vsr-looper-total-tokens", std::to_string(prompt + completion));
   if (!run_->used_up().empty()) fields.add("x-vsr-looper-used-up", run_->used_up());
+  if (has_resumed_) fields.add("x-vsr-looper-resumed", *has_resumed_ ? "true" : "false");
 }
 
 }  // namespace signalbox::gateway

@@ -21,6 +21,7 @@ struct LoopAnswer {
   const config::Model* model = nullptr;  // whose answer it is
   std::string body;                      // the chat completion; unused if `stream` is set
   bool is_image = false;                 // `body` is the image, because the text failed
+  bool is_waiting = false;               // for tools, under ids that no other request may get
   /// The chat completion with the image beside the text; null: none. Lives as long as the Loop.
   const std::string* image = nullptr;
   std::optional<looper::Extension> extension = {};  // for the first chunk of a stream
@@ -56,7 +57,11 @@ class Loop {
  private:
   struct Flight;
 
+  http::Task<> resume();
+  Result<looper::FlowState> read_state(const json::Value& request, const std::string& id) const;
+  http::Task<> keep_state();
   void begin();
+  void begin_anew();
   void start(size_t turn);
   http::Task<Result<void>> reserve_for(Flight& flight, size_t bytes);
   http::Task<Result<void>> prepare(Flight& flight);
@@ -75,6 +80,7 @@ class Loop {
   http::Task<> land_all();
   http::Task<> show_progress();
   Flight* streaming() const;
+  Flight* flight_of(size_t turn) const;
   Result<LoopAnswer> answer();
   void add_image(size_t turn, LoopAnswer& out) const;
   std::chrono::milliseconds elapsed() const;
@@ -91,6 +97,10 @@ class Loop {
   const std::chrono::steady_clock::time_point began_;
   config::HeaderMutationPlugin header_mutation_;  // with the headers for every call
   std::optional<looper::Run> run_;
+  std::string flow_;                    // the workflow that goes on; "": none
+  std::vector<looper::PastTurn> past_;  // its turns in earlier requests
+  std::optional<bool> has_resumed_;     // nullopt: the request has no results for a workflow
+  std::string state_;                   // the id of the state that the answer waits with; "": none
   // Shared with the coroutine of the call: when the server stops, either may be destroyed first.
   std::vector<std::shared_ptr<Flight>> flights_;
   std::optional<http::Executor> executor_;

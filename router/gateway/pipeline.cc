@@ -304,6 +304,7 @@ http::Task<> Pipeline::call_several(Journey& journey, const routing::Plan& plan)
     co_await send_failure(inputs, answer.error());
     co_return;
   }
+  if (answer->is_waiting) cache.keep_nothing();
   if (answer->stream == nullptr) {
     co_await relay_composed(inputs, *std::move(answer));
     co_return;

@@ -266,7 +266,7 @@ double RequestRecord::call_ended(size_t call, int status, std::string_view error
   return ended.cost;
 }
 
-void RequestRecord::looped(const config::Model& model, size_t call, bool streams,
+void RequestRecord::looped(const config::Model& model, std::optional<size_t> call, bool streams,
                            std::string_view used_up) {
   model_ = &model;
   account_.model = model.name;

@@ -76,8 +76,10 @@ class RequestRecord {
   double call_ended(size_t call, int status, std::string_view error,
                     const std::optional<observe::Tokens>& tokens, replies::ReplyOrigin origin);
   /// Records the call whose reply the client gets, and the bound that ended the calls early, if
-  /// any. For a reply that streams, measured() ends the call.
-  void looped(const config::Model& model, size_t call, bool streams, std::string_view used_up);
+  /// any. For a reply that streams, measured() ends the call. nullopt: an earlier request has made
+  /// the call.
+  void looped(const config::Model& model, std::optional<size_t> call, bool streams,
+              std::string_view used_up);
   /// The traceparent for the server. Precondition: sent() was called.
   std::string traceparent() const { return traceparent(account_.upstream_span); }
   /// The traceparent of another call, by its span.

@@ -14,18 +14,27 @@ namespace {
 // Alternatives of a token that a margin needs.
 constexpr const char* kAlternatives = "2";
 
-void replace_messages(const json::Value& root, const Call& call, splice::ObjectEditor& body) {
+bool is_kept(const json::Value& message, const Call& call, const FlowTurn& flow) {
+  if (is_of_flow(message, flow.flow)) return false;
+  if (!call.prompt) return true;
+  const auto role = message.find("role");
+  if (!call.keeps_system || !role || !role->is_string()) return false;
+  return role->text() == "system" || role->text() == "developer";
+}
+
+void replace_messages(const json::Value& root, const Call& call, const FlowTurn& flow,
+                      splice::ObjectEditor& body) {
   json::Writer out;
   out.begin_array();
   const auto messages = root.find("messages");
-  if (messages && call.keeps_system) {
+  if (messages) {
     for (const json::Value& message : messages->items()) {
-      const auto role = message.find("role");
-      if (!role || !role->is_string()) continue;
-      if (role->text() == "system" || role->text() == "developer") out.raw(message.raw());
+      if (is_kept(message, call, flow)) out.raw(message.raw());
     }
   }
-  out.begin_object().member("role", "user").member("content", *call.prompt).end_object();
+  if (call.prompt)
+    out.begin_object().member("role", "user").member("content", *call.prompt).end_object();
+  if (messages && flow.turn) write_tool_messages(*messages, flow.flow, *flow.turn, out);
   body.set("messages", out.end_array().take());
 }
 
@@ -46,11 +55,11 @@ void limit_reply(const json::Value& root, uint32_t tokens, std::string_view memb
 }  // namespace
 
 Result<std::string> write_call(std::string body, const Call& call, bool streams,
-                               std::string_view limit) {
+                               std::string_view limit, const FlowTurn& flow) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(body)));
   const json::Value root = document.root();
   splice::ObjectEditor edited(root);
-  if (call.prompt) replace_messages(root, call, edited);
+  if (call.prompt || !flow.flow.empty()) replace_messages(root, call, flow, edited);
   if (!streams) {
     edited.remove("stream");
     edited.remove("stream_options");

@@ -39,6 +39,8 @@ struct Call {
   uint32_t max_tokens = 0;  // of the reply; 0: as the request has it
   /// Whatever this call answers is the answer, so it may be streamed to the client.
   bool is_last = false;
+  /// The call goes on after its tools, whose results the request has (flow.h).
+  bool has_results = false;
   std::string label = {};  // the step of a plan, for later steps and for the trace; "": none
 };
 
@@ -56,8 +58,9 @@ struct Turn {
 
 /// The end of a run: the reply of a turn, or a completion that was composed of several.
 struct Answer {
-  size_t turn = 0;        // whose model is named
-  std::string body = {};  // "": the reply of that turn
+  size_t turn = 0;                   // whose model is named
+  std::string body = {};             // "": the reply of that turn
+  std::vector<size_t> waiting = {};  // turns whose tools the client calls before the run goes on
 };
 
 /// The next step of an algorithm: calls, or the answer; with neither, it waits for open calls.
@@ -74,9 +77,12 @@ struct Conversation {
   std::string question;    // the last text of the user
   std::string transcript;  // the whole conversation without its system messages; `question` alone
                            // if there is nothing else
+  /// The request has tools, and calls of them may be the answer before the last call: the run goes
+  /// on in a later request.
+  bool may_wait = false;
 };
-/// Reads the body of a chat completion request.
-Conversation read_conversation(const json::Value& request);
+/// Reads the body of a chat completion request, without the messages of `flow` ("": none).
+Conversation read_conversation(const json::Value& request, std::string_view flow = {});
 
 /// A member of the answer that shows the replies behind it.
 struct Extension {

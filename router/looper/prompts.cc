@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/json.h"
-#include "router/looper/looper.h"
+#include "router/looper/flow.h"
 
 namespace signalbox::looper {
 namespace {
@@ -27,6 +27,13 @@ std::string text_of(const json::Value& message) {
     out.append(text->text());
   }
   return out;
+}
+
+bool offers_tools(const json::Value& request) {
+  const auto choice = request.find("tool_choice");
+  if (choice && choice->is_string() && choice->text() == "none") return false;
+  const auto tools = request.find("tools");
+  return tools && tools->items().begin() != tools->items().end();
 }
 
 std::optional<double> number_in(std::string_view text) {
@@ -87,12 +94,14 @@ double read_grade(std::string_view text) {
   return found && *found >= 0 && *found <= 1 ? *found : -1;
 }
 
-Conversation read_conversation(const json::Value& request) {
+Conversation read_conversation(const json::Value& request, std::string_view flow) {
   Conversation out;
+  out.may_wait = offers_tools(request);
   const auto messages = request.find("messages");
   if (!messages) return out;
   size_t count = 0;
   for (const json::Value& message : messages->items()) {
+    if (is_of_flow(message, flow)) continue;
     const auto found = message.find("role");
     const std::string role(found && found->is_string() ? found->text() : "user");
     const std::string text = text_of(message);

@@ -27,8 +27,9 @@ Bounds bounds_of(const config::Algorithm& algorithm, const config::Looper& loope
   return out;
 }
 
-Run::Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds)
-    : algorithm_(std::move(algorithm)), bounds_(bounds) {}
+Run::Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds,
+         std::vector<PastTurn> past)
+    : algorithm_(std::move(algorithm)), bounds_(bounds), past_(std::move(past)) {}
 
 size_t Run::open() const {
   return static_cast<size_t>(std::count_if(turns_.begin(), turns_.end(), [](const Turn& turn) {
@@ -85,14 +86,31 @@ bool Run::start_queued(Orders& orders) {
   return has_dropped;
 }
 
-void Run::add_step(Step step, Milliseconds elapsed, Orders& orders) {
+void Run::add_turn(Call call) {
+  const size_t index = turns_.size();
+  if (index >= past_.size() || has_diverged_) {
+    turns_.push_back({.call = std::move(call)});
+    return;
+  }
+  const PastTurn& past = past_[index];
+  const bool is_same = past.model == call.model && past.label == call.label;
+  Result<Turn> turn = repeat_turn(call, past);
+  has_diverged_ = !is_same || !turn;
+  turns_.push_back(has_diverged_ ? Turn{.call = std::move(call)} : *std::move(turn));
+}
+
+// Returns true if a turn of the step is done already.
+bool Run::add_step(Step step, Milliseconds elapsed, Orders& orders) {
   if (!step.joins) {
     drop_all("another step began without it", Code::kCancelled, orders);
     step_begin_ = turns_.size();
   }
-  for (Call& call : step.calls) turns_.push_back({.call = std::move(call)});
+  const size_t begin = turns_.size();
+  for (Call& call : step.calls) add_turn(std::move(call));
   step_end_.reset();
   if (step.limit.count() > 0) step_end_ = elapsed + step.limit;
+  return std::any_of(turns_.begin() + static_cast<std::ptrdiff_t>(begin), turns_.end(),
+                     [](const Turn& turn) { return turn.is_done(); });
 }
 
 Run::Orders Run::advance(Milliseconds elapsed) {
@@ -111,12 +129,13 @@ Run::Orders Run::advance(Milliseconds elapsed) {
       answer_ = std::move(step.answer);
       break;
     }
+    bool has_done = false;
     if (!step.calls.empty() && may_call) {
       check_bounds();
       if (!used_up_.empty()) continue;
-      add_step(std::move(step), elapsed, orders);
+      has_done = add_step(std::move(step), elapsed, orders);
     }
-    if (start_queued(orders)) continue;
+    if (start_queued(orders) || has_done) continue;
     if (open() > 0) return orders;
     answer_ = Result<Answer>(fail(Code::kInternal, "the algorithm comes to no end"));
   }

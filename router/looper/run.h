@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "router/config/services.h"
-#include "router/looper/looper.h"
+#include "router/looper/flow.h"
 
 namespace signalbox::looper {
 
@@ -30,7 +30,9 @@ class Run {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds);
+  /// `past` are the first turns, which earlier requests have made.
+  Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds,
+      std::vector<PastTurn> past = {});
 
   /// The turns, by index, whose calls the gateway starts and cancels next.
   struct Orders {
@@ -47,6 +49,10 @@ class Run {
 
   /// When advance() must be called if nothing arrives; nullopt: never.
   std::optional<Milliseconds> wake() const;
+
+  /// True if the algorithm has wanted other calls than the past ones, because the decision has
+  /// changed meanwhile. Call it after advance().
+  bool has_diverged() const { return has_diverged_ || turns_.size() < past_.size(); }
 
   /// The end; nullopt before it.
   const std::optional<Result<Answer>>& answer() const { return answer_; }
@@ -65,11 +71,14 @@ class Run {
   void drop(Turn& turn, Code code, std::string_view why);
   void drop_all(std::string_view why, Code code, Orders& orders);
   bool start_queued(Orders& orders);
-  void add_step(Step step, Milliseconds elapsed, Orders& orders);
+  bool add_step(Step step, Milliseconds elapsed, Orders& orders);
+  void add_turn(Call call);
   size_t open() const;
 
   const std::unique_ptr<const Algorithm> algorithm_;
   const Bounds bounds_;
+  const std::vector<PastTurn> past_;
+  bool has_diverged_ = false;
   std::vector<Turn> turns_;
   size_t step_begin_ = 0;  // the first turn of the latest step
   std::optional<Milliseconds> step_end_;

@@ -69,6 +69,8 @@ class WorkflowRun final : public Algorithm {
       if (!all_done(part) && (wanted == 0 || found.size() < wanted)) return {};
       if (found.empty() && !skips_ && may_call) return {.answer = failed(turns)};
       for (size_t& i : found) i += begin;
+      if (auto waiting = calling_tools(turns, found); !waiting.empty())
+        return wait(std::move(waiting));
       if (!found.empty()) good = std::move(found);
       begin += calls;
     }
@@ -76,6 +78,8 @@ class WorkflowRun final : public Algorithm {
     if (begin == turns.size()) return may_call ? write_answer(plan, turns) : finish(turns, good);
     const Turn& last = turns[begin];
     if (!last.is_done()) return {};
+    if (auto waiting = calling_tools(turns, {begin}); !waiting.empty())
+      return wait(std::move(waiting));
     if (last.reply() != nullptr && !last.reply()->is_empty()) return finish(turns, {begin});
     if (fails_) return {.answer = failed(turns)};
     return finish(turns, good);
@@ -168,8 +172,8 @@ class WorkflowRun final : public Algorithm {
                                     {"question", conversation_.transcript},
                                     {"results", quote_replies(turns, seen)}});
       }
-      call.is_last = ends && step.models.size() == 1;
-      call.offers_tools = call.is_last;
+      call.offers_tools = conversation_.may_wait || (ends && step.models.size() == 1);
+      call.is_last = ends && step.models.size() == 1 && !conversation_.may_wait;
       out.calls.push_back(std::move(call));
     }
     return out;
@@ -181,12 +185,29 @@ class WorkflowRun final : public Algorithm {
         plan.final_prompt.empty() ? kFinalPrompt : std::string_view(plan.final_prompt);
     call.prompt = synthesis_prompt(text, conversation_, quote_replies(turns, visible({}, turns)),
                                    "", contract_);
-    call.is_last = true;
+    call.is_last = !conversation_.may_wait;
     call.offers_tools = true;
     Step out;
     out.limit = std::chrono::seconds(settings_.round_timeout_seconds);
     out.calls.push_back(std::move(call));
     return out;
+  }
+
+  /// Those of the turns `which` that call tools, if the client may call them before the run goes
+  /// on.
+  std::vector<size_t> calling_tools(std::span<const Turn> turns,
+                                    const std::vector<size_t>& which) const {
+    std::vector<size_t> out;
+    for (const size_t i : which) {
+      const Reply* reply = turns[i].reply();
+      if (conversation_.may_wait && reply != nullptr && reply->calls_tools) out.push_back(i);
+    }
+    return out;
+  }
+
+  static Step wait(std::vector<size_t> waiting) {
+    const size_t first = waiting.front();
+    return {.answer = Answer{.turn = first, .waiting = std::move(waiting)}};
   }
 
   Step finish(std::span<const Turn> turns, const std::vector<size_t>& good) const {

@@ -217,6 +217,16 @@ void keep_memory(const config::MemoryStore& running, config::MemoryStore& next,
   next.qdrant = running.qdrant;
 }
 
+void keep_flow_state(const config::Looper::FlowState& running, config::Looper::FlowState& next,
+                     SettingKeeper keys) {
+  keys.keep("store_backend", running.store_backend, next.store_backend);
+  keys.keep("ttl_seconds", running.ttl_seconds, next.ttl_seconds);
+  keys.keep("file.directory", running.file.directory, next.file.directory);
+  if (running.redis == next.redis) return;
+  keys.lines.push_back("global.integrations.looper.flow.state.redis: a change requires a restart");
+  next.redis = running.redis;
+}
+
 void keep_shared_counts(const config::SharedCounts& running, config::SharedCounts& next,
                         SettingKeeper keys) {
   if (running.redis == next.redis) return;
@@ -244,6 +254,8 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
   keep_replay(running.router_replay, next.router_replay, services.in("router_replay"));
   keep_learning(running.router.learning.state_store, next.router.learning.state_store,
                 all.in("global.router.learning.state_store"));
+  keep_flow_state(running.looper.flow.state, next.looper.flow.state,
+                  all.in("global.integrations.looper.flow.state"));
   keep_shared_counts(running.shared_counts, next.shared_counts,
                      all.in("global.stores.shared_counts"));
   keep_memory(running.memory, next.memory, all.in("global.stores.memory"));

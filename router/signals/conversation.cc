@@ -44,6 +44,16 @@ uint32_t in_tool_loop(const request::ChatRequest& request) {
   return count_calls(request) > count_results(request) ? 1 : 0;
 }
 
+// The id of the result has the form of a workflow's (looper/flow.h).
+bool ends_with_flow_result(const request::ChatRequest& request) {
+  if (request.messages.empty() || request.messages.back().role != "tool") return false;
+  std::optional<json::Value> id;
+  for (const json::Value& message : request.document.root().find("messages")->items())
+    id = message.find("tool_call_id");
+  return id && id->is_string() && id->text().starts_with("flowtool_") &&
+         id->text().find("__") != std::string_view::npos;
+}
+
 uint32_t count_messages(const request::ChatRequest& request, std::string_view role) {
   const bool all = role.empty() || role == "any" || role == "all";
   return sum(request, [&](const request::ChatMessage& m) {
@@ -68,8 +78,8 @@ uint32_t count(const request::ChatRequest& request, const ConversationSource& so
       return count_results(request);
     case Type::kToolLoop:
       return in_tool_loop(request);
-    case Type::kFlowState:  // of the Semantic Router's workflows, which are not kept here
-      return 0;
+    case Type::kFlowState:
+      return ends_with_flow_result(request) ? 1 : 0;
     case Type::kImage:
       return sum(request, [](const request::ChatMessage& m) { return m.images; });
   }

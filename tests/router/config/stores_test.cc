@@ -39,6 +39,7 @@ TEST(ConfigStores, a_store_that_is_not_shared_gives_a_notice) {
   for (const Store& store :
        {Store{"services.response_api", "store_backend", "responses"},
         Store{"services.router_replay", "store_backend", "records"},
+        Store{"integrations.looper.flow.state", "store_backend", "states of workflows"},
         Store{"router.learning.state_store", "backend", "conversations and outcomes", true}}) {
     const auto expect = [&](const std::string& keys, const std::string& notice) {
       const std::string found = notices_about(store, keys);
@@ -59,6 +60,18 @@ TEST(ConfigStores, a_store_that_is_not_shared_gives_a_notice) {
                   .find("redis.cluster_mode: expected false"),
               std::string::npos);
   }
+}
+
+TEST(ConfigStores, states_of_workflows_in_files_need_a_folder) {
+  const Store store{"integrations.looper.flow.state", "store_backend", "states of workflows"};
+  EXPECT_EQ(notices_about(store, "store_backend: file, file: {directory: d}"), "");
+  EXPECT_NE(notices_about(store, "store_backend: file")
+                .find("state.store_backend: file.directory is missing: states of workflows are "
+                      "kept in memory"),
+            std::string::npos);
+  EXPECT_NE(notices_about(store, "store_backend: memory, file: {directory: d}")
+                .find("state.file: has no effect, because the backend is memory"),
+            std::string::npos);
 }
 
 TEST(ConfigStores, bytes_of_records_in_memory_have_their_own_bound) {

@@ -2,8 +2,9 @@
 // decision, the replies of its models, and the calls and the answer that must follow.
 //
 //   {"name": ..., "models": [{"name", "pricing"?}], "cards": [...]?, "refs": [...]?,
-//    "algorithm": {...}, "looper": {...}?, "messages": [...]?, "leaves_out": [MODEL, ...]?,
-//    "story": [event, ...], "answer": {"model", "text" or "body"?}, "error": part of it?,
+//    "algorithm": {...}, "looper": {...}?, "messages": [...]?, "tools": [...]?,
+//    "leaves_out": [MODEL, ...]?, "story": [event, ...],
+//    "answer": {"model", "text" or "body"?, "waiting"?: [turn, ...]}, "error": part of it?,
 //    "used_up": ...?, "invalid": part of the message if the decision is refused?}
 //
 // With "draws": true the first model answers with a text, and an image server for the second one.
@@ -11,12 +12,17 @@
 // An event is one of
 //   {"calls": ["MODEL PURPOSE", ...]}         these calls begin now, and no others
 //   {"prompt": turn, "is" | "has" | "lacks": text}   the prompt of a call
-//   {"call": turn, MEMBER: value}             temperature, max_tokens, tools, logprobs, last
+//   {"call": turn, MEMBER: value}             temperature, max_tokens, tools, logprobs, last,
+//                                             results
 //   {"reply": turn, "text", "reasoning"?, "tools"?: true, "logprobs"?: [...], "margins"?: [...],
 //    "tokens"?: [prompt, completion], "cost"?}
 //   {"fails": turn, "why"?, "elsewhere"?: false if no other model may be tried}
 //   {"at": milliseconds since the beginning}
 //   {"gives_up": [turn, ...]}                 these calls are given up now
+//   {"waits": [turn, ...], "renames"?: turn}  the run has ended, because these turns have called
+//                                             tools; a run with its turns goes on. One of them had
+//                                             another model
+//   {"diverges": true}                        the run has wanted other calls than the earlier one
 
 #include <gtest/gtest.h>
 
@@ -133,20 +139,7 @@ std::string completion(const Value& event) {
 
 class Story {
  public:
-  Story(const config::Config& config, const Value& row) {
-    const config::Decision& decision = config.routing.decisions.front();
-    const std::string request =
-        fmt::format(R"({{"messages": {}}})",
-                    raw(row, "messages", R"([{"role": "user", "content": "the question"}])"));
-    const auto document = json::Document::parse(request);
-    const std::vector<Voice> voices = voices_of(config, row);
-    run_.emplace(row.find("draws")
-                     ? text_and_image(voices)
-                     : make_algorithm(decision, voices, read_conversation(document->root()),
-                                      config.routing.model_cards),
-                 bounds_of(decision.algorithm, config.looper));
-    advance();
-  }
+  Story(const config::Config& config, const Value& row) : config_(config), row_(row) { begin({}); }
 
   void tell(const Value& event) {
     if (const auto calls = event.find("calls")) {
@@ -158,6 +151,10 @@ class Story {
       for (const Value& each : given_up->items())
         wanted.push_back(static_cast<size_t>(*each.integer()));
       EXPECT_EQ(std::exchange(cancelled_, {}), wanted) << event.raw();
+    } else if (const auto waiting = event.find("waits")) {
+      go_on(event, *waiting);
+    } else if (event.find("diverges")) {
+      EXPECT_TRUE(run_->has_diverged());
     } else if (event.find("prompt")) {
       check_prompt(event);
     } else if (event.find("call")) {
@@ -186,6 +183,7 @@ class Story {
     const Value wanted = *row.find("answer");
     const Turn& turn = run_->turns()[answer->turn];
     EXPECT_EQ(turn.call.model, text_at(wanted, "model"));
+    EXPECT_EQ(answer->waiting, std::vector<size_t>{});
     if (wanted.find("text")) {
       EXPECT_EQ(answer->body, "");
       EXPECT_EQ(turn.reply()->text, text_at(wanted, "text"));
@@ -196,6 +194,37 @@ class Story {
   }
 
  private:
+  void begin(std::vector<PastTurn> past) {
+    const config::Decision& decision = config_.routing.decisions.front();
+    const std::string request =
+        fmt::format(R"({{"messages": {}, "tools": {}}})",
+                    raw(row_, "messages", R"([{"role": "user", "content": "the question"}])"),
+                    raw(row_, "tools", "[]"));
+    const auto document = json::Document::parse(request);
+    const std::vector<Voice> voices = voices_of(config_, row_);
+    run_.emplace(row_.find("draws")
+                     ? text_and_image(voices)
+                     : make_algorithm(decision, voices, read_conversation(document->root()),
+                                      config_.routing.model_cards),
+                 bounds_of(decision.algorithm, config_.looper), std::move(past));
+    advance();
+  }
+
+  void go_on(const Value& event, const Value& waiting) {
+    std::vector<size_t> wanted;
+    for (const Value& each : waiting.items())
+      wanted.push_back(static_cast<size_t>(*each.integer()));
+    ASSERT_TRUE(run_->answer()) << "the run has not ended";
+    ASSERT_TRUE(*run_->answer()) << run_->answer()->error().message;
+    EXPECT_EQ((*run_->answer())->waiting, wanted);
+    const std::string text = write_flow({.turns = past_turns(run_->turns(), wanted)});
+    Result<FlowState> state = read_flow(text);
+    ASSERT_TRUE(state) << state.error().message;
+    if (const auto renamed = event.find("renames"))
+      state->turns[static_cast<size_t>(*renamed->integer())].model = "other";
+    begin(std::move(state->turns));
+  }
+
   void advance() {
     const Run::Orders orders = run_->advance(now_);
     for (const size_t turn : orders.start) {
@@ -237,6 +266,8 @@ class Story {
         EXPECT_EQ(call.wants_logprobs, member.value.boolean()) << event.raw();
       } else if (member.key == "last") {
         EXPECT_EQ(call.is_last, member.value.boolean()) << event.raw();
+      } else if (member.key == "results") {
+        EXPECT_EQ(call.has_results, member.value.boolean()) << event.raw();
       } else {
         EXPECT_EQ(member.key, "call");
       }
@@ -258,6 +289,8 @@ class Story {
     advance();
   }
 
+  const config::Config& config_;
+  const Value row_;
   std::optional<Run> run_;
   milliseconds now_{0};
   std::vector<std::string> started_;

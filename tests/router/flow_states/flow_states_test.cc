@@ -1,0 +1,94 @@
+// Tests the bounds of states in memory and in a folder. tests/e2e/flow.test.mjs tests Redis.
+
+#include <gtest/gtest.h>
+
+#include "router/flow_states/flow_states.h"
+#include "tests/router/temporary_directory.h"
+
+namespace signalbox::flow_states {
+namespace {
+
+using std::chrono::seconds;
+
+struct Store {
+  std::chrono::system_clock::time_point now = std::chrono::system_clock::now();
+  std::unique_ptr<FlowStates> states;
+
+  Store(const std::string& folder, const Limits& limits) {
+    auto opened = open_local(folder, limits, [this] { return now; });
+    EXPECT_TRUE(opened) << opened.error().message;
+    states = *std::move(opened);
+  }
+  std::string get(std::string_view id) const {
+    auto found = states->get(id);
+    return found ? *found : std::string(code_name(found.error().code));
+  }
+};
+
+class Both : public testing::TestWithParam<bool> {
+ protected:
+  std::string folder() const { return GetParam() ? (directory_.path() / "a" / "b").string() : ""; }
+
+ private:
+  test::TemporaryDirectory directory_;
+};
+
+TEST_P(Both, a_state_is_found_until_its_end) {
+  Store store(folder(), {.lifetime = seconds(10)});
+  ASSERT_TRUE(store.states->put("f-1", "one"));
+  store.now += seconds(6);
+  ASSERT_TRUE(store.states->put("f-2", "two"));
+  EXPECT_EQ(store.get("f-1"), "one");
+  store.now += seconds(4);
+  EXPECT_EQ(store.get("f-1"), "not_found");
+  EXPECT_EQ(store.get("f-2"), "two");
+}
+
+TEST_P(Both, the_oldest_make_room) {
+  Store store(folder(), {.bytes = 3000, .count = 3});
+  for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(store.states->put(id, id));
+  EXPECT_EQ(store.get("a"), "not_found");
+  EXPECT_EQ(store.get("b"), "b");
+  ASSERT_TRUE(store.states->put("e", std::string(2300, 'e')));
+  EXPECT_EQ(store.get("c"), "not_found");
+  EXPECT_EQ(store.get("d"), "d");
+}
+
+TEST_P(Both, a_state_that_is_too_long_is_refused) {
+  Store store(folder(), {.state_bytes = 3});
+  EXPECT_TRUE(store.states->put("a", "abc"));
+  const auto refused = store.states->put("b", "abcd");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kTooLarge);
+}
+
+TEST_P(Both, the_id_of_a_client_may_be_anything) {
+  Store store(folder(), {});
+  for (const char* id : {"", "../a", "/etc/passwd", "a/b", "\n"})
+    EXPECT_EQ(store.get(id), "not_found") << id;
+}
+
+INSTANTIATE_TEST_SUITE_P(Local, Both, testing::Bool());
+
+TEST(FlowFolder, outlives_the_process) {
+  const test::TemporaryDirectory directory;
+  const std::string folder = directory.path().string();
+  {
+    Store store(folder, {});
+    ASSERT_TRUE(store.states->put("f-1", "one"));
+  }
+  Store again(folder, {});
+  EXPECT_EQ(again.get("f-1"), "one");
+  again.now += seconds(1900);
+  EXPECT_EQ(again.get("f-1"), "not_found");
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(FlowFolder, that_cannot_be_made_is_an_error) {
+  const auto opened = open_local("/proc/none/flow", {});
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("/proc/none/flow"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace signalbox::flow_states
