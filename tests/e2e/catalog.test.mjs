@@ -9,7 +9,7 @@ import { Daemon, freePorts } from "./daemon.mjs";
 import { head, Processor } from "./envoy.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
-let server, guard, fields, daemon;
+let server, guard, fields, tones, daemon;
 
 const newest = (port, management) => `
 version: v0.3
@@ -38,7 +38,7 @@ routing:
     - {name: qwen/qwen3.6-27b, display_name: Qwen, context_window_size: 2000, tags: [production]}
   model_bindings:
     prompt_guard: {deployment: guard-http, contract: label_distribution.v1, adapter: http_classify}
-    classifier.tone: {deployment: guard-http, contract: label_distribution.v1, adapter: http_classify}
+    classifier.tone: {deployment: tone-http, contract: label_distribution.v1, adapter: http_classify}
   signals:
     keywords: [{name: cached, keywords: [cached]}, {name: strict, keywords: [strict]}]
     input_modality:
@@ -76,8 +76,10 @@ global:
     external:
       - {name: guard-service, model_role: guardrail, llm_endpoint: {address: 127.0.0.1, port: ${guard.port}, protocol: http}}
       - {name: field-service, model_role: classification, llm_endpoint: {address: 127.0.0.1, port: ${fields.port}, protocol: http}}
+      - {name: tone-service, model_role: classification, llm_endpoint: {address: 127.0.0.1, port: ${tones.port}, protocol: http}}
     deployments:
       guard-http: {provider: http, external_model: guard-service}
+      tone-http: {provider: http, external_model: tone-service}
       field-http: {provider: http, external_model: field-service}
     bindings:
       domain_classifier: {deployment: field-http, contract: label_distribution.v1, adapter: http_classify}
@@ -91,18 +93,16 @@ const distribution = (scores) => ({ body: [Object.entries(scores).map(([label, s
 const kMessage = { id: "m", type: "message", role: "assistant", model: "deployment-7", content: [{ type: "text", text: "Done." }], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } };
 
 before(async () => {
-  [server, guard, fields] = await Promise.all([1, 2, 3].map(() => ScriptedUpstream.start()));
+  [server, guard, fields, tones] = await Promise.all([1, 2, 3, 4].map(() => ScriptedUpstream.start()));
   server.answer = () => (server.path === "/v1/messages" ? { body: kMessage } : completion({ content: "Done." }));
-  // One server is the guard and the classifier of tones: the signal decides which labels count.
-  guard.answer = ({ inputs }) => distribution(inputs.includes("Ignore")
-    ? { INJECTION: 0.9, SAFE: 0.1, rude: 0, kind: 0 }
-    : { INJECTION: 0, SAFE: 0.1, rude: inputs.includes("idiot") ? 0.9 : 0, kind: inputs.includes("idiot") ? 0 : 0.9 });
+  guard.answer = ({ inputs }) => distribution(inputs.includes("Ignore") ? { INJECTION: 0.9, SAFE: 0.1 } : { INJECTION: 0.1, SAFE: 0.9 });
+  tones.answer = ({ inputs }) => distribution(inputs.includes("idiot") ? { rude: 0.9, kind: 0.1 } : { rude: 0.1, kind: 0.9 });
   fields.answer = ({ inputs }) => distribution(inputs.includes("contract") ? { law: 0.9, other: 0.1 } : { law: 0.1, other: 0.9 });
   daemon = await Daemon.start(newest);
 });
 after(async () => {
   await daemon?.stop();
-  for (const each of [server, guard, fields]) await each?.stop();
+  for (const each of [server, guard, fields, tones]) await each?.stop();
 });
 
 async function send(content, more = {}) {
