@@ -283,8 +283,12 @@ constexpr Key kCatalogKeys[] = {
          "Language models on servers that judge requests.")
         .then<refuse_twice<&ExternalModel::name, ExternalModel>>(),
     named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
-    unread("deployments", "Models by the names of their deployments.", kNoDeployments),
-    unread("bindings", "Models of classifiers.", kNoDeployments),
+    map(FIELD(Config, deployments), kDeployment, "Where models run, by names for bindings."),
+    map(FIELD(Config, bindings), kBinding,
+        "Models by task: `domain_classifier`, `pii_classifier`, `prompt_guard`, "
+        "`feedback_detector`, `fact_check_classifier`, `modality_detector`, "
+        "`hallucination_detector`, `hallucination_explainer`, `embedding`, `rag.reranker`, and "
+        "`classifier.NAME` for a signal. A binding precedes the module's own model."),
     unread("admission", "Bounds on the texts that a model classifies at a time.",
            "global.services.http bounds the work of all models"),
 };

@@ -76,6 +76,14 @@ struct SystemModels {
   std::string reranker = {};  // of the rerank API; this project's own key
 };
 
+/// Where a model that classifies requests runs.
+struct ModelDeployment {
+  std::string provider;        // "http": a server
+  std::string artifact;        // a model here
+  std::string external_model;  // name of an ExternalModel
+  uint32_t line = 0;
+};
+
 /// A model on another server that classifies or guards.
 struct ExternalModel {
   struct Endpoint {

@@ -67,6 +67,8 @@ struct Config {
   MissingModels missing_models = MissingModels::kStandIn;
   std::vector<ExternalModel> external_models;
   std::vector<KnowledgeBase> kbs;
+  std::map<std::string, ModelDeployment> deployments;
+  std::map<std::string, ModelBinding> bindings;  // by task, for all routings
   Modules modules;
 };
 

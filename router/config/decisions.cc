@@ -94,17 +94,10 @@ constexpr auto kSignalTypes = std::to_array<SignalType>({
     {"conversation", [](const Routing& r) { return names_of(r.conversation); }},
     {"event", [](const Routing& r) { return names_of(r.events); }},
     {"metadata", [](const Routing& r) { return names_of(r.metadata); }},
+    {"input_modality", [](const Routing& r) { return names_of(r.input_modality); }},
     {"classifier", [](const Routing& r) { return names_of(r.classifiers); }},
     {"projection", output_names},
 });
-
-}  // namespace
-
-bool is_signal_type(std::string_view name) {
-  return std::ranges::find(kSignalTypes, name, &SignalType::name) != kSignalTypes.end();
-}
-
-namespace {
 
 void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
   std::vector<std::string_view> names;
@@ -114,16 +107,32 @@ void unknown_signal_type(Reader& reader, uint32_t line, std::string_view type) {
   });
 }
 
-void check_signal_name(Reader& reader, uint32_t line, const SignalType& type,
-                       std::string_view name) {
-  if (reader.routing == nullptr) return;
-  const Names names = type.names(*reader.routing);
+void check_signal_name(Reader& reader, uint32_t line, std::string_view type, std::string_view name,
+                       const Names& names) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return;
   const std::vector<std::string_view> known(names.begin(), names.end());
   reader.at_key("name", [&] {
-    reader.error(
-        line, fmt::format("unknown {} signal \"{}\"{}", type.name, name, suggestion(name, known)));
+    reader.error(line,
+                 fmt::format("unknown {} signal \"{}\"{}", type, name, suggestion(name, known)));
   });
+}
+
+// The names that inputs of scores may use: a score itself, a class of a classifier.
+Names input_names(const SignalType& type, const Routing& routing, std::string_view name) {
+  Names names = type.names(routing);
+  if (type.name == "projection") {
+    for (const Score& score : routing.projections.scores) names.push_back(score.name);
+  }
+  if (type.name != "classifier") return names;
+  names.clear();
+  for (const ClassifierSignal& signal : routing.classifiers) {
+    for (const std::string& label : signal.labels)
+      names.push_back(fmt::format("{}:{}", signal.name, label));
+    // The model of a signal without labels may have any.
+    const std::string prefix = signal.name + ":";
+    if (signal.labels.empty() && name.starts_with(prefix)) names.emplace_back(name);
+  }
+  return names;
 }
 
 // A classifier matches by its classes. If the signal lists none, they are those of its model.
@@ -159,7 +168,10 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
                   [&] { reader.error(node.line, "missing; expected the name of a signal"); });
     return;
   }
-  check_signal_name(reader, node.find("name")->line, *type, rule.name);
+  if (reader.routing != nullptr) {
+    check_signal_name(reader, node.find("name")->line, type->name, rule.name,
+                      type->names(*reader.routing));
+  }
   if (rule.type == "classifier") check_label(reader, node, rule);
 }
 
@@ -499,6 +511,34 @@ bool calls_several(const Algorithm& algorithm, size_t models) {
 
 const Emit::Retention* retention_of(const Decision& decision) {
   return decision.emits.empty() ? nullptr : &decision.emits.front().retention;
+}
+
+void check_input_signal(Reader& reader, const yaml::Node& node, const ScoreInput& input) {
+  if (input.type.empty() || input.name.empty() || input.type == "kb_metric") return;
+  const auto type = std::ranges::find(kSignalTypes, input.type, &SignalType::name);
+  if (type == kSignalTypes.end())
+    return unknown_signal_type(reader, node.find("type")->line, input.type);
+  check_signal_name(reader, node.find("name")->line, type->name, input.name,
+                    input_names(*type, *reader.routing, input.name));
+}
+
+void check_members(Reader& reader, const yaml::Node& node, const Partition& partition) {
+  Names names;
+  for (const SignalType& type : kSignalTypes) {
+    for (std::string& name : type.names(*reader.routing)) names.push_back(std::move(name));
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const auto check = [&](std::string_view key, const std::string& name) {
+    if (name.empty() || std::ranges::find(names, name) != names.end()) return;
+    reader.at_key(key, [&] {
+      const std::string_view meant = nearest(name, known);
+      reader.error(node.find(key)->line,
+                   fmt::format("no signal is called \"{}\"{}", name,
+                               meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
+    });
+  };
+  for (const std::string& member : partition.members) check("members", member);
+  check("default", partition.fallback);
 }
 
 constinit const Section kRule{kRuleKeys, checked<check_rule>};

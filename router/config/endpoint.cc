@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "router/config/sections.h"
 
 namespace signalbox::config {
 namespace {
@@ -97,6 +98,13 @@ Result<Endpoint> parse_authority(std::string_view text, bool tls) {
   return out;
 }
 
+// True for a header that the router sets or takes from the client's request: its trace and accepted
+// encodings.
+bool is_of_request(std::string_view name) {
+  return is_own_header(name) || ascii::iequals(name, "traceparent") ||
+         ascii::iequals(name, "tracestate") || ascii::iequals(name, "accept-encoding");
+}
+
 }  // namespace
 
 Result<Endpoint> parse_endpoint(std::string_view text, bool tls) {
@@ -155,6 +163,63 @@ bool is_header_value(std::string_view value) {
   return std::none_of(value.begin(), value.end(), [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
   });
+}
+
+void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  const auto check = [&](std::string_view key, const auto& body) {
+    reader.at_key(key, [&] { body(node.find(key)->line); });
+  };
+  const auto check_name = [&](uint32_t line, std::string_view name) {
+    if (!is_header_name(name))
+      reader.error(line, fmt::format("expected the name of a header, found \"{}\"", name));
+    else if (is_of_request(name))
+      reader.error(line, fmt::format("the router sets \"{}\" itself", name));
+  };
+  constexpr std::string_view kOneLine = "expected one line without control characters";
+  if (node.find("auth_header") != nullptr)
+    check("auth_header", [&](uint32_t line) { check_name(line, ref.auth_header); });
+  if (!is_header_value(ref.auth_prefix))
+    check("auth_prefix", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
+  if (!is_header_value(ref.api_key))
+    check("api_key", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
+  if (ref.extra_headers.empty()) return;
+  const bool has_key = !ref.api_key.empty() || !ref.api_key_env.empty();
+  check("extra_headers", [&](uint32_t line) {
+    for (const auto& [name, value] : ref.extra_headers) {
+      check_name(line, name);
+      if (has_key && ascii::iequals(name, ref.auth_header))
+        reader.error(line, fmt::format("\"{}\" carries the key already", name));
+      const auto twin = std::find_if(
+          ref.extra_headers.begin(), ref.extra_headers.end(),
+          [&name = name](const auto& other) { return ascii::iequals(other.first, name); });
+      if (twin->first != name)
+        reader.error(line, fmt::format("\"{}\" and \"{}\" are one header", twin->first, name));
+      if (!is_header_value(value)) reader.error(line, fmt::format("{}: {}", name, kOneLine));
+    }
+  });
+}
+
+void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+  const auto only = [](std::string_view text, std::string_view others) {
+    return std::all_of(text.begin(), text.end(), [others](char c) {
+      return ascii::is_digit(c) || ascii::is_alpha(c) || others.find(c) != std::string_view::npos;
+    });
+  };
+  if (!ref.chat_path.empty() &&
+      (ref.chat_path[0] != '/' || !only(ref.chat_path, "/-._~%!$&'()*+,;=:@"))) {
+    reader.at_key("chat_path", [&] {
+      reader.error(
+          node.find("chat_path")->line,
+          fmt::format("expected a path that begins with \"/\", found \"{}\"", ref.chat_path));
+    });
+  }
+  if (!only(ref.api_version, "-._~")) {
+    reader.at_key("api_version", [&] {
+      reader.error(
+          node.find("api_version")->line,
+          fmt::format("expected letters, digits, -, . and _, found \"{}\"", ref.api_version));
+    });
+  }
 }
 
 }  // namespace signalbox::config

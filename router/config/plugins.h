@@ -7,18 +7,61 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "router/config/classifier_model.h"
 #include "router/config/providers.h"
 
 namespace signalbox::config {
+
+/// Variants that are a model on a server.
+inline constexpr std::string_view kHttpClassify = "http_classify", kHttpChat = "http_chat",
+                                  kExternalHook = "external";
+
+/// Settings of a classifier. Each module uses a part of them.
+struct ClassifierModel {
+  enum class OnError { kAllow, kBlock };
+  enum class OnUnread : uint8_t { kRefuse, kJudge };
+  bool enabled = true;
+  std::string model_ref;  // a key of SystemModels
+  std::string model_id;   // or a directory
+  double threshold = 0;   // 0: the module's default
+  bool use_cpu = true;
+  bool use_modernbert = false;
+  bool use_mmbert_32k = false;
+  std::string variant;
+  std::string server;        // name of one of global.model_catalog.external, from `backend`
+  std::string contract;      // form of the server's reply, from `backend`
+  uint32_t deadline_ms = 0;  // of a call to the server; 0: llm_timeout_seconds
+  std::string circuit_breaker;
+  bool calls_server() const {
+    return variant == kHttpClassify || variant == kHttpChat || variant == kExternalHook;
+  }
+  std::string mapping_path;  // file of the classes by number
+  std::string fallback_category;
+  std::vector<std::string> positive_labels;
+  std::optional<OnError> on_error;  // nullopt: block where a decision blocks
+  uint32_t windows_max = 1536;      // of one request, without repeated ones
+  OnUnread on_unread = OnUnread::kRefuse;
+  bool screen = true;  // the model's screen may clear windows of long texts
+};
 
 struct SystemPromptPlugin {
   enum class Mode { kReplace, kInsert };
   bool enabled = true;
   Mode mode = Mode::kReplace;
   std::string system_prompt;
+};
+
+inline constexpr std::string_view kCachedInstructions = "instructions", kCachedTools = "tools";
+
+/// Marks for the prompt cache of a server with Anthropic's API.
+struct PromptCachePlugin {
+  enum class OnUnsupported : uint8_t { kSkip, kReject };
+  bool enabled = false;
+  std::string ttl = "5m";  // or "1h"
+  std::vector<std::string> targets{std::string(kCachedInstructions), std::string(kCachedTools)};
+  OnUnsupported on_unsupported = OnUnsupported::kSkip;
 };
 
 struct FastResponsePlugin {
@@ -349,6 +392,7 @@ struct Plugins {
   std::optional<SystemPromptPlugin> system_prompt;
   std::optional<FastResponsePlugin> fast_response;
   std::optional<HeaderMutationPlugin> header_mutation;
+  std::optional<PromptCachePlugin> prompt_cache;
   std::optional<RequestParamsPlugin> request_params;
   std::optional<PiiMaskPlugin> pii_mask;
   std::optional<ResponseCachePlugin> response_cache;

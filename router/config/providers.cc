@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 
 // --- backend_refs ---
 
+constexpr std::string_view kAnthropic = "anthropic";
+
 // A backend as written. It becomes a BackendRef once all its keys are known.
 struct BackendText {
   BackendRef ref;
@@ -50,82 +52,31 @@ Result<Endpoint> address_of(const BackendText& backend) {
   return parse_base_url(fmt::format("{}://{}", backend.https ? "https" : "http", endpoint));
 }
 
+// Completes a backend that names a well-known provider.
+void set_provider(const yaml::Node& node, BackendText& out) {
+  const KnownProvider* known = find_provider(out.ref.provider);
+  if (known == nullptr) return;
+  if (out.ref.provider == kAnthropic && node.find("auth_header") == nullptr) {
+    out.ref.auth_header = "x-api-key";
+    if (node.find("auth_prefix") == nullptr) out.ref.auth_prefix.clear();
+  }
+  if (node.find("endpoint") != nullptr || node.find("base_url") != nullptr) return;
+  out.base_url = known->base_url;
+  if (out.ref.chat_path.empty()) out.ref.chat_path = known->chat_path;
+}
+
 void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
   const std::string_view key = out.base_url.empty() ? "endpoint" : "base_url";
   reader.at_key(key, [&] {
     auto address = address_of(out);
+    // The address of a provider is not in the file, and has no error.
     if (!address) return reader.error(node.find(key)->line, std::move(address).error().message);
     set_place(*address, out.ref);
   });
 }
 
-// True for a header that the router sets or takes from the client's request: its trace and accepted
-// encodings.
-bool is_of_request(std::string_view name) {
-  return is_own_header(name) || ascii::iequals(name, "traceparent") ||
-         ascii::iequals(name, "tracestate") || ascii::iequals(name, "accept-encoding");
-}
-
-// Checks the values that become fields of a request's header.
-void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
-  const auto check = [&](std::string_view key, const auto& body) {
-    reader.at_key(key, [&] { body(node.find(key)->line); });
-  };
-  const auto check_name = [&](uint32_t line, std::string_view name) {
-    if (!is_header_name(name))
-      reader.error(line, fmt::format("expected the name of a header, found \"{}\"", name));
-    else if (is_of_request(name))
-      reader.error(line, fmt::format("the router sets \"{}\" itself", name));
-  };
-  constexpr std::string_view kOneLine = "expected one line without control characters";
-  if (node.find("auth_header") != nullptr)
-    check("auth_header", [&](uint32_t line) { check_name(line, ref.auth_header); });
-  if (!is_header_value(ref.auth_prefix))
-    check("auth_prefix", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
-  if (!is_header_value(ref.api_key))
-    check("api_key", [&](uint32_t line) { reader.error(line, std::string(kOneLine)); });
-  if (ref.extra_headers.empty()) return;
-  const bool has_key = !ref.api_key.empty() || !ref.api_key_env.empty();
-  check("extra_headers", [&](uint32_t line) {
-    for (const auto& [name, value] : ref.extra_headers) {
-      check_name(line, name);
-      if (has_key && ascii::iequals(name, ref.auth_header))
-        reader.error(line, fmt::format("\"{}\" carries the key already", name));
-      const auto twin = std::find_if(
-          ref.extra_headers.begin(), ref.extra_headers.end(),
-          [&name = name](const auto& other) { return ascii::iequals(other.first, name); });
-      if (twin->first != name)
-        reader.error(line, fmt::format("\"{}\" and \"{}\" are one header", twin->first, name));
-      if (!is_header_value(value)) reader.error(line, fmt::format("{}: {}", name, kOneLine));
-    }
-  });
-}
-
-// Checks the values that become part of the first line of a request as they are.
-void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
-  const auto only = [](std::string_view text, std::string_view others) {
-    return std::all_of(text.begin(), text.end(), [others](char c) {
-      return ascii::is_digit(c) || ascii::is_alpha(c) || others.find(c) != std::string_view::npos;
-    });
-  };
-  if (!ref.chat_path.empty() &&
-      (ref.chat_path[0] != '/' || !only(ref.chat_path, "/-._~%!$&'()*+,;=:@"))) {
-    reader.at_key("chat_path", [&] {
-      reader.error(
-          node.find("chat_path")->line,
-          fmt::format("expected a path that begins with \"/\", found \"{}\"", ref.chat_path));
-    });
-  }
-  if (!only(ref.api_version, "-._~")) {
-    reader.at_key("api_version", [&] {
-      reader.error(
-          node.find("api_version")->line,
-          fmt::format("expected letters, digits, -, . and _, found \"{}\"", ref.api_version));
-    });
-  }
-}
-
 void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
+  set_provider(node, out);
   check_known_type(reader, node, out.ref);
   check_headers(reader, node, out.ref);
   check_target(reader, node, out.ref);
@@ -136,7 +87,7 @@ void check_backend(Reader& reader, const yaml::Node& node, BackendText& out) {
   if (!out.endpoint.empty() || !out.base_url.empty()) return set_address(reader, node, out);
   const bool has_address = node.find("endpoint") != nullptr || node.find("base_url") != nullptr;
   if (out.ref.type != "echo" && !has_address)
-    reader.error(node.line, "expected endpoint, base_url or type: echo");
+    reader.error(node.line, "expected endpoint, base_url, a well-known provider or type: echo");
 }
 
 constexpr Choice kProtocols[] = {{"http", false}, {"https", true}};
@@ -166,9 +117,13 @@ constexpr Key kBackendKeys[] = {
          "Header that carries the API key. Default: `Authorization`."),
     string(FIELD_AS("auth_prefix", BackendText, ref.auth_prefix),
            "Word in front of the API key. Default: `Bearer`."),
-    string(FIELD_AS("provider", BackendText, ref.provider), "API dialect of the server.")
-        .no_effect("api_format of the model selects the protocol")
-        .unless("openai vllm ollama"),
+    string(FIELD_AS("provider", BackendText, ref.provider),
+           "Provider, whose address is used if the file has none: `openai`, `anthropic`, "
+           "`gemini`, `mistral`, `deepseek`, `xai`, `openrouter`, `groq`, `together`, `moonshot`, "
+           "`dashscope` or `zai`. `anthropic` is also the default of `api_format`.")
+        .no_effect("`endpoint` and `api_format` describe the server")
+        .unless("openai vllm ollama sglang anthropic gemini mistral deepseek xai openrouter groq "
+                "together moonshot dashscope zai"),
     string(FIELD_AS("api_key", BackendText, ref.api_key),
            "The API key itself. It is used if the variable of `api_key_env` is not set."),
     text_map(FIELD_AS("extra_headers", BackendText, ref.extra_headers),
@@ -259,6 +214,11 @@ constexpr Choice kBalancing[] = {
     {"prefix_aware", Reliability::Policy::kPrefix},
 };
 
+constexpr std::string_view kOneTimeLimit =
+    "`timeout` of the listener bounds the request, and `reply_timeout` the beginning of a reply";
+constexpr std::string_view kRetriesAtOnce =
+    "`retry_on` names the failures, and another backend is tried at once";
+
 // The keys up to health_check_timeout are the Semantic Router's, in the words of Envoy.
 constexpr Key kReliabilityKeys[] = {
     choice(FIELD(Reliability, lb_policy), kBalancing,
@@ -291,7 +251,18 @@ constexpr Key kReliabilityKeys[] = {
              "Time between load reports of backends with `metrics_port` or `metrics_path`. "
              "Default: 1s."),
     duration(FIELD(Reliability, reply_timeout), 0ms, 24h,
-             "Time limit for a reply to begin. 0s (default): the listener's timeout."),
+             "Time limit for a reply to begin. 0s (default): the listener's timeout.")
+        .also("per_try_timeout"),
+    unread("connect_timeout", "Time limit of a connection.", kOneTimeLimit),
+    unread("total_timeout", "Time limit of a call.", kOneTimeLimit),
+    unread("idle_timeout", "Time limit between parts of a reply.", kOneTimeLimit),
+    unread("first_byte_timeout", "Time limit of the first part.", kOneTimeLimit),
+    unread("retriable_status_codes", "Further failures to retry.", kRetriesAtOnce),
+    unread("retry_back_off_base", "Wait before another attempt.", kRetriesAtOnce),
+    unread("retry_back_off_max", "Longest wait.", kRetriesAtOnce),
+    unread("retry_after_max", "Longest wait that a server may demand.", kRetriesAtOnce),
+    unread("retry_budget_percent", "Share of attempts.", kRetriesAtOnce),
+    unread("retry_budget_min_concurrency", "Attempts outside the share.", kRetriesAtOnce),
     count(FIELD(Reliability, max_in_flight),
           "Requests that one backend gets at a time. 0 (default): no limit."),
     integer(FIELD(Reliability, queue_max), 0, 100'000,
@@ -324,7 +295,7 @@ void name_at_provider(Reader& reader, const yaml::Node& node, Model& out) {
   const auto& names = out.external_model_ids;
   if (out.provider_model_id.empty() && names.size() == 1)
     out.provider_model_id = names.begin()->second;
-  if (out.provider_model_id.empty()) out.provider_model_id = out.name;
+  if (out.provider_model_id.empty()) out.provider_model_id = name_in_catalog(reader, node, out);
   const bool differs = std::ranges::any_of(
       names, [&](const auto& each) { return each.second != out.provider_model_id; });
   if (!differs) return;
@@ -392,6 +363,12 @@ void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
 void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   name_at_provider(reader, node, out);
   set_reasoning(reader, node, out);
+  const bool is_anthropic =
+      !out.backend_refs.empty() && std::ranges::all_of(out.backend_refs, [](const BackendRef& ref) {
+        return ref.provider == kAnthropic;
+      });
+  if (is_anthropic && given(node, "api_format") == nullptr)
+    out.api_format = Model::ApiFormat::kAnthropic;
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {
@@ -458,9 +435,9 @@ constexpr Key kModelKeys[] = {
          "One of `providers.defaults.reasoning_families`, or `qwen3`, `deepseek`, `gpt` or "
          "`gpt-oss`: how to switch reasoning on and off."),
     object(same<Model>("reasoning"), kModelReasoning, "The same in newer files."),
-    nested(FIELD(Model, backend_refs), Kind::kList, kBackend, "Servers that have the model.")
-        .read_by<read_backends>()
-        .required(),
+    nested(FIELD(Model, backend_refs), Kind::kList, kBackend,
+           "Servers that have the model. A file for Envoy alone may leave them out.")
+        .read_by<read_backends>(),
     choice(FIELD(Model, api_format), kApiFormats, "API of the servers. Default: `openai`."),
     boolean(FIELD(Model, responses_api),
             "The servers also have OpenAI's Responses API: requests of that API go there as they "
@@ -475,9 +452,10 @@ constexpr Key kModelKeys[] = {
     object(FIELD(Model, pii_policy), kPiiPolicy, "Personal data that the model may see."),
     unread("control", "Time limits and attempts.",
            "`timeout` of the listener and `reliability` hold"),
-    unread("catalog", "Entry of the Semantic Router's catalogue.",
-           "there is no catalogue; name the servers in backend_refs, and describe the model in "
-           "routing.modelCards"),
+    string(FIELD(Model, catalog),
+           "Name in the Semantic Router's catalogue, from which `provider_model_id` follows. A "
+           "card of this name describes the model.")
+        .then<check_catalog>(),
     removed("endpoints", "list the backends in backend_refs"),
     removed("preferred_endpoints", "list the backends in backend_refs"),
     removed("access_key", "name the key by api_key_env of a backend"),

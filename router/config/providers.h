@@ -17,6 +17,9 @@ struct ReasoningFamily {
   std::string parameter;
 };
 
+/// The type of the one backend of a model without `backend_refs`.
+inline constexpr std::string_view kEnvoysServers = "envoy";
+
 struct BackendRef {
   std::string name;
   std::string type;  // "echo" is built in and needs no address; "": the file names none
@@ -26,7 +29,7 @@ struct BackendRef {
   std::string tls_ca_path;  // PEM file of authorities for its certificate; "": the system's
   bool tls_skip_verify = false;
   std::string path_prefix;  // path of base_url without the "/v1" of requests: "" or "/api"
-  std::string provider;     // API dialect; has no effect
+  std::string provider;     // gives the address and the API if the file does not
   std::string api_key_env;  // environment variable with the key; "": none
   std::string api_key;      // used if that is not set
   std::string auth_header = "Authorization";
@@ -105,6 +108,7 @@ struct PiiPolicy {
 struct Model {
   enum class ApiFormat { kOpenAi, kAnthropic };
   std::string name;
+  std::string catalog;                   // name in the Semantic Router's catalogue; "": none
   std::string provider_model_id;         // name at the server; default: name
   std::string reasoning_family;          // "": none
   ReasoningFamily own_reasoning;         // as written; reasoning_family names it once it is read

@@ -123,10 +123,18 @@ void note_foreign_thresholds(const yaml::Node& root, Config& config) {
   model.has_foreign_thresholds = node == nullptr && is_ours;
 }
 
+// A model without backends has the servers that Envoy knows. The router cannot call them.
+bool is_for_envoy(const Config& config) {
+  return std::ranges::any_of(config.providers.models, [](const Model& model) {
+    return !model.backend_refs.empty() && model.backend_refs.front().type == kEnvoysServers;
+  });
+}
+
 // Other machines reach a listener without an address only if the router knows its clients.
 void bind_listeners(const yaml::Node& root, Config& config) {
   const yaml::Node* node = root.find("listeners");
-  if (config.listeners.empty()) config.listeners.push_back({.name = "http-8801", .port = 8801});
+  if (config.listeners.empty() && !is_for_envoy(config))
+    config.listeners.push_back({.name = "http-8801", .port = 8801});
   if (!config.access.requires_key()) return;
   for (size_t i = 0; i < config.listeners.size(); ++i) {
     const bool is_written =
@@ -248,11 +256,53 @@ bool searches_qdrant(const Config& config) {
   });
 }
 
+void check_backends(Reader& reader, const yaml::Node& root, Config& config) {
+  const bool is_envoys = config.ext_proc.enabled && config.listeners.empty();
+  for (size_t i = 0; i < config.providers.models.size(); ++i) {
+    std::vector<BackendRef>& refs = config.providers.models[i].backend_refs;
+    if (!refs.empty()) continue;
+    if (is_envoys) {
+      BackendRef& ref = refs.emplace_back();
+      ref.name = ref.type = kEnvoysServers;
+      continue;
+    }
+    const yaml::Node* at = find_path(root, "providers.models");
+    if (at->items[i].find("backend_refs") != nullptr) continue;  // an empty list is an error, too
+    reader.at_key(fmt::format("providers.models[{}].backend_refs", i), [&] {
+      reader.error(at->items[i].line,
+                   "missing; expected a list of mappings, because listeners serve clients, and the "
+                   "router calls the servers itself");
+    });
+  }
+}
+
+// Newer files name a card by the catalogue's name of its model.
+void adopt_cards(Config& config) {
+  const auto adopt = [&](std::vector<ModelCard>& cards) {
+    const auto has = [&](const std::string& name) {
+      return std::ranges::find(cards, name, &ModelCard::name);
+    };
+    for (const Model& model : config.providers.models) {
+      if (model.catalog.empty() || has(model.name) != cards.end()) continue;
+      const auto found = has(model.catalog);
+      if (found == cards.end()) continue;
+      ModelCard card = *found;
+      card.name = model.name;
+      cards.push_back(std::move(card));
+    }
+  };
+  adopt(config.routing.model_cards);
+  for (Recipe& recipe : config.recipes) adopt(recipe.routing.model_cards);
+}
+
 void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   if (given(node, "version") == nullptr)
     reader.at_key("version",
                   [&] { reader.notice(node.line, "missing; the file is read as v0.3"); });
   name_image_servers(config);
+  check_backends(reader, node, config);
+  adopt_cards(config);
+  apply_bindings(reader, config);
   move_management(reader, node, config);
   check_ports(reader, node, config);
   check_auto_names(reader, node, config);

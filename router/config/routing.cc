@@ -46,12 +46,6 @@ void check_input(Reader& reader, const yaml::Node& node, ScoreInput& out) {
     return;
   }
   missing("name");
-  if (is_signal_type(out.type)) return;
-  reader.at_key("type", [&] {
-    reader.notice(
-        node.find("type")->line,
-        fmt::format("there are no signals of the type {}, so the input is always 0", out.type));
-  });
 }
 
 constexpr Choice kValueSources[] = {{"binary", ScoreInput::Source::kBinary},
@@ -112,6 +106,14 @@ constexpr Key kMappingKeys[] = {
 };
 constexpr Section kMapping{kMappingKeys};
 
+void check_inputs(Reader& reader, const yaml::Node& node, size_t number, const Score& score) {
+  const yaml::Node* inputs = node.find("scores")->items[number].find("inputs");
+  for (size_t i = 0; i < score.inputs.size(); ++i) {
+    reader.at_key(fmt::format("scores[{}].inputs[{}]", number, i),
+                  [&] { check_input_signal(reader, inputs->items[i], score.inputs[i]); });
+  }
+}
+
 void check_projections(Reader& reader, const yaml::Node& node, Projections& out) {
   std::vector<std::string_view> known;
   for (const Score& score : out.scores) known.push_back(score.name);
@@ -123,6 +125,12 @@ void check_projections(Reader& reader, const yaml::Node& node, Projections& out)
                    fmt::format("unknown score \"{}\"{}", source, suggestion(source, known)));
     });
   }
+  for (size_t i = 0; i < out.partitions.size(); ++i) {
+    reader.at_key(fmt::format("partitions[{}]", i), [&] {
+      check_members(reader, node.find("partitions")->items[i], out.partitions[i]);
+    });
+  }
+  for (size_t i = 0; i < out.scores.size(); ++i) check_inputs(reader, node, i, out.scores[i]);
 }
 
 constexpr Key kProjectionsKeys[] = {
@@ -202,10 +210,12 @@ constexpr Key kRoutingKeys[] = {
            "With `fusion`: a decision with at least this confidence precedes all that have less."),
     named(FIELD_AS("modelCards", Routing, model_cards), kModelCard,
           "Properties of models, for algorithms."),
+    // Before signals, because a signal may have its model from here.
+    map(FIELD(Routing, model_bindings), kBinding,
+        "Models of classifiers by task; every routing has the same model for a task."),
     object(same<Routing>("signals"), kSignals, "What to find out about a request."),
     object(FIELD(Routing, projections), kProjections, "Signals derived from others."),
     named(FIELD(Routing, decisions), kDecision, "Models and plugins for the requests that match."),
-    unread("model_bindings", "Models of classifiers.", kNoDeployments),
     unread("candidate_requirements", "Demands on models.",
            "a card that does not describe an ability leaves it open"),
     unread("fallback", "Further models after a failure.",

@@ -3,6 +3,7 @@
 // one in each recipe.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,8 +11,6 @@
 
 #include "router/config/algorithm.h"
 #include "router/config/plugins.h"
-#include "router/config/projections.h"
-#include "router/config/rule.h"
 #include "router/config/signals.h"
 
 namespace signalbox::config {
@@ -146,6 +145,59 @@ bool is_guard(const Decision& decision);
 /// The types of a decision's plugins.
 std::vector<std::string_view> plugin_names(const Decision& decision);
 
+// Signals derived from others: in a partition one of several signals wins, a score is a weighted
+// sum of signals, and a mapping divides a score into named ranges.
+
+struct Partition {
+  enum class Semantics { kExclusive, kSoftmaxExclusive };
+  std::string name;
+  Semantics semantics = Semantics::kExclusive;
+  double temperature = 1;
+  std::vector<std::string> members;  // names of signals, usually embeddings or domains
+  std::string fallback;              // `default`: the winner if none matches
+};
+
+struct ScoreInput {
+  enum class Source { kBinary, kConfidence, kScore, kRaw };
+  std::string type;  // type of the signal, or "kb_metric"
+  std::string name;
+  std::string kb;      // for kb_metric
+  std::string metric;  // for kb_metric
+  double weight = 1;
+  Source value_source = Source::kBinary;
+  double match = 1;
+  double miss = 0;
+};
+
+struct Score {
+  std::string name;
+  std::string method = "weighted_sum";
+  std::vector<ScoreInput> inputs;
+};
+
+struct Mapping {
+  enum class Method { kThresholdBands, kMultiEmit };
+  struct Calibration {
+    std::string method;
+    double slope = 12;
+  };
+  struct Output {
+    std::string name;
+    Predicate range;
+  };
+  std::string name;
+  std::string source;  // name of a score
+  Method method = Method::kThresholdBands;
+  Calibration calibration;
+  std::vector<Output> outputs;
+};
+
+struct Projections {
+  std::vector<Partition> partitions;
+  std::vector<Score> scores;
+  std::vector<Mapping> mappings;
+};
+
 struct Routing {
   enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;
@@ -153,6 +205,7 @@ struct Routing {
   /// no such precedence.
   std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
+  std::map<std::string, ModelBinding> model_bindings;  // by task
 
   // Signals, by their keys in the file.
   std::vector<KeywordSignal> keywords;
@@ -175,6 +228,7 @@ struct Routing {
   std::vector<ConversationSignal> conversation;
   std::vector<EventSignal> events;
   std::vector<MetadataSignal> metadata;
+  std::vector<InputModalitySignal> input_modality;
   std::vector<ClassifierSignal> classifiers;
 
   Projections projections;

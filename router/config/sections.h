@@ -19,6 +19,27 @@ extern const Section kProviders;
 /// The server with this URL. Errors: those of parse_base_url().
 Result<BackendRef> server_at(std::string_view base_url);
 
+// known_providers.cc
+/// A provider whose address a file need not give.
+struct KnownProvider {
+  std::string_view id, base_url;
+  std::string_view chat_path;  // below base_url; "": the usual one
+  /// The beginning of the catalogue's names of its own models; "": it has those of others.
+  std::string_view publisher;
+};
+const KnownProvider* find_provider(std::string_view id);
+/// The name at its servers of a model without `provider_model_id`: its own, or that of the model of
+/// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
+std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
+/// Refuses a name of the catalogue that is no model.
+void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog);
+
+// endpoint.cc
+/// Checks the values that become fields of a request's header, or a part of its first line. The
+/// reader is at the backend.
+void check_headers(Reader& reader, const yaml::Node& node, const BackendRef& ref);
+void check_target(Reader& reader, const yaml::Node& node, const BackendRef& ref);
+
 // services.cc
 extern const Section kClientApis;
 extern const Section kServices;
@@ -67,13 +88,19 @@ extern const Section kCatalog;
 extern const Section kPrototypeScoring;
 extern const Section kIntegrations;
 extern const Section kModules;  // modules.cc
-constexpr std::string_view kNoDeployments =
-    "global.model_catalog.modules and `model_path` of a signal name the models";
 extern const Section kModalityClassifier;
 /// Refuses modules that are to call a server and have none, or that of another module.
 void check_modules_on_servers(Reader& reader, const yaml::Node& root, const Config& config);
 constexpr std::string_view kRunsOnProcessor = "the router runs its models on the processor";
 constexpr std::string_view kScoreFromExamples = "How similarities become a score.";
+
+// bindings.cc
+extern const Section kDeployment;
+extern const Section kBinding;
+/// True if a binding names the model of the classifier signal.
+bool is_bound(const Config& config, const Routing* routing, std::string_view classifier);
+/// Gives each task the model that a binding names. Reports bindings that cannot be kept.
+void apply_bindings(Reader& reader, Config& config);
 
 // routing.cc
 extern const Section kRouting;
@@ -89,12 +116,41 @@ void check_recipes(Reader& reader, const yaml::Node& node, const Config& config)
 
 // signals.cc
 extern const Section kSignals;
+
+// request_signals.cc
+extern const Section kContext;
+extern const Section kConversation;
+extern const Section kEvent;
+extern const Section kInputModality;
+extern const Section kKeyword;
+extern const Section kLanguage;
+extern const Section kMetadata;
 extern const Section kPredicate;
+extern const Section kRoleBinding;
+extern const Section kStructure;
+template <class S>
+constexpr Key signal_name() {
+  return text(FIELD(S, name), "Name for conditions.").required();
+}
+template <class S>
+constexpr Key signal_description() {
+  return string(FIELD(S, description), "For people.");
+}
+
+/// Refuses an empty list under the key. The reader is at the mapping `node`.
+void refuse_empty(Reader& reader, const yaml::Node& node, std::string_view key,
+                  std::string_view what);
+/// Reports a missing key that a value of `type` needs.
+void need(Reader& reader, const yaml::Node& node, std::string_view what, std::string_view word,
+          std::string_view key);
 
 // decisions.cc
 extern const Section kRule;
-/// True if conditions may be on signals of this type.
-bool is_signal_type(std::string_view name);
+/// Refuses an input of a score on a signal that the routing does not have. The reader is at the
+/// input.
+void check_input_signal(Reader& reader, const yaml::Node& node, const ScoreInput& input);
+/// Refuses members of a partition that are no signals. The reader is at the partition.
+void check_members(Reader& reader, const yaml::Node& node, const Partition& partition);
 extern const Section kDecision;
 
 // algorithms.cc
@@ -114,6 +170,7 @@ extern const Section kImageGen;
 extern const Section kMemoryPlugin;
 extern const Section kModalityDetection;
 extern const Section kPiiMask;
+extern const Section kPromptCache;
 extern const Section kRag;
 extern const Section kRequestParams;
 extern const Section kResponseCache;
@@ -139,6 +196,7 @@ inline constexpr Variant kPluginForms[] = {
     {"hallucination", object(FIELD(Plugins, hallucination), kHallucination, "")},
     {"response_jailbreak", object(FIELD(Plugins, response_jailbreak), kResponseJailbreak, "")},
     {"header_mutation", object(FIELD(Plugins, header_mutation), kHeaderMutation, "")},
+    {"prompt_cache", object(FIELD(Plugins, prompt_cache), kPromptCache, "")},
     {"router_replay", object(FIELD(Plugins, router_replay), kRouterReplayPlugin, "")},
     {"shadow_dispatch", object(FIELD(Plugins, shadow_dispatch), kShadowDispatch, "")},
     {"memory", object(FIELD(Plugins, memory), kMemoryPlugin, "")},

@@ -1,7 +1,8 @@
-// `routing.signals`: one list per type of signal.
+// `routing.signals`: one list per type of signal, and the keys of signals that a model finds.
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/ascii.h"
 #include "router/config/sections.h"
@@ -24,250 +25,14 @@ constexpr auto kPiiTypes = std::to_array<std::string_view>({"AGE",         "API_
                                                             "US_SSN",      "ZIP_CODE"});
 static_assert(std::is_sorted(kPiiTypes.begin(), kPiiTypes.end()));
 
-void refuse_empty(Reader& reader, const yaml::Node& node, std::string_view key,
-                  std::string_view what) {
-  const yaml::Node* list = node.find(key);
-  if (list == nullptr || !is_idle(*list)) return;
-  reader.at_key(key, [&] {
-    reader.error(list->line, fmt::format("expected at least one {}, found none", what));
-  });
-}
-
-// Reports a missing key that a value of `type` needs.
-void need(Reader& reader, const yaml::Node& node, std::string_view what, std::string_view word,
-          std::string_view key) {
-  const yaml::Node* type = node.find("type");
-  if (type == nullptr || type->scalar != word || node.find(key) != nullptr) return;
-  reader.at_key(key, [&] {
-    reader.error(node.line, fmt::format("missing; a {} of type {} needs it", what, word));
-  });
-}
-
-template <class S>
-constexpr Key signal_name() {
-  return text(FIELD(S, name), "Name for conditions.").required();
-}
-template <class S>
-constexpr Key signal_description() {
-  return string(FIELD(S, description), "For people.");
-}
-
-// --- signals that need no model ---
-
-void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal&) {
-  refuse_empty(reader, node, "keywords", "keyword");
-  refuse_empty(reader, node, "patterns", "pattern");
-  if (node.find("keywords") != nullptr || node.find("patterns") != nullptr) return;
-  reader.at_key("keywords", [&] {
-    reader.error(node.line, "missing; expected a list of strings, or patterns");
-  });
-}
-
-constexpr Choice kKeywordOperators[] = {{"AND", KeywordSignal::Operator::kAnd},
-                                        {"OR", KeywordSignal::Operator::kOr},
-                                        {"NOR", KeywordSignal::Operator::kNor}};
-constexpr Choice kKeywordMethods[] = {{"regex", KeywordSignal::Method::kRegex},
-                                      {"bm25", KeywordSignal::Method::kBm25},
-                                      {"ngram", KeywordSignal::Method::kNgram},
-                                      {"fuzzy", KeywordSignal::Method::kFuzzy}};
-
-constexpr Key kKeywordKeys[] = {
-    signal_name<KeywordSignal>(),
-    signal_description<KeywordSignal>(),
-    choice(FIELD_AS("operator", KeywordSignal, op), kKeywordOperators,
-           "Keywords that must occur: all, any (default) or none."),
-    texts(FIELD(KeywordSignal, keywords),
-          "Words and phrases, matched as whole words; with `method: regex`, regular expressions."),
-    texts(FIELD(KeywordSignal, patterns),
-          "Regular expressions of RE2, counted like keywords. Signalbox only."),
-    boolean(FIELD(KeywordSignal, case_sensitive), "Distinguish upper and lower case."),
-    choice(FIELD(KeywordSignal, method), kKeywordMethods,
-           "How to compare keywords with the text. Default: as whole words."),
-    boolean(FIELD(KeywordSignal, fuzzy_match), "Accept keywords with small differences."),
-    number(FIELD(KeywordSignal, fuzzy_threshold), 0, 100,
-           "Up to 10: the greatest number of edits of a fuzzy match. Above: its least "
-           "similarity, in percent. 0: 80 percent."),
-    positive(FIELD(KeywordSignal, bm25_threshold), "Least BM25 score that matches. Default: 0.1."),
-    share(FIELD(KeywordSignal, ngram_threshold),
-          "Least n-gram similarity that matches. Default: 0.4."),
-    integer(FIELD(KeywordSignal, ngram_arity), 1, 16, "Letters of an n-gram. Default: 3."),
-};
-constexpr Section kKeyword{kKeywordKeys, checked<check_keyword>};
-
-constexpr Key kLanguageKeys[] = {
-    text(FIELD(LanguageSignal, name), "ISO 639-1 code, which is the name for conditions.")
-        .required(),
-    signal_description<LanguageSignal>(),
-    share(FIELD(LanguageSignal, threshold), "Least confidence. 0: the default of the detector."),
-};
-constexpr Section kLanguage{kLanguageKeys};
-
-void check_context(Reader& reader, const yaml::Node& node, ContextSignal& out) {
-  if (!out.max_tokens || out.min_tokens <= *out.max_tokens) return;
-  reader.at_key("max_tokens", [&] {
-    reader.error(node.find("max_tokens")->line,
-                 fmt::format("expected at least min_tokens, which is {}, found {}", out.min_tokens,
-                             *out.max_tokens));
-  });
-}
-
-constexpr Key kContextKeys[] = {
-    signal_name<ContextSignal>(),
-    signal_description<ContextSignal>(),
-    tokens(FIELD(ContextSignal, min_tokens), "Least length of a request, in tokens. Default: 0."),
-    tokens(FIELD(ContextSignal, max_tokens), "Greatest length, in tokens. Default: no limit."),
-};
-constexpr Section kContext{kContextKeys, checked<check_context>};
-
-constexpr Key kPredicateKeys[] = {
-    number(FIELD(Predicate, gt), "The value is greater than this."),
-    number(FIELD(Predicate, gte), "The value is at least this."),
-    number(FIELD(Predicate, lt), "The value is less than this."),
-    number(FIELD(Predicate, lte), "The value is at most this."),
-};
-
-using StructureSource = StructureSignal::Source;
-
-void check_structure_source(Reader& reader, const yaml::Node& node, StructureSource&) {
-  need(reader, node, "source", "regex", "pattern");
-  need(reader, node, "source", "keyword_set", "keywords");
-  need(reader, node, "source", "sequence", "sequences");
-}
-
-constexpr Choice kStructureSources[] = {{"regex", StructureSource::Type::kRegex},
-                                        {"keyword_set", StructureSource::Type::kKeywordSet},
-                                        {"sequence", StructureSource::Type::kSequence},
-                                        {"text_bytes", StructureSource::Type::kTextBytes}};
-
-constexpr Key kStructureSourceKeys[] = {
-    choice(FIELD(StructureSource, type), kStructureSources, "What to look for in the text.")
-        .required(),
-    text(FIELD(StructureSource, pattern), "The pattern, for type `regex`."),
-    texts(FIELD(StructureSource, keywords), "The words, for type `keyword_set`."),
-    text_lists(FIELD(StructureSource, sequences),
-               "Lists of words that follow each other in the text, for type `sequence`."),
-    boolean(FIELD(StructureSource, case_sensitive), "Distinguish upper and lower case."),
-};
-constexpr Section kStructureSource{kStructureSourceKeys, checked<check_structure_source>};
-
-using StructureFeature = StructureSignal::Feature;
-
-constexpr Choice kStructureFeatures[] = {{"count", StructureFeature::Type::kCount},
-                                         {"exists", StructureFeature::Type::kExists},
-                                         {"sequence", StructureFeature::Type::kSequence},
-                                         {"density", StructureFeature::Type::kDensity}};
-
-constexpr Key kStructureFeatureKeys[] = {
-    choice(FIELD(StructureFeature, type), kStructureFeatures, "What to measure.").required(),
-    object(FIELD(StructureFeature, source), kStructureSource, "The part of the text to measure.")
-        .required(),
-};
-constexpr Section kStructureFeature{kStructureFeatureKeys};
-
-constexpr Key kStructureKeys[] = {
-    signal_name<StructureSignal>(),
-    signal_description<StructureSignal>(),
-    object(FIELD(StructureSignal, feature), kStructureFeature, "The measurement.").required(),
-    object(FIELD(StructureSignal, predicate), kPredicate, "Bounds of the measured value."),
-};
-constexpr Section kStructure{kStructureKeys};
-
-using ConversationSource = ConversationSignal::Source;
-using ConversationFeature = ConversationSignal::Feature;
-
-constexpr Choice kConversationSources[] = {
-    {"message", ConversationSource::Type::kMessage},
-    {"tool_definition", ConversationSource::Type::kToolDefinition},
-    {"tool_choice_required", ConversationSource::Type::kToolChoiceRequired},
-    {"tool_choice_none", ConversationSource::Type::kToolChoiceNone},
-    {"assistant_tool_call", ConversationSource::Type::kToolCall},
-    {"assistant_tool_cycle", ConversationSource::Type::kToolResult},
-    {"tool_result", ConversationSource::Type::kToolResult},
-    {"active_tool_loop", ConversationSource::Type::kToolLoop},
-    {"flow_tool_state", ConversationSource::Type::kFlowState},
-    {"image_content", ConversationSource::Type::kImage},
-};
-
-constexpr Key kConversationSourceKeys[] = {
-    choice(FIELD(ConversationSource, type), kConversationSources,
-           "Part of the request; see docs/signals.md.")
-        .required(),
-    word(FIELD(ConversationSource, role), "user assistant system developer tool non_user any all",
-         "Author of the messages, for type `message`. Default: anyone."),
-};
-constexpr Section kConversationSource{kConversationSourceKeys};
-
-constexpr Choice kConversationFeatures[] = {{"count", ConversationFeature::Type::kCount},
-                                            {"exists", ConversationFeature::Type::kExists}};
-
-constexpr Key kConversationFeatureKeys[] = {
-    choice(FIELD(ConversationFeature, type), kConversationFeatures, "What to measure.").required(),
-    object(FIELD(ConversationFeature, source), kConversationSource,
-           "The part of the request to measure.")
-        .required(),
-};
-constexpr Section kConversationFeature{kConversationFeatureKeys};
-
-constexpr Key kConversationKeys[] = {
-    signal_name<ConversationSignal>(),
-    signal_description<ConversationSignal>(),
-    object(FIELD(ConversationSignal, feature), kConversationFeature, "The measurement.").required(),
-    object(FIELD(ConversationSignal, predicate), kPredicate, "Bounds of the measured value."),
-};
-constexpr Section kConversation{kConversationKeys};
-
-constexpr Key kEventKeys[] = {
-    signal_name<EventSignal>(),
-    signal_description<EventSignal>(),
-    texts(FIELD(EventSignal, event_types), "Types of events to find in the text."),
-    texts(FIELD(EventSignal, severities), "Severities to find in the text."),
-    texts(FIELD(EventSignal, action_codes), "Codes of events to find in the text."),
-    boolean(FIELD(EventSignal, temporal), "Words of urgency match, too."),
-};
-constexpr Section kEvent{kEventKeys};
-
-using MetadataTest = MetadataSignal::Test;
-
-constexpr Key kMetadataTestKeys[] = {
-    string(FIELD(MetadataTest, equals), "The value.").required(),
-};
-constexpr Section kMetadataTest{kMetadataTestKeys};
-
-constexpr Key kMetadataKeys[] = {
-    signal_name<MetadataSignal>(),
-    signal_description<MetadataSignal>(),
-    text(FIELD(MetadataSignal, key), "Key of the request's metadata, which clients may forge.")
-        .required(),
-    object(FIELD(MetadataSignal, predicate), kMetadataTest,
-           "Value that the key must have. Default: any value."),
-};
-constexpr Section kMetadata{kMetadataKeys};
-
-using Subject = RoleBinding::Subject;
-
-constexpr Choice kSubjectKinds[] = {{"User", Subject::Kind::kUser},
-                                    {"Group", Subject::Kind::kGroup}};
-
-constexpr Key kSubjectKeys[] = {
-    choice(FIELD(Subject, kind), kSubjectKinds, "Whether the name is a user's or a group's.")
-        .required(),
-    text(FIELD(Subject, name), "Name of the user or group in the trusted headers.").required(),
-};
-constexpr Section kSubject{kSubjectKeys};
-
-constexpr Key kRoleBindingKeys[] = {
-    text(FIELD(RoleBinding, name), "Name of the binding.").required(),
-    signal_description<RoleBinding>(),
-    text(FIELD(RoleBinding, role), "Role, which is the name for conditions of type authz.")
-        .required(),
-    list(FIELD(RoleBinding, subjects), kSubject, "Users and groups that have the role."),
-};
-constexpr Section kRoleBinding{kRoleBindingKeys};
-
-// --- signals that a model finds ---
-
 void check_embedding(Reader& reader, const yaml::Node& node, EmbeddingSignal& out) {
   refuse_empty(reader, node, "candidates", "candidate");
+  if (out.negative_candidates.empty() && std::abs(out.threshold) > 1) {
+    reader.at_key("threshold", [&] {
+      reader.error(node.find("threshold")->line,
+                   fmt::format("expected a number from -1 to 1, found {}", out.threshold));
+    });
+  }
   if (out.query_modality == EmbeddingSignal::Modality::kText) return;
   reader.at_key("query_modality", [&] {
     reader.does_without(node.find("query_modality")->line,
@@ -285,17 +50,20 @@ constexpr Choice kQueryModalities[] = {{"text", EmbeddingSignal::Modality::kText
 constexpr Key kEmbeddingKeys[] = {
     signal_name<EmbeddingSignal>(),
     signal_description<EmbeddingSignal>(),
-    number(FIELD(EmbeddingSignal, threshold), -1, 1,
-           "Least cosine similarity that matches. Default: 0.8."),
+    number(FIELD(EmbeddingSignal, threshold), -2, 2,
+           "Least cosine similarity that matches; with `negative_candidates`, least difference. "
+           "Default: 0.8."),
     texts(FIELD(EmbeddingSignal, candidates), "Examples of the texts to recognise.").required(),
     choice(FIELD_AS("aggregation_method", EmbeddingSignal, aggregation), kAggregations,
            "How the similarities to the candidates become one number. Default: `max`."),
     choice(FIELD(EmbeddingSignal, query_modality), kQueryModalities,
            "Part of the request to compare. Default: `text`, the only one that is built."),
-    unread("prototype_scoring", kScoreFromExamples,
-           "that of global.model_catalog.embeddings.semantic.embedding_config holds"),
+    texts(FIELD(EmbeddingSignal, negative_candidates),
+          "Examples of other texts. The similarity to them is subtracted from that to "
+          "`candidates`."),
+    object(FIELD(EmbeddingSignal, prototype_scoring), kPrototypeScoring,
+           "How similarities become a score. Default: that of `embedding_config`."),
     unread("image_candidates", "Examples as images.", "images are not embedded"),
-    unread("negative_candidates", "Examples of other texts.", "`candidates` alone are compared"),
     unread("negative_image_candidates", "Examples of other images.", "images are not embedded"),
 };
 constexpr Section kEmbedding{kEmbeddingKeys, checked<check_embedding>};
@@ -388,7 +156,24 @@ constexpr Key kComplexityExamplesKeys[] = {
 };
 constexpr Section kComplexityExamples{kComplexityExamplesKeys};
 
-constexpr std::string_view kOneThreshold = "`threshold` holds for hard and for easy requests";
+void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& out) {
+  if (!out.hard_above && !out.easy_below) return;
+  if (!out.hard_above || !out.easy_below || given(node, "threshold") != nullptr)
+    return reader.error(node.line, "expected either threshold, or hard_above and easy_below");
+  if (*out.easy_below < *out.hard_above) return;
+  reader.at_key("easy_below", [&] {
+    reader.error(node.find("easy_below")->line,
+                 fmt::format("expected less than hard_above, which is {}, found {}",
+                             *out.hard_above, *out.easy_below));
+  });
+}
+
+// The bounds of a server's score that is lower for harder requests.
+void refuse_lower(Reader& reader, const yaml::Node& node, void*) {
+  reader.error(node.line,
+               "expected hard_above and easy_below: no server scores requests, and a "
+               "higher similarity to hard examples is harder");
+}
 
 constexpr Key kComplexityKeys[] = {
     text(FIELD(ComplexitySignal, name),
@@ -396,15 +181,19 @@ constexpr Key kComplexityKeys[] = {
         .required(),
     signal_description<ComplexitySignal>(),
     number(FIELD(ComplexitySignal, threshold), -1, 2,
-           "Margin between the similarities to hard and to easy examples. Default: 0.1."),
-    unread("hard_above", "Margin from which a request is hard.", kOneThreshold),
-    unread("easy_below", "Margin below which a request is easy.", kOneThreshold),
+           "The score is the similarity to hard examples minus that to easy ones. Above this a "
+           "request is hard, below its negative easy. Default: 0.1."),
+    number(FIELD(ComplexitySignal, hard_above), -2, 2,
+           "Score above which a request is hard, instead of `threshold`."),
+    number(FIELD(ComplexitySignal, easy_below), -2, 2, "Score below which it is easy."),
+    unbound("hard_below", Kind::kAnything, "Refused.").with(refuse_lower),
+    unbound("easy_above", Kind::kAnything, "Refused.").with(refuse_lower),
     object(FIELD(ComplexitySignal, hard), kComplexityExamples, "Examples of hard requests."),
     object(FIELD(ComplexitySignal, easy), kComplexityExamples, "Examples of easy requests."),
     object(FIELD(ComplexitySignal, composer), kRule,
            "Condition on other signals that must hold, too."),
 };
-constexpr Section kComplexity{kComplexityKeys};
+constexpr Section kComplexity{kComplexityKeys, checked<check_complexity>};
 
 constexpr Choice kJailbreakMethods[] = {{"classifier", JailbreakSignal::Method::kClassifier},
                                         {"contrastive", JailbreakSignal::Method::kContrastive},
@@ -503,6 +292,7 @@ constexpr Section kKb{kKbKeys};
 
 void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal& out) {
   if (const yaml::Node* const path = node.find("model_path")) out.line = path->line;
+  if (is_bound(reader.config, reader.routing, out.name)) return;
   need(reader, node, "classifier", "local", "model_path");
   need(reader, node, "classifier", "llm", "model");
   need(reader, node, "classifier", "http_classify", "model");
@@ -535,7 +325,8 @@ constexpr Section kClassifier{kClassifierKeys, checked<check_classifier>};
 
 constexpr std::string_view kByPlugin = "the plugin of this name checks replies by its own keys";
 constexpr std::string_view kNoSuchSignal =
-    "there are no signals of this type, and a condition on one is an error";
+    "there are no signals of this type; a condition or an input of a projection on one is an "
+    "error";
 
 constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, keywords), kKeyword, "Words that must or must not occur."),
@@ -562,10 +353,10 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, conversation), kConversation, "Turns, tools and images."),
     named(FIELD(Routing, events), kEvent, "Events named in the text.").also("event_context_rules"),
     named(FIELD(Routing, metadata), kMetadata, "Metadata of the request."),
+    named(FIELD(Routing, input_modality), kInputModality, "Kinds of parts of the user's messages."),
     named(FIELD(Routing, classifiers), kClassifier, "Your own classifiers."),
     // The last, because its composer has conditions on the others.
     named(FIELD(Routing, complexity), kComplexity, "Difficulty of the request."),
-    unread("input_modality", "Kinds of parts of the request.", kNoSuchSignal),
     unread("hallucination", "Claims of a reply.", kByPlugin),
     unread("response_jailbreak", "Attacks in a reply.", kByPlugin),
     unread("actions", "What the request wants to be done.", kNoSuchSignal),
@@ -580,7 +371,6 @@ constexpr Key kSignalsKeys[] = {
 
 }  // namespace
 
-constinit const Section kPredicate{kPredicateKeys};
 constinit const Section kSignals{kSignalsKeys};
 
 std::span<const std::string_view> known_pii_types() {

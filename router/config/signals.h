@@ -1,6 +1,6 @@
 #pragma once
-// `routing.signals` as structs: what to find out about a request. Conditions refer to a signal by
-// its name.
+// `routing.signals` as structs: what to find out about a request; and the conditions on signals,
+// which refer to them by their names.
 
 #include <cstdint>
 #include <optional>
@@ -9,9 +9,27 @@
 #include <string_view>
 #include <vector>
 
-#include "router/config/rule.h"
-
 namespace signalbox::config {
+
+/// Bounds of a number; nullopt: no bound.
+struct Predicate {
+  std::optional<double> gt, gte, lt, lte;
+  bool operator==(const Predicate&) const = default;
+};
+
+/// A node of the rules as written: a leaf has `type` and `name`, others have `op` and `conditions`.
+struct Rule {
+  enum class Operator { kLeaf, kAnd, kOr, kNot };
+  enum class OnError { kDefault, kMatch, kNoMatch };
+  Operator op = Operator::kAnd;
+  std::string type;
+  std::string name;
+  std::vector<Rule> conditions;
+  uint32_t line = 0;
+  std::string label = {};                   // class that must match, for type classifier
+  std::optional<Predicate> predicate = {};  // bounds of the signal's score
+  OnError on_error = OnError::kDefault;
+};
 
 /// How to reduce the examples of a class to a few prototypes, and the similarities to one score.
 struct PrototypeScoring {
@@ -22,6 +40,21 @@ struct PrototypeScoring {
   uint32_t top_m = 2;
   double margin_threshold = 0;
   double similarity_exponent = 1;  // EmbeddingModel::exponent(), which is not a key of its own here
+};
+
+/// The deployment of a model, and its use. apply_bindings() moves it to the task's own settings.
+struct ModelBinding {
+  std::string deployment;
+  std::string contract;  // form of the results
+  std::string adapter;   // protocol of a server
+  std::string head;
+  std::string mapping_path;  // file of the classes by number
+  uint32_t line = 0;
+
+  bool operator==(const ModelBinding& other) const {
+    return deployment == other.deployment && contract == other.contract &&
+           adapter == other.adapter && head == other.head && mapping_path == other.mapping_path;
+  }
 };
 
 struct KeywordSignal {
@@ -50,6 +83,8 @@ struct EmbeddingSignal {
   Aggregation aggregation = Aggregation::kMax;
   Modality query_modality = Modality::kText;
   std::string description = {};
+  std::vector<std::string> negative_candidates = {};       // their score is subtracted
+  std::optional<PrototypeScoring> prototype_scoring = {};  // nullopt: that of all signals
 };
 
 /// The nearest examples of all intents vote. Signalbox only.
@@ -136,6 +171,7 @@ struct ComplexitySignal {
   std::string name;
   std::string description;
   double threshold = 0.1;
+  std::optional<double> hard_above, easy_below;  // nullopt: threshold, and its negative
   Examples hard;
   Examples easy;
   std::optional<Rule> composer;  // condition on other signals that must hold, too
@@ -238,6 +274,14 @@ struct MetadataSignal {
   std::string description;
   std::string key;
   Test predicate;
+};
+
+/// The user's messages have a part of this kind.
+struct InputModalitySignal {
+  enum class Modality : uint8_t { kText, kImage, kAudio, kVideo };
+  std::string name;
+  std::string description;
+  Modality modality = Modality::kText;
 };
 
 struct ClassifierSignal {

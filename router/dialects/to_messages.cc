@@ -51,8 +51,20 @@ bool has_no_effect(std::string_view key, const Value& value) {
   return number == 0 || (key == "n" && number == 1);
 }
 
+std::string mark_of(std::string_view ttl) {
+  constexpr std::string_view kDefault = "5m";
+  const std::string lifetime = ttl == kDefault ? "" : fmt::format(R"(,"ttl":"{}")", ttl);
+  return fmt::format(R"("cache_control":{{"type":"ephemeral"{}}})", lifetime);
+}
+
+/// Adds the mark to an object in JSON.
+void add_mark(std::string_view ttl, std::string& object) {
+  object.insert(object.size() - 1, fmt::format("{}{}", object.size() > 2 ? "," : "", mark_of(ttl)));
+}
+
 class Writer {
  public:
+  explicit Writer(const CacheMarks& marks) : marks_(marks) {}
   Result<std::string> write(const Value& root);
   Losses& losses() { return losses_; }
 
@@ -78,6 +90,7 @@ class Writer {
   std::vector<std::string> system_;  // blocks
   bool is_system_ = false;           // following content belongs to the system message
   Losses losses_;
+  const CacheMarks& marks_;
   json::Writer out_;
 };
 
@@ -252,10 +265,8 @@ Result<void> Writer::write_tools(const Value& root) {
   constexpr auto kMembers = std::to_array<std::string_view>({"name", "description", "parameters"});
   const auto tools = given(root, "tools");
   if (!tools || !tools->is_array()) return {};
-  json::Writer out;
-  out.begin_array();
+  std::vector<std::string> written;
   size_t index = 0;
-  bool any = false;
   for (const Value& tool : tools->items()) {
     const std::string path = fmt::format("tools[{}]", index++);
     const auto function = tool.find("function");
@@ -264,19 +275,19 @@ Result<void> Writer::write_tools(const Value& root) {
       losses_.drop(fmt::format("tools.{}", type));
       continue;
     }
-    any = true;
     SIGNALBOX_TRY(const std::string_view name, text_member(*function, "name", path + ".function"));
+    json::Writer out;
     out.begin_object().member("name", name);
     if (const auto description = given(*function, "description"))
       out.key("description").raw(description->raw());
     const auto parameters = given(*function, "parameters");
     out.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
     copy_unknown(*function, kMembers, out);
-    out.end_object();
+    written.push_back(out.end_object().take());
   }
-  out.end_array();
-  if (!any && index > 0) return {};
-  out_.key("tools").raw(out.take());
+  if (written.empty() && index > 0) return {};
+  if (marks_.tools && !written.empty()) add_mark(marks_.ttl, written.back());
+  out_.key("tools").raw(array_of(written));
   return write_tool_choice(root);
 }
 
@@ -357,6 +368,7 @@ Result<std::string> Writer::write(const Value& root) {
   }
   turn_to("");
   out_.begin_object().member("model", model);
+  if (marks_.instructions && !system_.empty()) add_mark(marks_.ttl, system_.back());
   if (!system_.empty()) out_.key("system").raw(array_of(system_));
   out_.key("messages").begin_array();
   if (!messages_.empty()) out_.raw(messages_);
@@ -371,11 +383,14 @@ Result<std::string> Writer::write(const Value& root) {
 
 }  // namespace
 
-Result<MessagesRequest> to_messages(std::string chat, int64_t now) {
+Result<MessagesRequest> to_messages(std::string chat, int64_t now, const CacheMarks& marks) {
+  // A text with this name leaves the request without marks, which changes no answer.
+  const bool has_marks = chat.find(R"("cache_control")") != std::string::npos;
+  const CacheMarks own = has_marks ? CacheMarks{} : marks;
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
   const Value root = document.root();
   MessagesRequest out;
-  Writer writer;
+  Writer writer(own);
   SIGNALBOX_TRY(out.body, writer.write(root));
   out.losses = std::move(writer.losses());
   const auto options = root.find("stream_options");

@@ -2,6 +2,7 @@
 
 #include "router/gateway/send.h"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -73,6 +74,14 @@ ServerRequest native_request(const RequestScope& scope) {
   return out;
 }
 
+dialects::CacheMarks marks_of(const config::PromptCachePlugin* plugin) {
+  if (plugin == nullptr) return {};
+  const auto has = [plugin](std::string_view target) {
+    return std::ranges::find(plugin->targets, target) != plugin->targets.end();
+  };
+  return {has(config::kCachedInstructions), has(config::kCachedTools), plugin->ttl};
+}
+
 /// `is_loop`: the server gets a chat even if the client's API has servers of its own.
 Result<ServerRequest> translated_request(const RequestScope& scope, const ParsedRequest& request,
                                          const routing::Plan& plan, bool is_loop) {
@@ -90,7 +99,8 @@ Result<ServerRequest> translated_request(const RequestScope& scope, const Parsed
       return fail(Code::kUnsupported, "the model's server supports chats only");
     SIGNALBOX_TRY(dialects::MessagesRequest messages,
                   dialects::to_messages(out.body.empty() ? plan.body : out.body,
-                                        static_cast<int64_t>(std::time(nullptr))));
+                                        static_cast<int64_t>(std::time(nullptr)),
+                                        marks_of(plan.prompt_cache)));
     out.body = std::move(messages.body);
     out.from_server = std::move(messages.replies);
     out.losses.add(messages.losses);
@@ -114,6 +124,17 @@ tl::unexpected<Error> refuse_image(const routing::Plan& plan) {
       "decision \"{}\" calls an image server, and the answers of this API have no place for "
       "an image",
       plan.decision);
+}
+
+Result<void> check_prompt_cache(const routing::Plan& plan) {
+  const bool is_anthropic = plan.model->api_format == config::Model::ApiFormat::kAnthropic;
+  if (is_anthropic || plan.prompt_cache == nullptr ||
+      plan.prompt_cache->on_unsupported != config::PromptCachePlugin::OnUnsupported::kReject)
+    return {};
+  return fail(Code::kUnsupported,
+              "prompt_cache_target_unsupported: the server of the model \"{}\" does not have "
+              "Anthropic's API, and the decision's prompt_cache rejects the request",
+              plan.model->name);
 }
 
 // The plan's body is the image server's.
@@ -141,6 +162,7 @@ Result<ServerRequest> without_losses(const RequestScope& scope, ServerRequest ou
 Result<ServerRequest> make_server_request(const RequestScope& scope, const ParsedRequest& request,
                                           const routing::Plan& plan) {
   if (plan.image != nullptr) return image_request(scope, plan);
+  SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   if (plan.native) return native_request(scope);
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, false));
   return without_losses(scope, std::move(out));
@@ -152,6 +174,7 @@ Result<ServerRequest> make_loop_request(const RequestScope& scope, const ParsedR
   const dialects::Dialect* const dialect = scope.api.dialect();
   const bool is_completion = dialect != nullptr && dialect->passes_replies();
   if (is_completion && plan.painter != nullptr) return refuse_image(plan);
+  SIGNALBOX_TRY_VOID(check_prompt_cache(plan));
   SIGNALBOX_TRY(ServerRequest out, translated_request(scope, request, plan, true));
   out.is_direct = true;
   return without_losses(scope, std::move(out));

@@ -43,6 +43,14 @@ bool is_image(std::string_view type) {
   return type == "image_url" || type == "input_image" || type == "image";
 }
 
+bool is_audio(std::string_view type) {
+  return type == "input_audio" || type == "audio_url";
+}
+
+bool is_video(std::string_view type) {
+  return type == "video_url" || type == "input_video";
+}
+
 /// The texts of a message's content: a view of the only one, or all of them joined.
 class ContentText {
  public:
@@ -81,6 +89,8 @@ Result<void> append_part(const Value& part, const std::string& path, ContentText
       find_once(part, path + ".", {{"type", &type}, {"text", &text}, {"refusal", &refusal}}));
   if (!type || !type->is_string()) return invalid(path + ".type", "expected a string");
   if (is_image(type->text())) ++message.images;
+  message.has_audio = message.has_audio || is_audio(type->text());
+  message.has_video = message.has_video || is_video(type->text());
   if (type->text() == "text" && (!text || !text->is_string()))
     return invalid(path + ".text", "expected a string");
   // A server may show the text of any part to the model, whatever its type, so guards must read it.

@@ -26,6 +26,7 @@ struct ChatMessage {
   // calls, reasoning, parts of other types, names of files and, for a text that is JSON, its
   // strings with escapes resolved. Each is on a line of its own.
   std::string_view aside = {};
+  bool has_audio = false, has_video = false;  // content parts
 };
 
 /// A request with more messages is refused, because each takes several times its bytes.

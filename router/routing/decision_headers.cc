@@ -32,6 +32,7 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"kb", "x-vsr-matched-kb"},
     {"conversation", "x-vsr-matched-conversation"},
     {"event", "x-vsr-matched-event"},
+    {"input_modality", "x-vsr-matched-input-modality"},
     {"projection", "x-vsr-matched-projections"},
 });
 

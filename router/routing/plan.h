@@ -85,6 +85,7 @@ struct Plan {
   bool injected_system_prompt = false;
   // nullptr: keep the client's headers
   const config::HeaderMutationPlugin* header_mutation = nullptr;
+  const config::PromptCachePlugin* prompt_cache = nullptr;      // nullptr: no marks
   const config::ResponseCachePlugin* response_cache = nullptr;  // nullptr: no caching
   const config::ShadowDispatchPlugin* shadow = nullptr;         // nullptr: no shadows
   const config::Emit::Retention* retention = nullptr;           // nullptr: nothing is required

@@ -351,6 +351,8 @@ const config::DifficultyCase* Planner::apply_decision(const config::ModelRef& re
   set_reasoning_of(ref, difficulty, inputs, plan);
   plan.injected_system_prompt = decision->system_prompt && decision->system_prompt->enabled;
   if (decision->header_mutation) plan.header_mutation = &*decision->header_mutation;
+  if (decision->prompt_cache && decision->prompt_cache->enabled)
+    plan.prompt_cache = &*decision->prompt_cache;
   // The cache has no place for images, and what a decision drops is never there.
   if (plan.painter == nullptr && !plan.drops() &&
       config::keeps_answers(config_.response_cache, *decision))

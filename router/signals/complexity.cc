@@ -48,8 +48,10 @@ class ComplexitySignals : public SignalType {
       const PrototypeBank::Score hard = banks_[2 * s].score(query);
       const PrototypeBank::Score easy = banks_[2 * s + 1].score(query);
       const double margin = hard.score - easy.score;
-      const double threshold = signals_[s].threshold;
-      const size_t level = margin > threshold ? 0 : margin < -threshold ? 2 : 1;
+      const config::ComplexitySignal& signal = signals_[s];
+      const size_t level = margin > signal.hard_above.value_or(signal.threshold)    ? 0
+                           : margin < signal.easy_below.value_or(-signal.threshold) ? 2
+                                                                                    : 1;
       for (size_t l = 0; l < kLevels.size(); ++l) out[kLevels.size() * s + l].score = margin;
       const auto matched = static_cast<uint32_t>(kLevels.size() * s + level);
       out[matched].matched = true;

@@ -20,21 +20,22 @@ class EmbeddedExamples : public EmbeddingSignals {
 
   Result<void> embed_candidates(const engine::TextEmbedder& embedder) {
     std::vector<std::string_view> texts;
-    for (const config::EmbeddingSignal& signal : signals_)
-      texts.insert(texts.end(), signal.candidates.begin(), signal.candidates.end());
+    for (const config::EmbeddingSignal& signal : signals_) {
+      for (const auto* list : {&signal.candidates, &signal.negative_candidates})
+        texts.insert(texts.end(), list->begin(), list->end());
+    }
     SIGNALBOX_TRY(const std::vector<float> all, embed_all(embedder, texts));  // (candidates, dim)
     const auto dim = static_cast<size_t>(embedder.dim());
     size_t begin = 0;
+    const auto add = [&](const config::EmbeddingSignal& signal,
+                         const std::vector<std::string>& list, std::vector<Examples>& out) {
+      const auto rows = std::span<const float>(all).subspan(begin * dim, list.size() * dim);
+      begin += list.size();
+      out.push_back(examples_of(signal, list, rows));
+    };
     for (const config::EmbeddingSignal& signal : signals_) {
-      const size_t count = signal.candidates.size();
-      const auto rows = std::span<const float>(all).subspan(begin * dim, count * dim);
-      begin += count;
-      const bool mean = signal.aggregation == Aggregation::kMean;
-      means_.push_back(mean ? mean_of(rows, dim) : std::vector<float>{});
-      unrelated_.push_back(mean ? unrelated_to(signal.candidates) : 0);
-      config::PrototypeScoring scoring = model_.prototype_scoring;
-      scoring.similarity_exponent = model_.exponent();
-      banks_.emplace_back(mean ? std::span<const std::string>{} : signal.candidates, rows, scoring);
+      add(signal, signal.candidates, positive_);
+      add(signal, signal.negative_candidates, negative_);
     }
     return {};
   }
@@ -62,20 +63,45 @@ class EmbeddedExamples : public EmbeddingSignals {
     const double unrelated = unrelated_to(std::span(&text, 1));
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       if (!reads_text(i)) continue;
-      if (!means_[i].empty()) {
-        out[i].score = similarity(
-            beyond_language(cosine(query, means_[i]), unrelated, unrelated_[i]), model_.exponent());
-        continue;
-      }
-      const PrototypeBank::Score score = banks_[i].score(query, unrelated);
-      out[i].score = score.score;
-      evidence.push_back({i, score.nearest, score.best});
+      const PrototypeBank::Score score = compare(query, unrelated, positive_[i]);
+      out[i].score = score.score - compare(query, unrelated, negative_[i]).score;
+      if (!score.nearest.empty()) evidence.push_back({i, score.nearest, score.best});
     }
     choose(out);
     return {};
   }
 
  private:
+  // The candidates of a signal, or its negative ones.
+  struct Examples {
+    PrototypeBank bank;       // empty if the aggregation is mean
+    std::vector<float> mean;  // empty unless it is
+    double unrelated = 0;     // of the mean
+    double exponent = 1;
+  };
+
+  Examples examples_of(const config::EmbeddingSignal& signal, const std::vector<std::string>& texts,
+                       std::span<const float> rows) const {
+    config::PrototypeScoring scoring = signal.prototype_scoring.value_or(model_.prototype_scoring);
+    // A difference of similarities is compared as it is, like the margin of complexity.
+    scoring.similarity_exponent = signal.negative_candidates.empty() ? model_.exponent() : 1;
+    const bool mean = signal.aggregation == Aggregation::kMean && !texts.empty();
+    return {PrototypeBank(mean ? std::span<const std::string>{} : texts, rows, scoring),
+            mean ? mean_of(rows, rows.size() / texts.size()) : std::vector<float>{},
+            mean ? unrelated_to(texts) : 0, scoring.similarity_exponent};
+  }
+
+  // Without examples the score is 0.
+  PrototypeBank::Score compare(std::span<const float> query, double unrelated,
+                               const Examples& examples) const {
+    if (examples.mean.empty()) return examples.bank.score(query, unrelated);
+    const double of_mean = cosine(query, examples.mean);
+    if (examples.exponent == 1) return {.score = of_mean, .nearest = {}};
+    return {.score = similarity(beyond_language(of_mean, unrelated, examples.unrelated),
+                                examples.exponent),
+            .nearest = {}};
+  }
+
   // The mean of the cosines equals the dot product with the mean vector.
   static std::vector<float> mean_of(std::span<const float> rows, size_t dim) {
     std::vector<float> mean(dim, 0.0f);
@@ -119,9 +145,7 @@ class EmbeddedExamples : public EmbeddingSignals {
 
   const std::vector<config::EmbeddingSignal>& signals_;
   const config::EmbeddingModel& model_;
-  std::vector<PrototypeBank> banks_;       // (signals)
-  std::vector<std::vector<float>> means_;  // (signals), empty unless the aggregation is mean
-  std::vector<double> unrelated_;          // (signals) of means_
+  std::vector<Examples> positive_, negative_;  // (signals)
 };
 
 }  // namespace

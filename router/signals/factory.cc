@@ -67,6 +67,8 @@ class Factory {
     SIGNALBOX_TRY_VOID(add(r.conversation, [&] { return conversation_signals(r.conversation); }));
     SIGNALBOX_TRY_VOID(add(r.events, [&] { return event_signals(r.events); }));
     SIGNALBOX_TRY_VOID(add(r.metadata, [&] { return metadata_signals(r.metadata); }));
+    SIGNALBOX_TRY_VOID(
+        add(r.input_modality, [&] { return input_modality_signals(r.input_modality); }));
     SIGNALBOX_TRY_VOID(classifiers());
     return std::move(types_);
   }

@@ -63,6 +63,10 @@ SignalTypeResult event_signals(const std::vector<config::EventSignal>& signals);
 /// A text in the request's metadata equals a given one. Clients can write any metadata.
 SignalTypeResult metadata_signals(const std::vector<config::MetadataSignal>& signals);
 
+/// Messages of the user have a part of this kind. Score: the number of such messages, or of such
+/// parts if they are images. Confidence: 1.
+SignalTypeResult input_modality_signals(const std::vector<config::InputModalitySignal>& signals);
+
 /// Roles of the requester, from identity headers that a proxy in front of the router sets. If that
 /// proxy passes on these headers from clients, any client can claim any role. Signal names are
 /// roles.
@@ -72,8 +76,8 @@ SignalTypeResult authz_signals(const std::vector<config::RoleBinding>& bindings,
 // --- meaning: the embedder ---
 
 /// Compares the text with hard and easy examples: margin = score(hard) - score(easy). A margin
-/// above the threshold matches NAME:hard, one below the negative threshold NAME:easy, any other
-/// NAME:medium. Score: the margin; confidence: its absolute value. Images are ignored.
+/// above hard_above matches NAME:hard, one below easy_below NAME:easy, any other NAME:medium.
+/// Score: the margin; confidence: its absolute value. Images are ignored.
 SignalTypeResult complexity_signals(const std::vector<config::ComplexitySignal>& signals,
                                     const config::PrototypeScoring& scoring,
                                     const engine::TextEmbedder& embedder);

@@ -39,6 +39,20 @@ void add_notices(const config::Model& model, const config::BackendRef& ref,
     add("chat_path has no effect: requests go to /v1/messages");
 }
 
+/// The servers of a model that only Envoy reaches. A request over a listener is no request of
+/// Envoy's.
+class EnvoysServers final : public Backend {
+ public:
+  explicit EnvoysServers(std::string model) : model_(std::move(model)) {}
+  http::Task<Result<std::unique_ptr<UpstreamReply>>> call(const Call&) const override {
+    co_return fail(Code::kUpstream,
+                   "the model \"{}\" has no backend_refs, so that only Envoy reaches it", model_);
+  }
+
+ private:
+  std::string model_;
+};
+
 /// A place in the balancer's queue, and the worker that it leads to.
 class QueuePlace {
  public:
@@ -150,6 +164,7 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
     const config::Model& model = *each;
     const auto make = [&](const config::BackendRef& ref) -> std::unique_ptr<const Backend> {
       if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
+      if (ref.type == config::kEnvoysServers) return std::make_unique<EnvoysServers>(model.name);
       auto made =
           std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
       if (made->trouble() != nullptr) {

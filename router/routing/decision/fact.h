@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "router/config/rule.h"
+#include "router/config/signals.h"
 #include "router/routing/decision/value.h"
 
 namespace signalbox::decision {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "router/config/projections.h"
+#include "router/config/routing.h"
 #include "router/routing/decision/fact.h"
 
 namespace signalbox::decision {

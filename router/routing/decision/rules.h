@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "router/config/rule.h"
+#include "router/config/signals.h"
 #include "router/routing/decision/value.h"
 
 namespace signalbox::decision {

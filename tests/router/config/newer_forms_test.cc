@@ -424,13 +424,230 @@ TEST(NewerForms, no_composer_reads_a_signal_of_replies) {
             "\"reply\" (known: none)");
 }
 
-TEST(NewerForms, an_input_of_a_projection_on_no_type_of_signals_gives_a_notice) {
-  EXPECT_EQ(newer_notices(std::string(kTwoModels) + R"(routing:
-  projections:
-    scores: [{name: s, inputs: [{type: safety, name: bad, weight: 1}]}]
-)"),
-            "f.yaml:9: routing.projections.scores[0].inputs[0].type: there are no signals of the "
-            "type safety, so the input is always 0");
+TEST(NewerForms, a_projection_on_a_signal_that_is_not_there_is_refused) {
+  const auto with = [](std::string_view projections) {
+    return newer_errors(fmt::format(R"({}routing:
+  signals:
+    keywords: [{{name: urgent, keywords: [now]}}]
+    domains: [{{name: law}}]
+    classifiers: [{{name: tone, type: local, model_path: m, labels: [kind, rude]}}]
+  projections: {}
+)",
+                                    kTwoModels, projections));
+  };
+  const std::string input = "f.yaml:12: routing.projections.scores[0].inputs[0].";
+  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: keyword, name: urgnet}]}]}"),
+            input + "name: unknown keyword signal \"urgnet\"; did you mean \"urgent\"?");
+  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: keywrd, name: urgent}]}]}"),
+            input + "type: unknown signal type \"keywrd\"; did you mean \"keyword\"?");
+  EXPECT_NE(with("{scores: [{name: s, inputs: [{type: safety, name: bad}]}]}")
+                .find("unknown signal type \"safety\""),
+            std::string::npos);
+  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: classifier, name: 'tone:rude'}, {type: "
+                 "domain, name: math}]}, {name: t, inputs: [{type: projection, name: s}]}]}"),
+            "accepted");
+  EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: classifier, name: tone}]}]}"),
+            input + "name: unknown classifier signal \"tone\" (known: tone:kind, tone:rude)");
+  EXPECT_EQ(with("{partitions: [{name: p, members: [law, urgnet]}]}"),
+            "f.yaml:12: routing.projections.partitions[0].members: no signal is called "
+            "\"urgnet\"; did you mean \"urgent\"?");
+  EXPECT_EQ(with("{partitions: [{name: p, members: [law], default: lwa}]}"),
+            "f.yaml:12: routing.projections.partitions[0].default: no signal is called \"lwa\"; "
+            "did you mean \"law\"?");
+}
+
+TEST(NewerForms, complexity_may_have_two_bounds) {
+  const auto signal = [](std::string_view keys) {
+    return fmt::format("{}routing: {{signals: {{complexity: [{{name: c, {}}}]}}}}\n", kTwoModels,
+                       keys);
+  };
+  const auto made = newer_config(signal("hard_above: 0.3, easy_below: -0.1")).routing.complexity;
+  ASSERT_EQ(made.size(), 1u);
+  EXPECT_EQ(made[0].hard_above, 0.3);
+  EXPECT_EQ(made[0].easy_below, -0.1);
+  const std::string at = "f.yaml:7: routing.signals.complexity[0]";
+  const std::string either = ": expected either threshold, or hard_above and easy_below";
+  EXPECT_EQ(newer_errors(signal("hard_above: 0.3")), at + either);
+  EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0, threshold: 0")), at + either);
+  EXPECT_EQ(newer_errors(signal("hard_above: 0.3, easy_below: 0.3")),
+            at + ".easy_below: expected less than hard_above, which is 0.3, found 0.3");
+  EXPECT_EQ(newer_errors(signal("hard_below: 0.3, easy_above: 0.5")).substr(0, at.size() + 12),
+            at + ".hard_below:");
+}
+
+TEST(NewerForms, embeddings_may_have_negative_candidates_and_a_scoring_of_their_own) {
+  const auto signal = [](std::string_view keys) {
+    return fmt::format(
+        "{}routing: {{signals: {{embeddings: [{{name: e, candidates: [a], {}}}]}}}}\n", kTwoModels,
+        keys);
+  };
+  const Config config = newer_config(
+      signal("negative_candidates: [b], threshold: -1.5, prototype_scoring: {top_m: 3}"));
+  const EmbeddingSignal& made = config.routing.embeddings.at(0);
+  EXPECT_EQ(made.negative_candidates, std::vector<std::string>{"b"});
+  EXPECT_EQ(made.threshold, -1.5);
+  ASSERT_TRUE(made.prototype_scoring);
+  EXPECT_EQ(made.prototype_scoring->top_m, 3u);
+  EXPECT_EQ(newer_errors(signal("threshold: 1.5")),
+            "f.yaml:7: routing.signals.embeddings[0].threshold: expected a number from -1 to 1, "
+            "found 1.5");
+}
+
+TEST(NewerForms, kinds_of_input_are_signals) {
+  const Config config = newer_config(std::string(kTwoModels) + R"(routing:
+  signals: {input_modality: [{name: sees, modality: image}, {name: hears, modality: audio}]}
+  decisions:
+    - {name: d, modelRefs: [{model: large}], rules: {type: input_modality, name: sees}}
+)");
+  ASSERT_EQ(config.routing.input_modality.size(), 2u);
+  EXPECT_EQ(config.routing.input_modality[1].modality, InputModalitySignal::Modality::kAudio);
+}
+
+// --- the catalogue ---
+
+std::string catalogued(std::string_view model) {
+  return fmt::format("version: v0.3\nproviders: {{models: [{{name: m, {}}}]}}\n", model);
+}
+
+TEST(NewerForms, a_provider_has_an_address_and_names_for_the_models_of_the_catalogue) {
+  const Model openai =
+      newer_config(catalogued("catalog: openai/gpt-5.5, backend_refs: [{provider: openai, "
+                              "api_key: k}]"))
+          .providers.models.at(0);
+  EXPECT_EQ(openai.provider_model_id, "gpt-5.5");
+  EXPECT_EQ(openai.backend_refs[0].host, "api.openai.com");
+  EXPECT_TRUE(openai.backend_refs[0].tls);
+  EXPECT_EQ(openai.backend_refs[0].path_prefix, "");
+  const Model own = newer_config(catalogued("catalog: tencent/hunyuan-7b-instruct, backend_refs: "
+                                            "[{provider: vllm, base_url: 'http://h:8000/v1'}]"))
+                        .providers.models.at(0);
+  EXPECT_EQ(own.provider_model_id, "tencent/Hunyuan-7B-Instruct");
+  EXPECT_EQ(own.backend_refs[0].host, "h");
+  const Model gemini = newer_config(catalogued("backend_refs: [{provider: gemini, api_key: k}]"))
+                           .providers.models.at(0);
+  EXPECT_EQ(gemini.backend_refs[0].chat_path, "/v1beta/openai/chat/completions");
+  const Model claude =
+      newer_config(catalogued("provider_model_id: c, backend_refs: [{provider: anthropic, "
+                              "api_key: k}]"))
+          .providers.models.at(0);
+  EXPECT_EQ(claude.api_format, Model::ApiFormat::kAnthropic);
+  EXPECT_EQ(claude.backend_refs[0].auth_header, "x-api-key");
+  EXPECT_EQ(claude.backend_refs[0].auth_prefix, "");
+}
+
+TEST(NewerForms, a_name_at_the_server_that_is_not_known_is_an_error) {
+  EXPECT_EQ(newer_errors(catalogued("catalog: x/unheard-of, backend_refs: [{endpoint: 'h:1'}]")),
+            "f.yaml:2: providers.models[0].provider_model_id: missing; the name of "
+            "\"x/unheard-of\" at the server is not known here");
+  EXPECT_EQ(newer_errors(catalogued("catalog: x/unheard-of, provider_model_id: u, backend_refs: "
+                                    "[{endpoint: 'h:1'}]")),
+            "accepted");
+  EXPECT_EQ(newer_errors(catalogued("catalog: vllm-sr/mom-v1-lite, backend_refs: [{type: echo}]")),
+            "f.yaml:2: providers.models[0].catalog: \"vllm-sr/mom-v1-lite\" is a recipe that comes "
+            "with the Semantic Router; this router has none of them");
+}
+
+TEST(NewerForms, a_card_may_have_the_name_of_the_catalogue) {
+  const Config config = newer_config(
+      catalogued("catalog: qwen/qwen3.6-27b, backend_refs: [{endpoint: 'h:1'}]") +
+      "routing: {modelCards: [{name: qwen/qwen3.6-27b, context_window_size: 32768}]}\n");
+  const auto& cards = config.routing.model_cards;
+  ASSERT_EQ(cards.size(), 2u);
+  EXPECT_EQ(cards[1].name, "m");
+  EXPECT_EQ(cards[1].context_window_size, 32768u);
+}
+
+TEST(NewerForms, only_a_file_for_envoy_has_models_without_backends) {
+  const std::string model = catalogued("catalog: qwen/qwen3.6-27b");
+  const std::string envoy = "global: {services: {ext_proc: {enabled: true}}}\n";
+  const std::string missing =
+      "f.yaml:2: providers.models[0].backend_refs: missing; expected a list of mappings, because "
+      "listeners serve clients, and the router calls the servers itself";
+  EXPECT_EQ(newer_errors(model), missing);
+  EXPECT_EQ(newer_errors(model + envoy + "listeners: [{name: l, port: 1}]\n"), missing);
+  const Config config = newer_config(model + envoy);
+  ASSERT_EQ(config.providers.models.at(0).backend_refs.size(), 1u);
+  EXPECT_EQ(config.providers.models[0].backend_refs[0].type, kEnvoysServers);
+  EXPECT_EQ(config.providers.models[0].provider_model_id, "m");
+}
+
+// --- deployments and bindings ---
+
+constexpr std::string_view kDeployed = R"(global:
+  model_catalog:
+    external: [{name: guard, model_role: guardrail, llm_endpoint: {address: g, port: 1}}]
+    deployments:
+      law: {artifact: models/law, provider: ort, device: cpu, precision: native}
+      hub: {artifact: owner/Name, provider: model_runtime}
+      far: {external_model: guard, provider: http}
+)";
+
+std::string bound(std::string_view bindings, std::string_view more = "") {
+  return fmt::format("{}{}    bindings: {}\n{}", kTwoModels, kDeployed, bindings, more);
+}
+
+TEST(NewerForms, a_binding_gives_a_task_its_model) {
+  const Config config = newer_config(
+      bound("{domain_classifier: {deployment: law, contract: label_distribution.v1, mapping_path: "
+            "m.json}, pii_classifier: {deployment: hub, contract: token_spans.v1}, prompt_guard: "
+            "{deployment: far, contract: label_distribution.v1, adapter: http_classify}, "
+            "classifier.tone: "
+            "{deployment: law, contract: label_distribution.v1}}",
+            "routing: {signals: {classifiers: [{name: tone, type: local, labels: [a, b]}]}}\n"));
+  const ClassifierModules& modules = config.modules.classifier;
+  EXPECT_EQ(modules.domain.model_id, "models/law");
+  EXPECT_EQ(modules.domain.mapping_path, "m.json");
+  EXPECT_EQ(modules.pii.model_id, "models/Name");
+  EXPECT_EQ(config.modules.prompt_guard.variant, kHttpClassify);
+  EXPECT_EQ(config.modules.prompt_guard.server, "guard");
+  EXPECT_EQ(config.routing.classifiers.at(0).model_path, "models/law");
+}
+
+TEST(NewerForms, a_binding_precedes_the_model_of_the_module) {
+  const Config config = newer_config(
+      bound("{domain_classifier: {deployment: law, contract: label_distribution.v1}}\n"
+            "    modules: {classifier: {domain: {model_ref: domain_classifier, threshold: 0.4}}}"));
+  EXPECT_EQ(config.modules.classifier.domain.model_id, "models/law");
+  EXPECT_EQ(config.modules.classifier.domain.model_ref, "");
+  EXPECT_EQ(config.modules.classifier.domain.threshold, 0.4);
+}
+
+TEST(NewerForms, a_mistaken_binding_is_refused) {
+  const auto error = [](std::string_view binding) {
+    const std::string all = newer_errors(bound(binding));
+    const size_t begin = all.find("bindings.");
+    return begin == std::string::npos ? all : all.substr(begin + 9);
+  };
+  EXPECT_EQ(error("{domain_classifier: {deployment: lwa, contract: label_distribution.v1}}"),
+            "domain_classifier: unknown deployment \"lwa\"; did you mean \"law\"?");
+  EXPECT_EQ(error("{domain_clasifier: {deployment: law, contract: label_distribution.v1}}"),
+            "domain_clasifier: no model has this task; did you mean \"domain_classifier\"?");
+  EXPECT_EQ(error("{domain_classifier: {deployment: law, contract: decision.v1}}"),
+            "domain_classifier: expected the contract label_distribution.v1, found "
+            "\"decision.v1\"");
+  EXPECT_EQ(error("{pii_classifier: {deployment: far, contract: token_spans.v1, adapter: "
+                  "http_chat}}"),
+            "pii_classifier: expected the adapter http_classify, found \"http_chat\"");
+  EXPECT_EQ(error("{classifier.tone: {deployment: law, contract: label_distribution.v1}}"),
+            "classifier.tone: there is no classifier signal \"tone\"");
+}
+
+TEST(NewerForms, the_routings_of_a_file_share_the_model_of_a_task) {
+  const std::string decision = "decisions: [{name: d, modelRefs: [{model: small}]}]";
+  const std::string binding =
+      "model_bindings: {pii_classifier: {deployment: law, contract: token_spans.v1}}";
+  const auto file = [&](std::string_view top, std::string_view recipe) {
+    return fmt::format("{}{}routing: {{{}}}\nrecipes: [{{name: r, routing: {{{}}}}}]\n", kTwoModels,
+                       kDeployed, top, recipe);
+  };
+  const std::string both = fmt::format("{}, {}", binding, decision);
+  const Config config = newer_config(file(both, both));
+  EXPECT_EQ(config.modules.classifier.pii.model_id, "models/law");
+  EXPECT_EQ(newer_errors(file("", both)), "accepted") << "the other has no decisions";
+  EXPECT_EQ(newer_errors(file(decision, both)),
+            "f.yaml:15: recipes[0].routing.model_bindings.pii_classifier: the routings of a file "
+            "share one model for each task; expected the same binding in each, or one in "
+            "global.model_catalog.bindings");
 }
 
 TEST(NewerForms, the_management_api_leaves_its_usual_port_to_a_listener) {
@@ -452,20 +669,21 @@ TEST(NewerForms, the_management_api_leaves_its_usual_port_to_a_listener) {
 TEST(NewerForms, parts_without_a_counterpart_give_a_notice_each) {
   const std::string notices = newer_notices(std::string(kTwoModels) + R"(evaluation: {records: [{}]}
 routing:
-  model_bindings: {a: {deployment: b}}
-  signals: {input_modality: [{name: i, modality: image}], events: []}
+  candidate_requirements: {strict: true}
+  signals: {actions: [{name: i}], events: []}
 global:
   services: {backend_egress: {policy_file: p}, observability: {profiling: {enabled: false}}}
   stores: {tool_sessions: {backend: redis}}
-  model_catalog: {deployments: {b: {artifact: c}}}
+  model_catalog: {admission: {b: {max_queue: 1}}}
 )");
   for (const char* key : {"f.yaml:7: evaluation: has no effect: ",
-                          "f.yaml:9: routing.model_bindings: has no effect: ",
-                          "f.yaml:10: routing.signals.input_modality: has no effect: there are no "
-                          "signals of this type, and a condition on one is an error",
+                          "f.yaml:9: routing.candidate_requirements: has no effect: ",
+                          "f.yaml:10: routing.signals.actions: has no effect: there are no "
+                          "signals of this type; a condition or an input of a projection on one is "
+                          "an error",
                           "f.yaml:12: global.services.backend_egress: has no effect: ",
                           "f.yaml:13: global.stores.tool_sessions: has no effect: ",
-                          "f.yaml:14: global.model_catalog.deployments: has no effect: "}) {
+                          "f.yaml:14: global.model_catalog.admission: has no effect: "}) {
     EXPECT_NE(notices.find(key), std::string::npos) << key << "\n" << notices;
   }
   EXPECT_EQ(notices.find("profiling"), std::string::npos) << "the file switches it off";

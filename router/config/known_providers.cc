@@ -1,0 +1,179 @@
+// Facts that newer files leave out, because the catalogue of the Semantic Router has them: the
+// addresses of well-known providers, and the names that its models have at servers. Only public
+// facts are here; a name that is missing is an error of the file, and `provider_model_id` sets it.
+
+#include <algorithm>
+#include <iterator>
+
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+namespace {
+
+// The paths of chat completions do not begin with /v1 everywhere.
+constexpr std::string_view kChat = "/chat/completions";
+
+constexpr KnownProvider kKnownProviders[] = {
+    {"anthropic", "https://api.anthropic.com", "", ""},
+    {"dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "", "qwen"},
+    {"deepseek", "https://api.deepseek.com/v1", "", "deepseek"},
+    {"gemini", "https://generativelanguage.googleapis.com/v1beta/openai", kChat, "google"},
+    {"groq", "https://api.groq.com/openai/v1", "", ""},
+    {"mistral", "https://api.mistral.ai/v1", "", "mistral"},
+    {"moonshot", "https://api.moonshot.ai/v1", "", "moonshot"},
+    {"openai", "https://api.openai.com/v1", "", "openai"},
+    {"openrouter", "https://openrouter.ai/api/v1", "", ""},
+    {"together", "https://api.together.ai/v1", "", ""},
+    {"xai", "https://api.x.ai/v1", "", "xai"},
+    {"zai", "https://api.z.ai/api/paas/v4", kChat, "zai"},
+};
+
+/// The name of a model in the catalogue, and that of its repository at Hugging Face, under which a
+/// server of one's own has it by default.
+struct OpenModel {
+  std::string_view catalog, repository;
+};
+constexpr OpenModel kOpenModels[] = {
+    {"ai21/jamba-large-1.7", "ai21labs/AI21-Jamba-Large-1.7"},
+    {"ai21/jamba-reasoning-3b", "ai21labs/AI21-Jamba-Reasoning-3B"},
+    {"ai21/jamba2-mini", "ai21labs/AI21-Jamba2-Mini"},
+    {"baidu/ernie-4.5-300b-a47b", "baidu/ERNIE-4.5-300B-A47B-PT"},
+    {"bytedance/seed-oss-36b-instruct", "ByteDance-Seed/Seed-OSS-36B-Instruct"},
+    {"cohere/command-a-plus-05-2026", "CohereLabs/command-a-plus-05-2026-w4a4"},
+    {"cohere/north-mini-code-1.0", "CohereLabs/North-Mini-Code-1.0"},
+    {"cohere/tiny-aya-global", "CohereLabs/tiny-aya-global"},
+    {"deepseek/deepseek-r1", "deepseek-ai/DeepSeek-R1"},
+    {"deepseek/deepseek-v3", "deepseek-ai/DeepSeek-V3"},
+    {"deepseek/deepseek-v3-0324", "deepseek-ai/DeepSeek-V3-0324"},
+    {"deepseek/deepseek-v3.1-terminus", "deepseek-ai/DeepSeek-V3.1-Terminus"},
+    {"deepseek/deepseek-v3.2", "deepseek-ai/DeepSeek-V3.2"},
+    {"deepseek/deepseek-v4-flash", "deepseek-ai/DeepSeek-V4-Flash"},
+    {"deepseek/deepseek-v4-pro", "deepseek-ai/DeepSeek-V4-Pro"},
+    {"google/gemma-3-12b-it", "google/gemma-3-12b-it"},
+    {"google/gemma-3-27b-it", "google/gemma-3-27b-it"},
+    {"google/gemma-4-31b-it", "google/gemma-4-31b-it"},
+    {"intern/intern-s1", "internlm/Intern-S1"},
+    {"intern/intern-s2-preview-35b", "internlm/Intern-S2-Preview"},
+    {"intern/intern-s2-preview-397b", "internlm/Intern-S2-Preview-397B"},
+    {"meta/llama-4-maverick-17b-128e-instruct", "meta-llama/Llama-4-Maverick-17B-128E-Instruct"},
+    {"meta/llama-4-scout-17b-16e-instruct", "meta-llama/Llama-4-Scout-17B-16E-Instruct"},
+    {"meta/muse-glimmer-30b", "meta-models/Muse-Glimmer-30B"},
+    {"microsoft/phi-4-mini-flash-reasoning", "microsoft/Phi-4-mini-flash-reasoning"},
+    {"microsoft/phi-4-reasoning-vision-15b", "microsoft/Phi-4-reasoning-vision-15B"},
+    {"minimax/minimax-m2.5", "MiniMaxAI/MiniMax-M2.5"},
+    {"minimax/minimax-m2.7", "MiniMaxAI/MiniMax-M2.7"},
+    {"minimax/minimax-m3", "MiniMaxAI/MiniMax-M3"},
+    {"mistral/mistral-large-3", "mistralai/Mistral-Large-3-675B-Instruct-2512"},
+    {"mistral/mistral-small-3.2-24b-instruct", "mistralai/Mistral-Small-3.2-24B-Instruct-2506"},
+    {"mistral/mistral-small-4", "mistralai/Mistral-Small-4-119B-2603"},
+    {"moonshot/kimi-k2.5", "moonshotai/Kimi-K2.5"},
+    {"moonshot/kimi-k2.6", "moonshotai/Kimi-K2.6"},
+    {"moonshot/kimi-k2.7-code", "moonshotai/Kimi-K2.7-Code"},
+    {"moonshot/kimi-k3", "moonshotai/Kimi-K3"},
+    {"nvidia/nemotron-3-nano-30b-a3b", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"},
+    {"nvidia/nemotron-3-super", "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-BF16"},
+    {"nvidia/nemotron-3.5-lightning", "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-BF16"},
+    {"nvidia/nemotron-cascade-2-30b-a3b", "nvidia/Nemotron-Cascade-2-30B-A3B"},
+    {"openai/gpt-oss-120b", "openai/gpt-oss-120b"},
+    {"openai/gpt-oss-20b", "openai/gpt-oss-20b"},
+    {"qwen/qwen3-235b-a22b-thinking-2507", "Qwen/Qwen3-235B-A22B-Thinking-2507"},
+    {"qwen/qwen3-30b-a3b-thinking-2507", "Qwen/Qwen3-30B-A3B-Thinking-2507"},
+    {"qwen/qwen3.5-122b-a10b", "Qwen/Qwen3.5-122B-A10B"},
+    {"qwen/qwen3.5-397b-a17b", "Qwen/Qwen3.5-397B-A17B"},
+    {"qwen/qwen3.6-27b", "Qwen/Qwen3.6-27B"},
+    {"qwen/qwen3.6-35b-a3b", "Qwen/Qwen3.6-35B-A3B"},
+    {"qwen/qwen3.8-2.4t-a95b", "Qwen/Qwen3.8-2.4T-A95B"},
+    {"qwen/qwen3.8-27b", "Qwen/Qwen3.8-27B"},
+    {"qwen/qwen3.8-flash-next", "Qwen/Qwen3.8-Flash-Next"},
+    {"stepfun/step-3.5-flash", "stepfun-ai/Step-3.5-Flash"},
+    {"stepfun/step-3.7-flash", "stepfun-ai/Step-3.7-Flash"},
+    {"stepfun/step3-vl-10b", "stepfun-ai/Step3-VL-10B"},
+    {"tencent/hunyuan-7b-instruct", "tencent/Hunyuan-7B-Instruct"},
+    {"tencent/hunyuan-a13b-instruct", "tencent/Hunyuan-A13B-Instruct"},
+    {"tencent/hy3", "tencent/Hy3"},
+    {"tencent/hy4-preview", "tencent/Hy4-preview"},
+    {"thinking-machines/inkling", "thinkingmachines/Inkling"},
+    {"thinking-machines/inkling-small", "thinkingmachines/Inkling-Small"},
+    {"xiaomi/mimo-v2-flash", "XiaomiMiMo/MiMo-V2-Flash"},
+    {"xiaomi/mimo-v2.5", "XiaomiMiMo/MiMo-V2.5"},
+    {"xiaomi/mimo-v2.5-pro", "XiaomiMiMo/MiMo-V2.5-Pro"},
+    {"zai/glm-5.1", "zai-org/GLM-5.1"},
+    {"zai/glm-5.2", "zai-org/GLM-5.2"},
+    {"zai/glm-5.3", "zai-org/GLM-5.3"},
+    {"zai/glm-5.3-flash", "zai-org/GLM-5.3-Flash"},
+};
+
+/// A provider's own name of a model that does not follow from the catalogue's.
+struct OtherName {
+  std::string_view provider, catalog, name;
+};
+constexpr OtherName kOtherNames[] = {
+    {"deepseek", "deepseek/deepseek-v4.1-flash", "deepseek-flash"},
+    {"gemini", "google/gemini-3.1-pro", "gemini-3.1-pro-preview"},
+    {"mistral", "mistral/ministral-3-14b-instruct", "ministral-14b-2512"},
+    {"mistral", "mistral/mistral-large-3", "mistral-large-2512"},
+    {"mistral", "mistral/mistral-medium-3.5", "mistral-medium-3-5"},
+    {"mistral", "mistral/mistral-small-4", "mistral-small-2603"},
+    {"openrouter", "amazon/nova-2-lite", "amazon/nova-2-lite-v1"},
+    {"openrouter", "bytedance/seed-2.1-turbo", "bytedance-seed/seed-2-1-turbo"},
+    {"openrouter", "deepseek/deepseek-v4-flash", "deepseek/deepseek-v4-flash-0731"},
+    {"openrouter", "deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro-0813"},
+    {"openrouter", "moonshot/kimi-k2.7-code", "moonshotai/kimi-k2.7-code"},
+    {"openrouter", "qwen/qwen3.8-max", "qwen/qwen3.8-max-0902"},
+    {"openrouter", "thinking-machines/inkling", "thinkingmachines/inkling"},
+    {"openrouter", "thinking-machines/inkling-small", "thinkingmachines/inkling-small"},
+};
+
+// The name at the provider's servers; "": unknown.
+std::string_view name_at(std::string_view provider, std::string_view catalog) {
+  for (const OtherName& other : kOtherNames) {
+    if (other.provider == provider && other.catalog == catalog) return other.name;
+  }
+  const KnownProvider* known = find_provider(provider);
+  const size_t slash = catalog.find('/');
+  if (known != nullptr && !known->publisher.empty()) {
+    const bool is_own = slash != catalog.npos && catalog.substr(0, slash) == known->publisher;
+    return is_own ? catalog.substr(slash + 1) : std::string_view();
+  }
+  if (provider == "openrouter" || provider == "groq") return catalog;
+  const bool has_repositories =
+      provider.empty() || provider == "vllm" || provider == "sglang" || provider == "together";
+  const auto open = std::ranges::find(kOpenModels, catalog, &OpenModel::catalog);
+  return has_repositories && open != std::end(kOpenModels) ? open->repository : std::string_view();
+}
+
+constexpr std::string_view kVirtual = "vllm-sr/";
+
+}  // namespace
+
+const KnownProvider* find_provider(std::string_view id) {
+  const auto found = std::ranges::find(kKnownProviders, id, &KnownProvider::id);
+  return found == std::end(kKnownProviders) ? nullptr : &*found;
+}
+
+// A wrong name would fail every request.
+std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model) {
+  if (model.catalog.empty() || model.backend_refs.empty()) return model.name;
+  const BackendRef& backend = model.backend_refs.front();
+  if (backend.type == "echo") return model.name;
+  std::string name(name_at(backend.provider, model.catalog));
+  if (name.empty()) {
+    reader.at_key("provider_model_id", [&] {
+      reader.error(node.line,
+                   fmt::format("missing; the name of \"{}\" at the server is not known here",
+                               model.catalog));
+    });
+  }
+  return name;
+}
+
+// A recipe of the Semantic Router's own is no model.
+void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog) {
+  if (!catalog.starts_with(kVirtual)) return;
+  reader.error(node.line,
+               fmt::format("\"{}\" is a recipe that comes with the Semantic Router; this "
+                           "router has none of them",
+                           catalog));
+}
+
+}  // namespace signalbox::config

@@ -1,0 +1,257 @@
+// The signals in `routing.signals` that need no model.
+
+#include "router/config/sections.h"
+
+namespace signalbox::config {
+
+void refuse_empty(Reader& reader, const yaml::Node& node, std::string_view key,
+                  std::string_view what) {
+  const yaml::Node* list = node.find(key);
+  if (list == nullptr || !is_idle(*list)) return;
+  reader.at_key(key, [&] {
+    reader.error(list->line, fmt::format("expected at least one {}, found none", what));
+  });
+}
+
+void need(Reader& reader, const yaml::Node& node, std::string_view what, std::string_view word,
+          std::string_view key) {
+  const yaml::Node* type = node.find("type");
+  if (type == nullptr || type->scalar != word || node.find(key) != nullptr) return;
+  reader.at_key(key, [&] {
+    reader.error(node.line, fmt::format("missing; a {} of type {} needs it", what, word));
+  });
+}
+
+namespace {
+
+void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal&) {
+  refuse_empty(reader, node, "keywords", "keyword");
+  refuse_empty(reader, node, "patterns", "pattern");
+  if (node.find("keywords") != nullptr || node.find("patterns") != nullptr) return;
+  reader.at_key("keywords", [&] {
+    reader.error(node.line, "missing; expected a list of strings, or patterns");
+  });
+}
+
+constexpr Choice kKeywordOperators[] = {{"AND", KeywordSignal::Operator::kAnd},
+                                        {"OR", KeywordSignal::Operator::kOr},
+                                        {"NOR", KeywordSignal::Operator::kNor}};
+constexpr Choice kKeywordMethods[] = {{"regex", KeywordSignal::Method::kRegex},
+                                      {"bm25", KeywordSignal::Method::kBm25},
+                                      {"ngram", KeywordSignal::Method::kNgram},
+                                      {"fuzzy", KeywordSignal::Method::kFuzzy}};
+
+constexpr Key kKeywordKeys[] = {
+    signal_name<KeywordSignal>(),
+    signal_description<KeywordSignal>(),
+    choice(FIELD_AS("operator", KeywordSignal, op), kKeywordOperators,
+           "Keywords that must occur: all, any (default) or none."),
+    texts(FIELD(KeywordSignal, keywords),
+          "Words and phrases, matched as whole words; with `method: regex`, regular expressions."),
+    texts(FIELD(KeywordSignal, patterns),
+          "Regular expressions of RE2, counted like keywords. Signalbox only."),
+    boolean(FIELD(KeywordSignal, case_sensitive), "Distinguish upper and lower case."),
+    choice(FIELD(KeywordSignal, method), kKeywordMethods,
+           "How to compare keywords with the text. Default: as whole words."),
+    boolean(FIELD(KeywordSignal, fuzzy_match), "Accept keywords with small differences."),
+    number(FIELD(KeywordSignal, fuzzy_threshold), 0, 100,
+           "Up to 10: the greatest number of edits of a fuzzy match. Above: its least "
+           "similarity, in percent. 0: 80 percent."),
+    positive(FIELD(KeywordSignal, bm25_threshold), "Least BM25 score that matches. Default: 0.1."),
+    share(FIELD(KeywordSignal, ngram_threshold),
+          "Least n-gram similarity that matches. Default: 0.4."),
+    integer(FIELD(KeywordSignal, ngram_arity), 1, 16, "Letters of an n-gram. Default: 3."),
+};
+
+constexpr Key kLanguageKeys[] = {
+    text(FIELD(LanguageSignal, name), "ISO 639-1 code, which is the name for conditions.")
+        .required(),
+    signal_description<LanguageSignal>(),
+    share(FIELD(LanguageSignal, threshold), "Least confidence. 0: the default of the detector."),
+};
+
+void check_context(Reader& reader, const yaml::Node& node, ContextSignal& out) {
+  if (!out.max_tokens || out.min_tokens <= *out.max_tokens) return;
+  reader.at_key("max_tokens", [&] {
+    reader.error(node.find("max_tokens")->line,
+                 fmt::format("expected at least min_tokens, which is {}, found {}", out.min_tokens,
+                             *out.max_tokens));
+  });
+}
+
+constexpr Key kContextKeys[] = {
+    signal_name<ContextSignal>(),
+    signal_description<ContextSignal>(),
+    tokens(FIELD(ContextSignal, min_tokens), "Least length of a request, in tokens. Default: 0."),
+    tokens(FIELD(ContextSignal, max_tokens), "Greatest length, in tokens. Default: no limit."),
+};
+
+constexpr Key kPredicateKeys[] = {
+    number(FIELD(Predicate, gt), "The value is greater than this."),
+    number(FIELD(Predicate, gte), "The value is at least this."),
+    number(FIELD(Predicate, lt), "The value is less than this."),
+    number(FIELD(Predicate, lte), "The value is at most this."),
+};
+
+using StructureSource = StructureSignal::Source;
+
+void check_structure_source(Reader& reader, const yaml::Node& node, StructureSource&) {
+  need(reader, node, "source", "regex", "pattern");
+  need(reader, node, "source", "keyword_set", "keywords");
+  need(reader, node, "source", "sequence", "sequences");
+}
+
+constexpr Choice kStructureSources[] = {{"regex", StructureSource::Type::kRegex},
+                                        {"keyword_set", StructureSource::Type::kKeywordSet},
+                                        {"sequence", StructureSource::Type::kSequence},
+                                        {"text_bytes", StructureSource::Type::kTextBytes}};
+
+constexpr Key kStructureSourceKeys[] = {
+    choice(FIELD(StructureSource, type), kStructureSources, "What to look for in the text.")
+        .required(),
+    text(FIELD(StructureSource, pattern), "The pattern, for type `regex`."),
+    texts(FIELD(StructureSource, keywords), "The words, for type `keyword_set`."),
+    text_lists(FIELD(StructureSource, sequences),
+               "Lists of words that follow each other in the text, for type `sequence`."),
+    boolean(FIELD(StructureSource, case_sensitive), "Distinguish upper and lower case."),
+};
+constexpr Section kStructureSource{kStructureSourceKeys, checked<check_structure_source>};
+
+using StructureFeature = StructureSignal::Feature;
+
+constexpr Choice kStructureFeatures[] = {{"count", StructureFeature::Type::kCount},
+                                         {"exists", StructureFeature::Type::kExists},
+                                         {"sequence", StructureFeature::Type::kSequence},
+                                         {"density", StructureFeature::Type::kDensity}};
+
+constexpr Key kStructureFeatureKeys[] = {
+    choice(FIELD(StructureFeature, type), kStructureFeatures, "What to measure.").required(),
+    object(FIELD(StructureFeature, source), kStructureSource, "The part of the text to measure.")
+        .required(),
+};
+constexpr Section kStructureFeature{kStructureFeatureKeys};
+
+constexpr Key kStructureKeys[] = {
+    signal_name<StructureSignal>(),
+    signal_description<StructureSignal>(),
+    object(FIELD(StructureSignal, feature), kStructureFeature, "The measurement.").required(),
+    object(FIELD(StructureSignal, predicate), kPredicate, "Bounds of the measured value."),
+};
+
+using ConversationSource = ConversationSignal::Source;
+using ConversationFeature = ConversationSignal::Feature;
+
+constexpr Choice kConversationSources[] = {
+    {"message", ConversationSource::Type::kMessage},
+    {"tool_definition", ConversationSource::Type::kToolDefinition},
+    {"tool_choice_required", ConversationSource::Type::kToolChoiceRequired},
+    {"tool_choice_none", ConversationSource::Type::kToolChoiceNone},
+    {"assistant_tool_call", ConversationSource::Type::kToolCall},
+    {"assistant_tool_cycle", ConversationSource::Type::kToolResult},
+    {"tool_result", ConversationSource::Type::kToolResult},
+    {"active_tool_loop", ConversationSource::Type::kToolLoop},
+    {"flow_tool_state", ConversationSource::Type::kFlowState},
+    {"image_content", ConversationSource::Type::kImage},
+};
+
+constexpr Key kConversationSourceKeys[] = {
+    choice(FIELD(ConversationSource, type), kConversationSources,
+           "Part of the request; see docs/signals.md.")
+        .required(),
+    word(FIELD(ConversationSource, role), "user assistant system developer tool non_user any all",
+         "Author of the messages, for type `message`. Default: anyone."),
+};
+constexpr Section kConversationSource{kConversationSourceKeys};
+
+constexpr Choice kConversationFeatures[] = {{"count", ConversationFeature::Type::kCount},
+                                            {"exists", ConversationFeature::Type::kExists}};
+
+constexpr Key kConversationFeatureKeys[] = {
+    choice(FIELD(ConversationFeature, type), kConversationFeatures, "What to measure.").required(),
+    object(FIELD(ConversationFeature, source), kConversationSource,
+           "The part of the request to measure.")
+        .required(),
+};
+constexpr Section kConversationFeature{kConversationFeatureKeys};
+
+constexpr Key kConversationKeys[] = {
+    signal_name<ConversationSignal>(),
+    signal_description<ConversationSignal>(),
+    object(FIELD(ConversationSignal, feature), kConversationFeature, "The measurement.").required(),
+    object(FIELD(ConversationSignal, predicate), kPredicate, "Bounds of the measured value."),
+};
+
+constexpr Key kEventKeys[] = {
+    signal_name<EventSignal>(),
+    signal_description<EventSignal>(),
+    texts(FIELD(EventSignal, event_types), "Types of events to find in the text."),
+    texts(FIELD(EventSignal, severities), "Severities to find in the text."),
+    texts(FIELD(EventSignal, action_codes), "Codes of events to find in the text."),
+    boolean(FIELD(EventSignal, temporal), "Words of urgency match, too."),
+};
+
+using MetadataTest = MetadataSignal::Test;
+
+constexpr Key kMetadataTestKeys[] = {
+    string(FIELD(MetadataTest, equals), "The value.").required(),
+};
+constexpr Section kMetadataTest{kMetadataTestKeys};
+
+constexpr Key kMetadataKeys[] = {
+    signal_name<MetadataSignal>(),
+    signal_description<MetadataSignal>(),
+    text(FIELD(MetadataSignal, key), "Key of the request's metadata, which clients may forge.")
+        .required(),
+    object(FIELD(MetadataSignal, predicate), kMetadataTest,
+           "Value that the key must have. Default: any value."),
+};
+
+using InputModality = InputModalitySignal::Modality;
+
+constexpr Choice kInputModalities[] = {{"text", InputModality::kText},
+                                       {"image", InputModality::kImage},
+                                       {"audio", InputModality::kAudio},
+                                       {"video", InputModality::kVideo}};
+
+constexpr Key kInputModalityKeys[] = {
+    signal_name<InputModalitySignal>(),
+    signal_description<InputModalitySignal>(),
+    choice(FIELD(InputModalitySignal, modality), kInputModalities,
+           "Kind of part that a message of the user must have.")
+        .required(),
+};
+
+using Subject = RoleBinding::Subject;
+
+constexpr Choice kSubjectKinds[] = {{"User", Subject::Kind::kUser},
+                                    {"Group", Subject::Kind::kGroup}};
+
+constexpr Key kSubjectKeys[] = {
+    choice(FIELD(Subject, kind), kSubjectKinds, "Whether the name is a user's or a group's.")
+        .required(),
+    text(FIELD(Subject, name), "Name of the user or group in the trusted headers.").required(),
+};
+constexpr Section kSubject{kSubjectKeys};
+
+constexpr Key kRoleBindingKeys[] = {
+    text(FIELD(RoleBinding, name), "Name of the binding.").required(),
+    signal_description<RoleBinding>(),
+    text(FIELD(RoleBinding, role), "Role, which is the name for conditions of type authz.")
+        .required(),
+    list(FIELD(RoleBinding, subjects), kSubject, "Users and groups that have the role."),
+};
+
+}  // namespace
+
+constinit const Section kPredicate{kPredicateKeys};
+constinit const Section kKeyword{kKeywordKeys, checked<check_keyword>};
+constinit const Section kLanguage{kLanguageKeys};
+constinit const Section kContext{kContextKeys, checked<check_context>};
+constinit const Section kStructure{kStructureKeys};
+constinit const Section kConversation{kConversationKeys};
+constinit const Section kEvent{kEventKeys};
+constinit const Section kMetadata{kMetadataKeys};
+constinit const Section kInputModality{kInputModalityKeys};
+constinit const Section kRoleBinding{kRoleBindingKeys};
+
+}  // namespace signalbox::config
