@@ -482,10 +482,12 @@ void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store,
   for (const std::string_view server : {"redis", "postgres"}) {
     const yaml::Node* const section = server == kept ? nullptr : node.find(server);
     if (section == nullptr || (server == "postgres" && postgres == nullptr)) continue;
+    const std::string why = fmt::format("has no effect: {} are kept in {}, because {} is not {}",
+                                        store.records, kept, store.key, server);
+    // Files of the Semantic Router have the sections of all servers.
     reader.at_key(server, [&] {
-      reader.notice(section->line,
-                    fmt::format("has no effect: {} are kept in {}, because {} is not {}",
-                                store.records, kept, store.key, server));
+      kept == "memory" ? reader.notice(section->line, why)
+                       : reader.does_without(section->line, why);
     });
   }
 }
