@@ -545,7 +545,7 @@ constexpr Key kLearningStoreKeys[] = {
 };
 
 void check_learning_store(Reader& reader, const yaml::Node& node, LearningStore& store) {
-  check_store(reader, node, "backend", store.backend, store.redis, "conversations and outcomes");
+  check_store(reader, node, {"backend", store.backend, "conversations and outcomes"}, store.redis);
 }
 
 constexpr Section kLearningStore{kLearningStoreKeys, checked<check_learning_store>};

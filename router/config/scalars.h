@@ -22,8 +22,8 @@ bool is_switched_off(const yaml::Node& node);
 /// The value of a key; null if the file does not have the key or leaves it empty.
 const yaml::Node* given(const yaml::Node& node, std::string_view key);
 
-constexpr size_t kTableNameBytesMax = 59;      // PostgreSQL cuts names after 63
-constexpr size_t kSpendingTableBytesMax = 48;  // "_shadows_by_day" may follow
+constexpr size_t kTableNameBytesMax = 59;   // PostgreSQL cuts names after 63
+constexpr size_t kTablesNameBytesMax = 48;  // "_shadows_by_day" may follow
 /// True for a name of a table that PostgreSQL takes without quotes, unless it is a reserved word:
 /// at most kTableNameBytesMax of a-z, 0-9 and _, not a digit at its beginning.
 bool is_table_name(std::string_view text);

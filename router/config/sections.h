@@ -66,6 +66,8 @@ void check_redis(Reader& reader, const yaml::Node& node, const Redis& redis);
 /// Checks the section `postgres` of a store with this backend: the server, its table and the files
 /// of its TLS. The reader is at the section `node`.
 void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& postgres);
+/// The same for a store whose tables have the name with endings.
+void check_postgres_tables(Reader& reader, const yaml::Node& node, const Postgres& postgres);
 /// Checks that the server is there that the backend needs, if it is Redis or Valkey. The reader is
 /// at the section `node`.
 void check_servers(Reader& reader, const yaml::Node& node, const std::string& backend,
@@ -78,10 +80,16 @@ void note_unused(Reader& reader, const yaml::Node& node,
 /// Checks the server of the memories, its collection, and the servers that are not used. The reader
 /// is at the section `node`.
 void check_memory_servers(Reader& reader, const yaml::Node& node, const MemoryStore& store);
-/// Checks the keys of a store that is in memory or, if routers share it, in Redis. `key` names the
-/// backend.
-void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
-                 const std::string& backend, const Redis& server, std::string_view records);
+/// A store that is in memory or, if routers share it, on a server: the key of its backend, the
+/// backend, and what it keeps.
+struct StoreKeys {
+  std::string_view key;
+  const std::string& backend;
+  std::string_view records;
+};
+/// Checks the servers of a store. `postgres` is null for a store that is never there.
+void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
+                 const Postgres* postgres = nullptr);
 
 // catalog.cc
 extern const Section kCatalog;

@@ -250,18 +250,7 @@ constexpr Key kSpendingKeys[] = {
 
 void check_spending(Reader& reader, const yaml::Node& node, Spending& spending) {
   note_unused(reader, node, {"file", "postgres"}, spending.backend, false);
-  if (spending.backend != "postgres") return;
-  check_postgres(reader, node, spending.postgres);
-  const std::string& name = spending.postgres.table_name;
-  if (name.size() <= kSpendingTableBytesMax) return;
-  reader.at_key("postgres", [&] {
-    reader.at_key("table_name", [&] {
-      reader.error(node.find("postgres")->find("table_name")->line,
-                   fmt::format("expected at most {} bytes, because other tables have this name "
-                               "with an ending, found {}",
-                               kSpendingTableBytesMax, json::quote_briefly(name)));
-    });
-  });
+  if (spending.backend == "postgres") check_postgres_tables(reader, node, spending.postgres);
 }
 
 constexpr Choice kUntranslatable[] = {{"drop", ClientApis::Untranslatable::kDrop},
@@ -281,15 +270,21 @@ constexpr Key kClientApisKeys[] = {
 constexpr Key kResponseApiKeys[] = {
     boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
     string(FIELD(ResponseApi, store_backend),
-           "Store of the responses: `memory` (default), or `redis`, by which routers share them."),
+           "Store of the responses: `memory` (default), or `redis` or `postgres` (Signalbox only), "
+           "by which routers share them."),
     count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
     count(FIELD(ResponseApi, max_responses),
-          "Responses that a router keeps in memory. Redis keeps all until they expire."),
+          "Responses that a router keeps in memory. The server keeps all until they expire."),
     object(FIELD(ResponseApi, redis), kRedis, "The server, for `redis`."),
+    object(
+        FIELD(ResponseApi, postgres), kPostgres,
+        "The server, for `postgres`. Its tables begin with `signalbox_responses` by default, and "
+        "`table_name` has at most 48 characters. Signalbox only."),
 };
 
 void check_response_store(Reader& reader, const yaml::Node& node, ResponseApi& api) {
-  check_store(reader, node, "store_backend", api.store_backend, api.redis, "responses");
+  check_store(reader, node, {"store_backend", api.store_backend, "responses"}, api.redis,
+              &api.postgres);
 }
 
 constexpr Section kResponseApi{kResponseApiKeys, checked<check_response_store>};
@@ -416,21 +411,20 @@ constexpr Key kStartupStatusKeys[] = {
 };
 constexpr Section kStartupStatus{kStartupStatusKeys};
 
-constexpr std::string_view kRecordsInMemory = "records are kept in memory or Redis";
+constexpr std::string_view kOtherRecords = "records are kept in memory, Redis or PostgreSQL";
 
 constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
     string(FIELD(RouterReplay, store_backend),
-           "Store of the records: `memory` (default), or `redis`, by which routers share them and "
-           "which keeps them over a restart."),
+           "Store of the records: `memory` (default), or `redis` or `postgres`, by which routers "
+           "share them and which keep them over a restart."),
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),
     integer(FIELD(RouterReplay, max_records), 1, 1'000'000,
-            "Records to keep, of all routers together with `redis`. Default: 1000."),
-    bytes(
-        FIELD(RouterReplay, bytes_max), 0, int64_t{1} << 40,
-        "Bytes of all records together in `redis`, with their texts, beyond which the oldest ones "
-        "are forgotten. Default: 0, no limit. Records in memory take 64 MB at most."),
+            "Records to keep, of all routers together if they share them. Default: 1000."),
+    bytes(FIELD(RouterReplay, bytes_max), 0, int64_t{1} << 40,
+          "Bytes of all records together that routers share, with their texts, beyond which the "
+          "oldest ones are forgotten. Default: 0, no limit. Records in memory take 64 MB at most."),
     count(FIELD(RouterReplay, body_ttl_seconds),
           "Time for which records keep the texts that decisions capture, in seconds, if it is less "
           "than theirs. 0 (default): as long as the record."),
@@ -438,16 +432,18 @@ constexpr Key kReplayKeys[] = {
         .no_effect("requests never wait for records")
         .unless("true yes on"),
     object(FIELD(RouterReplay, redis), kRedis, "The server, for `redis`."),
-    object(FIELD(RouterReplay, postgres), kPostgres, "The server, for `postgres`.")
-        .not_built(kRecordsInMemory),
+    object(FIELD(RouterReplay, postgres), kPostgres,
+           "The server, for `postgres`. Its tables begin with `signalbox_replay` by default, and "
+           "`table_name` has at most 48 characters."),
     object(FIELD(RouterReplay, milvus), kMilvusAddress, "The server, for `milvus`.")
-        .not_built(kRecordsInMemory),
+        .not_built(kOtherRecords),
     object(FIELD(RouterReplay, qdrant), kQdrant, "The server, for `qdrant`.")
-        .not_built(kRecordsInMemory),
+        .not_built(kOtherRecords),
 };
 void check_replay_store(Reader& reader, const yaml::Node& node, RouterReplay& replay) {
-  check_store(reader, node, "store_backend", replay.store_backend, replay.redis, "records");
-  if (replay.store_backend != "redis") note_unused(reader, node, {"bytes_max"}, "memory", false);
+  check_store(reader, node, {"store_backend", replay.store_backend, "records"}, replay.redis,
+              &replay.postgres);
+  if (!replay.is_shared()) note_unused(reader, node, {"bytes_max"}, "memory", false);
 }
 
 constexpr Section kReplay{kReplayKeys, checked<check_replay_store>};

@@ -51,6 +51,10 @@ struct ModelSelection {
 inline bool is_shared(std::string_view backend, const Redis& redis) {
   return backend == "redis" && (!redis.address.empty() || !redis.host.empty());
 }
+/// True if the store is a Redis or a PostgreSQL that has an address.
+inline bool is_shared(std::string_view backend, const Redis& redis, const Postgres& postgres) {
+  return is_shared(backend, redis) || (backend == "postgres" && !postgres.host.empty());
+}
 
 struct Learning {
   struct Adaptation {
@@ -147,8 +151,9 @@ struct ResponseApi {
   uint32_t ttl_seconds = 0;
   uint32_t max_responses = 0;
   Redis redis;  // where routers share responses
+  Postgres postgres;
 
-  bool is_shared() const { return config::is_shared(store_backend, redis); }
+  bool is_shared() const { return config::is_shared(store_backend, redis, postgres); }
 };
 
 struct Observability {
@@ -282,7 +287,7 @@ struct RouterReplay {
   MilvusAddress milvus;
   Qdrant qdrant;
 
-  bool is_shared() const { return config::is_shared(store_backend, redis); }
+  bool is_shared() const { return config::is_shared(store_backend, redis, postgres); }
 };
 
 // --- integrations ---

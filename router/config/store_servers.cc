@@ -387,6 +387,20 @@ void check_postgres(Reader& reader, const yaml::Node& node, const Postgres& post
   });
 }
 
+void check_postgres_tables(Reader& reader, const yaml::Node& node, const Postgres& postgres) {
+  check_postgres(reader, node, postgres);
+  const std::string& name = postgres.table_name;
+  if (name.size() <= kTablesNameBytesMax) return;
+  reader.at_key("postgres", [&] {
+    reader.at_key("table_name", [&] {
+      reader.error(node.find("postgres")->find("table_name")->line,
+                   fmt::format("expected at most {} bytes, because other tables have this name "
+                               "with an ending, found {}",
+                               kTablesNameBytesMax, json::quote_briefly(name)));
+    });
+  });
+}
+
 void note_unused(Reader& reader, const yaml::Node& node,
                  std::initializer_list<std::string_view> servers, const std::string& backend,
                  bool is_of_semantic_router) {
@@ -446,23 +460,34 @@ void check_memory_servers(Reader& reader, const yaml::Node& node, const MemorySt
   });
 }
 
-void check_store(Reader& reader, const yaml::Node& node, std::string_view key,
-                 const std::string& backend, const Redis& server, std::string_view records) {
-  const yaml::Node* const redis = node.find("redis");
-  if (is_shared(backend, server)) {
-    reader.at_key("redis", [&] { check_redis(reader, *redis, server); });
-  } else if (!backend.empty() && backend != "memory") {
-    const std::string why =
-        backend == "redis" ? "redis has no address" : fmt::format("{} is not supported", backend);
-    reader.at_key(std::string(key), [&] {
-      reader.does_without(node.find(key)->line,
-                          fmt::format("{}: {} are kept in memory", why, records));
+void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
+                 const Postgres* postgres) {
+  const bool is_redis = store.backend == "redis";
+  const bool is_postgres = postgres != nullptr && store.backend == "postgres";
+  if (is_shared(store.backend, redis)) {
+    reader.at_key("redis", [&] { check_redis(reader, *node.find("redis"), redis); });
+  } else if (is_postgres && !postgres->host.empty()) {
+    check_postgres_tables(reader, node, *postgres);
+  } else if (!store.backend.empty() && store.backend != "memory") {
+    const std::string why = is_redis      ? "redis has no address"
+                            : is_postgres ? "postgres has no host"
+                                          : fmt::format("{} is not supported", store.backend);
+    reader.at_key(std::string(store.key), [&] {
+      reader.does_without(node.find(store.key)->line,
+                          fmt::format("{}: {} are kept in memory", why, store.records));
     });
-  } else if (redis != nullptr) {
-    reader.at_key("redis", [&] {
-      reader.notice(redis->line,
-                    fmt::format("has no effect: {} are kept in memory, because {} is not redis",
-                                records, key));
+    return;
+  }
+  const std::string_view kept = store.backend.empty() ? "memory" : std::string_view(store.backend);
+  for (const std::string_view server : {"redis", "postgres"}) {
+    const yaml::Node* const section = server == kept ? nullptr : node.find(server);
+    if (section == nullptr || (server == "postgres" && postgres == nullptr)) continue;
+    const std::string why = fmt::format("has no effect: {} are kept in {}, because {} is not {}",
+                                        store.records, kept, store.key, server);
+    // Files of the Semantic Router have the sections of all servers.
+    reader.at_key(server, [&] {
+      kept == "memory" ? reader.notice(section->line, why)
+                       : reader.does_without(section->line, why);
     });
   }
 }

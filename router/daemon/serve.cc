@@ -49,7 +49,7 @@
 #include "router/serving/reloader.h"
 #include "router/shared_counts/shared_counts.h"
 #include "router/shared_learning/redis_learning.h"
-#include "router/shared_responses/redis_responses.h"
+#include "router/shared_responses/shared_responses.h"
 #include "router/spending/prices.h"
 #include "router/vector_store_api/vector_store_routes.h"
 

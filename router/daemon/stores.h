@@ -7,7 +7,7 @@
 
 #include "router/observe/replay.h"
 #include "router/shared_memories/redis_memories.h"
-#include "router/shared_replay/redis_replay.h"
+#include "router/shared_replay/shared_replay.h"
 #include "router/spending/ledger.h"
 
 namespace signalbox::daemon {

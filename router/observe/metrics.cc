@@ -190,13 +190,14 @@ Metrics::Metrics()
           "too many waited",
           {"result"}),
       shared_replay_works(families_, "signalbox_shared_replay_works",
-                          "1 if Redis answers and takes new records of requests, otherwise 0"),
+                          "1 if the server answers and takes new records of requests, otherwise 0"),
       shared_replay_waiting(families_, "signalbox_shared_replay_waiting",
-                            "Records of requests that Redis does not have yet"),
-      shared_replay(families_, "signalbox_shared_replay_total",
-                    "Records of requests: written to Redis, refused by it, or dropped because it "
-                    "took none",
-                    {"result"}),
+                            "Records of requests that the server does not have yet"),
+      shared_replay(
+          families_, "signalbox_shared_replay_total",
+          "Records of requests: written to the server, refused by it, or dropped because it "
+          "took none",
+          {"result"}),
       shared_keys_works(families_, "signalbox_shared_keys_works",
                         "1 if the last exchange with the store of clients' keys succeeded, "
                         "otherwise 0"),
@@ -278,13 +279,14 @@ Metrics::Metrics()
       shared_counts_exchanges(families_, "signalbox_shared_counts_exchanges_total",
                               "Exchanges of shared counts, succeeded or failed", {"result"}),
       shared_responses_works(families_, "signalbox_shared_responses_works",
-                             "1 if Redis answers and takes new responses, otherwise 0"),
+                             "1 if the server answers and takes new responses, otherwise 0"),
       shared_responses_waiting(families_, "signalbox_shared_responses_waiting",
-                               "Responses that Redis does not have yet, or may have lost"),
-      shared_responses(families_, "signalbox_shared_responses_total",
-                       "Responses for other routers: written to Redis, refused because one is too "
-                       "large, or dropped because too many waited",
-                       {"result"}),
+                               "Responses that the server does not have yet, or may have lost"),
+      shared_responses(
+          families_, "signalbox_shared_responses_total",
+          "Responses for other routers: written to the server, refused because one is too "
+          "large, or dropped because too many waited",
+          {"result"}),
       shared_responses_late(families_, "signalbox_shared_responses_late_total",
                             "Replies that went on before Redis had their response, because the "
                             "time to wait was over"),

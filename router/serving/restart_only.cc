@@ -45,6 +45,13 @@ class SettingKeeper {
                                 text_of(next), text_of(running)));
     next = running;
   }
+  /// Its values are not shown, because they contain a password.
+  template <class T>
+  void keep_server(std::string_view key, const T& running, T& next) {
+    if (running == next) return;
+    lines.push_back(fmt::format("{}{}: a change requires a restart", section_, key));
+    next = running;
+  }
 
   std::vector<std::string>& lines;
 
@@ -175,10 +182,8 @@ void keep_vector_store(const config::VectorStore& running, config::VectorStore& 
 void keep_response_api(const config::ResponseApi& running, config::ResponseApi& next,
                        SettingKeeper keys) {
   keys.keep("store_backend", running.store_backend, next.store_backend);
-  if (running.redis != next.redis) {
-    keys.lines.push_back("global.services.response_api.redis: a change requires a restart");
-    next.redis = running.redis;
-  }
+  keys.keep_server("redis", running.redis, next.redis);
+  keys.keep_server("postgres", running.postgres, next.postgres);
   // The API would keep its responses in memory.
   if (next.is_shared() && !running.enabled) keys.keep("enabled", running.enabled, next.enabled);
 }
@@ -187,9 +192,8 @@ void keep_replay(const config::RouterReplay& running, config::RouterReplay& next
                  SettingKeeper keys) {
   if (running.is_shared() || next.is_shared())
     keys.keep("store_backend", running.store_backend, next.store_backend);
-  if (running.redis == next.redis) return;
-  keys.lines.push_back("global.services.router_replay.redis: a change requires a restart");
-  next.redis = running.redis;
+  keys.keep_server("redis", running.redis, next.redis);
+  keys.keep_server("postgres", running.postgres, next.postgres);
 }
 
 void keep_learning(const config::Learning::StateStore& running, config::Learning::StateStore& next,
@@ -198,9 +202,7 @@ void keep_learning(const config::Learning::StateStore& running, config::Learning
     keys.keep("backend", running.backend, next.backend);
     keys.keep("timeout_ms", running.timeout_ms, next.timeout_ms);
   }
-  if (running.redis == next.redis) return;
-  keys.lines.push_back("global.router.learning.state_store.redis: a change requires a restart");
-  next.redis = running.redis;
+  keys.keep_server("redis", running.redis, next.redis);
 }
 
 void keep_memory(const config::MemoryStore& running, config::MemoryStore& next,
@@ -222,16 +224,7 @@ void keep_flow_state(const config::Looper::FlowState& running, config::Looper::F
   keys.keep("store_backend", running.store_backend, next.store_backend);
   keys.keep("ttl_seconds", running.ttl_seconds, next.ttl_seconds);
   keys.keep("file.directory", running.file.directory, next.file.directory);
-  if (running.redis == next.redis) return;
-  keys.lines.push_back("global.integrations.looper.flow.state.redis: a change requires a restart");
-  next.redis = running.redis;
-}
-
-void keep_shared_counts(const config::SharedCounts& running, config::SharedCounts& next,
-                        SettingKeeper keys) {
-  if (running.redis == next.redis) return;
-  keys.lines.push_back("global.stores.shared_counts.redis: a change requires a restart");
-  next.redis = running.redis;
+  keys.keep_server("redis", running.redis, next.redis);
 }
 
 }  // namespace
@@ -256,8 +249,8 @@ std::vector<std::string> keep_restart_only(const config::Config& running, config
                 all.in("global.router.learning.state_store"));
   keep_flow_state(running.looper.flow.state, next.looper.flow.state,
                   all.in("global.integrations.looper.flow.state"));
-  keep_shared_counts(running.shared_counts, next.shared_counts,
-                     all.in("global.stores.shared_counts"));
+  all.in("global.stores.shared_counts")
+      .keep_server("redis", running.shared_counts.redis, next.shared_counts.redis);
   keep_memory(running.memory, next.memory, all.in("global.stores.memory"));
   keep_spending(running, next, all.in("global.spending"));
   keep_audit(running.audit, next.audit, services.in("audit"));

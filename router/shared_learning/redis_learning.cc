@@ -201,11 +201,8 @@ class RedisLearning final : public SharedLearning,
         memory_(memory),
         redis_(options_.server),
         queue_(redis_.name(), options_.waiting_bytes, kWords),
-        follower_({.server = options_.server,
-                   .stream = options_.prefix + "changes",
-                   .read_limit = options_.limit,
-                   .grace = options_.grace},
-                  queue_, *this) {
+        follower_(stores::make_redis_feed(options_.server, options_.prefix + "changes"),
+                  {.read_limit = options_.limit, .grace = options_.grace}, queue_, *this) {
     memory_.conversations.share(this);
     memory_.outcomes.share(this);
   }

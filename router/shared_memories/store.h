@@ -59,11 +59,8 @@ class RedisMemories final : public SharedMemories, private stores::Followed {
         redis_(options_.server),
         journal_(options_.journal_bytes),
         queue_(redis_.name(), options_.waiting_bytes, kWords),
-        follower_({.server = options_.server,
-                   .stream = options_.prefix + "deleted",
-                   .read_limit = options_.read_limit,
-                   .grace = options_.grace},
-                  queue_, *this) {
+        follower_(stores::make_redis_feed(options_.server, options_.prefix + "deleted"),
+                  {.read_limit = options_.read_limit, .grace = options_.grace}, queue_, *this) {
     set_limits({});
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The names and texts of records in Redis. Any program may have written them, so that the readers
-// refuse what no router writes.
+// The names and texts of records on a server. Any program may have written them, so that the
+// readers refuse what no router writes.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ std::string index_name(Property property, std::string_view value);
 /// All records that are older than a moment and in both indices; "": in any.
 struct Deletion {
   std::string user = {}, key = {};  // names of indices
-  uint64_t moment = 0;              // milliseconds since 1970, by the clock of Redis
+  uint64_t moment = 0;              // milliseconds since 1970, by the clock of the server
 
   /// The names of the indices: "*", USER, KEY, or USER+KEY.
   std::string scope() const;

@@ -11,6 +11,7 @@
 
 #include "router/observe/replay.h"
 #include "router/shared_replay/record.h"
+#include "router/shared_replay/replay_server.h"
 #include "router/stores/deletions.h"
 
 namespace signalbox::shared_replay {

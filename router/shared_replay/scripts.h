@@ -5,8 +5,6 @@
 
 namespace signalbox::shared_replay {
 
-inline constexpr size_t kShadowsMax = 64;
-
 /// id, record, names of its indices, scopes of deletions that mean it, age (ms), lifetime (ms, 0:
 /// none), most records, lifetime of texts (ms, 0: that of the record), most bytes of all records
 /// (0: no limit), then names and values of bodies. Returns 1, or 0 if the record was deleted

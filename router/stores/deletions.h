@@ -2,6 +2,7 @@
 // The names of records that were deleted from a store that routers share, until the records would
 // have expired.
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -11,6 +12,13 @@
 #include <vector>
 
 namespace signalbox::stores {
+
+/// The time since 1970 by the clock of this machine.
+inline int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 /// Times are in milliseconds since 1970. It forgets what has expired, and the oldest when full.
 class Deletions {

@@ -13,14 +13,43 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFollow{200}, kRetry{100}, kNoWait{1};
 constexpr size_t kRestoredAtOnce = 64;
 
+class RedisFeed final : public Feed {
+ public:
+  RedisFeed(RedisServer server, std::string stream)
+      : redis_(std::move(server)), stream_(std::move(stream)) {}
+
+  Result<std::vector<std::vector<std::string>>> follow(std::string& cursor, milliseconds wait,
+                                                       milliseconds limit) override {
+    if (cursor.empty()) cursor = "0-0";
+    return redis_.follow(stream_, cursor, wait, limit);
+  }
+  uint64_t lives() const override { return redis_.connections(); }
+  Result<std::vector<bool>> are_there(std::span<const std::string> keys,
+                                      milliseconds limit) override {
+    std::vector<Redis::Command> commands;
+    for (const std::string& key : keys) commands.push_back({"EXISTS", key});
+    SIGNALBOX_TRY(const auto found, redis_.run_all(commands, limit));
+    std::vector<bool> out;
+    for (const RedisValue& each : found) out.push_back(each.number != 0);
+    return out;
+  }
+
+ private:
+  Redis redis_;
+  const std::string stream_;
+};
+
 }  // namespace
 
-Follower::Follower(Options options, WriteQueue& queue, Followed& store)
-    : options_(std::move(options)),
-      queue_(queue),
-      store_(store),
-      redis_(options_.server),
-      thread_([this] { follow(); }) {}
+std::unique_ptr<Feed> make_redis_feed(RedisServer server, std::string stream) {
+  return std::make_unique<RedisFeed>(std::move(server), std::move(stream));
+}
+
+Follower::Follower(std::unique_ptr<Feed> feed, const Options& options, WriteQueue& queue,
+                   Followed& store)
+    : options_(options), queue_(queue), store_(store), feed_(std::move(feed)), thread_([this] {
+        follow();
+      }) {}
 
 Follower::~Follower() {
   {
@@ -32,8 +61,8 @@ Follower::~Follower() {
 }
 
 bool Follower::is_readable() const {
-  const uint64_t known = connections_;
-  return !queue_.is_away() && (known == 0 || redis_.connections() == known) &&
+  const uint64_t known = lives_;
+  return !queue_.is_away() && (known == 0 || feed_->lives() == known) &&
          Clock::now() >= readable_at_.load();
 }
 
@@ -54,9 +83,9 @@ Result<void> Follower::follow_once() {
   const bool has_records = !records_to_restore_.empty() && Clock::now() >= restores_at_;
   const bool waits = !catches_up_ && deletions_to_restore_.empty() &&
                      (!has_records || std::exchange(lacks_room_, false));
-  SIGNALBOX_TRY(const auto entries, redis_.follow(options_.stream, cursor_,
-                                                  waits ? kFollow : kNoWait, options_.read_limit));
-  if (redis_.connections() != connections_) {
+  SIGNALBOX_TRY(const auto entries,
+                feed_->follow(cursor_, waits ? kFollow : kNoWait, options_.read_limit));
+  if (feed_->lives() != lives_) {
     begin_again();
     return {};
   }
@@ -64,7 +93,7 @@ Result<void> Follower::follow_once() {
     std::string name = store_.learn(entry);
     if (catches_up_ && !name.empty()) in_stream_.insert(std::move(name));
   }
-  if (catches_up_ && entries.size() == Redis::kEntriesMax) return {};
+  if (catches_up_ && entries.size() == Feed::kEntriesMax) return {};
   SIGNALBOX_TRY_VOID(catches_up_ ? catch_up() : store_.learnt());
   queue_.set_working();
   const Result<void> restored = restore();
@@ -77,14 +106,14 @@ Result<void> Follower::follow_once() {
 
 void Follower::begin_again() {
   restores_at_ = Clock::now() + options_.grace;
-  if (connections_ != 0 || queue_.is_away()) {
+  if (lives_ != 0 || queue_.is_away()) {
     readable_at_ = restores_at_;
     repeats_deletions_ = true;
   }
-  connections_ = redis_.connections();
+  lives_ = feed_->lives();
   catches_up_ = true;
   in_stream_.clear();
-  cursor_ = "0-0";
+  cursor_.clear();
   std::vector<LostRecord> records = store_.records();
   records_to_restore_.assign(std::move_iterator(records.begin()),
                              std::move_iterator(records.end()));
@@ -119,12 +148,12 @@ Result<void> Follower::restore() {
 Result<void> Follower::restore_records() {
   const size_t count = std::min(kRestoredAtOnce, records_to_restore_.size());
   if (count == 0) return {};
-  std::vector<Redis::Command> commands;
-  for (size_t i = 0; i < count; ++i) commands.push_back({"EXISTS", records_to_restore_[i].key});
-  SIGNALBOX_TRY(const auto are_there, redis_.run_all(commands, options_.read_limit));
-  for (const RedisValue& is_there : are_there) {
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < count; ++i) keys.push_back(records_to_restore_[i].key);
+  SIGNALBOX_TRY(const auto are_there, feed_->are_there(keys, options_.read_limit));
+  for (const bool is_there : are_there) {
     const LostRecord& next = records_to_restore_.front();
-    if (is_there.number == 0) {
+    if (!is_there) {
       lacks_room_ = !queue_.has_room(next.bytes);
       if (lacks_room_) break;
       next.write();

@@ -1,13 +1,13 @@
 #pragma once
-// Follows the deletions of all routers that share records in Redis, over a connection of its own.
-// So it knows at once when Redis goes away or comes back, and only it decides that; a large record
-// that takes too long proves nothing about Redis.
+// Follows the deletions of all routers that share records on a server, over exchanges of its own.
+// So it knows soon when the server goes away or comes back, and only it decides that; a large
+// record that takes too long proves nothing about the server.
 //
-// The server behind a new connection may have lost its data, or been restored from an older state.
-// Then the follower repeats the deletions that its router knows, and writes again the records that
-// the server has lost. Other routers may know further deletions. So nothing is read and no record
-// is written again until they had a time of grace to repeat theirs, unless the router has just
-// started and Redis was there.
+// The server behind a new life of the feed may have lost its data, or been restored from an older
+// state. Then the follower repeats the deletions that its router knows, and writes again the
+// records that the server has lost. Other routers may know further deletions. So nothing is read
+// and no record is written again until they had a time of grace to repeat theirs, unless the router
+// has just started and the server was there.
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -32,12 +33,36 @@ namespace signalbox::stores {
 /// The name of a deletion, and its end in milliseconds since 1970.
 using NamedDeletion = std::pair<std::string, int64_t>;
 
-/// A record of this router that Redis may have lost.
+/// A record of this router that the server may have lost.
 struct LostRecord {
-  std::string key = {};  // in Redis
+  std::string key = {};  // for the feed
   size_t bytes = 0;
   std::function<void()> write = {};  // adds it to the queue, unless it was deleted meanwhile
 };
+
+/// The deletions of all routers on a server, in their order.
+class Feed {
+ public:
+  /// The most entries that follow() returns.
+  static constexpr size_t kEntriesMax = Redis::kEntriesMax;
+
+  virtual ~Feed() = default;
+  /// Returns the entries after `cursor` ("": all), oldest first, and moves the cursor. Each entry
+  /// lists its fields and values in turn. Waits at most `wait` for an entry; that time does not
+  /// count towards `limit`.
+  virtual Result<std::vector<std::vector<std::string>>> follow(std::string& cursor,
+                                                               std::chrono::milliseconds wait,
+                                                               std::chrono::milliseconds limit) = 0;
+  /// Grows when follow() reaches a server that may have lost data since. 0: it has reached none
+  /// yet. Thread-safe.
+  virtual uint64_t lives() const = 0;
+  /// Returns for each key of a record whether the server has it.
+  virtual Result<std::vector<bool>> are_there(std::span<const std::string> keys,
+                                              std::chrono::milliseconds limit) = 0;
+};
+
+/// A stream in Redis. Each new connection is a life.
+std::unique_ptr<Feed> make_redis_feed(RedisServer server, std::string stream);
 
 /// The store whose deletions are followed. All functions are called on the follower's thread.
 class Followed {
@@ -59,20 +84,18 @@ class Followed {
 class Follower {
  public:
   struct Options {
-    RedisServer server = {};
-    std::string stream = {};                    // the key of the stream
     std::chrono::milliseconds read_limit{500};  // for each exchange
     std::chrono::milliseconds grace{1000};
   };
 
-  /// Follows until its end. The others outlive it.
-  Follower(Options options, WriteQueue& queue, Followed& store);
+  /// Follows until its end. The queue and the store outlive it.
+  Follower(std::unique_ptr<Feed> feed, const Options& options, WriteQueue& queue, Followed& store);
   ~Follower();
 
-  /// False while Redis is away, and while deletions may still have to be repeated after it has come
-  /// back. Thread-safe.
+  /// False while the server is away, and while deletions may still have to be repeated after it has
+  /// come back. Thread-safe.
   bool is_readable() const;
-  /// True while Redis, after a lost connection, may lack deletions that this router knows.
+  /// True while the server, after a lost connection, may lack deletions that this router knows.
   /// Thread-safe.
   bool repeats_deletions() const { return repeats_deletions_; }
 
@@ -90,13 +113,13 @@ class Follower {
   const Options options_;
   WriteQueue& queue_;
   Followed& store_;
-  Redis redis_;
-  std::atomic<uint64_t> connections_ = 0;
+  const std::unique_ptr<Feed> feed_;
+  std::atomic<uint64_t> lives_ = 0;  // those of the feed that are known
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
   std::atomic<bool> repeats_deletions_ = false;
 
   // These belong to the thread.
-  std::string cursor_ = "0-0";
+  std::string cursor_;
   bool catches_up_ = true;           // the stream has not been read to its end yet
   std::set<std::string> in_stream_;  // meanwhile: the names of deletions
   std::deque<NamedDeletion> deletions_to_restore_;

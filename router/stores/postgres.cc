@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -60,19 +61,56 @@ bool wait_for_socket(PGconn& connection, short events, Clock::time_point until) 
   }
 }
 
+/// Connections without work, for all clients of one server.
+class IdleConnections {
+ public:
+  PostgresConnection take() {
+    const std::lock_guard lock(mutex_);
+    if (all_.empty()) return nullptr;
+    PostgresConnection out = std::move(all_.back());
+    all_.pop_back();
+    return out;
+  }
+  void give_back(PostgresConnection connection) {
+    const std::lock_guard lock(mutex_);
+    if (all_.size() < kIdlePostgresMax) all_.push_back(std::move(connection));
+  }
+  void close_all() {
+    const std::lock_guard lock(mutex_);
+    all_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<PostgresConnection> all_;
+};
+
+/// Several stores of a router are mostly on one server, whose connections are few.
+std::shared_ptr<IdleConnections> idle_connections_of(const PostgresServer& server) {
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, std::weak_ptr<IdleConnections>> all;
+  const std::lock_guard lock(mutex);
+  auto& known = all[{server.host, std::to_string(server.port), server.database, server.user,
+                     server.password, server.ssl_mode, server.ssl_root_cert}];
+  std::shared_ptr<IdleConnections> out = known.lock();
+  if (out == nullptr) known = out = std::make_shared<IdleConnections>();
+  return out;
+}
+
 class LibpqPostgres final : public Postgres {
  public:
   LibpqPostgres(PostgresServer server, PostgresTable table)
       : server_(std::move(server)),
         table_(std::move(table)),
+        idle_(idle_connections_of(server_)),
         name_(fmt::format("postgres {}:{}", server_.host, server_.port)),
         set_limit_(fmt::format("SELECT set_config('statement_timeout', '{}', true)",
                                server_.statement_max.count())) {}
 
   Result<std::vector<Row>> run(const std::string& statement, Parameters parameters,
-                               milliseconds limit) override {
-    auto done = run_once(statement, parameters, limit);
-    if (done.may_repeat) done = run_once(statement, parameters, limit);
+                               milliseconds limit, const std::string& lock) override {
+    auto done = run_once(statement, parameters, limit, lock);
+    if (done.may_repeat) done = run_once(statement, parameters, limit, lock);
     return std::move(done.rows);
   }
   const std::string& name() const override { return name_; }
@@ -83,9 +121,10 @@ class LibpqPostgres final : public Postgres {
     bool may_repeat = false;
   };
 
-  Done run_once(const std::string& statement, Parameters parameters, milliseconds limit) {
+  Done run_once(const std::string& statement, Parameters parameters, milliseconds limit,
+                const std::string& lock) {
     const auto until = Clock::now() + limit;
-    PostgresConnection connection = take_idle();
+    PostgresConnection connection = idle_->take();
     const bool is_kept = connection != nullptr;
     if (!is_kept) {
       auto made = open_connection(std::min(until, Clock::now() + server_.connect_limit));
@@ -96,42 +135,27 @@ class LibpqPostgres final : public Postgres {
     if (const auto made = make_table(*connection, make_until); !made)
       return {tl::unexpected(made.error()), forget(*connection) && is_kept};
     std::string state;
-    auto rows = exchange(*connection, statement, parameters, until, &state);
+    auto rows = exchange(*connection, statement, parameters, until, lock, &state);
     if (rows) {
-      give_back(std::move(connection));
+      idle_->give_back(std::move(connection));
       return {std::move(rows)};
     }
     if (state == kUndefinedTable) {
-      const std::lock_guard lock(making_);
+      const std::lock_guard making(making_);
       is_made_ = false;
       return {std::move(rows), true};
     }
     // Behind the same address, another server may have taken over, or will.
     const bool is_over = state == kReadOnly || state.starts_with(kShutdown);
-    if (is_over) forget_all();
+    if (is_over) idle_->close_all();
     return {std::move(rows), (forget(*connection) || is_over) && is_kept};
   }
 
   // Returns true if the connection is broken. Then the server has gone, and the others are, too.
   bool forget(const PGconn& connection) {
     if (PQstatus(&connection) != CONNECTION_BAD) return false;
-    forget_all();
+    idle_->close_all();
     return true;
-  }
-  void forget_all() {
-    const std::lock_guard lock(mutex_);
-    idle_.clear();
-  }
-  PostgresConnection take_idle() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return nullptr;
-    PostgresConnection out = std::move(idle_.back());
-    idle_.pop_back();
-    return out;
-  }
-  void give_back(PostgresConnection connection) {
-    const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdlePostgresMax) idle_.push_back(std::move(connection));
   }
 
   // The first line of a message has neither the statement's values nor the password.
@@ -199,8 +223,20 @@ class LibpqPostgres final : public Postgres {
             exchange(connection, fmt::format(fmt::runtime(each), table_.name), {}, until));
       }
     }
+    SIGNALBOX_TRY_VOID(check_version(connection, until));
     is_made_ = true;
     return {};
+  }
+
+  Result<void> check_version(PGconn& connection, Clock::time_point until) const {
+    if (table_.version == 0) return {};
+    const std::string select =
+        fmt::format("SELECT version::text FROM {} WHERE id = 1", table_.name);
+    SIGNALBOX_TRY(const auto found, exchange(connection, select, {}, until));
+    const std::string version = found.empty() ? "none" : found.front().front();
+    if (version == std::to_string(table_.version)) return {};
+    return fail(Code::kCorrupt, "{}: table {}: expected version {} of its form, found {}", name_,
+                table_.name, table_.version, version);
   }
 
   // `state` gets PostgreSQL's code of an error of the server. The statement's time limit is sent
@@ -208,9 +244,10 @@ class LibpqPostgres final : public Postgres {
   // server's connection to another client after each statement.
   Result<std::vector<Row>> exchange(PGconn& connection, const std::string& statement,
                                     Parameters parameters, Clock::time_point until,
+                                    const std::string& lock = {},
                                     std::string* state = nullptr) const {
-    if (!send(connection, set_limit_, {}) || !send(connection, statement, parameters) ||
-        PQpipelineSync(&connection) == 0)
+    if (!send(connection, set_limit_, {}) || (!lock.empty() && !send(connection, lock, {})) ||
+        !send(connection, statement, parameters) || PQpipelineSync(&connection) == 0)
       return broken(connection);
     for (int left = PQflush(&connection); left != 0; left = PQflush(&connection)) {
       if (left < 0) return broken(connection);
@@ -235,8 +272,8 @@ class LibpqPostgres final : public Postgres {
         return refused(connection, *next, state);
       last = std::move(next);
     }
-    // One result alone is that of the time limit.
-    if (ended != 2 || last == nullptr) return error_of(Code::kIo, "no result");
+    // Fewer results are those of the time limit and of the lock.
+    if (ended != (lock.empty() ? 2 : 3) || last == nullptr) return error_of(Code::kIo, "no result");
     return rows_of(*last);
   }
 
@@ -264,10 +301,9 @@ class LibpqPostgres final : public Postgres {
 
   const PostgresServer server_;
   const PostgresTable table_;
+  const std::shared_ptr<IdleConnections> idle_;
   const std::string name_;
   const std::string set_limit_;
-  std::mutex mutex_;
-  std::vector<PostgresConnection> idle_;
   std::mutex making_;
   bool is_made_ = false;
 };

@@ -1,6 +1,7 @@
 #pragma once
 // A client for PostgreSQL (12 or newer). It sends single statements over kept connections, and
-// makes the table that they use. Each exchange has a time limit, in however many pieces it arrives.
+// makes the table that they use. All clients of one server with one login share the kept
+// connections. Each exchange has a time limit, in however many pieces it arrives.
 
 #include <chrono>
 #include <cstdint>
@@ -31,20 +32,25 @@ struct PostgresServer {
 struct PostgresTable {
   std::string name;
   std::vector<std::string> statements;
+  int version = 0;  // in the row of the table; other versions are refused. 0: it has none
 };
 
 /// Thread-safe; calls block. Connects at the first call. Errors: kInvalid (the table's name), kIo
-/// (refused, broken), kDeadline, kUpstream (the server returned an error, and has done nothing). A
-/// statement is sent once more if a kept connection turns out to be closed, or if the server has no
-/// such table, which is made then; so all statements must be repeatable.
+/// (refused, broken), kDeadline, kUpstream (the server returned an error, and has done nothing),
+/// kCorrupt (the table's version). A statement is sent once more if a kept connection turns out to
+/// be closed, or if the server has no such table, which is made then; so all statements must be
+/// repeatable.
 class Postgres {
  public:
   using Row = std::vector<std::string>;  // bytes; null is ""
   using Parameters = std::initializer_list<std::string_view>;
 
   virtual ~Postgres() = default;
+  /// `lock` is a statement that runs before the other one in its transaction; "": none. So the
+  /// other one finds all that was committed until the lock was given.
   virtual Result<std::vector<Row>> run(const std::string& statement, Parameters parameters,
-                                       std::chrono::milliseconds limit) = 0;
+                                       std::chrono::milliseconds limit,
+                                       const std::string& lock = {}) = 0;
   /// For log lines: "postgres 127.0.0.1:5432".
   virtual const std::string& name() const = 0;
 };

@@ -45,7 +45,9 @@ inline std::string program(const std::vector<std::string>& places) {
 class ServerProcess {
  public:
   ServerProcess(std::string name, std::string user = "") : user_(std::move(user)) {
-    folder_ = std::filesystem::path(testing::TempDir()) / (name + std::to_string(::getpid()));
+    static int count = 0;  // a test may run two servers of a kind
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              fmt::format("{}{}-{}", name, ::getpid(), ++count);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     if (const passwd* account = owner()) {

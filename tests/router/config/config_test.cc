@@ -109,7 +109,7 @@ global:
 )");
   EXPECT_EQ(notices,
             "f.yaml:4: global.services.router_replay.qdrant: has no effect: records are kept in "
-            "memory or Redis (docs/upstream.md)\n"
+            "memory, Redis or PostgreSQL (docs/upstream.md)\n"
             "f.yaml:4: global.services.router_replay.qdrant.api_key: the environment variable "
             "SIGNALBOX_TEST_UNSET is not set\n");
 }

@@ -55,7 +55,16 @@ TEST(ConfigStores, a_store_that_is_not_shared_gives_a_notice) {
     expect(key + ": redis", key + ": redis has no address");
     expect("redis: {host: h}", "redis: has no effect");
     expect(key + ": memory, redis: {host: h}", "redis: has no effect");
-    if (!store.knows_backends) expect(key + ": milvus", key + ": milvus is not supported");
+    if (!store.knows_backends) {
+      expect(key + ": milvus", key + ": milvus is not supported");
+      expect(key + ": postgres, postgres: {host: h}", "");
+      expect(key + ": postgres", key + ": postgres has no host");
+      expect("postgres: {host: h}", "postgres: has no effect");
+      EXPECT_NE(notices_about(store, key + ": postgres, postgres: {host: h}, redis: {host: h}")
+                    .find("redis: has no effect: " + store.records +
+                          " are kept in postgres, because store_backend is not redis"),
+                std::string::npos);
+    }
     EXPECT_NE(notices_about(store, key + ": redis, redis: {host: h, cluster_mode: true}")
                   .find("redis.cluster_mode: expected false"),
               std::string::npos);
@@ -90,6 +99,7 @@ global: {{services: {{router_replay: {{{}}}}}}}
       "memory";
   EXPECT_EQ(notices("bytes_max: 1MiB"), std::vector{of_memory});
   EXPECT_TRUE(notices("bytes_max: 1MiB, store_backend: redis, redis: {host: h}").empty());
+  EXPECT_TRUE(notices("bytes_max: 1MiB, store_backend: postgres, postgres: {host: h}").empty());
 }
 
 TEST(ConfigStores, variables_of_qdrant_are_needed_only_for_a_search) {

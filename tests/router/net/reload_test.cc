@@ -280,6 +280,25 @@ TEST(KeepFixed, names_the_changed_settings_that_need_a_restart) {
   EXPECT_EQ(next.memory.backend, "memory");
 }
 
+TEST(KeepFixed, keeps_the_server_of_the_records_and_shows_no_password) {
+  const auto parsed = [](const std::string& section) {
+    auto loaded = config::parse(configuration("one", 9, section), "config.yaml");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return loaded->config;
+  };
+  const auto records = [&](const char* password) {
+    return parsed(
+        fmt::format("    router_replay: {{store_backend: postgres, postgres: {{host: p, "
+                    "password: {}}}}}\n",
+                    password));
+  };
+  config::Config next = records("second");
+  EXPECT_EQ(serving::keep_restart_only(records("first"), next),
+            (std::vector<std::string>{
+                "global.services.router_replay.postgres: a change requires a restart"}));
+  EXPECT_EQ(next.router_replay.postgres.password, "first");
+}
+
 TEST(KeepFixed, keeps_the_store_of_the_spending_and_shows_no_password) {
   config::Config running, next;
   running.spending.emplace();

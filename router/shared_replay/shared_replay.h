@@ -1,0 +1,36 @@
+#pragma once
+// Records of requests on a server, which several routers write and read, and which outlive them.
+//
+// Records are written in the background, and dropped while the server takes none: no request waits
+// for them. What the server loses is lost, but no deletion is: a router whose connection was lost
+// repeats those that it knows.
+
+#include <chrono>
+#include <memory>
+
+#include "router/config/services.h"
+#include "router/observe/replay.h"
+#include "router/shared_replay/replay_server.h"
+
+namespace signalbox::shared_replay {
+
+class SharedReplay : public observe::Replay {
+ public:
+  /// Waits until everything is written, and logs how much is not. Returns that number.
+  virtual size_t drain(std::chrono::steady_clock::time_point until) = 0;
+};
+
+struct SharingOptions {
+  size_t waiting_bytes = size_t{16} << 20;  // of records that are not written yet
+  std::chrono::milliseconds waits_max{5000};
+  std::chrono::milliseconds grace{1000};  // before records are read: deletions come first
+};
+/// Connects in the background.
+std::unique_ptr<SharedReplay> share_replay(std::unique_ptr<ReplayServer> server,
+                                           const SharingOptions& options = {});
+
+/// As configured. Precondition: replay.is_shared(). Errors: those of redis_server(),
+/// postgres_server() and make_postgres(), with the key in the file.
+Result<std::unique_ptr<SharedReplay>> open(const config::RouterReplay& replay);
+
+}  // namespace signalbox::shared_replay
