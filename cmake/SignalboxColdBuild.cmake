@@ -11,6 +11,19 @@ option(SIGNALBOX_PCH "Precompile the most common headers" OFF)
 # name, even in anonymous namespaces. Large groups suit a build from scratch, groups of ten daily work; 0 disables them.
 set(SIGNALBOX_UNITY 0 CACHE STRING "Compile the files of a library in groups of this size")
 
+# Libraries that `joined` lists together are compiled as one file. Their names remain as aliases of the joined library. This
+# saved a third of the time of three large rooms, but a change then recompiles all of a group.
+option(SIGNALBOX_JOIN "Compile several rooms as one file" OFF)
+
+# joined(NAME ROOM ...): rooms that are compiled with the same options and may be compiled as one file.
+macro(joined name)
+  set(joined_in_${name} "")
+  foreach(room ${ARGN})
+    list(APPEND joined_in_${name} signalbox_${room})
+    set(joined_signalbox_${room} ${name})
+  endforeach()
+endmacro()
+
 set(precompiled_common <algorithm> <array> <atomic> <charconv> <chrono> <deque> <filesystem> <fmt/core.h> <fstream>
   <functional> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
   <tl/expected.hpp> <unordered_map> <utility> <variant> <vector>)

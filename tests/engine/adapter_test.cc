@@ -26,13 +26,13 @@ namespace {
 // config.json that override "base" in data/networks.jsonl; "bare" and "prefix", the architecture
 // and the name prefix to remove if the base directory is a bare encoder's; "beside", the reason why
 // the adapter cannot run side by side; "no_head".
-struct Case {
+struct AdaptedCase {
   std::string name;
   json::Document row;
   std::string config;
 };
 
-void PrintTo(const Case& adapted, std::ostream* out) {
+void PrintTo(const AdaptedCase& adapted, std::ostream* out) {
   *out << adapted.name;
 }
 
@@ -40,12 +40,12 @@ std::ifstream open_data(const char* name) {
   return std::ifstream(fmt::format("{}/tests/engine/data/{}", SIGNALBOX_SOURCE_DIR, name));
 }
 
-std::vector<std::shared_ptr<Case>> cases() {
+std::vector<std::shared_ptr<AdaptedCase>> adapted_cases() {
   std::string first;
   auto networks = open_data("networks.jsonl");
   std::getline(networks, first);
   const auto defaults = json::Document::parse(first).value();
-  std::vector<std::shared_ptr<Case>> out;
+  std::vector<std::shared_ptr<AdaptedCase>> out;
   auto file = open_data("adapters.jsonl");
   for (std::string line; std::getline(file, line);) {
     auto row = json::Document::parse(std::move(line)).value();
@@ -53,20 +53,20 @@ std::vector<std::shared_ptr<Case>> cases() {
     const auto base = defaults.root().find(network.find("base")->text()).value();
     const std::string config = merge_objects(network, base);
     const std::string name(row.root().find("name")->text());
-    out.push_back(std::make_shared<Case>(Case{name, std::move(row), config}));
+    out.push_back(std::make_shared<AdaptedCase>(AdaptedCase{name, std::move(row), config}));
   }
   return out;
 }
 
-std::vector<std::shared_ptr<Case>> cases_that_run_beside(bool beside) {
-  auto out = cases();
+std::vector<std::shared_ptr<AdaptedCase>> cases_that_run_beside(bool beside) {
+  auto out = adapted_cases();
   std::erase_if(
       out, [&](const auto& each) { return each->row.root().find("beside").has_value() == beside; });
   return out;
 }
 
-const Case& case_of(std::string_view name) {
-  static const auto all = cases();
+const AdaptedCase& case_of(std::string_view name) {
+  static const auto all = adapted_cases();
   for (const auto& one : all) {
     if (one->name == name) return *one;
   }
@@ -80,7 +80,7 @@ std::string text_of(const json::Value& row, const char* key) {
 
 // Returns the network of a case. If the case requires it, the directory is changed to that of a
 // bare encoder.
-std::unique_ptr<RandomNetwork> network_of(const Case& adapted) {
+std::unique_ptr<RandomNetwork> network_of(const AdaptedCase& adapted) {
   const json::Value row = adapted.row.root();
   auto out = std::make_unique<RandomNetwork>(adapted.config, true);
   const std::string bare = text_of(row, "bare"), prefix = text_of(row, "prefix");
@@ -116,7 +116,7 @@ double difference(const std::vector<double>& expected, const std::vector<float>&
   return worst / largest;
 }
 
-class Adapters : public testing::TestWithParam<std::shared_ptr<Case>> {
+class Adapters : public testing::TestWithParam<std::shared_ptr<AdaptedCase>> {
  protected:
   void SetUp() override {
     if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
@@ -186,7 +186,7 @@ TEST_P(AdaptersBeside, unmerged_adapters_of_narrow_trunks_err_as_little_as_merge
 
 const auto name_of = [](const auto& adapted) { return adapted.param->name; };
 
-INSTANTIATE_TEST_SUITE_P(Cases, Adapters, testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Cases, Adapters, testing::ValuesIn(adapted_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Cases, AdaptersBeside, testing::ValuesIn(cases_that_run_beside(true)),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Cases, AdaptersNotBeside, testing::ValuesIn(cases_that_run_beside(false)),
@@ -196,7 +196,7 @@ class AdapterBatch : public testing::TestWithParam<const char*> {};
 
 // Texts of two adapters and of none, over several passes, blocks and threads.
 TEST_P(AdapterBatch, gives_each_text_the_bits_it_gets_alone) {
-  const Case& adapted = case_of(GetParam());
+  const AdaptedCase& adapted = case_of(GetParam());
   const auto network = network_of(adapted);
   const RandomAdapter first(adapted.row.root(), network->tensors(), 1);
   const RandomAdapter second(adapted.row.root(), network->tensors(), 2);
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Families, AdapterBatch,
                          [](const auto& name) { return std::string(name.param); });
 
 TEST(AdaptersOfAModel, adapters_give_results_of_their_own) {
-  const Case& adapted = case_of("modern_bert");
+  const AdaptedCase& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter first(adapted.row.root(), network->tensors(), 1);
   const RandomAdapter second(adapted.row.root(), network->tensors(), 2);
@@ -262,7 +262,7 @@ TEST(AdaptersOfAModel, adapters_give_results_of_their_own) {
 }
 
 TEST(AdaptersOfAModel, each_adapter_names_its_own_classes) {
-  const Case& adapted = case_of("modern_bert");
+  const AdaptedCase& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
   std::ofstream(adapter.directory() / "jailbreak_type_mapping.json")
@@ -272,7 +272,7 @@ TEST(AdaptersOfAModel, each_adapter_names_its_own_classes) {
 }
 
 TEST(AdaptersOfAModel, adapters_run_merged_or_side_by_side) {
-  const Case& adapted = case_of("modern_bert");
+  const AdaptedCase& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
   const auto model = TextModel::open(
@@ -284,7 +284,7 @@ TEST(AdaptersOfAModel, adapters_run_merged_or_side_by_side) {
 // In the file, a packed matrix consists of the bytes of pack_linear at a multiple of 4. This test
 // only depends on that, the name and the length.
 TEST(AdaptersOfAModel, packed_matrices_refuse_a_merge_and_run_with_adapters_beside_them) {
-  const Case& adapted = case_of("modern_bert_gated");
+  const AdaptedCase& adapted = case_of("modern_bert_gated");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
   Checkpoint tensors = network->tensors();
@@ -308,7 +308,7 @@ TEST(AdaptersOfAModel, packed_matrices_refuse_a_merge_and_run_with_adapters_besi
 
 // Each line of data/refused_adapters.jsonl changes one member or tensor of a valid adapter.
 TEST(AdaptersOfAModel, refusals_name_the_adapter_and_the_place) {
-  const Case& adapted = case_of("modern_bert");
+  const AdaptedCase& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   auto file = open_data("refused_adapters.jsonl");
   size_t read = 0;
@@ -354,7 +354,7 @@ TEST(AdaptersOfAModel, refusals_name_the_adapter_and_the_place) {
 
 // An adapter's directory as shipped by the project, with its heads inside and its trunk next to it.
 TEST(ModelPath, a_path_to_an_adapter_or_its_head_opens_the_whole_model) {
-  const Case& adapted = case_of("modern_bert");
+  const AdaptedCase& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   const RandomAdapter adapter(adapted.row.root(), network->tensors(), 1);
   const auto& directory = adapter.directory();
@@ -417,7 +417,7 @@ TEST(ModelPath, a_path_to_an_adapter_or_its_head_opens_the_whole_model) {
 
 // For any bytes of an adapter, opening it ends with a model or an error.
 TEST(AdaptersOfAModel, opening_damaged_bytes_gives_an_error_or_a_model) {
-  const Case& adapted = case_of("modern_bert");
+  const AdaptedCase& adapted = case_of("modern_bert");
   const auto network = network_of(adapted);
   std::mt19937 random(5);
   for (const char* name : {"adapter_config.json", "adapter_model.safetensors"}) {

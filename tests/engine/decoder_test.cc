@@ -19,7 +19,7 @@
 namespace signalbox::engine {
 namespace {
 
-constexpr int kCases = 5;  // in each folder
+constexpr int kCasesOfFolder = 5;  // in each folder
 
 double cosine_of(const std::vector<float>& a, const std::vector<float>& b) {
   double dot = 0, aa = 0, bb = 0;
@@ -82,7 +82,7 @@ class DecoderGoldens : public testing::TestWithParam<std::pair<const char*, Pool
 TEST_P(DecoderGoldens, hidden_states_and_embeddings_are_those_of_hugging_face) {
   const auto model = TextModel::open(folder_);
   ASSERT_TRUE(model) << model.error().message;
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < kCasesOfFolder; ++i) {
     const auto found = (*model)->states(ids(i));
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_LE(largest_difference(floats(i, "last_hidden_state"), found->last_hidden_state), 1e-4);
@@ -97,7 +97,7 @@ TEST_P(DecoderGoldens, results_in_fewer_bits_are_near_the_goldens) {
        {std::pair{Precision::kBF16, 0.999}, {Precision::kI8, 0.98}}) {
     const auto model = TextModel::open(folder_, {.precision = precision});
     ASSERT_TRUE(model) << model.error().message;
-    for (int i = 0; i < kCases; ++i) {
+    for (int i = 0; i < kCasesOfFolder; ++i) {
       const auto found = (*model)->states(ids(i));
       ASSERT_TRUE(found) << found.error().message;
       const double all = cosine_of(floats(i, "last_hidden_state"), found->last_hidden_state);

@@ -56,15 +56,15 @@ double cosine(const std::vector<float>& a, const std::vector<float>& b) {
   return dot / std::sqrt(aa * bb);
 }
 
-struct Case {
+struct GoldenCase {
   std::vector<int32_t> ids;
   std::vector<uint8_t> types;  // (tokens), or empty
   std::vector<float> hidden;   // (tokens, hidden)
   std::vector<float> logits;   // (rows, classes), or empty
 };
 
-std::vector<Case> read_cases(const std::filesystem::path& directory) {
-  std::vector<Case> out;
+std::vector<GoldenCase> read_cases(const std::filesystem::path& directory) {
+  std::vector<GoldenCase> out;
   const auto expected = weights::SafeTensors::open(directory / "expected.safetensors");
   EXPECT_TRUE(expected) << expected.error().message;
   if (!expected) return out;
@@ -74,7 +74,7 @@ std::vector<Case> read_cases(const std::filesystem::path& directory) {
     return found == expected->tensors().end() ? nullptr : &*found;
   };
   for (size_t i = 0; tensor(i, "input_ids") != nullptr; ++i) {
-    Case& added = out.emplace_back();
+    GoldenCase& added = out.emplace_back();
     added.ids = ids_of(*tensor(i, "input_ids"));
     added.hidden = floats_of(*tensor(i, "last_hidden_state"));
     if (const auto* logits = tensor(i, "logits")) added.logits = floats_of(*logits);
@@ -118,7 +118,7 @@ class Goldens : public testing::Test {
       const auto model = TextModel::open(kGoldens / name, {.precision = precision});
       ASSERT_TRUE(model) << model.error().message;
       const size_t classes = (*model)->heads().empty() ? 0 : (*model)->heads()[0].labels.size();
-      for (const Case& golden : read_cases(kGoldens / name)) {
+      for (const GoldenCase& golden : read_cases(kGoldens / name)) {
         const auto states = (*model)->states(golden.ids, golden.types, kNoAdapter);
         ASSERT_TRUE(states) << states.error().message;
         EXPECT_GE(cosine(golden.hidden, states->last_hidden_state), cosine_min)
@@ -146,7 +146,7 @@ class Golden : public Goldens, public testing::WithParamInterface<const char*> {
 TEST_P(Golden, hidden_states_and_logits_are_those_of_hugging_face) {
   const auto model = TextModel::open(kGoldens / GetParam());
   ASSERT_TRUE(model) << model.error().message;
-  for (const Case& golden : read_cases(kGoldens / GetParam())) {
+  for (const GoldenCase& golden : read_cases(kGoldens / GetParam())) {
     const auto states = (*model)->states(golden.ids, golden.types, kNoAdapter);
     ASSERT_TRUE(states) << states.error().message;
     EXPECT_LE(difference(golden.hidden, states->last_hidden_state), 1e-4)

@@ -16,19 +16,19 @@
 namespace signalbox::engine {
 namespace {
 
-struct Case {
+struct ReferenceCase {
   std::string name;
   std::string config;
   std::string dtype;
   std::vector<int32_t> lengths;
 };
 
-void PrintTo(const Case& network, std::ostream* out) {
+void PrintTo(const ReferenceCase& network, std::ostream* out) {
   *out << network.name;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> out;
+std::vector<ReferenceCase> reference_cases() {
+  std::vector<ReferenceCase> out;
   std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/engine/data/networks.jsonl");
   std::string first;
   std::getline(file, first);
@@ -36,7 +36,7 @@ std::vector<Case> cases() {
   for (std::string line; std::getline(file, line);) {
     const auto document = json::Document::parse(std::move(line)).value();
     const json::Value row = document.root();
-    Case& added = out.emplace_back();
+    ReferenceCase& added = out.emplace_back();
     added.name = row.find("name")->text();
     const auto base = defaults.root().find(row.find("base")->text()).value();
     added.config = merge_objects(row.find("config").value(), base);
@@ -60,11 +60,11 @@ void expect_close(const std::vector<double>& expected, const std::vector<float>&
   EXPECT_LE(worst, 1e-4 * largest) << what;
 }
 
-class Reference : public testing::TestWithParam<Case> {};
+class Reference : public testing::TestWithParam<ReferenceCase> {};
 
 TEST_P(Reference, the_engine_computes_the_formulas_of_the_reference) {
   if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
-  const Case& network = GetParam();
+  const ReferenceCase& network = GetParam();
   const RandomNetwork random(network.config, false, network.dtype);
   const auto model = TextModel::open(random.directory());
   ASSERT_TRUE(model) << model.error().message;
@@ -85,7 +85,7 @@ TEST_P(Reference, the_engine_computes_the_formulas_of_the_reference) {
 TEST_P(Reference, threads_change_no_result_and_fewer_bits_change_it_little) {
   if (kPassThreads == 1) GTEST_SKIP() << "one thread a pass under this sanitizer";
   if (!kernels::active_table()) GTEST_SKIP() << kernels::active_table().error().message;
-  const Case& network = GetParam();
+  const ReferenceCase& network = GetParam();
   const RandomNetwork random(network.config, false, network.dtype);
   std::map<int32_t, std::vector<double>> hidden;  // by length
   for (const int32_t length : network.lengths)
@@ -116,7 +116,7 @@ TEST_P(Reference, threads_change_no_result_and_fewer_bits_change_it_little) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Reference, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Networks, Reference, testing::ValuesIn(reference_cases()),
                          [](const auto& network) { return network.param.name; });
 
 }  // namespace

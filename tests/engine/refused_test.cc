@@ -12,18 +12,18 @@
 namespace signalbox::engine {
 namespace {
 
-struct Case {
+struct RefusedCase {
   std::string name;
   json::Document row;
   std::string defaults;
 };
 
-void PrintTo(const Case& refused, std::ostream* out) {
+void PrintTo(const RefusedCase& refused, std::ostream* out) {
   *out << refused.name;
 }
 
-std::vector<std::shared_ptr<Case>> cases() {
-  std::vector<std::shared_ptr<Case>> out;
+std::vector<std::shared_ptr<RefusedCase>> refused_cases() {
+  std::vector<std::shared_ptr<RefusedCase>> out;
   std::ifstream file(SIGNALBOX_SOURCE_DIR "/tests/engine/data/refused.jsonl");
   std::string line;
   std::getline(file, line);
@@ -32,12 +32,12 @@ std::vector<std::shared_ptr<Case>> cases() {
   while (std::getline(file, line)) {
     auto row = json::Document::parse(line).value();
     const std::string name(row.root().find("name")->text());
-    out.push_back(std::make_shared<Case>(Case{name, std::move(row), defaults}));
+    out.push_back(std::make_shared<RefusedCase>(RefusedCase{name, std::move(row), defaults}));
   }
   return out;
 }
 
-class Refused : public testing::TestWithParam<std::shared_ptr<Case>> {};
+class Refused : public testing::TestWithParam<std::shared_ptr<RefusedCase>> {};
 
 // Applies the line's change to the directory of a valid network.
 void damage(const json::Value& row, const std::string& config, const RandomNetwork& network) {
@@ -85,7 +85,7 @@ TEST_P(Refused, errors_name_the_value_and_its_place) {
       << model.error().message;
 }
 
-INSTANTIATE_TEST_SUITE_P(Directories, Refused, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Directories, Refused, testing::ValuesIn(refused_cases()),
                          [](const auto& refused) { return refused.param->name; });
 
 }  // namespace
