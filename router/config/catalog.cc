@@ -335,8 +335,8 @@ void check_flow_state(Reader& reader, const yaml::Node& node, Looper::FlowState&
   if (state.store_backend != "file") {
     note_unused(reader, node, {"file"},
                 is_shared(state.store_backend, state.redis) ? "redis" : "memory", false);
-    check_store(reader, node, "store_backend", state.store_backend, state.redis,
-                "states of workflows");
+    check_store(reader, node, {"store_backend", state.store_backend, "states of workflows"},
+                state.redis);
     return;
   }
   note_unused(reader, node, {"redis"}, state.store_backend, false);
