@@ -33,7 +33,7 @@ FILES = {"jailbreak": ("attack", "harm", "innocent", "hard_negative"), "domain":
          "modality": ("modality", "innocent"), "facts": ("facts",), "orders": ("orders",), "injections": ("injections",),
          "pretexts": ("pretexts",), "followups": ("followups",), "templates": ("templates",)}
 # The names for which a generator supplies values itself.
-GIVEN = {"body", "kind", "code", "prose", "cipher", "error", "config", "t", "t2", "user_text", "x", "wish", "lwish"}
+GIVEN = {"body", "kind", "code", "prose", "cipher", "error", "config", "t", "t2", "user_text", "x", "wish", "lwish", "gerund"}
 
 
 def run(task, *arguments):

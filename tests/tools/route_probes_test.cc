@@ -146,10 +146,7 @@ TEST(RouteProbes, recipes_decide_as_their_probes_expect) {
     if (!fs::exists(root / model)) GTEST_SKIP() << model << " is not pulled";
   }
   if (!fs::exists(kShared)) GTEST_SKIP() << kShared << " does not exist";
-  // One request of the recipe `privacy` is taken for an attack by the model that ships.
-  const std::vector<std::pair<std::string, size_t>> recipes = {
-      {"accuracy", 0}, {"balance", 0}, {"privacy", 1}};
-  for (const auto& [recipe, failures_max] : recipes) {
+  for (const char* recipe : {"accuracy", "balance", "privacy"}) {
     auto loaded = config::load(kShared / recipe / "config.yaml");
     ASSERT_TRUE(loaded) << loaded.error().message;
     config::Config& config = loaded->config;
@@ -167,8 +164,7 @@ TEST(RouteProbes, recipes_decide_as_their_probes_expect) {
     ASSERT_TRUE(router) << router.error().message;
     const auto report = run_probes(**router, *probes);
     ASSERT_TRUE(report) << report.error().message;
-    EXPECT_LE(report->failures.size(), failures_max)
-        << recipe << ": " << probe_report_text(*report);
+    EXPECT_TRUE(report->failures.empty()) << recipe << ": " << probe_report_text(*report);
   }
 }
 

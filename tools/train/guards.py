@@ -139,12 +139,14 @@ def prompts(data):
         yield from corpus.repeated([make(row["text"], "benign", "guards")], 2)
     for row in rows(data, "attack_"):
         yield from corpus.repeated([make(row["text"], "jailbreak", "guards-attack")], 5)
-    for text, label, kind in written(data, 70_000):
+    for text, label, kind in written(data, 80_000):
         yield make(text, label, kind)
     for text, label in scenes(data, 12_000):
         yield make(text, label, "scenes")
-    for row in corpus.generated("confidential", 4000):
+    for row in corpus.generated("confidential", 8000):
         yield make(row["text"], row["label"], "confidential")
+    for row in corpus.generated("frames", 8000):
+        yield make(row["text"], row["label"], row["kind"])
     for text in in_tongues(9000, 900, 12):
         if text:
             yield make(text, "benign", "tongues")
@@ -176,7 +178,7 @@ def documents(data):
     for row in rows(data, "benign_documents", "benign_security"):
         yield make(row["text"], "benign", "guards")
     yield from development(data, "injection")
-    for row in corpus.generated("orders", 9000):
+    for row in corpus.generated("orders", 14_000):
         yield make(row["text"], row["label"], row["kind"])
     for text in in_tongues(2500, 900, 13):
         if text:

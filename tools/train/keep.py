@@ -1,13 +1,13 @@
 """Continues the published adapter of attacks with its own heads, and keeps what stands: the log-odds of each part of a text that it
 already judges well may hardly change (distillation; Hinton et al., 2015), and only the others are moved to the right side of the
-threshold. One core is enough; the layers compute in bfloat16.
+threshold. One core is enough, because only the layers from --first on learn.
 
-The published adapter scores a text when it is drawn for the first time, unless its row has these log-odds. A text that is wrong or
-near the threshold is drawn more often. Every --every steps, the running mean of the weights is written to OUT/STEP.pt; --export
+The published adapter scores a text when it is drawn for the first time. A text that it judges well by a large margin is then skipped,
+except for --sure of them. The running mean of the weights is written to OUT/last.pt, and every --every steps to OUT/STEP.pt; --export
 mixes such states and the published adapter, whose share is the rest.
 
-A row is {"ids", "label", "group", "document", "tongue", "held_out", "odds"?, "type"?}: `odds` are the log-odds of the heads
-jailbreak and injection for each part, `type` are the probabilities of jailbreak-type. --draw writes new rows without either.
+A row is {"ids", "label", "group", "document", "tongue", "held_out"}; --draw writes new rows. While training, `odds` are the published
+log-odds of the heads jailbreak and injection for each part of a row, and `type` are the probabilities of jailbreak-type.
 
 usage: keep.py --trunk models/minilm --adapter weights/adapters/attacks --out OUT --rows ROWS.jsonl [--draw DATA] [OPTIONS]
        keep.py --trunk models/minilm --adapter weights/adapters/attacks --out OUT --export STATE.pt=SHARE [--export ...]"""
@@ -36,26 +36,35 @@ import trunk
 
 HEADS = ("jailbreak", "injection")
 LIMIT = math.log(0.7 / 0.3)  # the log-odds of the threshold 0.7
-# How often each group is drawn, relative to the others.
-SHARES = {"conf": 16, "confattack": 6, "attack": 25, "wild": 7, "code": 5, "tongue": 7, "everyday": 8, "mined": 14, "short": 8,
-          "harmless": 8, "passage": 3, "followups": 8, "templates": 4, "mine": 5, "persona": 4, "guards": 4, "document": 5}
-WILD = ("wild", "promptfuzz", "guards-attack", "in-passage", "part")
+MARGIN = 2  # the log-odds by which every text shall be right
+# How often each group is drawn, relative to the others, and the most rows of it. A group is an origin and a label.
+SHARES = {
+    "confidential 0": (12, 8000), "followups 0": (8, 8000), "templates 0": (8, 8000), "frame 0": (7, 5000), "short 0": (6, 3000),
+    "written 0": (7, 8000), "scenes 0": (4, 1500), "generated 0": (3, 1500), "guards 0": (7, 4000), "everyday 0": (4, 2500),
+    "passage 0": (4, 1500), "code 0": (4, 1500), "tongue 0": (4, 2500), "other 0": (5, 2500),
+    "frame 1": (14, 9000), "written 1": (8, 8000), "short 1": (8, 4000), "scenes 1": (6, 3000), "confidential 1": (5, 3000),
+    "followups 1": (3, 3000), "templates 1": (3, 3000), "generated 1": (6, 2500), "wild 1": (9, 3000), "code 1": (4, 1500),
+    "tongue 1": (3, 1500), "document 0": (6, 2500), "document 1": (5, 2500)}
+ALIKE = {"in-passage 0": "passage 0", "tongues 0": "tongue 0", "generated-wishes 0": "generated 0", "generated-wishes 1": "generated 1",
+         "guards-attack 1": "wild 1", "promptfuzz 1": "wild 1", "part 1": "wild 1", "in-passage 1": "wild 1"}
 
 
 class Fit:
     """The adapter that learns, and the one that it continues."""
 
     def __init__(self, args):
-        self.args, self.least = args, by_group(args.least)
+        self.args = args
         config = json.loads((args.adapter / "adapter_config.json").read_text(encoding="utf-8"))
         state = export.read(args.adapter)
         self.heads = nn.ModuleDict({task: train.new_head(task) for task in (*HEADS, "jailbreak-type")})
         self.heads.load_state_dict({name: value.float() for name, value in state["heads"].items()})
-        self.model, self.before = (trunk.Trunk(args.trunk / "model.safetensors", config["r"], config["lora_alpha"], 0.0, True)
+        self.model, self.before = (trunk.Trunk(args.trunk / "model.safetensors", config["r"], config["lora_alpha"])
                                    for _ in range(2))
         for model in (self.model, self.before):
             model.load_state_dict(state["adapter"], strict=False)
         self.heads_before = copy.deepcopy(self.heads)
+        for layer in self.model.layers[: args.first]:
+            layer.requires_grad_(False)
         self.names = [name for name, p in self.model.named_parameters() if p.requires_grad]
         self.adapter = [p for p in self.model.parameters() if p.requires_grad]
         self.learnt = self.adapter + list(self.heads.parameters())
@@ -66,30 +75,23 @@ class Fit:
         row["limit"] = LIMIT + (self.args.tongue if row["tongue"] and not row["document"] else 0)
         row["right_by"] = float(side(row) * (np.float32(row["odds"])[:, int(row["document"])].max() - row["limit"]))
 
-    def weigh(self, row):
-        """Notes how often a row is to be drawn. With --again, its log-odds are of an earlier adapter, and serve for this alone."""
-        row["weight"] = 1.0
-        if "odds" in row:
-            self.judge(row)
-            right_by = row["right_by"] + (side(row) * (row["limit"] - LIMIT) if self.args.again else 0)
-            row["weight"] = 4.0 if right_by < 1.5 else 1.5 if right_by < 3 else 0.5
-            if self.args.again:
-                del row["odds"]
-
-    def score_before(self, rows, batch):
+    def score_before(self, rows):
         """Adds the published adapter's log-odds to the rows that have none."""
-        if all("odds" in row for row in rows):
+        rows = [row for row in rows if "odds" not in row]
+        if not rows:
             return
+        batch = batch_of(rows)
         with torch.no_grad():
             states = self.before(batch.ids, batch.segments, batch.mask)[0]
-            found, there, _ = odds(self.heads_before, states, batch.mask)
-        for row, values, parts in zip(rows, found, there):
-            if "odds" not in row:
-                row["odds"] = values[parts].numpy().copy()
-                self.judge(row)
+            found, there, means = odds(self.heads_before, states, batch.mask)
+            types = self.heads_before["jailbreak-type"](means[:, 0]).softmax(-1)
+        for row, values, parts, kind in zip(rows, found, there, types):
+            row["odds"] = values[parts].numpy().copy()
+            if row["label"] and len(row["odds"]) == 1 and not row["document"]:
+                row["type"] = kind.tolist()
+            self.judge(row)
 
     def loss(self, rows, batch):
-        self.score_before(rows, batch)
         states = self.model(batch.ids, batch.segments, batch.mask)[0]
         now, there, means = odds(self.heads, states, batch.mask)
         before = torch.zeros_like(now)
@@ -99,12 +101,9 @@ class Fit:
         own, was_right_by = column(lambda row: int(row["document"])), column(lambda row: row["right_by"])
         strongest = now.gather(2, own[:, None, None].expand(-1, now.shape[1], 1))[..., 0].masked_fill(~there, -1e9).amax(1)
         right_by = column(side) * (strongest - column(lambda row: row["limit"]))
-        least = column(lambda row: 0.0 if row["label"] else self.least.get(row["group"], 0.0))
-        texts = of_texts(right_by, was_right_by, least)
-        stands = (was_right_by >= 1).float()
+        texts = of_texts(right_by, was_right_by)
+        stands = (was_right_by >= MARGIN).float()
         weight = torch.where(torch.arange(2)[None] == own[:, None], stands[:, None] * 0.5, torch.full((len(rows), 2), 0.15))
-        if self.args.hold != 1:
-            weight = torch.where(least[:, None] > 0, weight * 0.3, weight * self.args.hold)
         parts = (huber(now - before, 0.5) * there[..., None] * weight[:, None]).sum((1, 2)) / there.sum(1)
         return (texts + parts).mean() + 0.05 * self.loss_of_types(rows, means), texts.mean().item(), parts.mean().item()
 
@@ -129,9 +128,8 @@ class Fit:
         torch.save({"adapter": dict(zip(self.names, self.mean[:count])), "heads": heads}, path)
 
 
-def by_group(given):
-    """Returns the number of each group from options GROUP=NUMBER."""
-    return {name: float(number) for name, _, number in (option.partition("=") for option in given)}
+def batch_of(rows):
+    return train.Batch([(row["ids"], None, None, 0) for row in rows])
 
 
 def side(row):
@@ -142,13 +140,10 @@ def huber(distance, delta):
     return F.huber_loss(distance, torch.zeros_like(distance), reduction="none", delta=delta)
 
 
-def of_texts(right_by, was_right_by, least):
-    """Returns the loss of each text. A text that was right shall stay as right as it was, and not become much more so; a wrong
-    one shall cross the threshold, or at least move by 4 towards it; all shall be right by `least`. Texts near the threshold
-    count twice."""
-    wrong = was_right_by < 1
-    goal = torch.where(wrong, torch.minimum(torch.full_like(was_right_by, 1.2), was_right_by + 4), was_right_by.clamp(max=4))
-    goal = torch.where(least > 0, torch.maximum(goal, least), goal)
+def of_texts(right_by, was_right_by):
+    """Returns the loss of each text. A text shall stay as right as it was, and not become much more so, but all shall be right by
+    MARGIN, or at least move by 5 towards it. Texts near the threshold count twice."""
+    goal = torch.minimum(was_right_by.clamp(MARGIN, 4), was_right_by + 5)
     over = (right_by - torch.maximum(was_right_by, goal) - 0.5).clamp(min=0)
     near = (was_right_by.abs() < 3).float()
     return (1 + near) * huber((goal - right_by).clamp(min=0), 0.7) + 0.3 * huber(over, 0.5)
@@ -164,16 +159,21 @@ def odds(heads, states, mask):
     return torch.stack(out, -1), there, means
 
 
-def batches(rows, chosen, budget, rng):
+def batches(rows, budget, rng):
     """Yields batches of rows of similar length, without end."""
     groups = {}
     for row in rows:
         groups.setdefault(row["group"], []).append(row)
-    sums = {name: np.cumsum([row["weight"] for row in group]).tolist() for name, group in groups.items()}
-    shares = {name: share for name, share in chosen.items() if name in groups}
+    decks = {name: [] for name in groups}
+
+    def draw_one(name):  # no row is repeated before all of its group were drawn
+        if not decks[name]:
+            decks[name] = rng.sample(groups[name], len(groups[name]))
+        return decks[name].pop()
+
     while True:
-        names = rng.choices(list(shares), list(shares.values()), k=1024)
-        drawn = sorted((rng.choices(groups[name], cum_weights=sums[name])[0] for name in names), key=lambda row: len(row["ids"]))
+        names = rng.choices(list(groups), [SHARES[name][0] for name in groups], k=1024)
+        drawn = sorted(map(draw_one, names), key=lambda row: len(row["ids"]))
         made = [[]]
         for row in drawn:
             if made[-1] and len(row["ids"]) * (len(made[-1]) + 1) > budget:
@@ -191,17 +191,15 @@ def main():
     args.add_argument("--rows", type=Path, help="file of rows (.jsonl)")
     args.add_argument("--draw", type=Path, help="draw the rows from this directory of public sets first")
     args.add_argument("--program", default="build/release/signalbox")
-    args.add_argument("--tokens", type=float, default=1.3e6, help="tokens after which the learning rate is a tenth")
+    args.add_argument("--tokens", type=float, default=2.5e6, help="drawn tokens after which the learning rate is a tenth and the run ends")
     args.add_argument("--rate", type=float, default=3e-4)
-    args.add_argument("--batch", type=int, default=900, help="tokens per batch")
-    args.add_argument("--rise", type=int, default=60, help="steps in which the learning rate rises")
-    args.add_argument("--every", type=int, default=150, help="steps between two states")
+    args.add_argument("--batch", type=int, default=2400, help="drawn tokens per batch")
+    args.add_argument("--first", type=int, default=2, help="number of the first layers that stay as they are")
+    args.add_argument("--sure", type=float, default=0.2, help="part of the texts that are right by 3 or more from which to learn")
+    args.add_argument("--rise", type=int, default=40, help="steps in which the learning rate rises")
+    args.add_argument("--every", type=int, default=300, help="steps between two states")
     args.add_argument("--decay", type=float, default=0.99, help="of the running mean of the weights")
-    args.add_argument("--group", action="append", default=[], help="GROUP=SHARE of the texts, instead of SHARES; repeatable")
     args.add_argument("--tongue", type=float, default=3, help="by how much log-odds of other languages are lowered")
-    args.add_argument("--least", action="append", default=[], help="GROUP=LOG-ODDS by which harmless rows shall be right; repeatable")
-    args.add_argument("--hold", type=float, default=1, help="weight of the log-odds that stand, and 0.3 for the rows of --least")
-    args.add_argument("--again", action="store_true", help="the adapter is not the one that scored the rows")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--export", action="append", help="instead of training, write an adapter that contains this share of a state")
     parser, args = args, args.parse_args()
@@ -219,32 +217,33 @@ def main():
 def learn(args):
     torch.manual_seed(args.seed)
     fit = Fit(args)
-    with open(args.rows, encoding="utf-8") as file:
-        rows = [row for row in map(json.loads, file) if not row["held_out"]]
-    shares = by_group(args.group) or SHARES
-    rows = [row for row in rows if row["group"] in shares]
-    for row in rows:
-        fit.weigh(row)
+    rows = [row for row in read_rows(args) if not row["held_out"]]
     optimiser = torch.optim.AdamW([{"params": fit.adapter}, {"params": list(fit.heads.parameters())}], args.rate,
                                   weight_decay=0.0, betas=(0.9, 0.98))
-    seen, step, start, running = 0, 0, time.time(), [0.0, 0.0]
-    for drawn in batches(rows, shares, args.batch, random.Random(args.seed)):
+    seen, learnt, step, start, running = 0, 0, 0, time.time(), [0.0, 0.0]
+    choose = random.Random(args.seed)
+    for drawn in batches(rows, args.batch, random.Random(args.seed)):
         if seen >= args.tokens:
             break
         fall = 0.1 + 0.9 * (0.5 + 0.5 * math.cos(math.pi * seen / args.tokens))
         for group in optimiser.param_groups:
             group["lr"] = args.rate * min(1, (step + 1) / args.rise) * fall
-        batch = train.Batch([(row["ids"], None, None, 0) for row in drawn])
+        fit.score_before(drawn)
+        seen += sum(len(row["ids"]) for row in drawn)
+        drawn = [row for row in drawn if row["right_by"] < 3 or choose.random() < args.sure]
+        if not drawn:
+            continue
+        batch = batch_of(drawn)
         loss, *losses = fit.loss(drawn, batch)
         loss.backward()
         nn.utils.clip_grad_norm_(fit.learnt, 1.0)
         optimiser.step()
         optimiser.zero_grad()
-        seen, step = seen + batch.ids.numel(), step + 1
+        learnt, step = learnt + batch.ids.numel(), step + 1
         fit.follow(step)
         running = [0.98 * mean + 0.02 * loss for mean, loss in zip(running, losses)]
         if step % 25 == 0:
-            print(f"{step} {time.time() - start:.0f} s {seen} tokens, texts {running[0]:.4f} parts {running[1]:.4f}", flush=True)
+            print(f"{step} {time.time() - start:.0f} s {seen} tokens drawn, {learnt} learnt, texts {running[0]:.4f} parts {running[1]:.4f}", flush=True)
         if step % args.every == 0:
             fit.save(args.out / f"{step}.pt")
     fit.save(args.out / "last.pt")
@@ -254,12 +253,14 @@ def mixture(args):
     """Returns the sum of the states and of the published adapter, each times its share."""
     states = [(torch.load(path), float(share)) for path, _, share in (state.rpartition("=") for state in args.export)]
     states.append((export.read(args.adapter), 1 - sum(share for _, share in states)))
-    return {part: {name: sum(share * state[part][name].float() for state, share in states) for name in states[-1][0][part]}
-            for part in ("adapter", "heads")}
+    return {part: {name: sum(share * state[part].get(name, value).float() for state, share in states)
+                   for name, value in states[-1][0][part].items()} for part in ("adapter", "heads")}
 
 
 def export_mixture(args):
     mixed, sides = mixture(args), {path: name for name, path in trunk.LINEARS.items()}
+    if args.rows:
+        report(args, mixed)
     for file in [args.adapter / "adapter_model.safetensors", *sorted(args.adapter.glob("*/model.safetensors"))]:
         out, tensors, of_trunk = args.out / file.relative_to(args.adapter), safetensors.read(file), file.parent == args.adapter
         for name in tensors:
@@ -275,45 +276,63 @@ def export_mixture(args):
         safetensors.write(out, tensors)
 
 
-# The most texts of an origin and a label; 900 and 60 of other origins.
-MOST = {"everyday": 2500, "short": 3000, "code": 2800, "tongue": 2600, "guards": 3000, "confidential": 4000}
-MOST_LONG = {"guards": 900, "wild": 200, "scenes": 150, "in-passage": 150, "passage": 120}
+def report(args, mixed):
+    """Prints how many held-out rows of each group the published adapter and the mixture flag, and the shift of each head's
+    log-odds with which both flag equally many harmless rows of all its groups together."""
+    fit = Fit(args)
+    rows = sorted((row for row in read_rows(args) if row["held_out"]), key=lambda row: len(row["ids"]))
+    for at in range(0, len(rows), 64):
+        fit.score_before(rows[at : at + 64])
+    fit.model.load_state_dict(mixed["adapter"], strict=False)
+    fit.heads.load_state_dict(mixed["heads"])
+    for at in range(0, len(rows), 64):
+        part = rows[at : at + 64]
+        batch = batch_of(part)
+        with torch.no_grad():
+            found, there, _ = odds(fit.heads, fit.model(batch.ids, batch.segments, batch.mask)[0], batch.mask)
+        for row, values, parts in zip(part, found, there):
+            row["now"] = float(values[parts][:, int(row["document"])].max()) - row["limit"]
+    before = lambda row: side(row) * row["right_by"]
+    for name in SHARES:
+        group = [row for row in rows if row["group"] == name]
+        flagged = [sum(score(row) >= 0 for row in group) for score in (before, lambda row: row["now"])]
+        print(f"{name}: {flagged[0]} and {flagged[1]} of {len(group)} flagged", flush=True)
+    for document, name in enumerate(HEADS):
+        harmless = [row for row in rows if not row["label"] and row["document"] == bool(document)]
+        count, highest = sum(before(row) >= 0 for row in harmless), sorted((row["now"] for row in harmless), reverse=True)
+        print(f"{name}: shift for as many harmless texts as before, {count} of {len(harmless)}: {-highest[count]:.2f}", flush=True)
 
 
-def group_of(origin, label):
-    """Returns the group of a short text."""
-    if origin == "confidential":
-        return "confattack" if label else "conf"
-    if origin in ("tongue", "tongues"):
-        return "tongue"
-    if origin == "code":
-        return origin
-    if label:
-        return "wild" if origin in WILD else "attack"
-    return origin if origin in ("everyday", "short") else "passage" if origin in ("passage", "in-passage") else "harmless"
+def read_rows(args):
+    with open(args.rows, encoding="utf-8") as file:
+        return [row for row in map(json.loads, file) if row["group"] in SHARES]
 
 
 def draw(args):
-    """Yields new rows of all groups but `mined`, `mine`, `persona` and `guards`, and of `long`."""
+    """Yields new rows of all groups, without texts of more than 650 characters."""
     rng, found = random.Random(args.seed), {}
     for e in guards.prompts(args.draw):
         if e["task"] == "jailbreak" and not e["origin"].startswith("development"):
-            found.setdefault((e["origin"], e["label"], e["held_out"]), {})[e["text"]] = e
+            found.setdefault(group_of(e), {})[e["text"]] = e
+    for e in refit.sample(args.draw, rng):
+        if not e["origin"].startswith("development"):
+            found.setdefault(f"document {e['label']}", {})[e["text"]] = e
     drawn = []
-    for (origin, label, _), by_text in sorted(found.items()):
-        short = [e for text, e in by_text.items() if len(text) < 650]
-        long = [e for text, e in by_text.items() if len(text) >= 650]
-        drawn += [(group_of(origin, label), e) for e in rng.sample(short, min(len(short), MOST.get(origin, 900)))]
-        drawn += [("long", e) for e in rng.sample(long, min(len(long), MOST_LONG.get(origin, 60)))]
-    drawn += [("document", e) for e in refit.sample(args.draw, rng) if not e["origin"].startswith("development")]
-    for row in corpus.generated("frames", 3600):
-        drawn.append((row["kind"], corpus.example("jailbreak", row["text"], row["label"], origin=row["kind"])))
+    for group, by_text in sorted(found.items()):
+        short = [e for text, e in by_text.items() if len(text) < 650 or group.startswith("document")]
+        drawn += [(group, e) for e in rng.sample(short, min(len(short), SHARES[group][1]))]
     tokens.encode(args.program, args.trunk / "tokenizer.json", [e for _, e in drawn])
     for group, e in drawn:
-        limit = {"long": 256, "document": 160}.get(group, 128)
-        ids = tokens.crop({"ids": e["ids"], "segments": None, "tags": None}, limit, rng)[0]
-        yield {"ids": ids, "label": int(e["label"]), "group": group, "document": group == "document",
+        document = group.startswith("document")
+        ids = tokens.crop({"ids": e["ids"], "segments": None, "tags": None}, 160 if document else 128, rng)[0]
+        yield {"ids": ids, "label": int(e["label"]), "group": group, "document": document,
                "tongue": e["origin"] in ("tongue", "tongues"), "held_out": e["held_out"]}
+
+
+def group_of(e):
+    name = f"{e['origin']} {e['label']}"
+    name = ALIKE.get(name, name)
+    return name if name in SHARES else f"other {e['label']}"
 
 
 if __name__ == "__main__":

@@ -38,12 +38,13 @@ def main():
     args.add_argument("--adapter", type=Path, required=True, help="the adapter whose head is fitted again")
     args.add_argument("--out", type=Path, required=True, help="a directory for the head")
     args.add_argument("--program", default="build/release/signalbox")
+    args.add_argument("--share", type=float, default=1, help="part of the texts to fit to")
     args.add_argument("--threads", type=int, default=1)
     args.add_argument("--seed", type=int, default=1)
     args = args.parse_args()
     torch.set_num_threads(args.threads)
     rng = random.Random(5)
-    texts = with_states(args, sample(args.data, rng), rng)
+    texts = with_states(args, sample(args.data, rng, args.share), rng)
     before = {name: torch.from_numpy(value) for name, value in safetensors.read(args.adapter / "injection" / "model.safetensors").items()}
     after = fit(args.seed, before, [e for e in texts if not e["held_out"]])
     documents = [e for e in texts if e["held_out"] and not e["label"] and e["origin"] in ("passage", "guards")]
@@ -55,14 +56,14 @@ def main():
     safetensors.write(args.out / "model.safetensors", {name: value.numpy() for name, value in after.items()})
 
 
-def sample(data, rng):
+def sample(data, rng, share=1.0):
     """Returns texts of each origin and label of the task injection, and all of the development benchmark, which is only
     reported."""
     found, out = {}, []
     for e in guards.documents(data):
         found.setdefault((e["origin"], e["label"], e["held_out"]), {})[e["text"]] = e
     for (origin, _, held), by_text in sorted(found.items()):
-        count = len(by_text) if origin.startswith("development") else HELD_OUT if held else MOST.get(origin, 260)
+        count = len(by_text) if origin.startswith("development") else HELD_OUT if held else round(share * MOST.get(origin, 260))
         out += rng.sample(list(by_text.values()), min(count, len(by_text)))
     return out
 
@@ -72,7 +73,7 @@ def with_states(args, examples, rng):
     config = json.loads((args.adapter / "adapter_config.json").read_text(encoding="utf-8"))
     model = trunk.Trunk(args.trunk / "model.safetensors", config["r"], config["lora_alpha"])
     model.load_state_dict(export.read(args.adapter)["adapter"], strict=False)
-    model.eval()
+    model.eval().merge()
     tokens.encode(args.program, args.trunk / "tokenizer.json", examples)
     batches = []
     for e in examples:

@@ -48,9 +48,9 @@ class Maker:
         if not wishes:
             return None
         wish = self.rng.choice(wishes).strip()
-        lowered = common.lower_first(wish)
+        lowered, doing = common.lower_first(wish), gerund(wish)
         wish = wish if wish[-1] in ".?!" else wish + "."
-        return common.typed(self.rng, self.long.make("frame", wish=wish, lwish=lowered), 0.4)
+        return common.typed(self.rng, self.long.make("frame", wish=wish, lwish=lowered, gerund=doing), 0.4)
 
     def tongue(self, attack):
         """Makes a text in another language. Half of the harmless ones use the words of the attacks in that language, so that
@@ -104,6 +104,38 @@ class Maker:
         if rng.random() < 0.4:
             return rng.choice(("Decode this: ", "Read: ", "What does this say? ", "Answer: ", "")) + code
         return code
+
+
+# Wishes for a text about something, whose subject is what a pretext mentions.
+ABOUT = re.compile(r"(?:(?:please|can you|could you) )*(?:write|give|create|provide|develop|make|produce|draft|generate|list|describe|"
+                   r"explain|teach|tell|show|outline|suggest|compose|construct|publish|design)\b.{0,60}?\b"
+                   r"(?:how (?:to|i can|can i|do i|one can)|ways? (?:to|of)|(?:instructions|tutorial|guide|steps|tips|plan|manual) (?:on|for|to)"
+                   r"(?: how to)?) (.+)", re.IGNORECASE | re.DOTALL)
+QUESTION = re.compile(r"(?:how|where|what|which)\b.{0,40}?\b(?:can i|do i|to|should i|could i|would i|does one|do you|can you) (.+)",
+                      re.IGNORECASE | re.DOTALL)
+
+
+def gerund(wish):
+    """Returns what a wish asks for as an activity: "writing a poem" for "Write a poem.", "baking bread" for "How do I bake bread?"."""
+    text = wish.strip().rstrip(".?! ")
+    found = ABOUT.fullmatch(text) or QUESTION.fullmatch(text)
+    text = common.lower_first(found[1] if found else text)
+    verb, _, rest = text.partition(" ")
+    if re.fullmatch(r"[a-z]+ing", verb):
+        return text
+    if not re.fullmatch(r"[a-z]{2,}", verb) or verb in ("what", "how", "why", "who", "is", "are", "the", "a", "an", "can", "do", "does"):
+        return f'the question "{text}"'
+    if verb == "be":
+        verb = "being"
+    elif re.search(r"[^aeiouy][aeiou][bdglmnprt]$", verb) and len(verb) < 5:
+        verb += verb[-1] + "ing"
+    elif verb.endswith("ie"):
+        verb = verb[:-2] + "ying"
+    elif verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
+        verb = verb[:-1] + "ing"
+    else:
+        verb += "ing"
+    return f"{verb} {rest}".strip()
 
 
 if __name__ == "__main__":
