@@ -76,8 +76,39 @@ TEST(RequestParser, reads_a_higher_minor_version_as_1_1) {
       EXPECT_EQ(out.request.body, "hi");
     }
   }
-  for (const std::string_view version : {"1.12", "1.2 ", "1.", "2.1", "3.0", "1.x"})
+  for (const std::string_view version :
+       {"1.10", "1.12", "1.-1", "01.2", "1.2 ", "1.2\t", "1.2\n", "1.", "1.x", "1,2", "2.0", "2.1",
+        "3.0", "1.0HTTP/1.2", "1.1 HTTP/1.2"})
     EXPECT_EQ(status_of(fmt::format("GET / HTTP/{}\r\nHost: a\r\n\r\n", version)), 400) << version;
+  for (const std::string_view line :
+       {"GET /HTTP/1.2", "GET / http/1.2", "GET / XHTTP/1.2", "HTTP/1.2"})
+    EXPECT_EQ(status_of(fmt::format("{}\r\nHost: a\r\n\r\n", line)), 400) << line;
+}
+
+TEST(RequestParser, frames_a_higher_minor_version_as_1_1) {
+  const auto with = [](std::string_view fields, std::string_view body) {
+    return fmt::format("POST / HTTP/1.2\r\nHost: a\r\n{}\r\n{}", fields, body);
+  };
+  const std::string chunks = with("Transfer-Encoding: chunked\r\n", "2\r\nhi\r\n0\r\n\r\nGET /b");
+  for (size_t step = 1; step <= chunks.size(); ++step) {
+    const Outcome out = read(chunks, step);
+    ASSERT_TRUE(out.done) << step;
+    EXPECT_EQ(out.request.body, "hi");
+    EXPECT_TRUE(std::string_view("GET /b").starts_with(out.rest)) << out.rest;
+  }
+  EXPECT_EQ(status_of(with("Transfer-Encoding: chunked\r\nContent-Length: 2\r\n", "")), 400);
+  EXPECT_EQ(status_of(with("Content-Length: 2\r\nContent-Length: 2\r\n", "hi")), 400);
+  EXPECT_EQ(status_of(with("Transfer-Encoding: gzip\r\n", "")), 501);
+  EXPECT_EQ(status_of(with("X: a\r\n b\r\n", "")), 400);
+  EXPECT_EQ(status_of(with(fmt::format("X: {}\r\n", std::string(1024, 'x')), "")), 431);
+  EXPECT_EQ(status_of("GET / HTTP/1.2\r\n\r\n"), 400) << "no Host";
+  for (const std::string_view connection : {"keep-alive", "close"}) {
+    Request request;
+    RequestParser parser(request, 1024, 64);
+    const auto used = parser.feed(with(fmt::format("Connection: {}\r\n", connection), ""));
+    ASSERT_TRUE(used);
+    EXPECT_EQ(parser.keep_alive(), connection == "keep-alive");
+  }
 }
 
 TEST(RequestParser, takes_the_path_out_of_an_absolute_target) {
