@@ -56,8 +56,8 @@ class PostgresReplay final : public ReplayServer {
   Result<bool> add_shadow(std::string_view id, std::string_view json,
                           std::string_view text) override {
     const std::string token = new_token();
-    SIGNALBOX_TRY(const Rows rows,
-                  server_->run(do_.add_shadow, {id, json, token, text}, options_.write_limit));
+    SIGNALBOX_TRY(const Rows rows, server_->run(do_.add_shadow, {id, json, token, text},
+                                                options_.write_limit, do_.lock_shared));
     return rows[0][0] == "true";
   }
   milliseconds read_limit() const override { return options_.read_limit; }

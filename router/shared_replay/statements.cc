@@ -1,7 +1,7 @@
-// A record and a deletion that means it may arrive at once. The locks make one of them first, and a
-// statement after a lock finds all that was committed before. Statements that remove records take
-// the lock, too, so that no two of them wait for each other. Everything else that changes a record
-// holds its row.
+// A record and a deletion that means it may arrive at once, and so may a shadow and the removal of
+// texts. The locks make one of them first, and a statement after a lock finds all that was
+// committed before. Statements that remove records take the lock, too, so that no two of them wait
+// for each other. Everything else that changes a record holds its row.
 
 #include "router/shared_replay/statements.h"
 
@@ -97,20 +97,21 @@ SELECT (EXISTS (SELECT FROM held) OR
         EXISTS (SELECT FROM {0}_records WHERE id = $1::text AND last = $3::text))::text)";
 
 constexpr std::string_view kAddShadow = R"(
-WITH held AS (
+WITH begun AS (SELECT {clock} AS moment),
+held AS (
   UPDATE {0}_records
   SET shadows = shadows + 1, last = $3::text, had_texts = had_texts OR octet_length($4::bytea) > 0,
       bytes = bytes + octet_length($2::bytea)
-              + CASE WHEN texts_end > {now} THEN octet_length($4::bytea) ELSE 0 END,
-      text_bytes = text_bytes + CASE WHEN texts_end > {now} THEN octet_length($4::bytea) ELSE 0 END
-  WHERE id = $1::text AND ends > {now} AND shadows < {shadows} AND last <> $3::text
-  RETURNING id, shadows - 1 AS number, texts_end),
+              + CASE WHEN texts_end > moment THEN octet_length($4::bytea) ELSE 0 END,
+      text_bytes = text_bytes + CASE WHEN texts_end > moment THEN octet_length($4::bytea) ELSE 0 END
+  FROM begun WHERE id = $1::text AND ends > {now} AND shadows < {shadows} AND last <> $3::text
+  RETURNING id, shadows - 1 AS number, texts_end > moment AS keeps_text),
 added AS (
   INSERT INTO {0}_parts (record, kind, number, bytes)
   SELECT id, 'shadow', number, $2::bytea FROM held
   UNION ALL
   SELECT id, 'shadow_text', number, $4::bytea FROM held
-  WHERE texts_end > {now} AND octet_length($4::bytea) > 0)
+  WHERE keeps_text AND octet_length($4::bytea) > 0)
 SELECT EXISTS (SELECT FROM {0}_records WHERE id = $1::text)::text)";
 
 constexpr std::string_view kDropTexts = R"(

@@ -17,7 +17,8 @@ inline constexpr uint64_t kNever = kMomentMax;
 struct Statements {
   explicit Statements(const std::string& name);
 
-  /// Every record that is added takes the first, and everything that removes records the second.
+  /// Whatever adds a record or a shadow takes the first, and whatever removes records or texts the
+  /// second.
   std::string lock_shared, lock;
   /// $1: id; $2: record; $3: indices; $4: scopes; $5: age; $6: lifetime (0: none); $7: lifetime of
   /// the texts (0: none of their own); $8 to $11: the request's body, "true" if it was cut, and the

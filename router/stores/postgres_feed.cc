@@ -36,9 +36,9 @@ announced AS (
   SELECT last - (SELECT count(*) FROM {1}) + place, name, ends FROM {1}, counted),
 forgotten AS (
   DELETE FROM {0}_deletions WHERE number IN (
-    SELECT number FROM {0}_deletions, counted
-    WHERE ends < extract(epoch FROM now()) * 1000 OR number <= last - {2}
-    ORDER BY number LIMIT 1000)))";
+    SELECT number
+    FROM (SELECT number, ends FROM {0}_deletions ORDER BY number LIMIT 1000) AS oldest, counted
+    WHERE ends < extract(epoch FROM now()) * 1000 OR number <= last - {2})))";
 
 // "{0}": NAME; "{1}": the most characters of a name; "{2}": the most rows. $1: the last number.
 constexpr std::string_view kFollowDeletions = R"(
@@ -74,7 +74,7 @@ class PostgresFeed final : public Feed {
       cursor = row[1];
       out.push_back({"name", std::move(row[2]), "until", std::move(row[3])});
     }
-    SIGNALBOX_TRY_VOID(clean());
+    clean();
     if (out.empty()) std::this_thread::sleep_for(wait);
     return out;
   }
@@ -90,22 +90,19 @@ class PostgresFeed final : public Feed {
   }
 
  private:
-  /// A server that refuses to remove records still takes and returns others.
-  Result<void> clean() {
+  /// A server that does not remove records may still take and return others, and an entry that was
+  /// read must not get lost.
+  void clean() {
     const auto begun = Clock::now();
-    if (begun < cleans_at_) return {};
-    auto cleaned = options_.clean();
+    if (begun < cleans_at_) return;
+    const auto cleaned = options_.clean();
     const auto now = Clock::now();
     cleans_at_ = now + std::max<Clock::duration>(kCleanEvery, kRest * (now - begun));
     if (cleaned) {
-      refusal_logged_ = false;
-    } else if (cleaned.error().code == Code::kUpstream) {
-      if (!std::exchange(refusal_logged_, true))
-        log::warn(options_.area, "{}; expired records are not removed", cleaned.error().message);
-    } else {
-      return cleaned;
+      failure_logged_ = false;
+    } else if (!std::exchange(failure_logged_, true)) {
+      log::warn(options_.area, "{}; expired records are not removed", cleaned.error().message);
     }
-    return {};
   }
 
   Postgres& server_;
@@ -114,7 +111,7 @@ class PostgresFeed final : public Feed {
   std::string start_;  // of the server's process
   std::atomic<uint64_t> lives_ = 0;
   Clock::time_point cleans_at_{};
-  bool refusal_logged_ = false;
+  bool failure_logged_ = false;
 };
 
 }  // namespace

@@ -228,8 +228,8 @@ test("config check names the line of a wrong key", { skip: kSkip }, async () => 
   const file = join(folder, "wrong.yaml");
   await writeFile(file, configuration(1, 2, server({ table_name: "x".repeat(49) })));
   assert.throws(() => execFileSync(process.env.SIGNALBOX, ["config", "check", file], { encoding: "utf8", stdio: "pipe" }), (error) => {
-    assert.match(error.stdout + error.stderr, /wrong\.yaml:23: global\.services\.response_api\.postgres\.table_name: expected at most 48 bytes/);
-    assert.match(error.stdout + error.stderr, /wrong\.yaml:24: global\.services\.router_replay\.postgres\.table_name: expected at most 48 bytes/);
+    assert.match(error.stdout + error.stderr, /wrong\.yaml:22: global\.services\.response_api\.postgres\.table_name: expected at most 48 bytes/);
+    assert.match(error.stdout + error.stderr, /wrong\.yaml:23: global\.services\.router_replay\.postgres\.table_name: expected at most 48 bytes/);
     return true;
   });
 });

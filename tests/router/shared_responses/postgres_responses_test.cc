@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "router/shared_responses/record.h"
+#include "router/stores/postgres_feed.h"
 #include "tests/router/shared_responses/response_sites.h"
 
 namespace signalbox::shared_responses {
@@ -70,6 +71,24 @@ TEST_F(PostgresResponsesTest, routers_learn_of_deletions_in_their_own_memory) {
     deletions.emplace_back(fmt::format("resp_{}", i), (kNow + 3600) * 1000);
   ASSERT_TRUE(server->remove(deletions));
   wait_for([&] { return a_->store.size() == 0; });
+}
+
+TEST_F(PostgresResponsesTest, a_deletion_is_learnt_although_expired_records_cannot_be_removed) {
+  a_->add("resp_1", response_of("one"));
+  ASSERT_TRUE(connect(place_, kWithin)
+                  ->remove(std::vector<stores::NamedDeletion>{{"resp_1", (kNow + 3600) * 1000}}));
+  const auto client = *stores::make_postgres(place_.address(), {"absent", {}});
+  const auto feed = stores::make_postgres_feed(
+      *client, {.name = "signalbox_responses",
+                .records = "signalbox_responses_responses",
+                .clean = []() -> Result<void> { return fail(Code::kDeadline, "no answer"); },
+                .area = "responses"});
+  std::string cursor;
+  ASSERT_TRUE(feed->follow(cursor, milliseconds(1), kWithin));  // a new life
+  const auto entries = feed->follow(cursor, milliseconds(1), kWithin);
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 1u);
+  EXPECT_EQ(entries->at(0).at(1), "resp_1");
 }
 
 TEST_F(PostgresResponsesTest, what_has_expired_is_removed) {
