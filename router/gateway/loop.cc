@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/json_writer.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "router/access/owner.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
@@ -75,6 +77,16 @@ std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan,
 
 looper::FlowTurn flow_turn_of(std::string_view flow, const looper::Call& call, size_t turn) {
   return {flow, call.has_results ? std::optional(turn) : std::nullopt};
+}
+
+/// The digest of the user's texts and the masks. The tools of a workflow add neither to the texts
+/// nor to the first masks, so that its later requests have the same one.
+std::string conversation_of(const request::ChatRequest& request, std::span<const pii::Mask> masks) {
+  json::Writer out;
+  out.begin_array();
+  for (const std::string_view text : request.user_texts()) out.string(text);
+  for (const pii::Mask& mask : masks) out.string(mask.placeholder).string(mask.original);
+  return sha256_hex(out.end_array().take());
 }
 
 size_t bytes_of(std::span<const looper::PastTurn> past) {
@@ -184,6 +196,11 @@ Result<looper::FlowState> Loop::read_state(const json::Value& request,
     return fail(Code::kNotFound, "there is no such state of this client");
   if (state.recipe != plan_.recipe || state.decision != plan_.decision)
     return fail(Code::kNotFound, "the state belongs to decision \"{}\"", state.decision);
+  // The texts of the state must answer this conversation, and its placeholders stand for the same.
+  const std::span<const pii::Mask> masks(plan_.masks);
+  if (masks.size() < state.masks ||
+      state.conversation != conversation_of(request_.chat, masks.first(state.masks)))
+    return fail(Code::kNotFound, "the state belongs to another conversation");
   if (!looper::has_results(request, id, state))
     return fail(Code::kInvalid, "a model that waits has no result");
   return state;
@@ -203,6 +220,8 @@ http::Task<> Loop::keep_state() {
     const looper::FlowState state{.owner = access::owner_of(scope_.headers(), scope_.config()),
                                   .recipe = plan_.recipe,
                                   .decision = plan_.decision,
+                                  .conversation = conversation_of(request_.chat, plan_.masks),
+                                  .masks = plan_.masks.size(),
                                   .turns = looper::past_turns(run_->turns(), (*answer)->waiting)};
     kept = scope_.context.flow_states->put(id, looper::write_flow(state));
   };
