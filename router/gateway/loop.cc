@@ -101,17 +101,15 @@ std::optional<observe::Tokens> tokens_of(const looper::Reply& reply) {
   return observe::Tokens{reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens};
 }
 
-/// The client pays for all calls.
+/// The client pays for all calls of this request.
 std::string with_whole_usage(std::span<const looper::Turn> turns, std::string body) {
   uint64_t prompt = 0, completion = 0;
-  size_t replies = 0;
   for (const looper::Turn& turn : turns) {
     if (turn.reply() == nullptr) continue;
-    ++replies;
     prompt += turn.reply()->prompt_tokens;
     completion += turn.reply()->completion_tokens;
   }
-  return replies < 2 ? std::move(body) : looper::with_usage(body, prompt, completion);
+  return looper::with_usage(body, prompt, completion);
 }
 
 /// A reply without a usage must not escape the budget of tokens.
@@ -514,7 +512,11 @@ Result<LoopAnswer> Loop::answer() {
     out.body = found->body.empty() ? turn.outcome->body : found->body;
     if (!state_.empty())
       out.body = looper::compose_waiting(run_->turns(), found->waiting, state_, run_->extension());
-    if (run_->turns().size() > 1) out.body = with_whole_usage(run_->turns(), std::move(out.body));
+    const auto replies = std::count_if(run_->turns().begin(), run_->turns().end(),
+                                       [](const auto& each) { return each.reply() != nullptr; });
+    // A single reply of this request has the usage of its server, with its details.
+    if (replies > 1 || flight == nullptr)
+      out.body = with_whole_usage(run_->turns(), std::move(out.body));
     if (plan_.painter != nullptr) add_image(found->turn, out);
   }
   const bool is_live = flight != nullptr && flight->stream != nullptr;

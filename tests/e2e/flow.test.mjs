@@ -202,6 +202,15 @@ describe("a workflow whose models call tools", () => {
     assert.match(daemon.log, /the workflow of these results begins anew: there is no such state/);
   });
 
+  test("costs nothing if an earlier reply is the answer, because the calls after the tools fail", async () => {
+    scripts.third = (asked) => (hasResult(asked) ? { status: 400, body: {} } : call("t", "b"));
+    scripts.writer = () => ({ status: 400, body: {} });
+    const first = await ask(client, question("beside"));
+    const second = await ask(client, [...question("beside"), first.message, ...results(first.message)]);
+    assert.deepEqual([second.header("resumed"), second.message.content], ["true", "found"]);
+    assert.deepEqual(second.data.usage, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+  });
+
   test("keeps the masks of personal data, and restores them in the calls of tools and in the answer", async () => {
     const messages = [{ role: "user", content: "masked: mail ann@example.com and bob@example.com" }];
     scripts.finder = () => say("[EMAIL_ADDRESS_2] is first");
