@@ -37,8 +37,9 @@ class LocalStates final : public FlowStates {
   Result<void> open() {
     if (folder_.empty()) return {};
     std::error_code error;
-    fs::create_directories(folder_, error);
-    if (!error) fs::permissions(folder_, fs::perms::owner_all, error);
+    // Other programs may use a folder that was there before. Its files are the owner's alone.
+    if (fs::create_directories(folder_, error))
+      fs::permissions(folder_, fs::perms::owner_all, error);
     std::vector<State> found;
     for (fs::directory_iterator each(folder_, error), end; !error && each != end;
          each.increment(error))

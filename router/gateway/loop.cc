@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/json_writer.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "router/access/owner.h"
 #include "router/gateway/admit.h"
 #include "router/gateway/metered_reply.h"
@@ -77,6 +79,16 @@ looper::FlowTurn flow_turn_of(std::string_view flow, const looper::Call& call, s
   return {flow, call.has_results ? std::optional(turn) : std::nullopt};
 }
 
+/// The digest of the user's texts and the masks. The tools of a workflow add neither to the texts
+/// nor to the first masks, so that its later requests have the same one.
+std::string conversation_of(const request::ChatRequest& request, std::span<const pii::Mask> masks) {
+  json::Writer out;
+  out.begin_array();
+  for (const std::string_view text : request.user_texts()) out.string(text);
+  for (const pii::Mask& mask : masks) out.string(mask.placeholder).string(mask.original);
+  return sha256_hex(out.end_array().take());
+}
+
 size_t bytes_of(std::span<const looper::PastTurn> past) {
   size_t out = 0;
   for (const looper::PastTurn& turn : past) out += turn.text.size();
@@ -89,17 +101,15 @@ std::optional<observe::Tokens> tokens_of(const looper::Reply& reply) {
   return observe::Tokens{reply.prompt_tokens, reply.cached_tokens, reply.completion_tokens};
 }
 
-/// The client pays for all calls.
+/// The client pays for all calls of this request.
 std::string with_whole_usage(std::span<const looper::Turn> turns, std::string body) {
   uint64_t prompt = 0, completion = 0;
-  size_t replies = 0;
   for (const looper::Turn& turn : turns) {
     if (turn.reply() == nullptr) continue;
-    ++replies;
     prompt += turn.reply()->prompt_tokens;
     completion += turn.reply()->completion_tokens;
   }
-  return replies < 2 ? std::move(body) : looper::with_usage(body, prompt, completion);
+  return looper::with_usage(body, prompt, completion);
 }
 
 /// A reply without a usage must not escape the budget of tokens.
@@ -184,6 +194,11 @@ Result<looper::FlowState> Loop::read_state(const json::Value& request,
     return fail(Code::kNotFound, "there is no such state of this client");
   if (state.recipe != plan_.recipe || state.decision != plan_.decision)
     return fail(Code::kNotFound, "the state belongs to decision \"{}\"", state.decision);
+  // The texts of the state must answer this conversation, and its placeholders stand for the same.
+  const std::span<const pii::Mask> masks(plan_.masks);
+  if (masks.size() < state.masks ||
+      state.conversation != conversation_of(request_.chat, masks.first(state.masks)))
+    return fail(Code::kNotFound, "the state belongs to another conversation");
   if (!looper::has_results(request, id, state))
     return fail(Code::kInvalid, "a model that waits has no result");
   return state;
@@ -203,6 +218,8 @@ http::Task<> Loop::keep_state() {
     const looper::FlowState state{.owner = access::owner_of(scope_.headers(), scope_.config()),
                                   .recipe = plan_.recipe,
                                   .decision = plan_.decision,
+                                  .conversation = conversation_of(request_.chat, plan_.masks),
+                                  .masks = plan_.masks.size(),
                                   .turns = looper::past_turns(run_->turns(), (*answer)->waiting)};
     kept = scope_.context.flow_states->put(id, looper::write_flow(state));
   };
@@ -515,7 +532,11 @@ Result<LoopAnswer> Loop::answer() {
     out.body = found->body.empty() ? turn.outcome->body : found->body;
     if (!state_.empty())
       out.body = looper::compose_waiting(run_->turns(), found->waiting, state_, run_->extension());
-    if (run_->turns().size() > 1) out.body = with_whole_usage(run_->turns(), std::move(out.body));
+    const auto replies = std::count_if(run_->turns().begin(), run_->turns().end(),
+                                       [](const auto& each) { return each.reply() != nullptr; });
+    // A single reply of this request has the usage of its server, with its details.
+    if (replies > 1 || flight == nullptr)
+      out.body = with_whole_usage(run_->turns(), std::move(out.body));
     if (plan_.painter != nullptr) add_image(found->turn, out);
   }
   const bool is_live = flight != nullptr && flight->stream != nullptr;

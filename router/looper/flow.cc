@@ -190,7 +190,8 @@ Result<Turn> repeat_turn(Call call, const PastTurn& past) {
 std::string write_flow(const FlowState& state) {
   json::Writer out;
   out.begin_object().member("owner", state.owner).member("recipe", state.recipe);
-  out.member("decision", state.decision).key("turns").begin_array();
+  out.member("decision", state.decision).member("conversation", state.conversation);
+  out.member("masks", static_cast<int64_t>(state.masks)).key("turns").begin_array();
   for (const PastTurn& turn : state.turns) {
     out.begin_object().member("model", turn.model).member("label", turn.label);
     out.member("end", kEnds[static_cast<size_t>(turn.end)]).member("text", turn.text).end_object();
@@ -207,7 +208,13 @@ Result<FlowState> read_flow(std::string text) {
   FlowState out{.owner = std::string(string_at(root, "owner")),
                 .recipe = std::string(string_at(root, "recipe")),
                 .decision = std::string(string_at(root, "decision")),
+                .conversation = std::string(string_at(root, "conversation")),
+                .masks = 0,
                 .turns = {}};
+  const auto masks = root.find("masks");
+  const auto count = masks ? masks->integer() : Result<int64_t>(0);
+  if (!count || *count < 0) return fail(Code::kCorrupt, "the state has no number of masks");
+  out.masks = static_cast<uint64_t>(*count);
   for (const json::Value& each : turns->items()) {
     SIGNALBOX_TRY(PastTurn turn, read_turn(each));
     out.turns.push_back(std::move(turn));

@@ -30,6 +30,9 @@ struct PastTurn {
 
 struct FlowState {
   std::string owner = {}, recipe = {}, decision = {};  // of the request
+  /// The digest of what the turns were made from: the user's texts, and that many masks.
+  std::string conversation = {};
+  uint64_t masks = 0;
   std::vector<PastTurn> turns = {};
 };
 

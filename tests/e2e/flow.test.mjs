@@ -28,7 +28,7 @@ providers:
 ${kModels.map((name) => `    - {name: ${name}, backend_refs: [{endpoint: "127.0.0.1:${servers[name].port}"}]}`).join("\n")}
 routing:
   signals:
-    keywords: [{name: steps, keywords: [steps]}, {name: beside, keywords: [beside]}]
+    keywords: [{name: steps, keywords: [steps]}, {name: beside, keywords: [beside]}, {name: masked, keywords: [masked]}]
   decisions:
     - name: steps
       rules: {operator: AND, conditions: [{type: keyword, name: steps}]}
@@ -44,6 +44,11 @@ routing:
       modelRefs: [{model: finder}, {model: third}]
       plugins: [{type: response_cache, configuration: {enabled: true}}]
       algorithm: {type: workflows, workflows: {mode: static, roles: [{name: find, models: [finder, third]}], final: {model: writer}}}
+    - name: masked
+      rules: {operator: AND, conditions: [{type: keyword, name: masked}]}
+      modelRefs: [{model: finder}, {model: writer}]
+      plugins: [{type: pii_mask, configuration: {types: [EMAIL_ADDRESS]}}]
+      algorithm: {type: workflows, workflows: {mode: static, include_intermediate_responses: false, roles: [{name: find, models: [finder]}, {name: write, models: [writer]}]}}
 global:
   stores: {response_cache: {enabled: true, backend_type: memory}}
   integrations: {looper: {flow: {state: ${state}}}}
@@ -195,6 +200,69 @@ describe("a workflow whose models call tools", () => {
       assert.ok(again.message.content);
     }
     assert.match(daemon.log, /the workflow of these results begins anew: there is no such state/);
+  });
+
+  test("costs nothing if an earlier reply is the answer, because the calls after the tools fail", async () => {
+    scripts.third = (asked) => (hasResult(asked) ? { status: 400, body: {} } : call("t", "b"));
+    scripts.writer = () => ({ status: 400, body: {} });
+    const first = await ask(client, question("beside"));
+    const second = await ask(client, [...question("beside"), first.message, ...results(first.message)]);
+    assert.deepEqual([second.header("resumed"), second.message.content], ["true", "found"]);
+    assert.deepEqual(second.data.usage, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 });
+  });
+
+  test("keeps the masks of personal data, and restores them in the calls of tools and in the answer", async () => {
+    const messages = [{ role: "user", content: "masked: mail ann@example.com and bob@example.com" }];
+    scripts.finder = () => say("[EMAIL_ADDRESS_2] is first");
+    scripts.writer = (asked) => (hasResult(asked) ? say("Ask [EMAIL_ADDRESS_2], [EMAIL_ADDRESS_1], [EMAIL_ADDRESS_3]") : call("w", "[EMAIL_ADDRESS_1]"));
+    const first = await ask(client, messages);
+    assert.equal(first.message.tool_calls[0].function.arguments, '{"at":"ann@example.com"}');
+    const second = await ask(client, [...messages, first.message, ...results(first.message, "bob@example.com knows cid@example.com")]);
+    assert.equal(second.header("resumed"), "true");
+    assert.equal(second.message.content, "Ask bob@example.com, ann@example.com, cid@example.com");
+    assert.deepEqual(names(), ["finder", "writer", "writer"]);
+    const [prompt, called, result] = calls[2][1].messages;
+    assert.match(prompt.content, /\[EMAIL_ADDRESS_2\] is first/);
+    assert.equal(called.tool_calls[0].function.arguments, '{"at":"[EMAIL_ADDRESS_1]"}');
+    assert.equal(result.content, "[EMAIL_ADDRESS_2] knows [EMAIL_ADDRESS_3]");
+    assert.doesNotMatch(JSON.stringify(calls), /@example/);
+
+    // The placeholder in the result is taken, so that those of the state stand for other people now.
+    calls = [];
+    const moved = await ask(client, [...messages, first.message, ...results(first.message, "see [EMAIL_ADDRESS_1]")]);
+    assert.equal(moved.header("resumed"), "false");
+    assert.deepEqual(names(), ["finder", "writer"]);
+    assert.doesNotMatch(daemon.log, /@example|EMAIL_ADDRESS/);
+  });
+
+  test("is continued only with the user's texts that it began with, so that an id alone opens nothing", async () => {
+    scripts.writer = (asked) => (hasResult(asked) ? say("written") : call("w", "there"));
+    for (const credential of [null, "Bearer shared"]) {
+      const who = (more) => new OpenAI({ apiKey: "unused", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { authorization: credential, ...more } });
+      const first = await ask(who(), question("steps"));
+      const later = [first.message, ...results(first.message)];
+      for (const [other, messages, resumed] of [
+        [who(), [...question("steps"), ...later], "true"],
+        [who(), [{ role: "system", content: "It is noon" }, question("steps")[1], ...later], "true"],
+        [who(), [{ role: "user", content: "other steps" }, ...later], "false"],
+        [who(), [...question("steps"), { role: "user", content: "more steps" }, ...later], "false"],
+        [who({ authorization: "Bearer another" }), [...question("steps"), ...later], "false"],
+      ]) {
+        calls = [];
+        assert.equal((await ask(other, messages)).header("resumed"), resumed, JSON.stringify([credential, messages]));
+        assert.equal(names().includes("finder"), resumed === "false");
+      }
+    }
+    assert.match(daemon.log, /begins anew: the state belongs to another conversation/);
+  });
+
+  test("is a conversation for a client of the responses API, which sends the results alone", async () => {
+    const request = { model: "auto", tools: [{ type: "function", name: "look", strict: false, parameters: tools[0].function.parameters }] };
+    const first = await client.responses.create({ ...request, input: "the steps of it" });
+    const { call_id } = first.output.find(({ type }) => type === "function_call");
+    const second = await client.responses.create({ ...request, previous_response_id: first.id, input: [{ type: "function_call_output", call_id, output: "seen" }] });
+    assert.equal(second.output_text, "written");
+    assert.deepEqual(names(), ["finder", "writer", "writer"]);
   });
 
   test("is a conversation for a client of Anthropic's API, too", async () => {

@@ -84,6 +84,21 @@ TEST(FlowFolder, outlives_the_process) {
   EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
+TEST(FlowFolder, keeps_its_permissions_if_it_was_there_before) {
+  using std::filesystem::perms;
+  const test::TemporaryDirectory directory;
+  const auto permissions = [](const std::filesystem::path& path) {
+    return std::filesystem::status(path).permissions();
+  };
+  std::filesystem::permissions(directory.path(), perms{0755});
+  const Store old(directory.path().string(), {});
+  EXPECT_EQ(permissions(directory.path()), perms{0755});
+  ASSERT_TRUE(old.states->put("f-1", "one"));
+  EXPECT_EQ(permissions(directory.path() / "f-1.flow"), perms{0600});
+  const Store made((directory.path() / "new").string(), {});
+  EXPECT_EQ(permissions(directory.path() / "new"), perms::owner_all);
+}
+
 TEST(FlowFolder, that_cannot_be_made_is_an_error) {
   const auto opened = open_local("/proc/none/flow", {});
   ASSERT_FALSE(opened);
