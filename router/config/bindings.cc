@@ -156,8 +156,7 @@ class Binder {
     }
     const ModelDeployment& deployment = found->second;
     if (std::string why = check_server(deployment); !why.empty()) return why;
-    if (!binding.head.empty() && deployment.provider != "ort")
-      return "head is not built; the model directory must have the head";
+    if (!binding.head.empty()) return "head is not built; the model directory must have the head";
     if (name.starts_with(kClassifierPrefix))
       return bind_classifier(name.substr(kClassifierPrefix.size()), binding, deployment, routing);
     const Task* task = std::ranges::find(kTasks, name, &Task::name);
@@ -252,6 +251,7 @@ class Binder {
   // As with mmbert_model_path, the usual model takes the place of one that does not exist.
   void bind_embedder(const ModelDeployment& deployment) {
     EmbeddingModel& model = config_.embedding_model;
+    model.endpoint.reset();
     const std::string directory = directory_of(deployment);
     std::error_code ignored;
     if (!std::filesystem::exists(directory, ignored)) {
@@ -263,7 +263,6 @@ class Binder {
     }
     model.path = directory;
     model.path_key = "mmbert_model_path";
-    model.endpoint.reset();
     config_.catalog_lines["global.model_catalog.embeddings.semantic.mmbert_model_path"] =
         deployment.line;
   }
@@ -273,6 +272,8 @@ class Binder {
     if (binding.contract != kLabelDistribution)
       return fmt::format("expected the contract {}, found \"{}\"", kLabelDistribution,
                          binding.contract);
+    if (!binding.mapping_path.empty())
+      return "mapping_path is not built for this task; the model names its classes";
     if (is_server(deployment) && binding.adapter != kHttpClassify && binding.adapter != kHttpChat)
       return fmt::format("expected the adapter http_classify or http_chat, found \"{}\"",
                          binding.adapter);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "router/config/sections.h"
 
@@ -153,18 +154,27 @@ const KnownProvider* find_provider(std::string_view id) {
 
 // A wrong name would fail every request.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model) {
-  if (model.catalog.empty() || model.backend_refs.empty()) return model.name;
-  const BackendRef& backend = model.backend_refs.front();
-  if (backend.type == "echo") return model.name;
-  std::string name(name_at(backend.provider, model.catalog));
-  if (name.empty()) {
-    reader.at_key("provider_model_id", [&] {
-      reader.error(node.line,
-                   fmt::format("missing; the name of \"{}\" at the server is not known here",
-                               model.catalog));
-    });
+  if (model.catalog.empty()) return model.name;
+  std::optional<std::string> name;
+  const auto missing = [&](const std::string& why) {
+    reader.at_key("provider_model_id",
+                  [&] { reader.error(node.line, fmt::format("missing; {}", why)); });
+    return model.name;
+  };
+  for (const BackendRef& backend : model.backend_refs) {
+    if (backend.type == "echo") continue;
+    const std::string_view own = name_at(backend.provider, model.catalog);
+    if (own.empty())
+      return missing(
+          fmt::format("the name of \"{}\" at the server is not known here", model.catalog));
+    if (name && *name != own)
+      return missing(
+          fmt::format("\"{}\" is \"{}\" at one backend and \"{}\" at another; expected "
+                      "a model for each",
+                      model.catalog, *name, own));
+    name = own;
   }
-  return name;
+  return name.value_or(model.name);
 }
 
 // A recipe of the Semantic Router's own is no model.

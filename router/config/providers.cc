@@ -23,13 +23,14 @@ struct BackendText {
   bool https = false;
 };
 
-void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
+void check_known_type(Reader& reader, const yaml::Node& node, BackendRef& ref) {
   if (ref.type.empty() || ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
   reader.at_key("type", [&] {
     reader.notice(
         node.find("type")->line,
         fmt::format("unknown type \"{}\" is treated as vllm (known: vllm, chat, echo)", ref.type));
   });
+  if (ref.type == kEnvoysServers) ref.type.clear();  // a file cannot write the router's own type
 }
 
 void set_place(const Endpoint& address, BackendRef& ref) {
@@ -52,14 +53,10 @@ Result<Endpoint> address_of(const BackendText& backend) {
   return parse_base_url(fmt::format("{}://{}", backend.https ? "https" : "http", endpoint));
 }
 
-// Completes a backend that names a well-known provider.
+// Gives a backend without an address that of its provider.
 void set_provider(const yaml::Node& node, BackendText& out) {
   const KnownProvider* known = find_provider(out.ref.provider);
-  if (known == nullptr) return;
-  if (out.ref.provider == kAnthropic && node.find("auth_header") == nullptr) {
-    out.ref.auth_header = "x-api-key";
-    if (node.find("auth_prefix") == nullptr) out.ref.auth_prefix.clear();
-  }
+  if (known == nullptr || out.ref.type == "echo") return;
   if (node.find("endpoint") != nullptr || node.find("base_url") != nullptr) return;
   out.base_url = known->base_url;
   if (out.ref.chat_path.empty()) out.ref.chat_path = known->chat_path;
@@ -360,15 +357,27 @@ void set_reasoning(Reader& reader, const yaml::Node& node, Model& out) {
                 [&] { find_family(reader, at->line, out.reasoning_family); });
 }
 
+// Anthropic's servers have their own API, which takes keys in a header of its own. A model with
+// `api_format: openai` uses their other API, which takes them like all others.
+void set_anthropic(const yaml::Node& node, Model& out) {
+  const auto is_anthropic = [](const BackendRef& ref) { return ref.provider == kAnthropic; };
+  if (!out.backend_refs.empty() && std::ranges::all_of(out.backend_refs, is_anthropic) &&
+      given(node, "api_format") == nullptr)
+    out.api_format = Model::ApiFormat::kAnthropic;
+  if (out.api_format != Model::ApiFormat::kAnthropic) return;
+  for (size_t i = 0; i < out.backend_refs.size(); ++i) {
+    BackendRef& ref = out.backend_refs[i];
+    const yaml::Node& written = node.find("backend_refs")->items[i];
+    if (!is_anthropic(ref) || written.find("auth_header") != nullptr) continue;
+    ref.auth_header = "x-api-key";
+    if (written.find("auth_prefix") == nullptr) ref.auth_prefix.clear();
+  }
+}
+
 void check_model(Reader& reader, const yaml::Node& node, Model& out) {
   name_at_provider(reader, node, out);
   set_reasoning(reader, node, out);
-  const bool is_anthropic =
-      !out.backend_refs.empty() && std::ranges::all_of(out.backend_refs, [](const BackendRef& ref) {
-        return ref.provider == kAnthropic;
-      });
-  if (is_anthropic && given(node, "api_format") == nullptr)
-    out.api_format = Model::ApiFormat::kAnthropic;
+  set_anthropic(node, out);
   const yaml::Node* backends = node.find("backend_refs");
   if (backends != nullptr && is_idle(*backends)) {
     reader.at_key("backend_refs", [&] {

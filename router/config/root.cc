@@ -124,16 +124,14 @@ void note_foreign_thresholds(const yaml::Node& root, Config& config) {
 }
 
 // A model without backends has the servers that Envoy knows. The router cannot call them.
-bool is_for_envoy(const Config& config) {
-  return std::ranges::any_of(config.providers.models, [](const Model& model) {
-    return !model.backend_refs.empty() && model.backend_refs.front().type == kEnvoysServers;
-  });
+bool is_envoys(const Model& model) {
+  return !model.backend_refs.empty() && model.backend_refs.front().type == kEnvoysServers;
 }
 
 // Other machines reach a listener without an address only if the router knows its clients.
 void bind_listeners(const yaml::Node& root, Config& config) {
   const yaml::Node* node = root.find("listeners");
-  if (config.listeners.empty() && !is_for_envoy(config))
+  if (config.listeners.empty() && std::ranges::none_of(config.providers.models, is_envoys))
     config.listeners.push_back({.name = "http-8801", .port = 8801});
   if (!config.access.requires_key()) return;
   for (size_t i = 0; i < config.listeners.size(); ++i) {
@@ -226,14 +224,24 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
 }
 
 // A notice names the decisions whose calls the router makes itself even for requests from Envoy,
-// because Envoy may reach a model that the router does not reach.
-void note_direct_calls(Reader& reader, const Config& config) {
+// because Envoy may reach a model that the router does not reach. Without an address it is an
+// error.
+void check_direct_calls(Reader& reader, const Config& config) {
   if (!config.ext_proc.enabled) return;
   for (const Routing* routing : routings_of(config)) {
     for (const Decision& decision : routing->decisions) {
       const bool draws = decision.image_gen && decision.image_gen->enabled;
       const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
       if (decision.fast_response || (!draws && !loops)) continue;
+      for (const ModelRef& ref : decision.model_refs) {
+        const Model* model = config.providers.find(ref.model);
+        if (!loops || model == nullptr || !is_envoys(*model)) continue;
+        reader.error(decision.line,
+                     fmt::format("decision \"{}\": the router itself calls the model "
+                                 "\"{}\"; expected backend_refs of this model",
+                                 decision.name, ref.model));
+        break;
+      }
       const std::string_view called = !draws  ? "its models at their backend_refs"
                                       : loops ? "the image server and its models"
                                               : "the image server, and its model for a text with "
@@ -257,11 +265,11 @@ bool searches_qdrant(const Config& config) {
 }
 
 void check_backends(Reader& reader, const yaml::Node& root, Config& config) {
-  const bool is_envoys = config.ext_proc.enabled && config.listeners.empty();
+  const bool has_envoy_alone = config.ext_proc.enabled && config.listeners.empty();
   for (size_t i = 0; i < config.providers.models.size(); ++i) {
     std::vector<BackendRef>& refs = config.providers.models[i].backend_refs;
     if (!refs.empty()) continue;
-    if (is_envoys) {
+    if (has_envoy_alone) {
       BackendRef& ref = refs.emplace_back();
       ref.name = ref.type = kEnvoysServers;
       continue;
@@ -310,7 +318,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_recipes(reader, node, config);
   check_answers(reader, node, config);
   refuse_unserved_documents(reader, config);
-  note_direct_calls(reader, config);
+  check_direct_calls(reader, config);
   reader.settle(searches_qdrant(config));
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);

@@ -448,6 +448,10 @@ TEST(NewerForms, a_projection_on_a_signal_that_is_not_there_is_refused) {
             "accepted");
   EXPECT_EQ(with("{scores: [{name: s, inputs: [{type: classifier, name: tone}]}]}"),
             input + "name: unknown classifier signal \"tone\" (known: tone:kind, tone:rude)");
+  EXPECT_EQ(with("{partitions: [{name: p, members: ['tone:rude', 'tone:kind'], default: law}]}"),
+            "accepted");
+  EXPECT_EQ(with("{partitions: [{name: p, members: [tone]}]}"),
+            "f.yaml:12: routing.projections.partitions[0].members: no signal is called \"tone\"");
   EXPECT_EQ(with("{partitions: [{name: p, members: [law, urgnet]}]}"),
             "f.yaml:12: routing.projections.partitions[0].members: no signal is called "
             "\"urgnet\"; did you mean \"urgent\"?");
@@ -535,6 +539,46 @@ TEST(NewerForms, a_provider_has_an_address_and_names_for_the_models_of_the_catal
   EXPECT_EQ(claude.backend_refs[0].auth_prefix, "");
 }
 
+TEST(NewerForms, the_other_api_of_anthropic_takes_keys_like_all_others) {
+  const auto backend = [](std::string_view model, std::string_view more) {
+    return newer_config(catalogued(fmt::format("{}, backend_refs: [{{provider: anthropic, "
+                                               "base_url: 'http://h/v1', api_key: k{}}}]",
+                                               model, more)))
+        .providers.models.at(0)
+        .backend_refs.at(0);
+  };
+  EXPECT_EQ(backend("api_format: openai", "").auth_header, "Authorization");
+  EXPECT_EQ(backend("api_format: openai", "").auth_prefix, "Bearer");
+  EXPECT_EQ(backend("api_format: anthropic", "").auth_header, "x-api-key");
+  EXPECT_EQ(backend("api_format: anthropic", ", auth_header: Authorization").auth_prefix, "Bearer");
+}
+
+TEST(NewerForms, an_echo_backend_needs_no_address_of_its_provider) {
+  const Model model = newer_config(catalogued("backend_refs: [{type: echo, provider: openai}]"))
+                          .providers.models.at(0);
+  EXPECT_EQ(model.backend_refs[0].host, "");
+}
+
+TEST(NewerForms, a_file_cannot_write_the_type_of_envoys_servers) {
+  const Config config = newer_config(catalogued("backend_refs: [{type: envoy, endpoint: 'h:1'}]"));
+  EXPECT_NE(config.providers.models.at(0).backend_refs.at(0).type, kEnvoysServers);
+  EXPECT_EQ(config.listeners.size(), 1u);
+}
+
+TEST(NewerForms, the_backends_of_a_model_have_one_name_for_it) {
+  const auto file = [](std::string_view other) {
+    return catalogued(
+        fmt::format("catalog: qwen/qwen3.6-27b, backend_refs: [{{endpoint: 'h:1'}}, "
+                    "{{type: echo}}, {}]",
+                    other));
+  };
+  EXPECT_EQ(newer_errors(file("{provider: vllm, endpoint: 'i:1'}")), "accepted");
+  EXPECT_EQ(newer_errors(file("{provider: openrouter, api_key: k}")),
+            "f.yaml:2: providers.models[0].provider_model_id: missing; \"qwen/qwen3.6-27b\" is "
+            "\"Qwen/Qwen3.6-27B\" at one backend and \"qwen/qwen3.6-27b\" at another; expected a "
+            "model for each");
+}
+
 TEST(NewerForms, a_name_at_the_server_that_is_not_known_is_an_error) {
   EXPECT_EQ(newer_errors(catalogued("catalog: x/unheard-of, backend_refs: [{endpoint: 'h:1'}]")),
             "f.yaml:2: providers.models[0].provider_model_id: missing; the name of "
@@ -569,6 +613,11 @@ TEST(NewerForms, only_a_file_for_envoy_has_models_without_backends) {
   ASSERT_EQ(config.providers.models.at(0).backend_refs.size(), 1u);
   EXPECT_EQ(config.providers.models[0].backend_refs[0].type, kEnvoysServers);
   EXPECT_EQ(config.providers.models[0].provider_model_id, "m");
+  EXPECT_EQ(newer_errors(model + envoy +
+                         "routing: {decisions: [{name: d, algorithm: {type: confidence}, "
+                         "modelRefs: [{model: m}, {model: m, use_reasoning: true}]}]}\n"),
+            "f.yaml:4: decision \"d\": the router itself calls the model \"m\"; expected "
+            "backend_refs of this model");
 }
 
 // --- deployments and bindings ---
@@ -630,6 +679,12 @@ TEST(NewerForms, a_mistaken_binding_is_refused) {
             "pii_classifier: expected the adapter http_classify, found \"http_chat\"");
   EXPECT_EQ(error("{classifier.tone: {deployment: law, contract: label_distribution.v1}}"),
             "classifier.tone: there is no classifier signal \"tone\"");
+  EXPECT_EQ(error("{pii_classifier: {deployment: law, contract: token_spans.v1, head: h}}"),
+            "pii_classifier: head is not built; the model directory must have the head");
+  EXPECT_EQ(error("{classifier.tone: {deployment: law, contract: label_distribution.v1, "
+                  "mapping_path: m.json}}"),
+            "classifier.tone: mapping_path is not built for this task; the model names its "
+            "classes");
 }
 
 TEST(NewerForms, the_routings_of_a_file_share_the_model_of_a_task) {
