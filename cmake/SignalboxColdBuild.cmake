@@ -12,7 +12,7 @@ option(SIGNALBOX_PCH "Precompile the most common headers" OFF)
 set(SIGNALBOX_UNITY 0 CACHE STRING "Compile the files of a library in groups of this size")
 
 # Libraries that `joined` lists together are compiled as one file. Their names remain as aliases of the joined library. This
-# saved a third of the time of three large rooms, but a change then recompiles all of a group.
+# saved 30 % of the processor time of the eight libraries that were measured, but a change then recompiles all of a group.
 option(SIGNALBOX_JOIN "Compile several rooms as one file" OFF)
 
 # joined(NAME ROOM ...): rooms that are compiled with the same options and may be compiled as one file.

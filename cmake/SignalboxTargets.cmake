@@ -41,10 +41,11 @@ endif()
 
 # clang 14 cannot compile coroutines with the check of function types, a part of -fsanitize=undefined. The option
 # applies to the whole target, because sources with their own options are excluded from unity builds. It is an interface
-# target, so that its options come last.
+# target, so that its options come last. Sets `spared` to whether the target NAME is compiled without the check.
 add_library(signalbox_coroutines INTERFACE)
 target_compile_options(signalbox_coroutines INTERFACE -fno-sanitize=function)
 function(spare_coroutines name)
+  set(spared OFF PARENT_SCOPE)
   if(NOT SIGNALBOX_SANITIZE MATCHES "undefined" OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     return()
   endif()
@@ -53,6 +54,7 @@ function(spare_coroutines name)
     file(STRINGS ${source} found LIMIT_COUNT 1
       REGEX "co_(await|return|yield)|include \"(router/(http|upstream|gateway|access|serving|admin|extproc|stores)|tests/router/net)/")
     if(found)
+      set(spared ON PARENT_SCOPE)
       target_link_libraries(${name} PRIVATE signalbox_coroutines)
       return()
     endif()
@@ -88,6 +90,13 @@ function(signalbox_library name)
   if(NOT target STREQUAL name)
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
     add_library(${name} ALIAS ${target})
+    # The options of one of the rooms would otherwise apply to all.
+    set(options "COMPUTES ${arg_COMPUTES}, PRECOMPILED ${arg_PRECOMPILED}, without the check of function types ${spared}")
+    get_target_property(others ${target} joined_options)
+    if(others AND NOT others STREQUAL options)
+      message(FATAL_ERROR "${name} cannot join ${target}: its options are \"${options}\", the others' are \"${others}\"")
+    endif()
+    set_target_properties(${target} PROPERTIES joined_options "${options}")
   endif()
 endfunction()
 
