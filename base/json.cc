@@ -135,8 +135,9 @@ uint32_t Document::end_of(uint32_t begin) const {
   uint32_t at = begin, depth = 0;
   do {
     const char c = text_[at];
-    uint32_t end = c == '"' ? near_end(at) : 0;
-    if (end == 0 && (c == '"' || opens(c) || at == begin)) end = remembered_end(at);
+    const bool is_scalar = !ends_scalar(c);
+    uint32_t end = c == '"' ? near_end(at) : is_scalar ? near_scalar_end(at) : 0;
+    if (end == 0 && (c == '"' || opens(c) || is_scalar)) end = remembered_end(at);
     if (end == 0) depth = depth_after(c, depth);
     at = end != 0 ? end : at + 1;
   } while (depth > 0);

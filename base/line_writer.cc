@@ -1,6 +1,7 @@
-// Uses two buffers: callers fill one while the thread writes the other, in pieces of PIPE_BUF
-// bytes. Callers wake the thread only if it sleeps, because that costs more than many lines: the
-// first line after a silence is written at once, and those behind it together after a pause.
+// Uses two buffers: callers fill one while the thread writes the other, in pieces of at most
+// PIPE_BUF bytes. Callers wake the thread only if it sleeps, because that costs more than many
+// lines: the first line after a silence is written at once, and those behind it together after a
+// pause.
 
 #include "base/line_writer.h"
 
@@ -76,9 +77,12 @@ void LineWriter::write_out(std::string_view bytes) {
       if (given_up()) return;
       continue;
     }
-    // A pipe that is ready accepts this many bytes without blocking.
-    const ssize_t written =
-        ::write(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
+    // A pipe that is ready accepts this many bytes without blocking. A piece ends with a line if it
+    // can, because other processes may write to the same pipe.
+    std::string_view piece = bytes.substr(0, PIPE_BUF);
+    if (piece.size() < bytes.size()) piece = piece.substr(0, piece.rfind('\n') + 1);
+    if (piece.empty()) piece = bytes.substr(0, PIPE_BUF);
+    const ssize_t written = ::write(descriptor_, piece.data(), piece.size());
     if (written < 0 && errno != EINTR && errno != EAGAIN) return;
     if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
   }

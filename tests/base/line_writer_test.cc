@@ -21,7 +21,7 @@ namespace {
 
 class Pipe {
  public:
-  Pipe() { EXPECT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0); }
+  explicit Pipe(int flags = 0) { EXPECT_EQ(pipe2(ends_.data(), O_CLOEXEC | flags), 0); }
   ~Pipe() {
     close(ends_[0]);
     close_writer();
@@ -73,6 +73,22 @@ TEST(LineWriter, WritesALineWithoutAnother) {
     std::array<char, 64> bytes{};
     ASSERT_EQ(read(pipe.reader(), bytes.data(), bytes.size()), 5);
   }
+}
+
+TEST(LineWriter, EndsEachPieceWithALine) {
+  Pipe pipe(O_DIRECT);  // a read returns what one write has written
+  {
+    LineWriter writer(pipe.writer(), dropped);
+    for (int i = 0; i < 300; ++i) writer.write("a line that stands for any other\n");
+  }
+  pipe.close_writer();
+  std::array<char, 8192> bytes{};
+  ssize_t all = 0;
+  for (ssize_t count = 0; (count = read(pipe.reader(), bytes.data(), bytes.size())) > 0;) {
+    EXPECT_EQ(bytes.at(static_cast<size_t>(count) - 1), '\n');
+    all += count;
+  }
+  EXPECT_EQ(all, 300 * 33);
 }
 
 TEST(LineWriter, DropsLinesAndReportsItWhenNobodyReads) {
