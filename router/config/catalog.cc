@@ -334,12 +334,12 @@ constexpr Key kLooperStateKeys[] = {
 void check_flow_state(Reader& reader, const yaml::Node& node, Looper::FlowState& state) {
   if (state.store_backend != "file") {
     note_unused(reader, node, {"file"},
-                is_shared(state.store_backend, state.redis) ? "redis" : "memory", false);
+                is_shared(state.store_backend, state.redis) ? "redis" : "memory", true);
     check_store(reader, node, {"store_backend", state.store_backend, "states of workflows"},
                 state.redis);
     return;
   }
-  note_unused(reader, node, {"redis"}, state.store_backend, false);
+  note_unused(reader, node, {"redis"}, state.store_backend, true);
   if (!state.file.directory.empty()) return;
   reader.at_key("store_backend", [&] {
     reader.does_without(node.find("store_backend")->line,
