@@ -1,0 +1,210 @@
+// Tests that files with models of the Semantic Router's catalogue, and with deployments and
+// bindings, mean the same here.
+
+#include <fmt/format.h>
+
+#include "tests/router/config/newer_forms.h"
+
+namespace signalbox::config {
+namespace {
+
+// --- the catalogue ---
+
+std::string catalogued(std::string_view model) {
+  return fmt::format("version: v0.3\nproviders: {{models: [{{name: m, {}}}]}}\n", model);
+}
+
+TEST(Catalogue, a_provider_has_an_address_and_names_for_the_models_of_the_catalogue) {
+  const Model openai =
+      newer_config(catalogued("catalog: openai/gpt-5.5, backend_refs: [{provider: openai, "
+                              "api_key: k}]"))
+          .providers.models.at(0);
+  EXPECT_EQ(openai.provider_model_id, "gpt-5.5");
+  EXPECT_EQ(openai.backend_refs[0].host, "api.openai.com");
+  EXPECT_TRUE(openai.backend_refs[0].tls);
+  EXPECT_EQ(openai.backend_refs[0].path_prefix, "");
+  const Model own = newer_config(catalogued("catalog: tencent/hunyuan-7b-instruct, backend_refs: "
+                                            "[{provider: vllm, base_url: 'http://h:8000/v1'}]"))
+                        .providers.models.at(0);
+  EXPECT_EQ(own.provider_model_id, "tencent/Hunyuan-7B-Instruct");
+  EXPECT_EQ(own.backend_refs[0].host, "h");
+  const Model gemini = newer_config(catalogued("backend_refs: [{provider: gemini, api_key: k}]"))
+                           .providers.models.at(0);
+  EXPECT_EQ(gemini.backend_refs[0].chat_path, "/v1beta/openai/chat/completions");
+  const Model claude =
+      newer_config(catalogued("provider_model_id: c, backend_refs: [{provider: anthropic, "
+                              "api_key: k}]"))
+          .providers.models.at(0);
+  EXPECT_EQ(claude.api_format, Model::ApiFormat::kAnthropic);
+  EXPECT_EQ(claude.backend_refs[0].auth_header, "x-api-key");
+  EXPECT_EQ(claude.backend_refs[0].auth_prefix, "");
+}
+
+TEST(Catalogue, the_other_api_of_anthropic_takes_keys_like_all_others) {
+  const auto backend = [](std::string_view model, std::string_view more) {
+    return newer_config(catalogued(fmt::format("{}, backend_refs: [{{provider: anthropic, "
+                                               "base_url: 'http://h/v1', api_key: k{}}}]",
+                                               model, more)))
+        .providers.models.at(0)
+        .backend_refs.at(0);
+  };
+  EXPECT_EQ(backend("api_format: openai", "").auth_header, "Authorization");
+  EXPECT_EQ(backend("api_format: openai", "").auth_prefix, "Bearer");
+  EXPECT_EQ(backend("api_format: anthropic", "").auth_header, "x-api-key");
+  EXPECT_EQ(backend("api_format: anthropic", ", auth_header: Authorization").auth_prefix, "Bearer");
+}
+
+TEST(Catalogue, an_echo_backend_needs_no_address_of_its_provider) {
+  const Model model = newer_config(catalogued("backend_refs: [{type: echo, provider: openai}]"))
+                          .providers.models.at(0);
+  EXPECT_EQ(model.backend_refs[0].host, "");
+}
+
+TEST(Catalogue, a_file_cannot_write_the_type_of_envoys_servers) {
+  const Config config = newer_config(catalogued("backend_refs: [{type: envoy, endpoint: 'h:1'}]"));
+  EXPECT_NE(config.providers.models.at(0).backend_refs.at(0).type, kEnvoysServers);
+  EXPECT_EQ(config.listeners.size(), 1u);
+}
+
+TEST(Catalogue, the_backends_of_a_model_have_one_name_for_it) {
+  const auto file = [](std::string_view other) {
+    return catalogued(
+        fmt::format("catalog: qwen/qwen3.6-27b, backend_refs: [{{endpoint: 'h:1'}}, "
+                    "{{type: echo}}, {}]",
+                    other));
+  };
+  EXPECT_EQ(newer_errors(file("{provider: vllm, endpoint: 'i:1'}")), "accepted");
+  EXPECT_EQ(newer_errors(file("{provider: openrouter, api_key: k}")),
+            "f.yaml:2: providers.models[0].provider_model_id: missing; \"qwen/qwen3.6-27b\" is "
+            "\"Qwen/Qwen3.6-27B\" at one backend and \"qwen/qwen3.6-27b\" at another; expected a "
+            "model for each");
+}
+
+TEST(Catalogue, a_name_at_the_server_that_is_not_known_is_an_error) {
+  EXPECT_EQ(newer_errors(catalogued("catalog: x/unheard-of, backend_refs: [{endpoint: 'h:1'}]")),
+            "f.yaml:2: providers.models[0].provider_model_id: missing; the name of "
+            "\"x/unheard-of\" at the server is not known here");
+  EXPECT_EQ(newer_errors(catalogued("catalog: x/unheard-of, provider_model_id: u, backend_refs: "
+                                    "[{endpoint: 'h:1'}]")),
+            "accepted");
+  EXPECT_EQ(newer_errors(catalogued("catalog: vllm-sr/mom-v1-lite, backend_refs: [{type: echo}]")),
+            "f.yaml:2: providers.models[0].catalog: \"vllm-sr/mom-v1-lite\" is a recipe that comes "
+            "with the Semantic Router; this router has none of them");
+}
+
+TEST(Catalogue, a_card_may_have_the_name_of_the_catalogue) {
+  const Config config = newer_config(
+      catalogued("catalog: qwen/qwen3.6-27b, backend_refs: [{endpoint: 'h:1'}]") +
+      "routing: {modelCards: [{name: qwen/qwen3.6-27b, context_window_size: 32768}]}\n");
+  const auto& cards = config.routing.model_cards;
+  ASSERT_EQ(cards.size(), 2u);
+  EXPECT_EQ(cards[1].name, "m");
+  EXPECT_EQ(cards[1].context_window_size, 32768u);
+}
+
+TEST(Catalogue, only_a_file_for_envoy_has_models_without_backends) {
+  const std::string model = catalogued("catalog: qwen/qwen3.6-27b");
+  const std::string envoy = "global: {services: {ext_proc: {enabled: true}}}\n";
+  const std::string missing =
+      "f.yaml:2: providers.models[0].backend_refs: missing; expected a list of mappings, because "
+      "listeners serve clients, and the router calls the servers itself";
+  EXPECT_EQ(newer_errors(model), missing);
+  EXPECT_EQ(newer_errors(model + envoy + "listeners: [{name: l, port: 1}]\n"), missing);
+  const Config config = newer_config(model + envoy);
+  ASSERT_EQ(config.providers.models.at(0).backend_refs.size(), 1u);
+  EXPECT_EQ(config.providers.models[0].backend_refs[0].type, kEnvoysServers);
+  EXPECT_EQ(config.providers.models[0].provider_model_id, "m");
+  EXPECT_EQ(newer_errors(model + envoy +
+                         "routing: {decisions: [{name: d, algorithm: {type: confidence}, "
+                         "modelRefs: [{model: m}, {model: m, use_reasoning: true}]}]}\n"),
+            "f.yaml:4: decision \"d\": the router itself calls the model \"m\"; expected "
+            "backend_refs of this model");
+}
+
+// --- deployments and bindings ---
+
+constexpr std::string_view kDeployed = R"(global:
+  model_catalog:
+    external: [{name: guard, model_role: guardrail, llm_endpoint: {address: g, port: 1}}]
+    deployments:
+      law: {artifact: models/law, provider: ort, device: cpu, precision: native}
+      hub: {artifact: owner/Name, provider: model_runtime}
+      far: {external_model: guard, provider: http}
+)";
+
+std::string bound(std::string_view bindings, std::string_view more = "") {
+  return fmt::format("{}{}    bindings: {}\n{}", kTwoModels, kDeployed, bindings, more);
+}
+
+TEST(Catalogue, a_binding_gives_a_task_its_model) {
+  const Config config = newer_config(
+      bound("{domain_classifier: {deployment: law, contract: label_distribution.v1, mapping_path: "
+            "m.json}, pii_classifier: {deployment: hub, contract: token_spans.v1}, prompt_guard: "
+            "{deployment: far, contract: label_distribution.v1, adapter: http_classify}, "
+            "classifier.tone: "
+            "{deployment: law, contract: label_distribution.v1}}",
+            "routing: {signals: {classifiers: [{name: tone, type: local, labels: [a, b]}]}}\n"));
+  const ClassifierModules& modules = config.modules.classifier;
+  EXPECT_EQ(modules.domain.model_id, "models/law");
+  EXPECT_EQ(modules.domain.mapping_path, "m.json");
+  EXPECT_EQ(modules.pii.model_id, "models/Name");
+  EXPECT_EQ(config.modules.prompt_guard.variant, kHttpClassify);
+  EXPECT_EQ(config.modules.prompt_guard.server, "guard");
+  EXPECT_EQ(config.routing.classifiers.at(0).model_path, "models/law");
+}
+
+TEST(Catalogue, a_binding_precedes_the_model_of_the_module) {
+  const Config config = newer_config(
+      bound("{domain_classifier: {deployment: law, contract: label_distribution.v1}}\n"
+            "    modules: {classifier: {domain: {model_ref: domain_classifier, threshold: 0.4}}}"));
+  EXPECT_EQ(config.modules.classifier.domain.model_id, "models/law");
+  EXPECT_EQ(config.modules.classifier.domain.model_ref, "");
+  EXPECT_EQ(config.modules.classifier.domain.threshold, 0.4);
+}
+
+TEST(Catalogue, a_mistaken_binding_is_refused) {
+  const auto error = [](std::string_view binding) {
+    const std::string all = newer_errors(bound(binding));
+    const size_t begin = all.find("bindings.");
+    return begin == std::string::npos ? all : all.substr(begin + 9);
+  };
+  EXPECT_EQ(error("{domain_classifier: {deployment: lwa, contract: label_distribution.v1}}"),
+            "domain_classifier: unknown deployment \"lwa\"; did you mean \"law\"?");
+  EXPECT_EQ(error("{domain_clasifier: {deployment: law, contract: label_distribution.v1}}"),
+            "domain_clasifier: no model has this task; did you mean \"domain_classifier\"?");
+  EXPECT_EQ(error("{domain_classifier: {deployment: law, contract: decision.v1}}"),
+            "domain_classifier: expected the contract label_distribution.v1, found "
+            "\"decision.v1\"");
+  EXPECT_EQ(error("{pii_classifier: {deployment: far, contract: token_spans.v1, adapter: "
+                  "http_chat}}"),
+            "pii_classifier: expected the adapter http_classify, found \"http_chat\"");
+  EXPECT_EQ(error("{classifier.tone: {deployment: law, contract: label_distribution.v1}}"),
+            "classifier.tone: there is no classifier signal \"tone\"");
+  EXPECT_EQ(error("{pii_classifier: {deployment: law, contract: token_spans.v1, head: h}}"),
+            "pii_classifier: head is not built; the model directory must have the head");
+  EXPECT_EQ(error("{classifier.tone: {deployment: law, contract: label_distribution.v1, "
+                  "mapping_path: m.json}}"),
+            "classifier.tone: mapping_path is not built for this task; the model names its "
+            "classes");
+}
+
+TEST(Catalogue, the_routings_of_a_file_share_the_model_of_a_task) {
+  const std::string decision = "decisions: [{name: d, modelRefs: [{model: small}]}]";
+  const std::string binding =
+      "model_bindings: {pii_classifier: {deployment: law, contract: token_spans.v1}}";
+  const auto file = [&](std::string_view top, std::string_view recipe) {
+    return fmt::format("{}{}routing: {{{}}}\nrecipes: [{{name: r, routing: {{{}}}}}]\n", kTwoModels,
+                       kDeployed, top, recipe);
+  };
+  const std::string both = fmt::format("{}, {}", binding, decision);
+  const Config config = newer_config(file(both, both));
+  EXPECT_EQ(config.modules.classifier.pii.model_id, "models/law");
+  EXPECT_EQ(newer_errors(file("", both)), "accepted") << "the other has no decisions";
+  EXPECT_EQ(newer_errors(file(decision, both)),
+            "f.yaml:15: recipes[0].routing.model_bindings.pii_classifier: the routings of a file "
+            "share one model for each task; expected the same binding in each, or one in "
+            "global.model_catalog.bindings");
+}
+
+}  // namespace
+}  // namespace signalbox::config
