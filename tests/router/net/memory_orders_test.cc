@@ -43,7 +43,7 @@ struct Slot {
   std::unique_ptr<asio::io_context> loop = std::make_unique<asio::io_context>();
 };
 
-/// What happens to a share. Bytes are those of a raise or what it lowers to.
+/// An event of a share. Bytes are those of a raise or what it lowers to.
 struct Step {
   enum class What : uint8_t { kRaise, kLower, kGiveUp, kRun, kEnd } what;
   size_t slot;
@@ -133,7 +133,7 @@ class World {
     return out;
   }
 
-  // What must always hold.
+  // These statements must always hold.
   std::string fault() const {
     if (!fault_.empty()) return fault_;
     if (bound_.held() != held()) return "the bound and its shares differ";
@@ -145,7 +145,7 @@ class World {
     return large > kMostOfLarge ? "large shares use the room of small ones" : "";
   }
 
-  // What must hold when everybody who was woken has run.
+  // These must hold when everybody who was woken has run.
   std::string settled_fault() {
     for (size_t i = 0; i < slots_.size(); ++i) {  // each one may let another one run
       for (Slot& slot : slots_) run(slot);
@@ -244,7 +244,7 @@ class World {
     if (*slot.outcome != Raise::kDone) slot.share.lower(0);
   }
 
-  // Who is refused ends at once, so that what was refused last is known.
+  // A share that is refused ends at once, so that the last refusal is known.
   void run_refused() {
     std::vector<bool> must_get_on;
     for (size_t i = 0; i < slots_.size(); ++i) must_get_on.push_back(rank_of(i) == 0 && may_fit(i));
