@@ -339,7 +339,7 @@ void check_flow_state(Reader& reader, const yaml::Node& node, Looper::FlowState&
                 state.redis);
     return;
   }
-  note_unused(reader, node, {"redis"}, state.store_backend, false);
+  note_unused(reader, node, {"redis"}, state.store_backend, true);
   if (!state.file.directory.empty()) return;
   reader.at_key("store_backend", [&] {
     reader.does_without(node.find("store_backend")->line,
