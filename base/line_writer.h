@@ -13,8 +13,9 @@
 
 namespace signalbox {
 
-/// Writes lines in order and combines waiting lines into one write. A line waits at most a few
-/// milliseconds. Thread-safe.
+/// Writes lines in order and combines waiting lines into one write. While the descriptor accepts
+/// data, a line waits a few milliseconds at most. Lines that wait are lost if the process ends
+/// without destroying the writer: by a crash, abort() or a signal. Thread-safe.
 class LineWriter {
  public:
   /// Returns the line that reports `count` dropped lines.

@@ -137,16 +137,15 @@ endfunction()
 # a_test.cc ... LINKS room ...): one GoogleTest binary and one ctest entry. THREADS: the tests (or those matching the filter) start threads. The
 # thread sanitizer's preset contains only these. SANITIZED: the tests that run under a sanitizer; the others only measure
 # figures or time on code that those tests cover too. OPTIMISED, implied by SANITIZED and COMPUTES: see optimised_tests.
-# COMPUTES: compiled like a library, because the tests would otherwise take long. LONG: ctest starts it first, so that no
-# processor idles at the end. WAITS: it mostly waits for other processes, so two of them may share a processor (see
-# takes_processor). SHARDS: as many ctest entries, each with a part of the tests.
+# COMPUTES: compiled like a library, except under sanitizers, because the tests would otherwise take long. LONG: ctest
+# starts it first, so that no processor idles at the end. WAITS: it mostly waits for other processes, so two of them may
+# share a processor (see takes_processor). SHARDS: as many ctest entries, each with a part of the tests.
 function(signalbox_test name)
   cmake_parse_arguments(arg "COMPUTES;LONG;OPTIMISED;WAITS" "SANITIZED;SHARDS" "SOURCES;LINKS;THREADS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest_main signalbox_flags)
   spare_coroutines(${name} ${arg_SOURCES})
   target_compile_definitions(${name} PRIVATE SIGNALBOX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  # The sanitizers' presets do not optimise tests that compute either.
   if(SIGNALBOX_SANITIZE OR NOT arg_COMPUTES)
     compile_fast(${name})
     if(arg_LINKS MATCHES "net_test_support|gateway_test_support")

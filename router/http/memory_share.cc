@@ -147,7 +147,7 @@ void MemoryBound::grant(Timers& ended) {
   }
 }
 
-// Returns true if the others may get on now.
+// Refuses a wait if the oldest one could not get its room otherwise. Returns whether it did.
 bool MemoryBound::refuse_one(Timers& ended) {
   if (waits_.empty()) return false;
   const Wait& first = *waits_.front();

@@ -37,9 +37,9 @@ class MemoryBound {
   /// `most` is read at each raise and outlives the bound.
   explicit MemoryBound(const uint64_t& most) : most_(most) {}
   uint64_t held() const;
-  /// How many raises wait.
+  /// The number of raises that wait.
   size_t waiting() const;
-  /// How many raises were refused.
+  /// The number of raises that were refused.
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   /// Call it after the loops have stopped and before they are destroyed: nobody is woken any more.
   void close();

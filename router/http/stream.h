@@ -66,8 +66,8 @@ class Stream {
   /// non-blocking.
   Read read_now(asio::mutable_buffer into);
   /// Returns whether the peer is known to have closed or reset the connection, although bytes
-  /// before that may be unread. A close that waits behind bytes for which the buffers of the
-  /// systems have no room is not known.
+  /// before that may be unread. A close is not visible yet while bytes before it do not fit into
+  /// the systems' buffers.
   bool has_hung_up();
 
  private:

@@ -288,8 +288,8 @@ Metrics::Metrics()
           "large, or dropped because too many waited",
           {"result"}),
       shared_responses_late(families_, "signalbox_shared_responses_late_total",
-                            "Replies that went on before Redis had their response, because the "
-                            "time to wait was over"),
+                            "Replies that went on before the server had their response, because "
+                            "the time to wait was over"),
       config_updates(families_, "llm_config_updates_total",
                      "Configuration updates after the first load, active or failed", {"result"}),
       config_version(families_, "llm_config_active_version",

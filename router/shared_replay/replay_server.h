@@ -18,10 +18,10 @@ namespace signalbox::shared_replay {
 
 /// The most shadows of a record.
 inline constexpr size_t kShadowsMax = 64;
-/// A record that is on its way to the server is refused so long after its deletion. None is on its
-/// way longer.
+/// For this long after a deletion, the server refuses records that it means and that arrive late.
+/// No record is on its way longer.
 inline constexpr std::chrono::milliseconds kOnItsWay{60'000};
-/// As long as deletions are known. A server that was restored from older data than that brings
+/// Deletions are known for this long. A server that was restored from older data than that brings
 /// deleted records back.
 inline constexpr std::chrono::milliseconds kDeletionsLast{int64_t{60} * 86'400'000};
 

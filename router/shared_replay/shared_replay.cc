@@ -1,4 +1,4 @@
-// Each function that reads asks the server, so that all routers have the same records at once.
+// Each read is an exchange with the server, so that all routers have the same records at once.
 
 #include "router/shared_replay/shared_replay.h"
 
@@ -67,7 +67,8 @@ class ReplayByServer final : public SharedReplay, private stores::Followed {
 
  private:
   bool is_readable() const { return follower_.is_readable() && !follower_.repeats_deletions(); }
-  /// Requests learn no more than that the store does not respond.
+  /// Logs a refusal of the server. Returns only that the store does not respond, so that no reply
+  /// names the server.
   template <class Answer>
   Result<Answer> for_request(Result<Answer> answer);
   void queue(size_t bytes, size_t longest, std::function<Result<void>()> write);

@@ -11,14 +11,14 @@ namespace signalbox::shared_replay {
 
 /// The most records that one statement removes.
 inline constexpr size_t kRemovedAtOnce = 1000;
-/// Moments that do not come.
+/// A moment that is never reached.
 inline constexpr uint64_t kNever = kMomentMax;
 
 struct Statements {
   explicit Statements(const std::string& name);
 
-  /// Whatever adds a record or a shadow takes the first, and whatever removes records or texts the
-  /// second.
+  /// A statement that adds a record or a shadow runs after `lock_shared`, one that removes records
+  /// or texts after `lock`.
   std::string lock_shared, lock;
   /// $1: id; $2: record; $3: indices; $4: scopes; $5: age; $6: lifetime (0: none); $7: lifetime of
   /// the texts (0: none of their own); $8 to $11: the request's body, "true" if it was cut, and the
@@ -38,8 +38,8 @@ struct Statements {
   std::string add_outcome;
   /// $1: id; $2: shadow; $3: a token; $4: its text. Returns "true" if there is the record.
   std::string add_shadow;
-  /// Removes texts that have ended, and what was forgotten longer ago than records can be on their
-  /// way.
+  /// The first removes texts that have ended. The second removes deletions so old that no record
+  /// they mean can still arrive.
   std::string drop_texts, drop_forgotten;
   /// $1: the most records. Also removes what has expired.
   std::string drop_records;

@@ -20,7 +20,7 @@ using stores::Postgres;
 
 constexpr int kVersion = 1;
 
-// The order of the rows prevents that two deletions wait for each other.
+// The order of the rows prevents a deadlock of two deletions.
 constexpr std::string_view kRemoveResponses = R"(
 WITH gone AS (
   SELECT name, ends, place
@@ -43,7 +43,8 @@ DELETE FROM {0}_responses WHERE id IN (
   SELECT id FROM {0}_responses WHERE ends <= now() ORDER BY ends LIMIT 1000
   FOR UPDATE SKIP LOCKED))";
 
-/// Ids of routers have no other characters, and PostgreSQL does not take every byte in a text.
+/// Routers make ids of these characters only. PostgreSQL refuses a text with some other bytes, such
+/// as zero.
 bool is_response_id(std::string_view id) {
   return !id.empty() && std::ranges::all_of(id, [](char each) {
     return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') ||

@@ -90,8 +90,8 @@ class PostgresFeed final : public Feed {
   }
 
  private:
-  /// A server that does not remove records may still take and return others, and an entry that was
-  /// read must not get lost.
+  /// A failure is only logged: the server may still store and return records, and the entries that
+  /// were read must be returned.
   void clean() {
     const auto begun = Clock::now();
     if (begun < cleans_at_) return;

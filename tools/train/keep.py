@@ -55,6 +55,8 @@ class Fit:
     def __init__(self, args):
         self.args = args
         config = json.loads((args.adapter / "adapter_config.json").read_text(encoding="utf-8"))
+        of_head = json.loads((args.adapter / "jailbreak" / "config.json").read_text(encoding="utf-8"))
+        self.tongue = -of_head.get("classifier_unsupported_shift", 0) if args.tongue is None else args.tongue
         state = export.read(args.adapter)
         self.heads = nn.ModuleDict({task: train.new_head(task) for task in (*HEADS, "jailbreak-type")})
         self.heads.load_state_dict({name: value.float() for name, value in state["heads"].items()})
@@ -72,7 +74,7 @@ class Fit:
 
     def judge(self, row):
         """Notes by how much the adapter before is right about a row."""
-        row["limit"] = LIMIT + (self.args.tongue if row["tongue"] and not row["document"] else 0)
+        row["limit"] = LIMIT + (self.tongue if row["tongue"] and not row["document"] else 0)
         row["right_by"] = float(side(row) * (np.float32(row["odds"])[:, int(row["document"])].max() - row["limit"]))
 
     def score_before(self, rows):
@@ -199,7 +201,7 @@ def main():
     args.add_argument("--rise", type=int, default=40, help="steps in which the learning rate rises")
     args.add_argument("--every", type=int, default=300, help="steps between two states")
     args.add_argument("--decay", type=float, default=0.99, help="of the running mean of the weights")
-    args.add_argument("--tongue", type=float, default=3, help="by how much log-odds of other languages are lowered")
+    args.add_argument("--tongue", type=float, help="by how much log-odds of other languages are lowered; default: as in the adapter")
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--export", action="append", help="instead of training, write an adapter that contains this share of a state")
     parser, args = args, args.parse_args()
