@@ -324,7 +324,7 @@ constexpr Section kLooperFile{kLooperFileKeys};
 constexpr Key kLooperStateKeys[] = {
     string(FIELD(Looper::FlowState, store_backend),
            "Store of the states: `memory` (default); `file`, which keeps them over a restart; or "
-           "`redis`, by which routers share them."),
+           "`redis`, where routers share them."),
     integer(FIELD(Looper::FlowState, ttl_seconds), 1, 1'000'000'000,
             "Time that a client has for its tools, in seconds. Default: 1800."),
     object(FIELD(Looper::FlowState, file), kLooperFile, "Settings of `file`."),

@@ -117,12 +117,26 @@ constexpr OtherName kOtherNames[] = {
     {"mistral", "mistral/mistral-small-4", "mistral-small-2603"},
     {"openrouter", "amazon/nova-2-lite", "amazon/nova-2-lite-v1"},
     {"openrouter", "bytedance/seed-2.1-turbo", "bytedance-seed/seed-2-1-turbo"},
+    {"openrouter", "deepseek/deepseek-v3", "deepseek/deepseek-chat"},
+    {"openrouter", "deepseek/deepseek-v3-0324", "deepseek/deepseek-chat-v3-0324"},
     {"openrouter", "deepseek/deepseek-v4-flash", "deepseek/deepseek-v4-flash-0731"},
     {"openrouter", "deepseek/deepseek-v4-pro", "deepseek/deepseek-v4-pro-0813"},
+    {"openrouter", "google/gemini-3.1-pro", "google/gemini-3.1-pro-preview"},
     {"openrouter", "moonshot/kimi-k2.7-code", "moonshotai/kimi-k2.7-code"},
     {"openrouter", "qwen/qwen3.8-max", "qwen/qwen3.8-max-0902"},
     {"openrouter", "thinking-machines/inkling", "thinkingmachines/inkling"},
     {"openrouter", "thinking-machines/inkling-small", "thinkingmachines/inkling-small"},
+};
+
+/// The beginning of names that the catalogue and a provider of many publishers share. Other
+/// publishers have other names there, such as x-ai and mistralai.
+struct SharedNames {
+  std::string_view provider, beginning;
+};
+constexpr SharedNames kSharedNames[] = {
+    {"groq", "openai/gpt-oss-"}, {"groq", "qwen/"},         {"openrouter", "anthropic/"},
+    {"openrouter", "deepseek/"}, {"openrouter", "google/"}, {"openrouter", "openai/"},
+    {"openrouter", "qwen/"},
 };
 
 // The name at the provider's servers; "": unknown.
@@ -136,7 +150,9 @@ std::string_view name_at(std::string_view provider, std::string_view catalog) {
     const bool is_own = slash != catalog.npos && catalog.substr(0, slash) == known->publisher;
     return is_own ? catalog.substr(slash + 1) : std::string_view();
   }
-  if (provider == "openrouter" || provider == "groq") return catalog;
+  for (const SharedNames& shared : kSharedNames) {
+    if (shared.provider == provider && catalog.starts_with(shared.beginning)) return catalog;
+  }
   const bool has_repositories =
       provider.empty() || provider == "vllm" || provider == "sglang" || provider == "together";
   const auto open = std::ranges::find(kOpenModels, catalog, &OpenModel::catalog);

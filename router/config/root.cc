@@ -223,6 +223,19 @@ void refuse_unserved_documents(Reader& reader, Config& config) {
   for (Recipe& recipe : config.recipes) refuse(recipe.routing);
 }
 
+// The plan of a decision sees its modality only in conditions that are not under a NOT.
+bool may_want_text_and_image(const Rule& rule) {
+  if (rule.op == Rule::Operator::kLeaf) return rule.type == "modality" && rule.name == "BOTH";
+  return rule.op != Rule::Operator::kNot &&
+         std::ranges::any_of(rule.conditions, may_want_text_and_image);
+}
+
+bool is_painter(const Routing& routing, const std::string& model) {
+  return std::ranges::any_of(routing.model_cards, [&](const ModelCard& card) {
+    return card.name == model && ascii::iequals(card.modality, "diffusion");
+  });
+}
+
 // A notice names the decisions whose calls the router makes itself even for requests from Envoy,
 // because Envoy may reach a model that the router does not reach. Without an address it is an
 // error.
@@ -233,9 +246,11 @@ void check_direct_calls(Reader& reader, const Config& config) {
       const bool draws = decision.image_gen && decision.image_gen->enabled;
       const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
       if (decision.fast_response || (!draws && !loops)) continue;
+      const bool writes = draws && may_want_text_and_image(decision.rules);
       for (const ModelRef& ref : decision.model_refs) {
         const Model* model = config.providers.find(ref.model);
-        if (!loops || model == nullptr || !is_envoys(*model)) continue;
+        const bool is_called = loops || (writes && !is_painter(*routing, ref.model));
+        if (!is_called || model == nullptr || !is_envoys(*model)) continue;
         reader.error(decision.line,
                      fmt::format("decision \"{}\": the router itself calls the model "
                                  "\"{}\"; expected backend_refs of this model",

@@ -87,7 +87,7 @@ struct StoreKeys {
   const std::string& backend;
   std::string_view records;
 };
-/// Checks the servers of a store. `postgres` is null for a store that is never there.
+/// Checks the servers of a store. `postgres` is null if the store cannot be in PostgreSQL.
 void check_store(Reader& reader, const yaml::Node& node, const StoreKeys& store, const Redis& redis,
                  const Postgres* postgres = nullptr);
 

@@ -271,7 +271,7 @@ constexpr Key kResponseApiKeys[] = {
     boolean(FIELD(ResponseApi, enabled), "Serve /v1/responses. Default: true."),
     string(FIELD(ResponseApi, store_backend),
            "Store of the responses: `memory` (default), or `redis` or `postgres` (Signalbox only), "
-           "by which routers share them."),
+           "where routers share them."),
     count(FIELD(ResponseApi, ttl_seconds), "Lifetime of a response, in seconds."),
     count(FIELD(ResponseApi, max_responses),
           "Responses that a router keeps in memory. The server keeps all until they expire."),
@@ -416,7 +416,7 @@ constexpr std::string_view kOtherRecords = "records are kept in memory, Redis or
 constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
     string(FIELD(RouterReplay, store_backend),
-           "Store of the records: `memory` (default), or `redis` or `postgres`, by which routers "
+           "Store of the records: `memory` (default), or `redis` or `postgres`, where routers "
            "share them and which keep them over a restart."),
     count(FIELD(RouterReplay, ttl_seconds),
           "Lifetime of a record, in seconds. 0 (default): as long as there is room."),

@@ -17,7 +17,7 @@ namespace signalbox::flow_states {
 struct Limits {
   std::chrono::seconds lifetime{1800};
   size_t state_bytes = size_t{1} << 20;  // of one state
-  // The limits of all states of this process.
+  // The limits of all states of this process together.
   size_t bytes = size_t{64} << 20;
   size_t count = 10'000;
 };

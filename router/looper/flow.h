@@ -30,7 +30,7 @@ struct PastTurn {
 
 struct FlowState {
   std::string owner = {}, recipe = {}, decision = {};  // of the request
-  /// The digest of what the turns were made from: the user's texts, and that many masks.
+  /// The digest of the user's messages and of the first `masks` masks.
   std::string conversation = {};
   uint64_t masks = 0;
   std::vector<PastTurn> turns = {};

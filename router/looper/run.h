@@ -30,7 +30,7 @@ class Run {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /// `past` are the first turns, which earlier requests have made.
+  /// `past` holds the turns that earlier requests made; they come first.
   Run(std::unique_ptr<const Algorithm> algorithm, const Bounds& bounds,
       std::vector<PastTurn> past = {});
 

@@ -39,8 +39,8 @@ void add_notices(const config::Model& model, const config::BackendRef& ref,
     add("chat_path has no effect: requests go to /v1/messages");
 }
 
-/// The servers of a model that only Envoy reaches. A request over a listener is no request of
-/// Envoy's.
+/// Stands for the servers of a model that only Envoy reaches. Every call fails, because the router
+/// has no address.
 class EnvoysServers final : public Backend {
  public:
   explicit EnvoysServers(std::string model) : model_(std::move(model)) {}

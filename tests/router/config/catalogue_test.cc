@@ -92,6 +92,29 @@ TEST(Catalogue, a_name_at_the_server_that_is_not_known_is_an_error) {
             "with the Semantic Router; this router has none of them");
 }
 
+TEST(Catalogue, a_provider_of_many_publishers_has_only_the_names_that_are_known) {
+  const auto name = [](std::string_view provider, std::string_view model) -> std::string {
+    const auto loaded = parse(catalogued(fmt::format("catalog: {}, backend_refs: [{{provider: {}, "
+                                                     "api_key: k}}]",
+                                                     model, provider)),
+                              "f.yaml");
+    return loaded ? loaded->config.providers.models.at(0).provider_model_id
+                  : loaded.error().message;
+  };
+  const auto unknown = [](std::string_view model) {
+    return fmt::format(
+        "f.yaml:2: providers.models[0].provider_model_id: missing; the name of \"{}\" at the "
+        "server is not known here",
+        model);
+  };
+  EXPECT_EQ(name("openrouter", "openai/gpt-5.5"), "openai/gpt-5.5");
+  EXPECT_EQ(name("openrouter", "deepseek/deepseek-v3"), "deepseek/deepseek-chat");
+  EXPECT_EQ(name("openrouter", "xai/grok-4"), unknown("xai/grok-4"));
+  EXPECT_EQ(name("openrouter", "mistral/mistral-large-3"), unknown("mistral/mistral-large-3"));
+  EXPECT_EQ(name("groq", "openai/gpt-oss-20b"), "openai/gpt-oss-20b");
+  EXPECT_EQ(name("groq", "openai/gpt-5.5"), unknown("openai/gpt-5.5"));
+}
+
 TEST(Catalogue, a_card_may_have_the_name_of_the_catalogue) {
   const Config config = newer_config(
       catalogued("catalog: qwen/qwen3.6-27b, backend_refs: [{endpoint: 'h:1'}]") +
@@ -119,6 +142,29 @@ TEST(Catalogue, only_a_file_for_envoy_has_models_without_backends) {
                          "modelRefs: [{model: m}, {model: m, use_reasoning: true}]}]}\n"),
             "f.yaml:4: decision \"d\": the router itself calls the model \"m\"; expected "
             "backend_refs of this model");
+}
+
+TEST(Catalogue, the_router_itself_calls_the_writer_of_a_text_with_an_image) {
+  const auto file = [](std::string_view modality, std::string_view refs) {
+    return fmt::format(R"(version: v0.3
+providers: {{models: [{{name: m}}, {{name: painter}}, {{name: own, backend_refs: [{{type: echo}}]}}], defaults: {{model: m}}}}
+global: {{services: {{ext_proc: {{enabled: true}}}}}}
+routing:
+  modelCards: [{{name: painter, modality: diffusion}}]
+  signals: {{modality: [{{name: {0}}}]}}
+  decisions:
+    - name: d
+      rules: {{operator: OR, conditions: [{{type: modality, name: {0}}}]}}
+      modelRefs: [{1}]
+      plugins: [{{type: image_gen, configuration: {{backend: openai, backend_config: {{api_key: k}}}}}}]
+)",
+                       modality, refs);
+  };
+  EXPECT_EQ(newer_errors(file("BOTH", "{model: painter}, {model: m}")),
+            "f.yaml:8: decision \"d\": the router itself calls the model \"m\"; expected "
+            "backend_refs of this model");
+  EXPECT_EQ(newer_errors(file("BOTH", "{model: painter}, {model: own}")), "accepted");
+  EXPECT_EQ(newer_errors(file("DIFFUSION", "{model: m}")), "accepted");
 }
 
 // --- deployments and bindings ---
