@@ -8,10 +8,10 @@
 #include <mutex>
 #include <vector>
 
-#include "base/ascii.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "router/flow_states/flow_states.h"
+#include "router/flow_states/state_id.h"
 
 namespace signalbox::flow_states {
 namespace {
@@ -20,14 +20,8 @@ namespace fs = std::filesystem;
 using TimePoint = std::chrono::system_clock::time_point;
 
 constexpr std::string_view kSuffix = ".flow";
-constexpr size_t kIdBytesMax = 100;
 /// The size of a state beside its text.
 constexpr size_t kStateBytes = 256;
-
-bool is_id(std::string_view id) {
-  const auto is_allowed = [](char c) { return ascii::is_alnum(c) || c == '-'; };
-  return !id.empty() && id.size() <= kIdBytesMax && std::all_of(id.begin(), id.end(), is_allowed);
-}
 
 class LocalStates final : public FlowStates {
  public:
@@ -59,6 +53,7 @@ class LocalStates final : public FlowStates {
                   limits_.state_bytes);
     State state{std::string(id), clock_(), text.size(), {}};
     if (folder_.empty()) {
+      text.shrink_to_fit();  // the writer has reserved up to twice its size
       state.text = std::move(text);
     } else {
       // The id is new, so that nobody else writes this file.

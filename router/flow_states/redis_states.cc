@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "router/flow_states/flow_states.h"
+#include "router/flow_states/state_id.h"
 #include "router/stores/redis_config.h"
 
 namespace signalbox::flow_states {
@@ -22,6 +23,7 @@ class RedisStates final : public FlowStates {
   }
 
   Result<void> put(std::string_view id, std::string text) override {
+    SIGNALBOX_CHECK(is_id(id));
     if (text.size() > limits_.state_bytes)
       return fail(Code::kTooLarge, "the state has {} bytes, more than {}", text.size(),
                   limits_.state_bytes);
@@ -33,6 +35,7 @@ class RedisStates final : public FlowStates {
   }
 
   Result<std::string> get(std::string_view id) override {
+    if (!is_id(id)) return fail(Code::kNotFound, "there is no such state");
     const std::string key = prefix_ + std::string(id);
     auto found = redis_.run({"GET", key}, read_limit_);
     if (!found) return fail_in(redis_.name(), std::move(found).error());

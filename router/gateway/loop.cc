@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "base/json_writer.h"
 #include "base/log.h"
-#include "base/sha256.h"
 #include "router/access/owner.h"
 #include "router/gateway/admit.h"
+#include "router/gateway/flow_parts.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/read_request.h"
@@ -77,22 +76,6 @@ std::unique_ptr<const looper::Algorithm> algorithm_of(const routing::Plan& plan,
 
 looper::FlowTurn flow_turn_of(std::string_view flow, const looper::Call& call, size_t turn) {
   return {flow, call.has_results ? std::optional(turn) : std::nullopt};
-}
-
-/// The digest of the user's texts and the masks. The tools of a workflow add neither to the texts
-/// nor to the first masks, so that its later requests have the same one.
-std::string conversation_of(const request::ChatRequest& request, std::span<const pii::Mask> masks) {
-  json::Writer out;
-  out.begin_array();
-  for (const std::string_view text : request.user_texts()) out.string(text);
-  for (const pii::Mask& mask : masks) out.string(mask.placeholder).string(mask.original);
-  return sha256_hex(out.end_array().take());
-}
-
-size_t bytes_of(std::span<const looper::PastTurn> past) {
-  size_t out = 0;
-  for (const looper::PastTurn& turn : past) out += turn.text.size();
-  return out;
 }
 
 /// The tokens that the reply reports.
@@ -214,6 +197,11 @@ http::Task<> Loop::keep_state() {
   const std::string flow = flow_.empty() ? token.substr(0, half) : flow_;
   std::string id = fmt::format("{}-{}", flow, token.substr(half));
   Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");
+  // A state that no store takes must not be written first: the replies may have many megabytes.
+  const size_t bytes = kept_bytes(run_->turns(), (*answer)->waiting);
+  const size_t most = flow_states::Limits().state_bytes;
+  if (bytes > most)
+    kept = fail(Code::kTooLarge, "its replies have {} bytes, more than {}", bytes, most);
   std::function<void()> keep = [&] {
     const looper::FlowState state{.owner = access::owner_of(scope_.headers(), scope_.config()),
                                   .recipe = plan_.recipe,
@@ -223,7 +211,7 @@ http::Task<> Loop::keep_state() {
                                   .turns = looper::past_turns(run_->turns(), (*answer)->waiting)};
     kept = scope_.context.flow_states->put(id, looper::write_flow(state));
   };
-  co_await scope_.context.storage.run(std::move(keep), scope_.share(0, 1));
+  if (bytes <= most) co_await scope_.context.storage.run(std::move(keep), scope_.share(0, 1));
   if (kept) state_ = std::move(id);
   if (!kept)
     log::warn("flow", "{}: the workflow will begin anew after its tools: {}", scope_.record.id(),
@@ -231,38 +219,44 @@ http::Task<> Loop::keep_state() {
 }
 
 // The decision has changed since the state was stored.
-void Loop::begin_anew() {
+http::Task<Result<void>> Loop::begin_anew() {
   log::warn("flow", "{}: the workflow of these results begins anew: its plan has changed",
             scope_.record.id());
   has_resumed_ = false;
   flow_.clear();
   past_.clear();
-  begin();
+  link_.reset();
+  run_.reset();
+  Result<void> begun = co_await begin();
+  co_return begun;
 }
 
-void Loop::begin() {
+http::Task<Result<void>> Loop::begin() {
+  // An image beside a text needs no conversation.
+  const size_t held = (plan_.painter == nullptr ? plan_.body.size() : 0) + bytes_of(past_);
+  Result<void> room =
+      co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
+                       kConversationCopies * held);
+  if (!room) co_return room;
   run_.emplace(algorithm_of(plan_, scope_.config(), scope_.context.flow_states != nullptr, flow_),
                looper::bounds_of(plan_.loop->algorithm, scope_.config().looper), std::move(past_));
   timer_.emplace(*executor_);
   link_.emplace(scope_.exchange.interrupt, [this] { interrupted(); });
+  memory_.lower(kConversationKept * held);
+  co_return Result<void>();
 }
 
 http::Task<Result<LoopAnswer>> Loop::run() {
   executor_ = co_await http::asio::this_coro::executor;
   memory_ = scope_.exchange.request.memory.beside();
-  // An image beside a text needs no conversation.
   const size_t read = plan_.painter == nullptr ? plan_.body.size() : 0;
   Result<void> room =
       co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
                        kConversationCopies * read);
   if (!room) co_return tl::unexpected<Error>(room.error());
   co_await resume();
-  const size_t held = read + bytes_of(past_);
-  room = co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
-                          kConversationCopies * held);
+  room = co_await begin();
   if (!room) co_return tl::unexpected<Error>(room.error());
-  begin();
-  memory_.lower(kConversationKept * held);
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
   const auto has_gone = [&interrupt] {
     return interrupt.raised() && interrupt.why() == Code::kCancelled;
@@ -270,7 +264,8 @@ http::Task<Result<LoopAnswer>> Loop::run() {
   while (!has_gone() && streaming() == nullptr) {
     looper::Run::Orders orders = run_->advance(elapsed());
     if (flights_.empty() && run_->has_diverged()) {
-      begin_anew();
+      room = co_await begin_anew();
+      if (!room) co_return tl::unexpected<Error>(room.error());
       continue;
     }
     for (const size_t turn : orders.cancel) cancel(turn);
@@ -566,6 +561,7 @@ void Loop::add_image(size_t turn, LoopAnswer& out) const {
 }
 
 void Loop::add_headers(const config::Model* model, http::Headers& fields) const {
+  if (!run_) return;  // there was no memory to begin
   std::vector<std::string> used, failed;
   uint64_t prompt = 0, completion = 0;
   const auto add_once = [](std::vector<std::string>& names, const std::string& name) {

@@ -60,8 +60,8 @@ class Loop {
   http::Task<> resume();
   Result<looper::FlowState> read_state(const json::Value& request, const std::string& id) const;
   http::Task<> keep_state();
-  void begin();
-  void begin_anew();
+  http::Task<Result<void>> begin();
+  http::Task<Result<void>> begin_anew();
   void start(size_t turn);
   http::Task<Result<void>> reserve_for(Flight& flight, size_t bytes);
   http::Task<Result<void>> prepare(Flight& flight);

@@ -57,7 +57,11 @@ void Run::drop_all(std::string_view why, Code code, Orders& orders) {
   for (size_t i = 0; i < turns_.size(); ++i) {
     Turn& turn = turns_[i];
     if (turn.is_done()) continue;
-    if (turn.state == Turn::State::kOpen) orders.cancel.push_back(i);
+    if (std::erase(orders.start, i) > 0) {
+      --calls_;  // the gateway never sees it
+    } else if (turn.state == Turn::State::kOpen) {
+      orders.cancel.push_back(i);
+    }
     drop(turn, code, why);
   }
 }

@@ -66,7 +66,8 @@ class WorkflowRun final : public Algorithm {
       if (fails_ && any_failed(part)) return {.answer = failed(turns)};
       std::vector<size_t> found = replied(part);
       const size_t wanted = settings_.min_successful_responses;
-      if (!all_done(part) && (wanted == 0 || found.size() < wanted)) return {};
+      const bool is_enough = wanted > 0 && found.size() >= wanted && !resumes(part);
+      if (!all_done(part) && !is_enough) return {};
       if (found.empty() && !skips_ && may_call) return {.answer = failed(turns)};
       for (size_t& i : found) i += begin;
       if (auto waiting = calling_tools(turns, found); !waiting.empty())
@@ -94,6 +95,13 @@ class WorkflowRun final : public Algorithm {
   }
 
  private:
+  /// Returns true if a call with the client's tool results is not done. The client has run these
+  /// tools for it, so a step waits for it even if other models have answered.
+  static bool resumes(std::span<const Turn> turns) {
+    return std::any_of(turns.begin(), turns.end(),
+                       [](const Turn& turn) { return turn.call.has_results && !turn.is_done(); });
+  }
+
   /// Without a plan that can be read, every model answers in one step.
   WorkflowPlan plan_of(std::span<const Turn> turns) const {
     if (!plans_) return static_plan(settings_, allowed_).value_or(WorkflowPlan{});

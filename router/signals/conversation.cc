@@ -45,13 +45,20 @@ uint32_t in_tool_loop(const request::ChatRequest& request) {
 }
 
 // The id of the result has the form of a workflow's (looper/flow.h).
-bool ends_with_flow_result(const request::ChatRequest& request) {
-  if (request.messages.empty() || request.messages.back().role != "tool") return false;
-  std::optional<json::Value> id;
-  for (const json::Value& message : request.document.root().find("messages")->items())
-    id = message.find("tool_call_id");
+bool is_flow_result(const json::Value& message) {
+  const auto id = message.find("tool_call_id");
   return id && id->is_string() && id->text().starts_with("flowtool_") &&
          id->text().find("__") != std::string_view::npos;
+}
+
+// Results of the client's other tools may stand beside those of the workflow, in any order.
+bool ends_with_flow_result(const request::ChatRequest& request) {
+  if (request.messages.empty() || request.messages.back().role != "tool") return false;
+  bool found = false;
+  size_t i = 0;
+  for (const json::Value& message : request.document.root().find("messages")->items())
+    found = request.messages[i++].role == "tool" && (found || is_flow_result(message));
+  return found;
 }
 
 uint32_t count_messages(const request::ChatRequest& request, std::string_view role) {

@@ -256,6 +256,16 @@ describe("a workflow whose models call tools", () => {
     assert.match(daemon.log, /begins anew: the state belongs to another conversation/);
   });
 
+  test("is continued only with the user's images that it began with, too", async () => {
+    const colours = { red: "iVBORw0KGgo=", blue: "iVBORw0KGgp=" };
+    const image = (colour) => ({ role: "user", content: [{ type: "image_url", image_url: { url: `data:image/png;base64,${colours[colour]}` } }] });
+    const begin = (colour) => [...question("steps"), image(colour)];
+    const first = await ask(client, begin("red"));
+    const later = [first.message, ...results(first.message)];
+    assert.equal((await ask(client, [...begin("red"), ...later])).header("resumed"), "true");
+    assert.equal((await ask(client, [...begin("blue"), ...later])).header("resumed"), "false");
+  });
+
   test("is a conversation for a client of the responses API, which sends the results alone", async () => {
     const request = { model: "auto", tools: [{ type: "function", name: "look", strict: false, parameters: tools[0].function.parameters }] };
     const first = await client.responses.create({ ...request, input: "the steps of it" });

@@ -1,6 +1,7 @@
 // Tests the bounds of states in memory and in a folder. tests/e2e/flow.test.mjs tests Redis.
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "router/flow_states/flow_states.h"
 #include "tests/router/temporary_directory.h"
@@ -69,6 +70,38 @@ TEST_P(Both, the_id_of_a_client_may_be_anything) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Local, Both, testing::Bool());
+
+TEST(FlowMemory, is_that_of_the_texts) {
+  Store store("", {});
+  const auto taken = [] {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  const size_t before = taken();
+  constexpr size_t kReserved = size_t{1} << 20;
+  for (const char* id : {"a", "b", "c", "d"}) {
+    std::string text(100, 'x');
+    text.reserve(kReserved);
+    ASSERT_TRUE(store.states->put(id, std::move(text)));
+  }
+  EXPECT_LT(taken(), before + kReserved);
+}
+
+TEST(FlowRedis, does_not_get_an_id_that_is_none) {
+  config::Looper::FlowState config;
+  config.store_backend = "redis";
+  config.redis.address = "127.0.0.1:1";  // no server
+  const auto states = open(config);
+  ASSERT_TRUE(states) << states.error().message;
+  for (const std::string& id : {std::string("a b"), std::string(101, 'a'), std::string()}) {
+    const auto found = (*states)->get(id);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Code::kNotFound) << id;
+  }
+  const auto asked = (*states)->get("a-1");
+  ASSERT_FALSE(asked);
+  EXPECT_NE(asked.error().code, Code::kNotFound);
+}
 
 TEST(FlowFolder, outlives_the_process) {
   const test::TemporaryDirectory directory;

@@ -15,7 +15,7 @@
 //   {"call": turn, MEMBER: value}             temperature, max_tokens, tools, logprobs, last,
 //                                             results
 //   {"reply": turn, "text", "reasoning"?, "tools"?: true, "logprobs"?: [...], "margins"?: [...],
-//    "tokens"?: [prompt, completion], "cost"?}
+//    "tokens"?: [prompt, completion], "cost"?, "with_next"?: true if the next reply comes with it}
 //   {"fails": turn, "why"?, "elsewhere"?: false if no other model may be tried}
 //   {"at": milliseconds since the beginning}
 //   {"gives_up": [turn, ...]}                 these calls are given up now
@@ -286,7 +286,7 @@ class Story {
       if (const auto cost = event.find("cost")) reply->cost = *cost->number();
       run_->take(turn, std::move(reply));
     }
-    advance();
+    if (!event.find("with_next")) advance();
   }
 
   const config::Config& config_;
@@ -332,6 +332,31 @@ TEST(Looper, runs_follow_the_listed_calls) {
     }
   }
   EXPECT_GT(stories, 10U);
+}
+
+// Wants two calls, and ends as soon as it may make no more.
+class TwoCalls final : public Algorithm {
+ public:
+  Step next(std::span<const Turn> turns, bool may_call) const override {
+    if (!may_call) return {.answer = Result<Answer>(fail(Code::kUpstream, "no call was made"))};
+    if (!turns.empty()) return {};
+    Step out;
+    for (const char* model : {"a", "b"}) {
+      Call call;
+      call.model = model;
+      out.calls.push_back(std::move(call));
+    }
+    return out;
+  }
+};
+
+TEST(Looper, a_call_that_is_dropped_before_its_start_is_not_made) {
+  looper::Run run(std::make_unique<TwoCalls>(), {.calls = 1});
+  const Run::Orders orders = run.advance(milliseconds(0));
+  EXPECT_TRUE(run.answer());
+  EXPECT_EQ(orders.start, std::vector<size_t>{});
+  EXPECT_EQ(orders.cancel, std::vector<size_t>{});
+  EXPECT_EQ(run.calls(), 0U);
 }
 
 }  // namespace
