@@ -93,7 +93,7 @@ Task<std::optional<Connection::Received>> Connection::wait_for_room(uint64_t byt
     look->set(kDeadlinePeriod);
   });
   look->set(kDeadlinePeriod);
-  const Raise raised = co_await memory.wait(bytes, room_);
+  const Raise raised = co_await memory.wait(bytes, room_, gone_);
   look.reset();
   room_ = nullptr;
   if (gone_) co_return Received::kEnd;

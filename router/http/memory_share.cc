@@ -207,13 +207,14 @@ void MemoryShare::lower(uint64_t bytes) {
   MemoryBound::wake(std::move(ended));
 }
 
-Task<Raise> MemoryShare::wait(uint64_t bytes, std::shared_ptr<Timer> patience) {
+Task<Raise> MemoryShare::wait(uint64_t bytes, std::shared_ptr<Timer> patience,
+                              const bool& has_left) {
   if (enter(bytes)) co_return Raise::kDone;
   if (never_fits(bytes)) co_return set(bytes);
   MemoryBound::Wait wait(*this, bytes, std::move(patience));
   co_await wait.timer->async_wait(kAwait);
   if (wait.end()) co_return Raise::kDone;
-  ++bound_->refused_;
+  if (!has_left) ++bound_->refused_;
   co_return Raise::kFull;
 }
 
@@ -221,9 +222,13 @@ Task<Raise> MemoryShare::wait(uint64_t bytes, Interrupt& interrupt,
                               std::chrono::milliseconds patience) {
   const Executor executor = co_await asio::this_coro::executor;
   auto timer = std::make_shared<Timer>(executor, patience);
-  std::function<void()> give_up = [timer] { wake(*timer); };
+  bool has_left = false;
+  std::function<void()> give_up = [timer, &has_left] {
+    has_left = true;
+    wake(*timer);
+  };
   const Interrupt::Scope scope(interrupt, std::move(give_up));
-  const Raise raised = co_await wait(bytes, std::move(timer));
+  const Raise raised = co_await wait(bytes, std::move(timer), has_left);
   co_return raised;
 }
 

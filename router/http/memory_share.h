@@ -39,7 +39,7 @@ class MemoryBound {
   uint64_t held() const;
   /// The number of raises that wait.
   size_t waiting() const;
-  /// The number of raises that were refused.
+  /// The number of raises that were refused, without those whose client or request ended first.
   uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   /// Call it after the loops have stopped and before they are destroyed: nobody is woken any more.
   void close();
@@ -94,8 +94,9 @@ class MemoryShare {
   /// not done; then the caller waits.
   [[nodiscard]] bool enter(uint64_t bytes);
   /// Waits until the bytes fit, the share is refused, or `patience` expires. Nothing else may use
-  /// the share meanwhile.
-  Task<Raise> wait(uint64_t bytes, std::shared_ptr<Timer> patience);
+  /// the share meanwhile. A caller that wakes the timer because its client has left sets `has_left`
+  /// before, because that is no refusal.
+  Task<Raise> wait(uint64_t bytes, std::shared_ptr<Timer> patience, const bool& has_left);
   /// The same, until the interrupt is raised at the latest.
   Task<Raise> wait(uint64_t bytes, Interrupt& interrupt, std::chrono::milliseconds patience);
 

@@ -2,12 +2,9 @@
 
 #include "router/shared_replay/postgres_replay.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <random>
 #include <utility>
 
 #include "router/shared_replay/statements.h"
@@ -24,11 +21,6 @@ uint64_t number_of(std::string_view text) {
   uint64_t out = 0;
   std::from_chars(text.data(), text.data() + text.size(), out);
   return out;
-}
-
-std::string new_token() {
-  thread_local std::mt19937_64 random{std::random_device()()};
-  return fmt::format("{:016x}", random());
 }
 
 class PostgresReplay final : public ReplayServer {
@@ -53,9 +45,8 @@ class PostgresReplay final : public ReplayServer {
                   server_->run(do_.add_outcome, {id, json, token}, options_.write_limit));
     return rows[0][0] == "true";
   }
-  Result<bool> add_shadow(std::string_view id, std::string_view json,
-                          std::string_view text) override {
-    const std::string token = new_token();
+  Result<bool> add_shadow(std::string_view id, std::string_view json, std::string_view text,
+                          std::string_view token) override {
     SIGNALBOX_TRY(const Rows rows, server_->run(do_.add_shadow, {id, json, token, text},
                                                 options_.write_limit, do_.lock_shared));
     return rows[0][0] == "true";

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <random>
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -75,6 +76,11 @@ Deletion read_deletion(std::string_view name) {
     if (is_index(each, Property::kKey)) out.key = each;
   }
   return out.name() == name ? out : Deletion{};
+}
+
+std::string new_token() {
+  thread_local std::mt19937_64 random{std::random_device()()};
+  return fmt::format("{:016x}", random());
 }
 
 Result<std::string> read_object(std::string_view text) {

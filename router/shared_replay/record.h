@@ -39,6 +39,9 @@ struct Deletion {
 /// Reads name(). An unknown form gives a deletion with the moment 0.
 Deletion read_deletion(std::string_view name);
 
+/// Random, for a write that may arrive twice.
+std::string new_token();
+
 /// Returns a JSON object without space around it. Errors: kCorrupt for anything else, also for an
 /// object without members.
 Result<std::string> read_object(std::string_view text);

@@ -48,8 +48,8 @@ class RedisReplay final : public ReplayServer {
                   run(outcome_script(), {std::string(id), std::string(json)}, options_.read_limit));
     return added.number == 1;
   }
-  Result<bool> add_shadow(std::string_view id, std::string_view json,
-                          std::string_view text) override {
+  Result<bool> add_shadow(std::string_view id, std::string_view json, std::string_view text,
+                          std::string_view) override {
     SIGNALBOX_TRY(const RedisValue added,
                   run(shadow_script(), {std::string(id), std::string(json), std::string(text)},
                       options_.write_limit));

@@ -82,9 +82,10 @@ class ReplayServer {
   virtual Result<Removed> remove(const Deletion& deletion, bool is_first) = 0;
   /// Returns false if there is no such record or it is full.
   virtual Result<bool> add_outcome(std::string_view id, std::string_view json) = 0;
-  /// Returns false if there is no such record.
-  virtual Result<bool> add_shadow(std::string_view id, std::string_view json,
-                                  std::string_view text) = 0;
+  /// Returns false if there is no such record. `token` is the shadow's own. All attempts have it,
+  /// so that an attempt whose answer got lost counts once, where the server remembers it.
+  virtual Result<bool> add_shadow(std::string_view id, std::string_view json, std::string_view text,
+                                  std::string_view token) = 0;
   /// The limit of an exchange of the feed.
   virtual std::chrono::milliseconds read_limit() const = 0;
   /// Call it once. This outlives the feed.

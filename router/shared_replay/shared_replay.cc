@@ -158,8 +158,8 @@ void ReplayByServer::add_shadow(const observe::Shadow& shadow) {
   const size_t longest = std::max(json.size(), shadow.response.size());
   queue(json.size() + shadow.response.size(), longest,
         [this, id = shadow.replay_id, json = std::move(json), text = shadow.response,
-         attempts = 0]() mutable -> Result<void> {
-          SIGNALBOX_TRY(const bool is_there, server_->add_shadow(id, json, text));
+         token = new_token(), attempts = 0]() mutable -> Result<void> {
+          SIGNALBOX_TRY(const bool is_there, server_->add_shadow(id, json, text, token));
           if (!is_there && ++attempts < kShadowAttempts)
             return fail(Code::kNotFound, "the record of a shadow is not there yet");
           return {};

@@ -143,6 +143,7 @@ class LibpqPostgres final : public Postgres {
     if (state == kUndefinedTable) {
       const std::lock_guard making(making_);
       is_made_ = false;
+      lacks_table_ = true;
       return {std::move(rows), true};
     }
     // Behind the same address, another server may have taken over, or will.
@@ -213,7 +214,9 @@ class LibpqPostgres final : public Postgres {
     if (is_made_) return {};
     SIGNALBOX_TRY(const auto found,
                   exchange(connection, "SELECT to_regclass($1::text)::text", {table_.name}, until));
-    if (found.empty() || found.front().front().empty()) {
+    const bool has_first = !found.empty() && !found.front().front().empty();
+    if (has_first) SIGNALBOX_TRY_VOID(check_version(connection, until));
+    if (!has_first || lacks_table_) {
       std::vector<std::string> all{"BEGIN", "SELECT pg_advisory_xact_lock(hashtext('{0}'))"};
       all.insert(all.end(), table_.statements.begin(), table_.statements.end());
       all.push_back("COMMIT");
@@ -222,9 +225,10 @@ class LibpqPostgres final : public Postgres {
             const auto rows,
             exchange(connection, fmt::format(fmt::runtime(each), table_.name), {}, until));
       }
+      SIGNALBOX_TRY_VOID(check_version(connection, until));
     }
-    SIGNALBOX_TRY_VOID(check_version(connection, until));
     is_made_ = true;
+    lacks_table_ = false;
     return {};
   }
 
@@ -306,6 +310,7 @@ class LibpqPostgres final : public Postgres {
   const std::string set_limit_;
   std::mutex making_;
   bool is_made_ = false;
+  bool lacks_table_ = false;  // maybe another one than that which the table's name means
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ struct PostgresServer {
   std::chrono::milliseconds statement_max{10'000};
 };
 
-/// A table, and the statements that make it, each with "{0}" in the place of its name.
+/// A table, and the statements that make it and others beside it, each with "{0}" in the place of
+/// its name. They change nothing that is there already.
 struct PostgresTable {
   std::string name;
   std::vector<std::string> statements;

@@ -1,10 +1,12 @@
 // PostgreSQL keeps what it has acknowledged, but another server may take its place: a replica that
-// was behind, or one that was restored from a backup. The start of the process tells them apart.
+// was behind, or one that was restored from a backup. The start of the process differs then. The
+// tables may also be made again or restored while the process lives.
 
 #include "router/stores/postgres_feed.h"
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -42,11 +44,17 @@ forgotten AS (
 
 // "{0}": NAME; "{1}": the most characters of a name; "{2}": the most rows. $1: the last number.
 constexpr std::string_view kFollowDeletions = R"(
-SELECT extract(epoch FROM pg_postmaster_start_time())::text, d.number::text, left(d.name, {1}),
-       d.ends::text
+SELECT extract(epoch FROM pg_postmaster_start_time()) || ' ' || s.tableoid, d.number::text,
+       left(d.name, {1}), d.ends::text, s.deletions::text
 FROM {0}_state s LEFT JOIN LATERAL (
   SELECT * FROM {0}_deletions WHERE number > $1::text::bigint ORDER BY number LIMIT {2}) d ON true
 WHERE s.id = 1 ORDER BY d.number)";
+
+uint64_t deletions_of(std::string_view text) {
+  uint64_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
 
 class PostgresFeed final : public Feed {
  public:
@@ -61,9 +69,11 @@ class PostgresFeed final : public Feed {
                                                        milliseconds limit) override {
     if (cursor.empty()) cursor = "0";
     SIGNALBOX_TRY(auto rows, server_.run(follow_, {cursor}, limit));
-    if (rows.empty() || rows.front().size() != 4)
+    if (rows.empty() || rows.front().size() != 5)
       return fail(Code::kCorrupt, "{}: table {}_state has no row", server_.name(), options_.name);
-    if (rows.front()[0] != start_) {
+    const uint64_t deletions = deletions_of(rows.front()[4]);
+    const bool has_fewer = deletions < std::exchange(deletions_, deletions);
+    if (has_fewer || rows.front()[0] != start_) {
       start_ = rows.front()[0];
       ++lives_;
       return std::vector<std::vector<std::string>>();
@@ -108,7 +118,8 @@ class PostgresFeed final : public Feed {
   Postgres& server_;
   const PostgresFeedOptions options_;
   const std::string follow_, are_there_;
-  std::string start_;  // of the server's process
+  std::string start_;  // of the server's process, and the table of the state
+  uint64_t deletions_ = 0;
   std::atomic<uint64_t> lives_ = 0;
   Clock::time_point cleans_at_{};
   bool failure_logged_ = false;

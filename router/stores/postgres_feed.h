@@ -40,7 +40,8 @@ struct PostgresFeedOptions {
   std::function<Result<void>()> clean = {};
   std::string_view area = {};  // of log lines
 };
-/// `server` outlives it. Each start of the server is a life.
+/// `server` outlives it. A life ends when the server starts again, when the tables are made again,
+/// and when the number of the last deletion falls.
 std::unique_ptr<Feed> make_postgres_feed(Postgres& server, PostgresFeedOptions options);
 
 }  // namespace signalbox::stores

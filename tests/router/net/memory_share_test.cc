@@ -84,11 +84,11 @@ class Waits : public testing::Test {
     auto timer = std::make_shared<Timer>(loop_.get_executor(), Clock::time_point::max());
     timers_.push_back(timer);
     auto wait = [](MemoryShare& of, uint64_t wanted, std::shared_ptr<Timer> its_timer,
-                   std::optional<Raise>& out) -> Task<> {
-      out = co_await of.wait(wanted, std::move(its_timer));
+                   const bool& has_left, std::optional<Raise>& out) -> Task<> {
+      out = co_await of.wait(wanted, std::move(its_timer), has_left);
       if (out != Raise::kDone) of.lower(0);
     };
-    asio::co_spawn(loop_, wait(share, bytes, timer, outcome), asio::detached);
+    asio::co_spawn(loop_, wait(share, bytes, timer, has_left_, outcome), asio::detached);
     run();
   }
 
@@ -101,6 +101,7 @@ class Waits : public testing::Test {
   MemoryBound bound_{most_};
   asio::io_context loop_;
   std::vector<std::shared_ptr<Timer>> timers_;
+  bool has_left_ = false;
 };
 
 TEST_F(Waits, get_what_is_given_back_in_the_order_of_arrival) {
@@ -180,6 +181,7 @@ TEST_F(Waits, end_with_their_patience_and_with_the_request) {
   wake(*timers_.front());
   run();
   EXPECT_EQ(of_first, Raise::kFull);
+  EXPECT_EQ(bound_.refused(), 1U);
   EXPECT_EQ(of_second, Raise::kDone) << "it waited behind the first alone";
   Interrupt interrupt;
   interrupt.raise(Code::kCancelled);
@@ -190,6 +192,7 @@ TEST_F(Waits, end_with_their_patience_and_with_the_request) {
   asio::co_spawn(loop_, wait(), asio::detached);
   run();
   EXPECT_EQ(gone, Raise::kFull);
+  EXPECT_EQ(bound_.refused(), 1U) << "its request has ended";
   std::optional<Raise> wide;
   raise(second, 10 * kUnit + 1, wide);
   EXPECT_EQ(wide, Raise::kNever);
@@ -241,7 +244,7 @@ TEST_F(Waits, of_a_loop_that_ends_leave_the_queue) {
     asio::io_context other;
     auto wait = [&]() -> Task<> {
       auto timer = std::make_shared<Timer>(other.get_executor(), Clock::time_point::max());
-      static_cast<void>(co_await waiting.wait(5 * kUnit, timer));
+      static_cast<void>(co_await waiting.wait(5 * kUnit, timer, has_left_));
     };
     asio::co_spawn(other, wait(), asio::detached);
     other.poll();

@@ -141,6 +141,30 @@ TEST_F(PostgresReplayTest, an_outcome_that_is_sent_twice_counts_once) {
   EXPECT_EQ(count("parts"), "2");
 }
 
+TEST_F(PostgresReplayTest, a_shadow_that_is_written_again_without_an_answer_counts_once) {
+  a_->add(account_of(1));
+  const Site hasty(*make_postgres_replay(
+      {.server = place_.address(), .read_limit = kWithin, .write_limit = milliseconds(300)}));
+  wait_for([&] { return hasty.works(); });
+  std::atomic<bool> is_held = false;
+  std::thread holder([&] {
+    is_held = true;
+    place_.ask(
+        "DO $$ BEGIN PERFORM FROM signalbox_replay_records FOR UPDATE; PERFORM "
+        "pg_sleep(1); END $$");
+  });
+  wait_for([&] { return is_held.load(); });
+  std::this_thread::sleep_for(milliseconds(200));
+  observe::Shadow shadow;
+  shadow.replay_id = id_of(1);
+  hasty.replay->add_shadow(shadow);
+  holder.join();
+  EXPECT_EQ(hasty.replay->drain(std::chrono::steady_clock::now() + kWithin), 0u);
+  wait_for([&] { return count("parts WHERE kind = 'shadow'") != "0"; });
+  std::this_thread::sleep_for(milliseconds(200));  // until the others would be there
+  EXPECT_EQ(count("parts WHERE kind = 'shadow'"), "1");
+}
+
 TEST_F(PostgresReplayTest, outcomes_of_two_routers_at_once_are_all_kept) {
   a_->add(account_of(1));
   std::vector<std::thread> reporters;

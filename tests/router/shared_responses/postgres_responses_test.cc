@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <thread>
 
 #include "router/shared_responses/record.h"
 #include "router/stores/postgres_feed.h"
@@ -91,6 +92,25 @@ TEST_F(PostgresResponsesTest, a_deletion_is_learnt_although_expired_records_cann
   EXPECT_EQ(entries->at(0).at(1), "resp_1");
 }
 
+TEST_F(PostgresResponsesTest, tables_that_are_made_again_or_restored_are_noticed) {
+  const auto withdraw = [&](Site& site, const std::string& id) {
+    EXPECT_TRUE(site.store.withdraw(id, "ann", kNow).value());
+  };
+  for (const char* id : {"resp_1", "resp_2", "resp_3", "resp_4"}) a_->add(id, response_of("one"));
+  withdraw(*b_, "resp_1");
+  withdraw(*b_, "resp_2");
+  wait_for([&] { return a_->store.size() == 2; });
+  place_.ask("DROP TABLE signalbox_responses_state, signalbox_responses_deletions");
+  withdraw(*b_, "resp_3");
+  wait_for([&] { return a_->store.size() == 1; });
+  wait_for([&] { return a_->works() && b_->works(); });
+  place_.ask("DELETE FROM signalbox_responses_deletions");
+  place_.ask("UPDATE signalbox_responses_state SET deletions = 0");
+  std::this_thread::sleep_for(milliseconds(1000));  // until the routers have read it
+  withdraw(*b_, "resp_4");
+  wait_for([&] { return a_->store.size() == 0; });
+}
+
 TEST_F(PostgresResponsesTest, what_has_expired_is_removed) {
   const auto server = connect(place_, kWithin);
   ASSERT_TRUE(server->write("resp_1", write_record(response_of("one")), milliseconds(1)));
@@ -114,6 +134,31 @@ TEST_F(PostgresResponsesTest, tables_of_another_version_are_neither_read_nor_wri
   c.add("resp_2", response_of("two"));
   EXPECT_EQ(c.text("resp_2"), "two");
   EXPECT_EQ(count("id = 'resp_2'"), "0");
+}
+
+TEST_F(PostgresResponsesTest, a_table_that_is_lost_alone_is_made_again) {
+  for (const char* table : {"responses", "deletions"}) {
+    a_->add("resp_1", response_of("one"));
+    place_.ask(fmt::format("DROP TABLE signalbox_responses_{}", table));
+    const auto server = connect(place_, kWithin);
+    const stores::NamedDeletion deletion{"resp_2", (kNow + 3600) * 1000};
+    const auto removed = server->remove({&deletion, 1});
+    EXPECT_TRUE(removed) << table << ": " << removed.error().message;
+    const auto written =
+        server->write("resp_3", write_record(response_of("three")), milliseconds(60'000));
+    EXPECT_TRUE(written) << table << ": " << written.error().message;
+  }
+  wait_for([&] { return a_->works() && b_->works(); });
+  wait_for([&] { return a_->text("resp_3") == "three"; });
+}
+
+TEST_F(PostgresResponsesTest, a_lost_table_of_another_version_is_not_made) {
+  a_->add("resp_1", response_of("one"));
+  place_.ask("UPDATE signalbox_responses_state SET version = 7");
+  place_.ask("DROP TABLE signalbox_responses_responses");
+  wait_for([&] { return !a_->works(); });
+  EXPECT_EQ(place_.text("SELECT coalesce(to_regclass('signalbox_responses_responses')::text, '')"),
+            "");
 }
 
 TEST_F(PostgresResponsesTest, bytes_of_another_program_are_no_response) {
