@@ -223,7 +223,7 @@ class World {
     slot.timer = std::make_shared<Timer>(slot.loop->get_executor(), Clock::time_point::max());
     auto wait = [](Slot& of) -> Task<> {
       std::shared_ptr<Timer> timer = of.timer;
-      of.outcome = co_await of.share.wait(of.wanted, std::move(timer));
+      of.outcome = co_await of.share.wait(of.wanted, std::move(timer), of.gives_up);
     };
     asio::co_spawn(*slot.loop, wait(slot), asio::detached);
     const bool is_behind = bytes > kSmallShare && waits_before(i);
