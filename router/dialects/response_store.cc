@@ -19,6 +19,10 @@ size_t StoredResponse::bytes() const {
          kOverheadBytes;
 }
 
+size_t StoredResponse::text_bytes() const {
+  return owner.size() + response.size() + input.size() + messages.size() + kOverheadBytes;
+}
+
 bool ResponseStore::is_expired(const StoredResponse& response, int64_t now) const {
   return now - response.since >= limits_.ttl_s;
 }

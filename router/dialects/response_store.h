@@ -27,7 +27,8 @@ struct StoredResponse {
   std::string messages;  // the conversation including this answer, elements of a JSON array
   int64_t since = 0;     // when it was stored, in seconds since 1970
 
-  size_t bytes() const;  // of the memory that it holds
+  size_t bytes() const;       // of the memory that it holds
+  size_t text_bytes() const;  // of the texts, which another router gets
 };
 using ResponsePointer = std::shared_ptr<const StoredResponse>;
 

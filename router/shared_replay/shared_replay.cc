@@ -155,8 +155,9 @@ void ReplayByServer::add(Account& account) {
 void ReplayByServer::add_shadow(const observe::Shadow& shadow) {
   if (!is_record_id(shadow.replay_id)) return;
   std::string json = observe::shadow_json(shadow);
+  const size_t bytes = json.size() + shadow.response.size();
   const size_t longest = std::max(json.size(), shadow.response.size());
-  queue(json.size() + shadow.response.size(), longest,
+  queue(bytes, longest,
         [this, id = shadow.replay_id, json = std::move(json), text = shadow.response,
          token = new_token(), attempts = 0]() mutable -> Result<void> {
           SIGNALBOX_TRY(const bool is_there, server_->add_shadow(id, json, text, token));

@@ -56,7 +56,7 @@ class SharedByServer final : public Sharing, private stores::Followed {
            std::function<void()> done) override;
   Result<void> remove(std::string_view id, int64_t ttl_s) override;
   milliseconds patience(const dialects::StoredResponse& response) const override {
-    return server_->limits().connect + server_->limits().write + time_for(response.bytes());
+    return server_->limits().connect + server_->limits().write + time_for(response.text_bytes());
   }
   Stats stats() const override {
     const WriteQueue::Stats all = queue_.stats();
@@ -131,7 +131,7 @@ void SharedByServer::put(std::string_view id, ResponsePointer response, int64_t 
                          std::function<void()> done) {
   const auto now = Clock::now();
   WriteQueue::Item item{.id = std::string(id),
-                        .bytes = response->bytes(),
+                        .bytes = response->text_bytes(),
                         .done = std::move(done),
                         .waits_until = now + patience(*response)};
   if (item.bytes > kRecordBytesMax) {
@@ -207,7 +207,7 @@ Result<std::vector<NamedDeletion>> SharedByServer::deletions() {
 std::vector<stores::LostRecord> SharedByServer::records() {
   std::vector<stores::LostRecord> out;
   for (auto& [id, response] : here_.all(std::time(nullptr))) {
-    const size_t bytes = response->bytes();
+    const size_t bytes = response->text_bytes();
     if (bytes > kRecordBytesMax) continue;
     out.push_back({server_->key_of(id), bytes, [this, id = id, response = std::move(response)] {
                      const int64_t ttl_s = here_.left(*response, std::time(nullptr));
