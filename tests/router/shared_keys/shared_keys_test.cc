@@ -419,7 +419,7 @@ TEST_F(KeysInPostgres, stay_as_they_are_at_a_server_that_must_not_write) {
   postgres_->ask("ALTER ROLE tester SET default_transaction_read_only = on");
   // The setting is one of new connections, and stores with the same login share theirs.
   PostgresOptions options = postgres_->options();
-  options.server.ssl_mode = "disable";
+  options.server.ssl_mode = "allow";
   SharedKeys fresh(*make_postgres_keys(options), {.grace = kGrace, .change = kWithin});
   const auto refused = fresh.change(adding("bob"));
   ASSERT_FALSE(refused);
@@ -439,6 +439,7 @@ TEST_F(KeysInPostgres, wait_for_a_lock_no_longer_than_their_limit) {
   options.server.statement_max = milliseconds(1000);
   SharedKeys brief(*make_postgres_keys(options), {.grace = kGrace, .change = kWithin});
   ASSERT_TRUE(brief.read());
+  options.server.ssl_mode = "allow";  // with connections of its own
   const auto other = *stores::make_postgres(options.server, {"signalbox_keys", {}});
   ASSERT_TRUE(other->run("BEGIN", {}, kWithin));  // its only connection is kept
   ASSERT_TRUE(other->run("LOCK TABLE signalbox_keys", {}, kWithin));
