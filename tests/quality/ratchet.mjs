@@ -6,12 +6,10 @@
 //   arguments  the arguments of `signalbox eval`; --data and --json are added
 //   floors     figures that must be at least this high, by their place in the JSON that `eval` prints
 //   ceilings   figures that must be at most this high
-//   measured   the figures when the limits were set, on a processor with AVX2
+//   measured   the figures when the limits were set; each limit leaves room for less than one row or 0.5 %
 //   about      the contents of the set
 //
-// Integer products give the same bits on all processors, but the sums of floats between them do not, so a score close to the
-// threshold may change its side: `nothing_personal` has 3 of 300 rows flagged by the base tier, 2 by avx2, 1 by avx512. The limits of
-// a set that a model judges leave room for about three rows.
+// tests/quality/run selects one tier of the kernels, so the figures do not depend on the machine.
 
 // guards/floors.json is the same for sets that are not in this repository: `rows` selects the rows of ../shared/data/guards
 // whose source is in guards/sources.json (training uses all others), by the beginning of the file's name, and by `label`.
