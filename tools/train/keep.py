@@ -4,7 +4,7 @@ threshold. One core is enough, because only the layers from --first on learn.
 
 The published adapter scores a text when it is drawn for the first time. A text that it judges well by a large margin is then skipped,
 except for --sure of them. The running mean of the weights is written to OUT/last.pt, and every --every steps to OUT/STEP.pt; --export
-mixes such states and the published adapter, whose share is the rest.
+mixes such states and the published adapter, whose share is the rest. With --rows, it also prints how many held-out rows both adapters flag.
 
 A row is {"ids", "label", "group", "document", "tongue", "held_out"}; --draw writes new rows. While training, `odds` are the published
 log-odds of the heads jailbreak and injection for each part of a row, and `type` are the probabilities of jailbreak-type.
