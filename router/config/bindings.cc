@@ -24,9 +24,9 @@ void check_deployment(Reader& reader, const yaml::Node& node, ModelDeployment& o
   if (out.provider.empty()) return;
   const bool is_here = out.provider != "http";
   if (is_here == !out.artifact.empty() && is_here == out.external_model.empty()) return;
-  reader.error(node.line, is_here ? "expected artifact, and no external_model without "
-                                    "provider: http"
-                                  : "expected external_model, and no artifact with provider: http");
+  reader.error(node.line,
+               is_here ? "expected artifact and no external_model, because the provider is not http"
+                       : "expected external_model and no artifact, because the provider is http");
 }
 
 constexpr Key kDeploymentKeys[] = {
@@ -34,7 +34,8 @@ constexpr Key kDeploymentKeys[] = {
          "`http`, a server; with the others, the router runs the model.")
         .required(),
     text(FIELD(ModelDeployment, artifact),
-         "Model directory, or `OWNER/NAME` of the Hugging Face hub, which is `models/NAME`."),
+         "Model directory. With `provider: model_runtime` also `OWNER/NAME` of the Hugging Face "
+         "hub, which is `models/NAME`."),
     text(FIELD(ModelDeployment, external_model), "One of `external`, with `provider: http`."),
     unread("revision", "Version of the files.", "the directory is used as it is"),
     unread("device", "Device.", kRunsOnProcessor).unless("cpu auto"),
@@ -123,12 +124,10 @@ class Binder {
 
   void apply_all() {
     apply(config_.bindings, "global.model_catalog.bindings", nullptr);
-    std::string path = "routing.model_bindings";
-    apply(config_.routing.model_bindings, path, &config_.routing);
+    apply(config_.routing.model_bindings, "routing.model_bindings", &config_.routing);
     for (size_t i = 0; i < config_.recipes.size(); ++i) {
       Routing& routing = config_.recipes[i].routing;
-      path = fmt::format("recipes[{}].routing.model_bindings", i);
-      apply(routing.model_bindings, path, &routing);
+      apply(routing.model_bindings, fmt::format("recipes[{}].routing.model_bindings", i), &routing);
     }
   }
 
@@ -202,36 +201,52 @@ class Binder {
 
   std::string bind_module(const Task& task, const ModelBinding& binding,
                           const ModelDeployment& deployment) {
+    const bool has_server = is_server(deployment);
+    if (std::string why = has_server ? refuse_server(task, binding) : ""; !why.empty()) return why;
     ClassifierModel& model = *task.model(config_.modules);
     if (!binding.mapping_path.empty()) model.mapping_path = binding.mapping_path;
     model.model_ref.clear();
-    if (!is_server(deployment)) {
-      model.variant.clear();
-      model.server.clear();
-      model.model_id = directory_of(deployment);
-      if (task.name == "hallucination_detector")
-        config_.modules.hallucination_mitigation.detector.backend.clear();
-      const std::string_view key = task.name == "modality_detector" ? "model_path" : "model_id";
-      config_.catalog_lines[fmt::format("global.model_catalog.modules.{}.{}", task.module, key)] =
-          deployment.line;
-      return "";
+    if (has_server) {
+      bind_server(binding, deployment, model);
+    } else {
+      bind_directory(task, deployment, model);
     }
-    if (!task.name.starts_with("hallucination")) {
-      const bool may_chat = task.name == "prompt_guard";
-      if (binding.adapter != kHttpClassify && !(may_chat && binding.adapter == kHttpChat))
-        return fmt::format("expected the adapter http_classify{}, found \"{}\"",
-                           may_chat ? " or http_chat" : "", binding.adapter);
-      if (may_chat && (binding.adapter == kHttpChat) != (binding.contract == "label_decision.v1"))
-        return "http_chat has the contract label_decision.v1, and http_classify "
-               "label_distribution.v1";
-      model.model_id.clear();
-      model.variant = binding.adapter;
-      model.server = deployment.external_model;
-      model.contract = binding.contract;
-      return "";
-    }
-    return "a server for this task is not built as a deployment; `backend: endpoint` of "
-           "global.model_catalog.modules.hallucination_mitigation.detector calls one";
+    return "";
+  }
+
+  // Returns an error, or "".
+  static std::string refuse_server(const Task& task, const ModelBinding& binding) {
+    if (task.name.starts_with("hallucination"))
+      return "a server for this task is not built as a deployment; `backend: endpoint` of "
+             "global.model_catalog.modules.hallucination_mitigation.detector calls one";
+    const bool may_chat = task.name == "prompt_guard";
+    const bool is_chat = binding.adapter == kHttpChat;
+    if (binding.adapter != kHttpClassify && !(may_chat && is_chat))
+      return fmt::format("expected the adapter http_classify{}, found \"{}\"",
+                         may_chat ? " or http_chat" : "", binding.adapter);
+    if (may_chat && is_chat != (binding.contract == kLabelDecision))
+      return "http_chat has the contract label_decision.v1, and http_classify "
+             "label_distribution.v1";
+    return "";
+  }
+
+  static void bind_server(const ModelBinding& binding, const ModelDeployment& deployment,
+                          ClassifierModel& model) {
+    model.model_id.clear();
+    model.variant = binding.adapter;
+    model.server = deployment.external_model;
+    model.contract = binding.contract;
+  }
+
+  void bind_directory(const Task& task, const ModelDeployment& deployment, ClassifierModel& model) {
+    model.variant.clear();
+    model.server.clear();
+    model.model_id = directory_of(deployment);
+    if (task.name == "hallucination_detector")
+      config_.modules.hallucination_mitigation.detector.backend.clear();
+    const std::string_view key = task.name == "modality_detector" ? "model_path" : "model_id";
+    config_.catalog_lines[fmt::format("global.model_catalog.modules.{}.{}", task.module, key)] =
+        deployment.line;
   }
 
   std::string bind_other(const Task& task, const ModelDeployment& deployment) {

@@ -524,22 +524,16 @@ void check_input_signal(Reader& reader, const yaml::Node& node, const ScoreInput
 
 // A member is a signal, or a class of a classifier. What a projection puts out follows later.
 void check_members(Reader& reader, const yaml::Node& node, const Partition& partition) {
-  const auto names_for = [&](std::string_view member, auto is_wanted) {
+  const auto check = [&](std::string_view key, const std::string& name) {
+    if (name.empty()) return;
     Names names;
     for (const SignalType& type : kSignalTypes) {
-      if (!is_wanted(type.name)) continue;
-      for (std::string& name : input_names(type, *reader.routing, member))
-        names.push_back(std::move(name));
+      if (type.name == "projection") continue;
+      const Names own = input_names(type, *reader.routing, name);
+      names.insert(names.end(), own.begin(), own.end());
     }
-    return names;
-  };
-  const Names names = names_for("", [](std::string_view type) { return type != "projection"; });
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  const auto check = [&](std::string_view key, const std::string& name) {
-    if (name.empty() || std::ranges::find(names, name) != names.end()) return;
-    const Names classes =
-        names_for(name, [](std::string_view type) { return type == "classifier"; });
-    if (std::ranges::find(classes, name) != classes.end()) return;
+    if (std::ranges::find(names, name) != names.end()) return;
+    const std::vector<std::string_view> known(names.begin(), names.end());
     reader.at_key(key, [&] {
       const std::string_view meant = nearest(name, known);
       reader.error(node.find(key)->line,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "router/config/sections.h"
 
@@ -171,7 +170,7 @@ const KnownProvider* find_provider(std::string_view id) {
 // A wrong name would fail every request.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model) {
   if (model.catalog.empty()) return model.name;
-  std::optional<std::string> name;
+  std::string_view name;
   const auto missing = [&](const std::string& why) {
     reader.at_key("provider_model_id",
                   [&] { reader.error(node.line, fmt::format("missing; {}", why)); });
@@ -183,14 +182,14 @@ std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model&
     if (own.empty())
       return missing(
           fmt::format("the name of \"{}\" at the server is not known here", model.catalog));
-    if (name && *name != own)
+    if (!name.empty() && name != own)
       return missing(
           fmt::format("\"{}\" is \"{}\" at one backend and \"{}\" at another; expected "
                       "a model for each",
-                      model.catalog, *name, own));
+                      model.catalog, name, own));
     name = own;
   }
-  return name.value_or(model.name);
+  return name.empty() ? model.name : std::string(name);
 }
 
 // A recipe of the Semantic Router's own is no model.

@@ -77,7 +77,6 @@ constexpr Key kClassProtocol =
     text(FIELD_AS("protocol", ClassifierModel, variant), "`http_classify`.")
         .required()
         .then<check_protocol<expect_classifier>>();
-constexpr std::string_view kLabelDecision = "label_decision.v1";
 constexpr auto kGuardBackendKeys =
     backend_keys(kGuardProtocol, "label_distribution.v1 label_scores.v1 label_decision.v1");
 

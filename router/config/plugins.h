@@ -17,6 +17,8 @@ namespace signalbox::config {
 /// Variants that are a model on a server.
 inline constexpr std::string_view kHttpClassify = "http_classify", kHttpChat = "http_chat",
                                   kExternalHook = "external";
+/// The form of a chat model's replies as a classifier.
+inline constexpr std::string_view kLabelDecision = "label_decision.v1";
 
 /// Settings of a classifier. Each module uses a part of them.
 struct ClassifierModel {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
@@ -23,14 +22,13 @@ struct BackendText {
   bool https = false;
 };
 
-void check_known_type(Reader& reader, const yaml::Node& node, BackendRef& ref) {
+void check_known_type(Reader& reader, const yaml::Node& node, const BackendRef& ref) {
   if (ref.type.empty() || ref.type == "vllm" || ref.type == "chat" || ref.type == "echo") return;
   reader.at_key("type", [&] {
     reader.notice(
         node.find("type")->line,
         fmt::format("unknown type \"{}\" is treated as vllm (known: vllm, chat, echo)", ref.type));
   });
-  if (ref.type == kEnvoysServers) ref.type.clear();  // a file cannot write the router's own type
 }
 
 void set_place(const Endpoint& address, BackendRef& ref) {

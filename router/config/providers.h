@@ -17,9 +17,6 @@ struct ReasoningFamily {
   std::string parameter;
 };
 
-/// The type of the one backend of a model without `backend_refs`.
-inline constexpr std::string_view kEnvoysServers = "envoy";
-
 struct BackendRef {
   std::string name;
   std::string type;  // "echo" is built in and needs no address; "": the file names none
@@ -42,6 +39,7 @@ struct BackendRef {
   uint16_t metrics_port = 0;
   std::string metrics_path;
   uint32_t weight = 1;
+  bool is_envoys = false;  // a model without backend_refs: only Envoy reaches its servers
 
   bool operator==(const BackendRef&) const = default;
 };

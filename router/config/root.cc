@@ -125,7 +125,7 @@ void note_foreign_thresholds(const yaml::Node& root, Config& config) {
 
 // A model without backends has the servers that Envoy knows. The router cannot call them.
 bool is_envoys(const Model& model) {
-  return !model.backend_refs.empty() && model.backend_refs.front().type == kEnvoysServers;
+  return !model.backend_refs.empty() && model.backend_refs.front().is_envoys;
 }
 
 // Other machines reach a listener without an address only if the router knows its clients.
@@ -286,7 +286,8 @@ void check_backends(Reader& reader, const yaml::Node& root, Config& config) {
     if (!refs.empty()) continue;
     if (has_envoy_alone) {
       BackendRef& ref = refs.emplace_back();
-      ref.name = ref.type = kEnvoysServers;
+      ref.name = ref.type = "envoy";
+      ref.is_envoys = true;
       continue;
     }
     const yaml::Node* at = find_path(root, "providers.models");
@@ -302,12 +303,12 @@ void check_backends(Reader& reader, const yaml::Node& root, Config& config) {
 // Newer files name a card by the catalogue's name of its model.
 void adopt_cards(Config& config) {
   const auto adopt = [&](std::vector<ModelCard>& cards) {
-    const auto has = [&](const std::string& name) {
+    const auto card_of = [&](const std::string& name) {
       return std::ranges::find(cards, name, &ModelCard::name);
     };
     for (const Model& model : config.providers.models) {
-      if (model.catalog.empty() || has(model.name) != cards.end()) continue;
-      const auto found = has(model.catalog);
+      if (model.catalog.empty() || card_of(model.name) != cards.end()) continue;
+      const auto found = card_of(model.catalog);
       if (found == cards.end()) continue;
       ModelCard card = *found;
       card.name = model.name;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/ascii.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -171,8 +170,8 @@ void check_complexity(Reader& reader, const yaml::Node& node, ComplexitySignal& 
 // The bounds of a server's score that is lower for harder requests.
 void refuse_lower(Reader& reader, const yaml::Node& node, void*) {
   reader.error(node.line,
-               "expected hard_above and easy_below: no server scores requests, and a "
-               "higher similarity to hard examples is harder");
+               "not built: this bound is for a server that scores requests; use hard_above and "
+               "easy_below");
 }
 
 constexpr Key kComplexityKeys[] = {

@@ -61,8 +61,8 @@ struct RequestContext {
   int64_t now = 0;            // seconds since 1970
   std::stop_token stop = {};  // requested when nobody waits for the answer any more
   /// Reserves memory for a part of stored state of so many bytes, which becomes a part of the
-  /// request. Null: nothing is reserved. After an error the request is read again later: then
-  /// read() fails with the body where it was, or returns it as the source.
+  /// request. Null: nothing is reserved. After an error the caller reads the request again later.
+  /// So if make_room fails, read() must leave the body in place or return it as the source.
   std::function<Result<void>(size_t bytes)> make_room = nullptr;
 };
 

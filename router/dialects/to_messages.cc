@@ -384,9 +384,10 @@ Result<std::string> Writer::write(const Value& root) {
 }  // namespace
 
 Result<MessagesRequest> to_messages(std::string chat, int64_t now, const CacheMarks& marks) {
+  const bool is_wanted = marks.instructions || marks.tools;
   // A text with this name leaves the request without marks, which changes no answer.
-  const bool has_marks = chat.find(R"("cache_control")") != std::string::npos;
-  const CacheMarks own = has_marks ? CacheMarks{} : marks;
+  const bool adds = is_wanted && chat.find(R"("cache_control")") == std::string::npos;
+  const CacheMarks own = adds ? marks : CacheMarks{};
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(chat)));
   const Value root = document.root();
   MessagesRequest out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "router/looper/flow.h"
 #include "router/routing/decision/fact.h"
 #include "router/signals/types.h"
 
@@ -44,23 +45,6 @@ uint32_t in_tool_loop(const request::ChatRequest& request) {
   return count_calls(request) > count_results(request) ? 1 : 0;
 }
 
-// The id of the result has the form of a workflow's (looper/flow.h).
-bool is_flow_result(const json::Value& message) {
-  const auto id = message.find("tool_call_id");
-  return id && id->is_string() && id->text().starts_with("flowtool_") &&
-         id->text().find("__") != std::string_view::npos;
-}
-
-// Results of the client's other tools may stand beside those of the workflow, in any order.
-bool ends_with_flow_result(const request::ChatRequest& request) {
-  if (request.messages.empty() || request.messages.back().role != "tool") return false;
-  bool found = false;
-  size_t i = 0;
-  for (const json::Value& message : request.document.root().find("messages")->items())
-    found = request.messages[i++].role == "tool" && (found || is_flow_result(message));
-  return found;
-}
-
 uint32_t count_messages(const request::ChatRequest& request, std::string_view role) {
   const bool all = role.empty() || role == "any" || role == "all";
   return sum(request, [&](const request::ChatMessage& m) {
@@ -86,7 +70,7 @@ uint32_t count(const request::ChatRequest& request, const ConversationSource& so
     case Type::kToolLoop:
       return in_tool_loop(request);
     case Type::kFlowState:
-      return ends_with_flow_result(request) ? 1 : 0;
+      return looper::find_flow(request.document.root()).empty() ? 0 : 1;
     case Type::kImage:
       return sum(request, [](const request::ChatMessage& m) { return m.images; });
   }

@@ -76,7 +76,7 @@ class EmbeddedExamples : public EmbeddingSignals {
   struct Examples {
     PrototypeBank bank;       // empty if the aggregation is mean
     std::vector<float> mean;  // empty unless it is
-    double unrelated = 0;     // of the mean
+    double unrelated = 0;     // of the mean; 0 if the exponent is 1
     double exponent = 1;
   };
 
@@ -88,7 +88,8 @@ class EmbeddedExamples : public EmbeddingSignals {
     const bool mean = signal.aggregation == Aggregation::kMean && !texts.empty();
     return {PrototypeBank(mean ? std::span<const std::string>{} : texts, rows, scoring),
             mean ? mean_of(rows, rows.size() / texts.size()) : std::vector<float>{},
-            mean ? unrelated_to(texts) : 0, scoring.similarity_exponent};
+            mean && scoring.similarity_exponent != 1 ? unrelated_to(texts) : 0,
+            scoring.similarity_exponent};
   }
 
   // Without examples the score is 0.
@@ -96,7 +97,6 @@ class EmbeddedExamples : public EmbeddingSignals {
                                const Examples& examples) const {
     if (examples.mean.empty()) return examples.bank.score(query, unrelated);
     const double of_mean = cosine(query, examples.mean);
-    if (examples.exponent == 1) return {.score = of_mean, .nearest = {}};
     return {.score = similarity(beyond_language(of_mean, unrelated, examples.unrelated),
                                 examples.exponent),
             .nearest = {}};

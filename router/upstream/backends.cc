@@ -164,7 +164,7 @@ Backends::Backends(const config::Config& config, Fleet& fleet) {
     const config::Model& model = *each;
     const auto make = [&](const config::BackendRef& ref) -> std::unique_ptr<const Backend> {
       if (ref.type == "echo") return std::make_unique<EchoBackend>(model.name);
-      if (ref.type == config::kEnvoysServers) return std::make_unique<EnvoysServers>(model.name);
+      if (ref.is_envoys) return std::make_unique<EnvoysServers>(model.name);
       auto made =
           std::make_unique<HttpBackend>(ref, config.http, key_of(ref), config.authz.identity);
       if (made->trouble() != nullptr) {

@@ -183,7 +183,7 @@ std::shared_ptr<workers::Balancer> Fleet::balancer(const config::Model& model, c
   entry = {model.backend_refs, settings, balancer};
   for (size_t i = 0; i < model.backend_refs.size() && !stopped_; ++i) {
     config::BackendRef ref = model.backend_refs[i];
-    if (ref.type == "echo" || ref.type == config::kEnvoysServers) continue;
+    if (ref.type == "echo" || ref.is_envoys) continue;
     const bool checks = !settings.health_check_path.empty();
     if (!prober_ && (checks || has_metrics(ref))) prober_ = std::make_unique<Prober>();
     ref.path_prefix.clear();

@@ -60,9 +60,9 @@ TEST(Catalogue, an_echo_backend_needs_no_address_of_its_provider) {
   EXPECT_EQ(model.backend_refs[0].host, "");
 }
 
-TEST(Catalogue, a_file_cannot_write_the_type_of_envoys_servers) {
+TEST(Catalogue, a_file_cannot_name_envoys_servers_by_a_type) {
   const Config config = newer_config(catalogued("backend_refs: [{type: envoy, endpoint: 'h:1'}]"));
-  EXPECT_NE(config.providers.models.at(0).backend_refs.at(0).type, kEnvoysServers);
+  EXPECT_FALSE(config.providers.models.at(0).backend_refs.at(0).is_envoys);
   EXPECT_EQ(config.listeners.size(), 1u);
 }
 
@@ -135,7 +135,7 @@ TEST(Catalogue, only_a_file_for_envoy_has_models_without_backends) {
   EXPECT_EQ(newer_errors(model + envoy + "listeners: [{name: l, port: 1}]\n"), missing);
   const Config config = newer_config(model + envoy);
   ASSERT_EQ(config.providers.models.at(0).backend_refs.size(), 1u);
-  EXPECT_EQ(config.providers.models[0].backend_refs[0].type, kEnvoysServers);
+  EXPECT_TRUE(config.providers.models[0].backend_refs[0].is_envoys);
   EXPECT_EQ(config.providers.models[0].provider_model_id, "m");
   EXPECT_EQ(newer_errors(model + envoy +
                          "routing: {decisions: [{name: d, algorithm: {type: confidence}, "
