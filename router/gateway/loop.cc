@@ -168,7 +168,7 @@ http::Task<> Loop::resume() {
   past_ = std::move(state->turns);
 }
 
-// The client of another request must not read its results.
+// A state must not reach another client or another conversation.
 Result<looper::FlowState> Loop::read_state(const json::Value& request,
                                            const std::string& id) const {
   SIGNALBOX_TRY(std::string text, scope_.context.flow_states->get(id));
@@ -197,7 +197,8 @@ http::Task<> Loop::keep_state() {
   const std::string flow = flow_.empty() ? token.substr(0, half) : flow_;
   std::string id = fmt::format("{}-{}", flow, token.substr(half));
   Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");
-  // A state that no store takes must not be written first: the replies may have many megabytes.
+  // Do not build a state that is too large for every store, because the replies may have many
+  // megabytes.
   const size_t bytes = kept_bytes(run_->turns(), (*answer)->waiting);
   const size_t most = flow_states::Limits().state_bytes;
   if (bytes > most)

@@ -50,13 +50,18 @@ std::optional<ToolId> result_id(const json::Value& message) {
   return read_tool_id(string_at(message, "tool_call_id"));
 }
 
+/// Returns nullopt if the call is not of the flow.
+std::optional<ToolId> id_in(const json::Value& call, std::string_view flow) {
+  const auto id = read_tool_id(string_at(call, "id"));
+  return id && flow_of(id->state) == flow ? id : std::nullopt;
+}
+
 /// The id of the message's first call that belongs to the flow.
 std::optional<ToolId> first_call(const json::Value& message, std::string_view flow) {
   const auto calls = message.find("tool_calls");
   if (!calls || !has_role(message, "assistant")) return std::nullopt;
   for (const json::Value& call : calls->items()) {
-    const auto id = read_tool_id(string_at(call, "id"));
-    if (id && flow_of(id->state) == flow) return id;
+    if (const auto id = id_in(call, flow)) return id;
   }
   return std::nullopt;
 }
@@ -86,17 +91,16 @@ void write_calls_of(const json::Value& message, std::string_view flow, size_t tu
                     json::Writer& out) {
   out.begin_array();
   for (const json::Value& call : message.find("tool_calls")->items()) {
-    const auto id = read_tool_id(string_at(call, "id"));
-    if (id && flow_of(id->state) == flow && id->turn == turn)
-      write_with_id(call, "id", id->id, out);
+    const auto id = id_in(call, flow);
+    if (id && id->turn == turn) write_with_id(call, "id", id->id, out);
   }
   out.end_array();
 }
 
 bool calls_tools_of(const json::Value& message, std::string_view flow, size_t turn) {
   for (const json::Value& call : message.find("tool_calls")->items()) {
-    const auto id = read_tool_id(string_at(call, "id"));
-    if (id && flow_of(id->state) == flow && id->turn == turn) return true;
+    const auto id = id_in(call, flow);
+    if (id && id->turn == turn) return true;
   }
   return false;
 }

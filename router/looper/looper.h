@@ -77,8 +77,8 @@ struct Conversation {
   std::string question;    // the last text of the user
   std::string transcript;  // the whole conversation without its system messages; `question` alone
                            // if there is nothing else
-  /// The request has tools, and calls of them may be the answer before the last call: the run goes
-  /// on in a later request.
+  /// The request offers tools. If a model calls them, the run may end with these calls as its
+  /// answer and go on in a later request.
   bool may_wait = false;
 };
 /// Reads the body of a chat completion request, without the messages of `flow` ("": none).

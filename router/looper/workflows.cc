@@ -201,8 +201,8 @@ class WorkflowRun final : public Algorithm {
     return out;
   }
 
-  /// Those of the turns `which` that call tools, if the client may call them before the run goes
-  /// on.
+  /// Returns those of the turns `which` that called tools; none if the run cannot wait for the
+  /// results.
   std::vector<size_t> calling_tools(std::span<const Turn> turns,
                                     const std::vector<size_t>& which) const {
     std::vector<size_t> out;
