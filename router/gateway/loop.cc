@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "router/access/owner.h"
 #include "router/gateway/admit.h"
-#include "router/gateway/flow_parts.h"
+#include "router/gateway/conversation_digest.h"
 #include "router/gateway/metered_reply.h"
 #include "router/gateway/own_replies.h"
 #include "router/gateway/read_request.h"
@@ -148,24 +148,31 @@ milliseconds Loop::elapsed() const {
 }
 
 // Finds the state of the workflow whose tools have results in the request.
-http::Task<> Loop::resume() {
-  if (scope_.context.flow_states == nullptr || plan_.loop->algorithm.type != "workflows") co_return;
-  if (plan_.body.find(looper::kFlowPrefix) == std::string::npos) co_return;
-  const auto body = json::Document::parse(plan_.body);
-  if (!body) co_return;
-  const std::string id = looper::find_flow(body->root());
-  if (id.empty()) co_return;
+http::Task<Result<void>> Loop::resume() {
+  if (scope_.context.flow_states == nullptr || plan_.loop->algorithm.type != "workflows" ||
+      plan_.body.find(looper::kFlowPrefix) == std::string::npos)
+    co_return Result<void>();
+  Result<void> room = co_await reserve_for(memory_, scope_.exchange.interrupt,
+                                           kConversationCopies * plan_.body.size());
+  if (!room) co_return room;
+  std::optional<std::string> id;  // nullopt: nobody read the request
   Result<looper::FlowState> state = fail(Code::kOverloaded, "too many requests are waiting");
-  std::function<void()> read = [&] { state = read_state(body->root(), id); };
+  std::function<void()> read = [&] {
+    const auto body = json::Document::parse(plan_.body);
+    id = body ? looper::find_flow(body->root()) : "";
+    if (!id->empty()) state = read_state(body->root(), *id);
+  };
   co_await scope_.context.storage.run(std::move(read), scope_.share(0, 1));
+  if (id && id->empty()) co_return Result<void>();
   has_resumed_ = state.has_value();
   if (!state) {
     log::warn("flow", "{}: the workflow of these results begins anew: {}", scope_.record.id(),
               state.error().message);
-    co_return;
+    co_return Result<void>();
   }
-  flow_ = looper::flow_of(id);
+  flow_ = looper::flow_of(*id);
   past_ = std::move(state->turns);
+  co_return Result<void>();
 }
 
 // A state must not reach another client or another conversation.
@@ -199,7 +206,7 @@ http::Task<> Loop::keep_state() {
   Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");
   // Do not build a state that is too large for every store, because the replies may have many
   // megabytes.
-  const size_t bytes = kept_bytes(run_->turns(), (*answer)->waiting);
+  const size_t bytes = looper::kept_bytes(run_->turns(), (*answer)->waiting);
   const size_t most = flow_states::Limits().state_bytes;
   if (bytes > most)
     kept = fail(Code::kTooLarge, "its replies have {} bytes, more than {}", bytes, most);
@@ -234,10 +241,9 @@ http::Task<Result<void>> Loop::begin_anew() {
 
 http::Task<Result<void>> Loop::begin() {
   // An image beside a text needs no conversation.
-  const size_t held = (plan_.painter == nullptr ? plan_.body.size() : 0) + bytes_of(past_);
+  const size_t held = (plan_.painter == nullptr ? plan_.body.size() : 0) + looper::bytes_of(past_);
   Result<void> room =
-      co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
-                       kConversationCopies * held);
+      co_await reserve_for(memory_, scope_.exchange.interrupt, kConversationCopies * held);
   if (!room) co_return room;
   run_.emplace(algorithm_of(plan_, scope_.config(), scope_.context.flow_states != nullptr, flow_),
                looper::bounds_of(plan_.loop->algorithm, scope_.config().looper), std::move(past_));
@@ -250,13 +256,8 @@ http::Task<Result<void>> Loop::begin() {
 http::Task<Result<LoopAnswer>> Loop::run() {
   executor_ = co_await http::asio::this_coro::executor;
   memory_ = scope_.exchange.request.memory.beside();
-  const size_t read = plan_.painter == nullptr ? plan_.body.size() : 0;
-  Result<void> room =
-      co_await reserve(memory_, scope_.exchange.interrupt, scope_.config().http.body_timeout,
-                       kConversationCopies * read);
-  if (!room) co_return tl::unexpected<Error>(room.error());
-  co_await resume();
-  room = co_await begin();
+  Result<void> room = co_await resume();
+  if (room) room = co_await begin();
   if (!room) co_return tl::unexpected<Error>(room.error());
   const http::Interrupt& interrupt = scope_.exchange.interrupt;
   const auto has_gone = [&interrupt] {
@@ -369,18 +370,20 @@ void Loop::start(size_t turn) {
   http::asio::co_spawn(*executor_, fly(shared), std::move(ended));
 }
 
-http::Task<Result<void>> Loop::reserve_for(Flight& flight, size_t bytes) {
-  Result<void> out =
-      co_await reserve(flight.memory, flight.interrupt, scope_.config().http.body_timeout, bytes);
+http::Task<Result<void>> Loop::reserve_for(http::MemoryShare& memory, http::Interrupt& interrupt,
+                                           size_t bytes) {
+  Result<void> out = co_await reserve(memory, interrupt, scope_.config().http.body_timeout, bytes);
   co_return out;
 }
 
 http::Task<Result<void>> Loop::prepare(Flight& flight) {
-  Result<void> ready = co_await reserve_for(flight, kCallCopies * plan_.body.size());
+  Result<void> ready =
+      co_await reserve_for(flight.memory, flight.interrupt, kCallCopies * plan_.body.size());
   if (ready) ready = plan_call(flight);
   if (!ready) co_return ready;
   const size_t body = flight.plan.body.capacity();
-  ready = co_await reserve_for(flight, body + translating_bytes(scope_, flight.plan));
+  ready = co_await reserve_for(flight.memory, flight.interrupt,
+                               body + translating_bytes(scope_, flight.plan));
   if (ready) ready = begin_call(flight);
   co_return ready;
 }

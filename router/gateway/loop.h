@@ -57,13 +57,14 @@ class Loop {
  private:
   struct Flight;
 
-  http::Task<> resume();
+  http::Task<Result<void>> resume();
   Result<looper::FlowState> read_state(const json::Value& request, const std::string& id) const;
   http::Task<> keep_state();
   http::Task<Result<void>> begin();
   http::Task<Result<void>> begin_anew();
   void start(size_t turn);
-  http::Task<Result<void>> reserve_for(Flight& flight, size_t bytes);
+  http::Task<Result<void>> reserve_for(http::MemoryShare& memory, http::Interrupt& interrupt,
+                                       size_t bytes);
   http::Task<Result<void>> prepare(Flight& flight);
   Result<void> plan_call(Flight& flight);
   Result<void> begin_call(Flight& flight);

@@ -154,6 +154,21 @@ Result<PastTurn> read_turn(const json::Value& value) {
 
 }  // namespace
 
+size_t bytes_of(std::span<const PastTurn> past) {
+  size_t out = 0;
+  for (const PastTurn& turn : past) out += turn.text.size();
+  return out;
+}
+
+size_t kept_bytes(std::span<const Turn> turns, const std::vector<size_t>& waiting) {
+  size_t out = 0;
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const bool waits = std::find(waiting.begin(), waiting.end(), i) != waiting.end();
+    if (turns[i].reply() != nullptr && !waits) out += turns[i].reply()->body.size();
+  }
+  return out;
+}
+
 std::vector<PastTurn> past_turns(std::span<const Turn> turns, const std::vector<size_t>& waiting) {
   std::vector<PastTurn> out;
   for (size_t i = 0; i < turns.size(); ++i) {

@@ -38,6 +38,9 @@ struct FlowState {
 
 /// The turns of a run whose answer waits for tools. Those in `waiting` called tools.
 std::vector<PastTurn> past_turns(std::span<const Turn> turns, const std::vector<size_t>& waiting);
+/// The bytes of the replies that it keeps. Those that wait for tools are made again.
+size_t kept_bytes(std::span<const Turn> turns, const std::vector<size_t>& waiting);
+size_t bytes_of(std::span<const PastTurn> past);
 /// A turn with the outcome of `past`, which has cost nothing in this request. Errors: kCorrupt.
 Result<Turn> repeat_turn(Call call, const PastTurn& past);
 

@@ -1,9 +1,7 @@
 // A client may repeat its texts in another form, as one string or as parts. It repeats an image or
 // another part as it was.
 
-#include "router/gateway/flow_parts.h"
-
-#include <algorithm>
+#include "router/gateway/conversation_digest.h"
 
 #include "base/json_writer.h"
 #include "base/sha256.h"
@@ -24,21 +22,6 @@ std::string conversation_of(const request::ChatRequest& request, std::span<const
   }
   for (const pii::Mask& mask : masks) out.string(mask.placeholder).string(mask.original);
   return sha256_hex(out.end_array().take());
-}
-
-size_t bytes_of(std::span<const looper::PastTurn> past) {
-  size_t out = 0;
-  for (const looper::PastTurn& turn : past) out += turn.text.size();
-  return out;
-}
-
-size_t kept_bytes(std::span<const looper::Turn> turns, const std::vector<size_t>& waiting) {
-  size_t out = 0;
-  for (size_t i = 0; i < turns.size(); ++i) {
-    const bool waits = std::find(waiting.begin(), waiting.end(), i) != waiting.end();
-    if (turns[i].reply() != nullptr && !waits) out += turns[i].reply()->body.size();
-  }
-  return out;
 }
 
 }  // namespace signalbox::gateway
