@@ -120,7 +120,7 @@ std::vector<std::pair<uint64_t, fs::path>> AuditFile::predecessors() const {
   return out;
 }
 
-// Sets size_ and end_ from what the file holds.
+// Sets size_ and end_ from the content of the file.
 Result<size_t> AuditFile::recover() {
   struct stat found {};
   if (fstat(fd_, &found) != 0) return io_error(path_);

@@ -29,8 +29,9 @@ class AuditFile {
   Result<void> append(const Entry& entry, std::string_view time);
   /// Syncs the file, and its folder if the file is new there.
   Result<void> sync();
-  /// Something that others have done to the file: "file_replaced" if they have moved or removed it,
-  /// "file_truncated" if they have cut off its end; "": nothing. open() goes on with what is there.
+  /// Returns "file_replaced" if somebody has moved or removed the file, "file_truncated" if
+  /// somebody has cut off its end, and "" otherwise. After damage, open() continues with the file
+  /// that exists.
   std::string_view damage() const;
   const Link& end() const { return end_; }
 

@@ -273,7 +273,8 @@ bool excludes(const Rule& rule, const Rule& leaf) {
                              [&](const Rule& each) { return follows_from(each, leaf); });
 }
 
-// True if no request matches both, because `b` requires NOT of what `a` requires.
+// Returns true if no request can match both, because `b` requires NOT of a condition that `a`
+// requires.
 bool leaves_to(const Rule& b, const Rule& a) {
   const auto leaves = [&](const Rule& each) { return leaves_to(b, each); };
   if (a.op == Rule::Operator::kLeaf) return excludes(b, a);

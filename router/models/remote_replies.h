@@ -1,6 +1,6 @@
 #pragma once
-// Readers of what guards and classifiers on a server reply. Their errors contain neither the text
-// nor the reply.
+// Readers of the replies of guards and classifiers on a server. Their errors contain neither the
+// text nor the reply.
 
 #include <span>
 #include <string>

@@ -17,7 +17,7 @@ namespace signalbox::shared_replay {
 namespace {
 
 constexpr int kReplayVersion = 1;
-/// PostgreSQL needs so many bytes for a record and its indices, beside its texts.
+/// The bytes that PostgreSQL needs for a record and its indices, beside its texts.
 constexpr size_t kRowBytes = 600;
 
 // "{0}": NAME; "{now}" and "{clock}": the begin of the statement, and the present moment.
