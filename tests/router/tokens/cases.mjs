@@ -1,5 +1,5 @@
-// Writes keys.json and cases.jsonl beside it: tokens with what must become of them. The private keys are thrown away, so run it
-// only to change the cases: node tests/router/tokens/cases.mjs
+// Writes keys.json and cases.jsonl, the tokens with their expected results, beside this file. The private keys are thrown away, so
+// run it only to change the cases: node tests/router/tokens/cases.mjs
 
 import { writeFileSync } from "node:fs";
 
