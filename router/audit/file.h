@@ -22,8 +22,8 @@ class AuditFile {
 
   /// Continues the chain of the file, or of its newest predecessor. Only the owner may read the
   /// file afterwards. Returns the bytes of a torn last line, which it cuts off. Errors: kIo;
-  /// kInvalid for a last line that is no entry, or a file of another user; kOverloaded if another
-  /// process writes the file.
+  /// kInvalid for a last line that is not an entry, or a file of another user; kOverloaded if
+  /// another process writes the file.
   Result<size_t> open();
   /// On an error the file ends where it ended before.
   Result<void> append(const Entry& entry, std::string_view time);

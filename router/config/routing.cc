@@ -363,7 +363,7 @@ bool reads_signal(const Rule& rule, std::string_view type, std::string_view name
                              [&](const Rule& each) { return reads_signal(each, type, name); });
 }
 
-// A model that the file switches off is no error, and its guards match nothing.
+// A model that the file switches off is not an error, and its guards match nothing.
 void note_guards_without_model(Reader& reader, const Routing& routing) {
   if (reader.config.modules.prompt_guard.enabled) return;
   for (const JailbreakSignal& signal : routing.jailbreak) {

@@ -54,7 +54,7 @@ async function visiting(name, run, options = {}, url = demo.url) {
 const row = (page, table, ...texts) =>
   texts.reduce((rows, hasText) => rows.filter({ hasText }), page.getByRole(table.role ?? "region", { name: table.name ?? table }).getByRole("row"));
 
-test("errors are listed by cause, and clients' mistakes are no failures", async () => {
+test("errors are listed by cause, and clients' mistakes are not failures", async () => {
   await visiting("overview", async (page) => {
     const causes = page.getByRole("table").filter({ hasText: "Cause" });
     await causes.getByRole("row").filter({ hasText: "no model has the name that the client chose" }).filter({ hasText: "the client's" }).waitFor();

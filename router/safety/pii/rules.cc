@@ -143,7 +143,7 @@ class Pass {
     return url.end;
   }
 
-  // A piece without a letter or a digit, such as a slash, is no finding.
+  // A piece without a letter or a digit, such as a slash, is not a finding.
   void take_piece(Match rest, size_t end) {
     const std::string_view bytes = text_.from(rest.begin, end);
     rest.end = end;

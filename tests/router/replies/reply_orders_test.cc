@@ -100,7 +100,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
     }
     const auto document = json::Document::parse(std::string(data));
     if (!document) {
-      out.fault = "an event is no JSON";
+      out.fault = "an event is not JSON";
       break;
     }
     read_chunk(document->root(), out);
