@@ -362,7 +362,7 @@ constexpr Key kProtectionKeys[] = {
     word(FIELD(DecisionProtection, mode), kModes,
          "The same for protection alone; the weaker of both modes applies."),
     positive(FIELD(DecisionProtection, stability_weight),
-             "Weight of what a change of model costs."),
+             "Weight of the cost of a change of model."),
     positive(FIELD(DecisionProtection, switch_margin),
              "Advantage that a change of model needs beyond its cost."),
     count(FIELD(DecisionProtection, idle_timeout_seconds),
@@ -494,7 +494,7 @@ constexpr Key kDecisionKeys[] = {
     list(FIELD_AS("candidateIterations", Decision, candidate_iterations), kCandidate,
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
-    list(FIELD(Decision, emits), kEmit, "Directives about what is kept, at most one."),
+    list(FIELD(Decision, emits), kEmit, "Directive about retention, at most one."),
     unbound("action", Kind::kAnything, "Refused, unless it is empty.").with(refuse_action),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };

@@ -298,9 +298,10 @@ constexpr Key kRagKeys[] = {
           "Greatest length of all documents, in characters. Default: 10000."),
     word(FIELD(RagPlugin, injection_mode), "tool_role system_prompt",
          "Add them as the result of a tool (default), or to the system prompt."),
-    word(FIELD(RagPlugin, on_failure), "skip warn block",
-         "If nothing is found or the search fails: go on without documents (`skip`, the default, "
-         "and `warn`), or refuse the request (`block`)."),
+    word(
+        FIELD(RagPlugin, on_failure), "skip warn block",
+        "If nothing is found or the search fails: continue without documents (`skip`, the default, "
+        "and `warn`), or refuse the request (`block`)."),
     boolean(FIELD(RagPlugin, cache_results),
             "Keep the results of the last 1,024 searches, in 16 MiB at most."),
     count(FIELD(RagPlugin, cache_ttl_seconds),
