@@ -89,7 +89,7 @@ void SharedKeys::remember(KeySetPointer set) {
   stats_ = {.works = true, .trouble = {}};
 }
 
-// One code for what clients of the management API may try again later.
+// One code for all errors after which clients of the management API may try again later.
 Error SharedKeys::unavailable(const Error& error) {
   const std::lock_guard lock(mutex_);
   stats_ = {.works = false, .trouble = error.message};

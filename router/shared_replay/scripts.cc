@@ -68,7 +68,7 @@ local function expire_with(record, key)
 end
 )";
 
-// Redis 7.0 needs so many bytes for the keys of a record and four indices, beside their content.
+// The bytes that Redis 7.0 needs for the keys of a record and four indices, beside their content.
 constexpr int kRecordBytes = 1100;
 
 constexpr std::string_view kAdd = R"(

@@ -20,7 +20,7 @@ namespace {
 constexpr int kReplayVersion = 1;
 /// A moment that is never reached.
 constexpr uint64_t kNever = kMomentMax;
-/// PostgreSQL needs so many bytes for a record and its indices, beside its texts.
+/// The bytes that PostgreSQL needs for a record and its indices, beside its texts.
 constexpr size_t kRowBytes = 600;
 
 // "{0}": NAME; "{now}" and "{clock}": the begin of the statement, and the present moment.

@@ -1,5 +1,4 @@
-// The functions for requests, and those by which a follower keeps track of the deletions of all
-// routers.
+// The functions for requests, and those that follow the deletions of all routers.
 
 #include "router/shared_responses/shared_responses.h"
 

@@ -182,7 +182,7 @@ class PostgresStore final : public spending::Store {
     }
     const std::string& epoch = rows.front()[1];
     const auto last = read_integer(rows.front()[2]), known = read_integer(counter_);
-    if (!last || !known) return server_->foreign("the number of its last batch is no number");
+    if (!last || !known) return server_->foreign("the number of its last batch is not a number");
     const bool is_other = !epoch_.empty() && (epoch != epoch_ || *last < *known);
     epoch_ = epoch;
     if (is_other) {
