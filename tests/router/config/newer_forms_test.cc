@@ -378,14 +378,18 @@ TEST(NewerForms, the_result_of_unknown_rules_is_that_of_their_conditions) {
     const auto& conditions = config.routing.decisions.at(0).rules.conditions;
     EXPECT_EQ(conditions.at(0).on_error, plain) << word;
     EXPECT_EQ(conditions.at(1).conditions.at(0).on_error, negated) << word;
-    EXPECT_EQ(conditions.at(2).on_error, OnError::kNoMatch) << "its own";
+    EXPECT_EQ(conditions.at(2).on_error, plain) << "in place of its own";
   }
   const std::string at = "f.yaml:9: routing.decisions[0].rules.on_unknown: ";
-  EXPECT_EQ(newer_errors(unknown_rules("{type: jailbreak, name: a, on_unknown: fail_request}")),
-            at + "fail_request is not built; expected match, with which a decision with the plugin "
-                 "fast_response refuses the request, or no_match");
+  const Config config =
+      newer_config(unknown_rules("{type: jailbreak, name: a, on_unknown: fail_request}"));
+  EXPECT_TRUE(config.routing.decisions.at(0).rules.must_be_known());
+  EXPECT_EQ(newer_errors(unknown_rules("{operator: NOT, conditions: [{type: jailbreak, name: a, "
+                                       "on_unknown: fail_request}]}")),
+            "f.yaml:9: routing.decisions[0].rules.conditions[0].on_unknown: fail_request is for "
+            "the whole rules of a decision");
   EXPECT_EQ(newer_errors(unknown_rules("{type: jailbreak, name: a, on_unknown: mtach}")),
-            at + "expected match or no_match, found \"mtach\"");
+            at + "expected match, no_match or fail_request, found \"mtach\"");
 }
 
 TEST(NewerForms, no_composer_reads_a_signal_of_replies) {
