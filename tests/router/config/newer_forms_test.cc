@@ -327,6 +327,20 @@ TEST(NewerForms, an_unknown_plugin_is_an_error_unless_the_file_switches_it_off) 
             "mean \"masking\"?");
 }
 
+TEST(NewerForms, a_decision_goes_without_plugins_that_change_no_answer) {
+  for (const std::string_view type :
+       {"context_dedup", "decision_diagnostics", "provider_prompt_cache"}) {
+    const auto with = [&](bool enabled) {
+      return in_decision(fmt::format(
+          "      plugins: [{{type: {}, configuration: {{enabled: {}}}}}]\n", type, enabled));
+    };
+    EXPECT_EQ(newer_errors(with(true)), "accepted");
+    EXPECT_NE(newer_notices(with(true)).find(fmt::format("\"{}\" has no effect: ", type)),
+              std::string::npos);
+    EXPECT_EQ(newer_notices(with(false)).find(type), std::string::npos);
+  }
+}
+
 TEST(NewerForms, records_that_a_file_forbids_are_an_error) {
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + "routing: {data_policy: {replay: false}}\n"),
             "f.yaml:7: routing.data_policy.replay: a routing has no such policy; set enabled: "
