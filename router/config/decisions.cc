@@ -150,7 +150,7 @@ void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
   const std::vector<std::string_view> known(signal->labels.begin(), signal->labels.end());
   if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
   reader.at_key("label", [&] {
-    reader.error(label->line, fmt::format("\"{}\" is no label of the classifier \"{}\"{}",
+    reader.error(label->line, fmt::format("\"{}\" is not a label of the classifier \"{}\"{}",
                                           rule.label, rule.name, suggestion(rule.label, known)));
   });
 }

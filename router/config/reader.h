@@ -117,7 +117,7 @@ class Reader {
 
   // --- values ---
 
-  /// Reports an error and returns nullopt if the node is no scalar or names an unset variable.
+  /// Reports an error and returns nullopt if the node is not a scalar or names an unset variable.
   std::optional<Scalar> scalar(const yaml::Node& node, std::string_view expected);
 
   /// The result so far. Sections are read in the order providers, global, routing, so that each

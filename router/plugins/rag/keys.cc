@@ -224,7 +224,7 @@ void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
 
 constexpr std::string_view kRagBackends = "milvus qdrant external_api mcp openai vectorstore";
 
-// `${user_content}` in it is no environment variable.
+// `${user_content}` in it is not an environment variable.
 void read_template(Reader& reader, const yaml::Node& node, std::string& out) {
   if (node.kind != yaml::Kind::kScalar) return reader.expected(node, "a text");
   out = node.scalar;
