@@ -78,6 +78,7 @@ class Reader {
 
   // --- place ---
 
+  std::string_view path() const { return path_; }
   /// Runs body() with the path one key or one index longer.
   template <class Body>
   void at_key(std::string_view key, Body&& body) {

@@ -46,8 +46,7 @@ bool has_lost(const Stamp& found, const Stamp& known) {
 Result<std::unique_ptr<KeyServer>> postgres_of(const config::Postgres& postgres,
                                                milliseconds grace) {
   PostgresOptions options{.grace = grace};
-  SIGNALBOX_TRY(options.server, stores::postgres_server(postgres));
-  if (!postgres.table_name.empty()) options.table = postgres.table_name;
+  SIGNALBOX_TRY_VOID(stores::set_postgres(postgres, options));
   return make_postgres_keys(options);
 }
 

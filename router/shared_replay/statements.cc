@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "router/observe/replay.h"
+#include "router/shared_replay/record.h"
 #include "router/shared_replay/replay_server.h"
 #include "router/stores/postgres_feed.h"
 
@@ -17,6 +18,8 @@ namespace signalbox::shared_replay {
 namespace {
 
 constexpr int kReplayVersion = 1;
+/// A moment that is never reached.
+constexpr uint64_t kNever = kMomentMax;
 /// The bytes that PostgreSQL needs for a record and its indices, beside its texts.
 constexpr size_t kRowBytes = 600;
 

@@ -4,15 +4,12 @@
 
 #include <string>
 
-#include "router/shared_replay/record.h"
 #include "router/stores/postgres.h"
 
 namespace signalbox::shared_replay {
 
 /// The most records that one statement removes.
 inline constexpr size_t kRemovedAtOnce = 1000;
-/// A moment that is never reached.
-inline constexpr uint64_t kNever = kMomentMax;
 
 struct Statements {
   explicit Statements(const std::string& name);

@@ -1,5 +1,5 @@
 #pragma once
-// A server that keeps the stored responses of several routers, as one statement or command each.
+// A server that keeps the stored responses of several routers.
 
 #include <chrono>
 #include <memory>

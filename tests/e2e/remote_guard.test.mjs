@@ -230,7 +230,7 @@ providers:
 routing:
   signals:
     pii: [{name: person, threshold: 0.8, pii_types_allowed: [PHONE_NUMBER]}]
-    classifiers: [{name: topic, type: http_classify, model: topics, labels: [SPORTS, POLITICS]}]
+    classifiers: [{name: topic, type: sequence_classifier, model: topics, labels: [SPORTS, POLITICS]}]
   decisions:
     - name: private
       priority: 9
