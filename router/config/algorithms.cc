@@ -563,9 +563,7 @@ constexpr Key kRouterKeys[] = {
     key_of(FIELD_AS("auto_model_name", Config, auto_model_names), Kind::kString,
            "Another model name by which clients let the router choose.")
         .read_by<add_auto_name>(),
-    texts(FIELD(Config, auto_model_names),
-          "More model names by which clients let the router choose.")
-        .read_by<add_auto_names>(),
+    texts(FIELD(Config, auto_model_names), "More automatic names.").read_by<add_auto_names>(),
     word(FIELD_AS("config_source", Config, router.config_source), "file kubernetes",
          "Source of models and routes. Default: `file`."),
     boolean(FIELD_AS("clear_route_cache", Config, router.clear_route_cache),
