@@ -113,7 +113,7 @@ class Reader {
     body();
     is_optional_ = false;
   }
-  /// Reports them as errors if the parts are needed, and else as notices.
+  /// Reports these variables as errors if the parts are needed, otherwise as notices.
   void settle(bool are_needed);
 
   // --- values ---

@@ -82,8 +82,8 @@ double attack_probability(const Guard& guard, std::span<const engine::Answer> he
 /// texts; otherwise "".
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind);
 
-/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. What a
-/// hidden text stands for completely is left out of the text, because models take digits and
+/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. A part
+/// that was decoded completely is left out of the text itself, because models take digits and
 /// letters without words for attacks.
 class GuardedTexts {
  public:
