@@ -78,6 +78,7 @@ class Reader {
 
   // --- place ---
 
+  std::string_view path() const { return path_; }
   /// Runs body() with the path one key or one index longer.
   template <class Body>
   void at_key(std::string_view key, Body&& body) {
@@ -117,7 +118,7 @@ class Reader {
 
   // --- values ---
 
-  /// Reports an error and returns nullopt if the node is no scalar or names an unset variable.
+  /// Reports an error and returns nullopt if the node is not a scalar or names an unset variable.
   std::optional<Scalar> scalar(const yaml::Node& node, std::string_view expected);
 
   /// The result so far. Sections are read in the order providers, global, routing, so that each

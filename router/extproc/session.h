@@ -1,10 +1,10 @@
 #pragma once
 // One HTTP request and its response, received from Envoy and handled as if they had come over HTTP.
-// The same handlers run. They write to an http::Reply whose writes become changes of what Envoy
-// holds. They call a model's server through Envoy, which makes the call and brings back the
-// server's response. So decisions, plugins, masks, metrics, logs and traces are the same as for the
-// HTTP listeners. If an answer takes several calls, or an image server, the router makes the calls
-// itself, and the answer takes the place of a server's response.
+// The same handlers run. They write to an http::Reply that turns their writes into changes of
+// the message that Envoy holds. They call a model's server through Envoy, which makes the call and
+// brings back the server's response. So decisions, plugins, masks, metrics, logs and traces are the
+// same as for the HTTP listeners. If an answer takes several calls, or an image server, the router
+// makes the calls itself, and the answer takes the place of a server's response.
 //
 // It does not depend on gRPC: messages are byte strings.
 
