@@ -10,6 +10,8 @@ namespace signalbox::dialects {
 namespace {
 
 constexpr size_t kLong = 64 << 10, kRoomShare = 16;
+/// Places of shorter texts are not worth their memory.
+constexpr size_t kNoted = 512;
 constexpr std::string_view kTextBegin = R"({"type":"text","text":)", kTextEnd = "}";
 
 }  // namespace
@@ -42,6 +44,7 @@ void ChatMessages::write_content() {
   } else if (is_a_text_) {
     out_.resize(out_.size() - kTextEnd.size());
     out_.erase(content_, 1 + kTextBegin.size());
+    if (!long_texts_.empty() && long_texts_.back().at > content_) long_texts_.back().at = content_;
   } else {
     out_ += ']';
   }
@@ -77,8 +80,14 @@ void ChatMessages::add(std::string_view json, bool is_text) {
   // Leaves room for what follows, so that a long part is not copied to twice its size.
   if (json.size() > kLong) out_.reserve(out_.size() + json.size() + json.size() / kRoomShare);
   if (is_text) out_ += kTextBegin;
+  if (is_text) note_if_long(json);
   out_ += json;
   if (is_text) out_ += kTextEnd;
+}
+
+// Call it before the text is written.
+void ChatMessages::note_if_long(std::string_view json) {
+  if (json.size() >= kNoted) long_texts_.push_back({json, out_.size()});
 }
 
 void ChatMessages::add_text(std::string_view json) {
@@ -107,7 +116,9 @@ void ChatMessages::add_result(std::string_view call, std::string_view content_js
   separate();
   out_ += R"({"role":"tool","tool_call_id":)";
   json::append_string(out_, call);
-  out_.append(R"(,"content":)").append(content_json).append("}");
+  out_ += R"(,"content":)";
+  note_if_long(content_json);
+  out_.append(content_json).append("}");
 }
 
 std::vector<std::string> ChatMessages::take_texts(std::vector<std::string>& rest) {

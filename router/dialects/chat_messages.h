@@ -38,6 +38,14 @@ class ChatMessages {
   /// True if the open message has anything except reasoning.
   bool has_content() const { return parts_ > 0 || !calls_.empty(); }
 
+  /// A long text as the caller gave it, and where it begins in what take() returns.
+  struct LongText {
+    std::string_view source;
+    size_t at;
+  };
+  /// Those of texts and results, in their order. `at` is valid once take() was called.
+  const std::vector<LongText>& long_texts() const { return long_texts_; }
+
   /// The elements of the array, separated by commas.
   std::string take();
   /// Discards the open message of a collector and returns its texts, as JSON. Other parts are
@@ -52,8 +60,10 @@ class ChatMessages {
   void add(std::string_view json, bool is_text);
   void write_content();
   void separate();
+  void note_if_long(std::string_view json);
 
   std::string out_;
+  std::vector<LongText> long_texts_;
   std::string role_;        // of the open message; "": none
   size_t content_ = 0;      // where its content begins in out_
   size_t parts_ = 0;        // of it

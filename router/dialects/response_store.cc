@@ -15,7 +15,7 @@ constexpr size_t kIdBytesMax = 64;      // ours are shorter
 }  // namespace
 
 size_t StoredResponse::bytes() const {
-  return owner.capacity() + response.capacity() + input.capacity() + messages.capacity() +
+  return owner.capacity() + response.capacity() + input.memory_bytes() + messages.capacity() +
          kOverheadBytes;
 }
 

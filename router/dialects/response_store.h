@@ -17,13 +17,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "router/dialects/sparse_text.h"
 
 namespace signalbox::dialects {
 
 struct StoredResponse {
   std::string owner;     // the only one who may read it
   std::string response;  // the object as sent to the client
-  std::string input;     // its input items, elements of a JSON array
+  SparseText input;      // its input items, elements of a JSON array; the base are `messages`
   std::string messages;  // the conversation including this answer, elements of a JSON array
   int64_t since = 0;     // when it was stored, in seconds since 1970
 

@@ -11,6 +11,7 @@
 
 #include "router/dialects/dialect.h"
 #include "router/dialects/response_store.h"
+#include "router/dialects/sparse_text.h"
 
 namespace signalbox::dialects {
 
@@ -34,7 +35,7 @@ using ResponsesTools = std::map<std::string, ResponsesTool, std::less<>>;
 struct ParsedResponses {
   std::string chat;      // the body of the chat completion request
   std::string messages;  // its messages without instructions, which the next response continues
-  std::string input;     // the input items as the API lists them
+  SparseText input;      // the input items as the API lists them; the base are `messages`
   bool store = true;
   ResponsesTools tools = {};
   Losses losses = {};

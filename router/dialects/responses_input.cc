@@ -3,6 +3,7 @@
 #include "router/dialects/responses_input.h"
 
 #include <array>
+#include <functional>
 #include <utility>
 
 #include "base/json_writer.h"
@@ -28,36 +29,66 @@ std::string function_name(std::string_view space, std::string_view name) {
 }
 
 /// Adds an item in the form in which the API lists it: with an id, and a message's content as
-/// parts.
-void ResponsesInput::add_listed_item(const Value& item, std::string_view kind) {
+/// parts. `first_text` is the number of the first long text that may be of this item.
+void ResponsesInput::add_listed_item(const Value& item, std::string_view kind, size_t first_text) {
   if (!lists_) return;
-  json::Writer out;
-  out.begin_object();
+  const size_t number = items_++;
+  listed_.kept += number > 0 ? ",{" : "{";
   const auto id = item.find("id");
-  if (!id || !id->is_string())
-    out.member("id", fmt::format("{}_{}i{}", kind == "message" ? "msg" : "item", token_, items_));
-  if (!item.find("type")) out.member("type", kind);
+  if (!id || !id->is_string()) {
+    list_key("id");
+    listed_.kept +=
+        fmt::format(R"("{}_{}i{}")", kind == "message" ? "msg" : "item", token_, number);
+  }
+  if (!item.find("type")) {
+    list_key("type");
+    json::append_string(listed_.kept, kind);
+  }
   for (const json::Member& member : item.members()) {
     if (member.key == "id" && !member.value.is_string()) continue;
-    out.key(member.key);
-    if (member.key == "content" && member.value.is_string()) {
+    list_key(member.key);
+    const bool is_text = member.key == "content" && member.value.is_string();
+    if (is_text) {
       const auto role = item.find("role");
       const bool is_assistant = role && role->is_string() && role->text() == "assistant";
-      out.begin_array().begin_object().member("type", is_assistant ? "output_text" : "input_text");
-      out.key("text").raw(member.value.raw()).end_object().end_array();
-    } else {
-      out.raw(member.value.raw());
+      listed_.kept +=
+          fmt::format(R"([{{"type":"{}","text":)", is_assistant ? "output_text" : "input_text");
     }
+    const bool has_texts = member.key == "content" || member.key == "output";
+    if (has_texts) {
+      list(member.value.raw(), first_text);
+    } else {
+      listed_.kept += member.value.raw();
+    }
+    if (is_text) listed_.kept += "}]";
   }
-  list(out.end_object().take());
+  listed_.kept += '}';
 }
 
-void ResponsesInput::list(std::string json) {
-  if (items_++ == 0) {
-    listed_ = std::move(json);
-    return;
+void ResponsesInput::list_key(std::string_view key) {
+  if (listed_.kept.back() != '{') listed_.kept += ',';
+  json::append_string(listed_.kept, key);
+  listed_.kept += ':';
+}
+
+// Leaves out the long texts that the messages have. Those of a result in parts have no place in it.
+void ResponsesInput::list(std::string_view json, size_t first_text) {
+  const auto& texts = messages_.long_texts();
+  constexpr std::less<const char*> kIsBefore;
+  const char* const end = json.data() + json.size();
+  for (size_t i = first_text; i < texts.size(); ++i) {
+    const std::string_view text = texts[i].source;
+    if (kIsBefore(text.data(), json.data()) || !kIsBefore(text.data(), end)) continue;
+    listed_.kept.append(json.data(), text.data());
+    listed_.gaps.push_back({listed_.kept.size(), i, text.size()});
+    json.remove_prefix(static_cast<size_t>(text.data() + text.size() - json.data()));
   }
-  listed_.append(",").append(json);
+  listed_.kept += json;
+}
+
+SparseText ResponsesInput::take_listed(size_t begin) {
+  for (SparseText::Gap& gap : listed_.gaps) gap.from = begin + messages_.long_texts()[gap.from].at;
+  return std::move(listed_);
 }
 
 Result<void> ResponsesInput::add_image(const Value& part, const std::string& path) {
@@ -228,7 +259,14 @@ Result<void> ResponsesInput::add_item(const Value& item, const std::string& path
   SIGNALBOX_TRY_VOID(refuse_repeats(item, kMembers, path));
   SIGNALBOX_TRY(const std::string_view type, optional_text(item, "type", path));
   if (type == "item_reference") return add_reference(item, path);
-  add_listed_item(item, type.empty() ? "message" : type);
+  const size_t first_text = messages_.long_texts().size();
+  Result<void> added = add_by_type(item, type, path);
+  if (added) add_listed_item(item, type.empty() ? "message" : type, first_text);
+  return added;
+}
+
+Result<void> ResponsesInput::add_by_type(const Value& item, std::string_view type,
+                                         const std::string& path) {
   if (type.empty() || type == "message") return add_message(item, path);
   if (type == "function_call") return add_call(item, path, false);
   if (type == "custom_tool_call") return add_call(item, path, true);
@@ -254,11 +292,11 @@ Result<void> ResponsesInput::add_input(const Value& input) {
     messages_.begin("user");
     messages_.add_text(input.raw());
     if (!lists_) return {};
-    json::Writer item;
-    item.begin_object().member("id", fmt::format("msg_{}i0", token_)).member("type", "message");
-    item.member("role", "user").key("content").begin_array().begin_object();
-    item.member("type", "input_text").key("text").raw(input.raw());
-    list(item.end_object().end_array().end_object().take());
+    listed_.kept = fmt::format(
+        R"({{"id":"msg_{}i0","type":"message","role":"user","content":[{{"type":"input_text","text":)",
+        token_);
+    list(input.raw(), 0);
+    listed_.kept += "}]}";
     return {};
   }
   if (!input.is_array()) return wrong_type("input", "a string or an array", input);

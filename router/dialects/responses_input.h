@@ -9,6 +9,7 @@
 #include "router/dialects/chat_messages.h"
 #include "router/dialects/losses.h"
 #include "router/dialects/responses.h"
+#include "router/dialects/sparse_text.h"
 
 namespace signalbox::dialects {
 
@@ -28,11 +29,13 @@ class ResponsesInput {
   Result<void> add_input(const json::Value& input);
   /// The elements of the array of messages.
   std::string take() { return messages_.take(); }
-  /// The items as the API lists them, elements of an array.
-  std::string take_listed() { return std::move(listed_); }
+  /// The items as the API lists them, elements of an array. The base are the messages, in which
+  /// those of take() begin at `begin`. Call it after take().
+  SparseText take_listed(size_t begin);
 
  private:
   Result<void> add_item(const json::Value& item, const std::string& path);
+  Result<void> add_by_type(const json::Value& item, std::string_view type, const std::string& path);
   Result<void> add_message(const json::Value& item, const std::string& path);
   Result<void> add_part(const json::Value& part, const std::string& path);
   Result<void> add_image(const json::Value& part, const std::string& path);
@@ -41,8 +44,9 @@ class ResponsesInput {
   Result<void> add_output(const json::Value& item, const std::string& path);
   Result<void> add_reference(const json::Value& item, const std::string& path);
   Result<void> add_reasoning(const json::Value& item, const std::string& path);
-  void add_listed_item(const json::Value& item, std::string_view kind);
-  void list(std::string json);
+  void add_listed_item(const json::Value& item, std::string_view kind, size_t first_text);
+  void list_key(std::string_view key);
+  void list(std::string_view json, size_t first_text);
   void flush_media();
 
   std::string_view token_;
@@ -50,8 +54,8 @@ class ResponsesInput {
   Losses& losses_;
   ChatMessages messages_;
   std::vector<std::string> media_;  // from results of tools, for the user's next message
-  std::string listed_;
-  size_t items_ = 0;  // listed ones
+  SparseText listed_;               // `from` is the number of a long text of the messages
+  size_t items_ = 0;                // listed ones
   bool lists_ = true;
   bool resolving_ = false;  // an item that another one refers to
 };

@@ -34,7 +34,8 @@ std::map<std::string, std::string, std::less<>> find_items(const StoredResponse&
   const auto response = json::Document::parse(stored.response);
   if (const auto output = response ? response->root().find("output") : std::nullopt)
     search(*output);
-  const auto input = json::Document::parse(fmt::format("[{}]", stored.input));
+  const auto input =
+      json::Document::parse(fmt::format("[{}]", stored.input.whole(stored.messages)));
   if (input) search(input->root());
   return out;
 }
@@ -62,7 +63,7 @@ Result<std::string> list_input_items(const StoredResponse& stored, std::string_v
     }
   }
   SIGNALBOX_TRY(const json::Document document,
-                json::Document::parse(fmt::format("[{}]", stored.input)));
+                json::Document::parse(fmt::format("[{}]", stored.input.whole(stored.messages))));
   std::vector<json::Value> items;
   for (const json::Value& item : document.root().items()) items.push_back(item);
   if (!ascending) std::reverse(items.begin(), items.end());

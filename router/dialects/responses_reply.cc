@@ -152,7 +152,7 @@ class ResponsesReplies final : public ChatStream {
 };
 
 size_t ResponsesReplies::memory_bytes() const {
-  size_t out = request_.messages.capacity() + request_.input.capacity();
+  size_t out = request_.messages.capacity() + request_.input.memory_bytes();
   for (const auto& [key, value] : request_.repeated) out += value.capacity();
   return out;
 }

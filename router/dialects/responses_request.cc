@@ -331,6 +331,7 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
   if (!input) return wrong("input", "missing");
   if (!out.store) input_.list_nothing();
   SIGNALBOX_TRY_VOID(input_.add_input(*input));
+  const size_t before = out.messages.empty() ? 0 : out.messages.size() + 1;
   if (out.messages.empty()) {
     out.messages = input_.take();
   } else if (const std::string added = input_.take(); !added.empty()) {
@@ -340,7 +341,7 @@ Result<ParsedResponses> ResponsesReader::read(const Value& root) {
     return fail(Code::kTooLarge, "previous_response_id: the conversation is longer than {} bytes",
                 kConversationBytesMax);
   }
-  out.input = input_.take_listed();
+  out.input = input_.take_listed(before);
 
   SIGNALBOX_TRY(const std::string_view instructions, optional_text(root, "instructions", ""));
   out_.begin_object().member("model", model).key("messages").begin_array();

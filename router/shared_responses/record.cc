@@ -16,18 +16,16 @@ constexpr std::string_view kMagic = "SBR1";
 constexpr size_t kTexts = 4, kLengthBytes = 4, kTimeBytes = 8;
 constexpr size_t kHeadBytes = kMagic.size() + kTimeBytes + kTexts * kLengthBytes;
 
-template <class Response>
-auto texts_of(Response& response) {
-  return std::array{&response.owner, &response.response, &response.input, &response.messages};
-}
-
 }  // namespace
 
 std::string write_record(const dialects::StoredResponse& response) {
   std::string out(kMagic);
   write_number(static_cast<uint64_t>(response.since), kTimeBytes, out);
-  for (const std::string* text : texts_of(response)) write_number(text->size(), kLengthBytes, out);
-  for (const std::string* text : texts_of(response)) out += *text;
+  const std::string input = response.input.whole(response.messages);
+  const std::array<std::string_view, kTexts> texts{response.owner, response.response, input,
+                                                   response.messages};
+  for (const std::string_view text : texts) write_number(text.size(), kLengthBytes, out);
+  for (const std::string_view text : texts) out += text;
   return out;
 }
 
@@ -39,7 +37,7 @@ Result<dialects::StoredResponse> read_record(std::string_view record) {
   dialects::StoredResponse out;
   out.since = static_cast<int64_t>(read_number(head, kTimeBytes));
   if (out.since < 0) return fail(Code::kCorrupt, "the stored response has no time");
-  for (std::string* text : texts_of(out)) {
+  for (std::string* text : {&out.owner, &out.response, &out.input.kept, &out.messages}) {
     const size_t length = read_number(head, kLengthBytes);
     if (length > record.size()) return fail(Code::kCorrupt, "the stored response is cut off");
     *text = record.substr(0, length);

@@ -52,9 +52,9 @@ TEST(Surfaces, read_requests) {
   for (const json::Document& document : rows("requests.jsonl")) {
     const json::Value row = document.root();
     dialects::ResponseStore store{{}};
-    store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"},
+    store.put("resp_a", {"me", "{}", {}, R"({"role":"user","content":"before"})"},
               kRequestContext.now);
-    store.put("resp_" + std::string(kTokenBytes, 'a'), {"me", text(row, "stored"), "", ""},
+    store.put("resp_" + std::string(kTokenBytes, 'a'), {"me", text(row, "stored"), {}, ""},
               kRequestContext.now);
     const auto incoming = read(text(row, "surface"), text(row, "request"), store);
     if (row.find("error")) {
@@ -167,7 +167,7 @@ TEST(Surfaces, a_chat_is_the_same_for_servers_of_chats) {
 }
 
 dialects::StoredResponse stored(std::string_view owner, size_t bytes) {
-  return {std::string(owner), std::string(bytes, 'r'), "", ""};
+  return {std::string(owner), std::string(bytes, 'r'), {}, ""};
 }
 
 TEST(ResponseStore, gives_a_response_to_its_owner_until_it_expires) {
@@ -222,8 +222,8 @@ class Shared final : public dialects::SharedResponses {
     const auto item =
         fmt::format(R"({{"id":"msg_{}0","type":"message","role":"user","content":"{}"}})",
                     id.substr(5), item_text);
-    dialects::StoredResponse response{"me", fmt::format(R"({{"output":[{}]}})", item), "",
-                                      messages_};
+    dialects::StoredResponse response{
+        "me", fmt::format(R"({{"output":[{}]}})", item), {}, messages_};
     response.since = kRequestContext.now;
     auto out = std::make_shared<const dialects::StoredResponse>(std::move(response));
     last_ = out;
@@ -344,9 +344,51 @@ TEST(ItemReferences, read_nothing_more_after_a_refusal_or_without_a_client) {
   EXPECT_EQ(left.lookups, 5U);
 }
 
+/// The input items of a stored response whose texts are `filling`, after an earlier response.
+std::string list_items_with(std::string_view filling) {
+  dialects::ResponseStore store{{}};
+  store.put("resp_a", {"me", "{}", {}, R"({"role":"user","content":"before"})"},
+            kRequestContext.now);
+  std::string request =
+      R"({"model":"m","previous_response_id":"resp_a","input":[{"role":"user","content":"TEXT"},
+          {"role":"user","content":[{"type":"input_text","text":"TEXT"}]},
+          {"role":"user","content":[{"type":"input_text","text":"TEXT"},
+              {"type":"input_image","image_url":"data:"},{"type":"input_text","text":"TEXT"}]},
+          {"type":"function_call","call_id":"c","name":"f","arguments":"{}"},
+          {"role":"assistant","content":"TEXT"},
+          {"type":"function_call","call_id":"d","name":"f","arguments":"{}"},
+          {"type":"function_call_output","call_id":"c","output":"TEXT"},
+          {"type":"function_call_output","call_id":"d","output":
+              [{"type":"input_text","text":"TEXT"}]},
+          {"role":"system","content":"TEXT"},
+          {"type":"reasoning","summary":[{"type":"summary_text","text":"TEXT"}]}]})";
+  for (size_t at = 0; (at = request.find("TEXT", at)) != std::string::npos; at += filling.size())
+    request.replace(at, 4, filling);
+  const auto incoming = read("responses", request, store);
+  EXPECT_TRUE(incoming) << incoming.error().message;
+  const auto whole = incoming->replies->whole(
+      R"({"id":"a","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,
+          "message":{"role":"assistant","content":"b"},"finish_reason":"stop"}]})");
+  EXPECT_TRUE(whole) << whole.error().message;
+  const auto stored = store.all(kRequestContext.now).back().second;
+  if (filling.size() > 1000) {
+    EXPECT_LT(stored->input.kept.size(), 4 * filling.size()) << "the messages have the others";
+  }
+  EXPECT_EQ(stored->input.size(), stored->input.whole(stored->messages).size());
+  return *dialects::list_input_items(*stored, "?order=asc&limit=100");
+}
+
+TEST(ResponseStore, has_long_texts_once) {
+  const std::string filling(3000, 'x');
+  std::string expected = list_items_with("TEXT");
+  for (size_t at = 0; (at = expected.find("TEXT", at)) != std::string::npos; at += filling.size())
+    expected.replace(at, 4, filling);
+  EXPECT_EQ(list_items_with(filling), expected);
+}
+
 TEST(ResponseStore, lists_input_items) {
   dialects::StoredResponse response;
-  response.input = R"({"id":"a"},{"id":"b"},{"id":"c"})";
+  response.input.kept = R"({"id":"a"},{"id":"b"},{"id":"c"})";
   EXPECT_EQ(
       *dialects::list_input_items(response, ""),
       R"({"object":"list","data":[{"id":"c"},{"id":"b"},{"id":"a"}],"first_id":"c","last_id":"a","has_more":false})");

@@ -23,7 +23,7 @@ using test::kWithin;
 inline const int64_t kNow = std::time(nullptr);
 
 inline dialects::StoredResponse response_of(std::string text, std::string owner = "ann") {
-  return {std::move(owner), std::move(text), "input", "messages", kNow};
+  return {std::move(owner), std::move(text), {"input"}, "messages", kNow};
 }
 
 inline std::unique_ptr<ResponseServer> connect(const test::RedisPlace& place, milliseconds limit) {
