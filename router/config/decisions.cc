@@ -150,7 +150,7 @@ void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
   const std::vector<std::string_view> known(signal->labels.begin(), signal->labels.end());
   if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
   reader.at_key("label", [&] {
-    reader.error(label->line, fmt::format("\"{}\" is no label of the classifier \"{}\"{}",
+    reader.error(label->line, fmt::format("\"{}\" is not a label of the classifier \"{}\"{}",
                                           rule.label, rule.name, suggestion(rule.label, known)));
   });
 }
@@ -364,7 +364,7 @@ constexpr Key kProtectionKeys[] = {
     word(FIELD(DecisionProtection, mode), kModes,
          "The same for protection alone; the weaker of both modes applies."),
     positive(FIELD(DecisionProtection, stability_weight),
-             "Weight of what a change of model costs."),
+             "Weight of the cost of a change of model."),
     positive(FIELD(DecisionProtection, switch_margin),
              "Advantage that a change of model needs beyond its cost."),
     count(FIELD(DecisionProtection, idle_timeout_seconds),
@@ -496,7 +496,7 @@ constexpr Key kDecisionKeys[] = {
     list(FIELD_AS("candidateIterations", Decision, candidate_iterations), kCandidate,
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
-    list(FIELD(Decision, emits), kEmit, "Directives about what is kept, at most one."),
+    list(FIELD(Decision, emits), kEmit, "Directive about retention, at most one."),
     unbound("action", Kind::kAnything, "Refused, unless it is empty.").with(refuse_action),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };

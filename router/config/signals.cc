@@ -270,7 +270,7 @@ constexpr Choice kKbTargetKinds[] = {{"label", KbTarget::Kind::kLabel},
                                      {"group", KbTarget::Kind::kGroup}};
 
 constexpr Key kKbTargetKeys[] = {
-    choice(FIELD(KbTarget, kind), kKbTargetKinds, "Whether `value` is a label or a group."),
+    choice(FIELD(KbTarget, kind), kKbTargetKinds, "Kind of `value`: a label or a group."),
     text(FIELD(KbTarget, value), "A label or a group of the knowledge base.").required(),
 };
 constexpr Section kKbTarget{kKbTargetKeys};
@@ -335,7 +335,7 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, intents), kIntent,
           "Intents, by a vote of the nearest examples. Signalbox only."),
     named(FIELD(Routing, domains), kDomain, "Fields of knowledge."),
-    named(FIELD(Routing, fact_check), kClass, "Whether the request asks for facts.")
+    named(FIELD(Routing, fact_check), kClass, "Need of the request for facts.")
         .then<check_classes<kFactCheckClasses>>(),
     named(FIELD(Routing, user_feedbacks), kClass, "The user's opinion of the last answer.")
         .then<check_classes<kFeedbackClasses>>(),

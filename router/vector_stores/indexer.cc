@@ -198,7 +198,7 @@ Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) con
   SIGNALBOX_TRY(const auto chunks,
                 cut_for(*job.round.embedder.model, text, job.entry.chunking, job.chunks_max));
   {
-    // A model does not work for what finds no room afterwards.
+    // Check the room before the model runs, because its work would be lost otherwise.
     const word_search::TextWords words(chunks);
     const uint64_t bytes = bytes_of(chunks, words, job.round.embedder.model->dim());
     const std::lock_guard lock(shared_.mutex);

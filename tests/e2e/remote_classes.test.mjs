@@ -169,7 +169,7 @@ test("a slow server ends at deadline_ms", async () => {
   let release;
   const held = new Promise((done) => (release = done));
   serversSay({ fields: async () => (await held, kNothing.fields) });
-  // The decision would refuse, and a late reply is no finding. Without deadline_ms the server would have 5 seconds.
+  // The decision would refuse, and a late reply is not a finding. Without deadline_ms the server would have 5 seconds.
   const began = Date.now();
   const late = await send("A slow question.");
   release();

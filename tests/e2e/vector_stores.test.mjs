@@ -528,7 +528,7 @@ describe("owners", () => {
 });
 
 describe("operators", () => {
-  test("operators search with the permission to read, and a search is no change", async () => {
+  test("operators search with the permission to read, and a search is not a change", async () => {
     Object.assign(process.env, { STORES_TEST_ADMIN: "stores-admin", STORES_TEST_READER: "stores-reader" });
     const auth = "auth: {mode: bearer, roles: {admin: ['*'], reader: [replay.detail]}, tokens: [{env: STORES_TEST_ADMIN, role: admin}, {env: STORES_TEST_READER, role: reader}]}";
     await begin({ services: "audit: {file: audit.log},", management_more: `, ${auth}` });
