@@ -17,6 +17,7 @@ constexpr auto kTypes =
     std::to_array<std::string_view>({kApiKey, kCreditCard, kDate, kDomain, kEmail, kIban, kIp, kJwt,
                                      kPhone, kPrivateKey, kLicense, kSsn, kZip});
 
+// Types that the rules recognise by context only, without a check digit or a fixed form.
 constexpr auto kUnchecked = std::to_array<std::string_view>({kDate, kPhone, kLicense, kZip});
 
 // The only types that are searched for inside a URL: dates and other numbers there are names of
@@ -165,7 +166,7 @@ class Pass {
     return url.end;
   }
 
-  // A piece without a letter or a digit, such as a slash, is no finding.
+  // A piece without a letter or a digit, such as a slash, is not a finding.
   void take_piece(Match rest, size_t end) {
     const std::string_view bytes = text_.from(rest.begin, end);
     rest.end = end;
@@ -198,7 +199,7 @@ class Pass {
   Cues cues_;
   FailedRuns failed_runs_;
   size_t block_end_ = 0;
-  bool in_url_ = false;  // it is scanned already
+  bool in_url_ = false;  // the text is a part of a URL that was found
   std::vector<PiiEntity> found_;
 };
 
