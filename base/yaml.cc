@@ -310,6 +310,16 @@ uint32_t bare_variable(std::string_view text, uint32_t end) {
   return found;
 }
 
+// What to look for, where yaml-cpp reports the state of its scanner.
+std::string_view plain_message(std::string_view message) {
+  if (message.find("flow") != std::string_view::npos)
+    return "a bracket, a brace or a quote is not closed here or above";
+  if (message == "end of map not found" || message == "end of sequence not found" ||
+      message == "illegal map value" || message == "illegal block entry")
+    return "expected \"key: value\" or \"- item\", indented like its neighbours";
+  return message;
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view key) const {
@@ -354,7 +364,7 @@ Result<Node> parse(std::string_view text, std::string_view name, const Limits& l
                   "{}:{}: inside braces or brackets ${{...}} needs quotes around it", name,
                   variable);
     }
-    return fail(Code::kInvalid, "{}:{}: YAML: {}", name, line, e.msg);
+    return fail(Code::kInvalid, "{}:{}: YAML: {}", name, line, plain_message(e.msg));
   }
 }
 

@@ -80,6 +80,15 @@ std::string wrapped(std::string text) {
   return text;
 }
 
+// An argument that is given without its name is known by what may stand there.
+std::string missing(const cxxopts::Options& options, const std::string& name) {
+  if (name != "words") return "--" + name + " is missing";
+  for (const cxxopts::HelpOptionDetails& each : options.group_help("").options) {
+    if (std::ranges::find(each.l, name) != each.l.end()) return "expected " + each.desc;
+  }
+  return "an argument is missing";
+}
+
 }  // namespace
 
 std::istream& operator>>(std::istream& in, Number& out) {
@@ -101,8 +110,7 @@ int with_options(cxxopts::Options& options, int argc, char** argv,
     if (!parsed.unmatched().empty())
       mistake = "unexpected argument \"" + parsed.unmatched().front() + "\"";
     for (const char* name : required) {
-      if (mistake.empty() && parsed.count(name) == 0)
-        mistake = std::string("--") + name + " is missing";
+      if (mistake.empty() && parsed.count(name) == 0) mistake = missing(options, name);
     }
   } catch (const cxxopts::exceptions::exception& error) {
     mistake = with_option_name(error.what(), argc, argv);

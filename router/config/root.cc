@@ -352,6 +352,17 @@ void refuse_keys(Reader& reader, const yaml::Node& node, void*) {
                "a listener has no keys of its own; global.access.keys has the keys of clients");
 }
 
+// An address of IPv6 may name its interface: "fe80::1%eth0".
+void check_listener(Reader& reader, const yaml::Node& node, Listener& out) {
+  check_tls_pair(reader, node, out);
+  const std::string_view address = std::string_view(out.address).substr(0, out.address.find('%'));
+  const bool is_ip = address.find('/') == std::string_view::npos && parse_network(address);
+  if (address.empty() || is_ip || address == "localhost") return;
+  reader.at_key("address", [&] {
+    reader.expected(*node.find("address"), "an IP address of this machine, such as 0.0.0.0");
+  });
+}
+
 constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, name), "Name in logs and messages.").required(),
     text(
@@ -365,7 +376,7 @@ constexpr Key kListenerKeys[] = {
     text(FIELD(Listener, tls_key_path), "PEM file of the certificate's key. Signalbox only."),
     unbound("api_keys", Kind::kAnything, "Refused, unless it is empty.").with(refuse_keys),
 };
-constexpr Section kListener{kListenerKeys, checked<check_tls_pair<Listener>>};
+constexpr Section kListener{kListenerKeys, checked<check_listener>};
 
 constexpr Key kGlobalKeys[] = {
     object(FIELD(Config, access), kClientAccess, "Who may send requests. Signalbox only."),

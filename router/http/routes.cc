@@ -42,7 +42,18 @@ std::string methods_of(const std::vector<Route>& routes, std::string_view path) 
   return out.empty() ? out : out.append(", OPTIONS");
 }
 
-Task<> nowhere(Exchange exchange, std::string allow, const ErrorBody& error_body) {
+/// The path that a client may mean whose base URL lacks "/v1", has it twice or ends with a slash;
+/// "" if there is none.
+std::string near_path(const std::vector<Route>& routes, std::string_view path) {
+  constexpr std::string_view kVersion = "/v1";
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (path.starts_with("/v1/v1/")) path.remove_prefix(kVersion.size());
+  const std::string near = fmt::format("{}{}", path.starts_with("/v1/") ? "" : kVersion, path);
+  return methods_of(routes, near).empty() ? "" : near;
+}
+
+Task<> nowhere(Exchange exchange, std::string allow, std::string near,
+               const ErrorBody& error_body) {
   const Request& request = exchange.request;
   Headers fields;
   if (!allow.empty()) fields.add("Allow", allow);
@@ -52,10 +63,11 @@ Task<> nowhere(Exchange exchange, std::string allow, const ErrorBody& error_body
   }
   fields.add("Content-Type", "application/json");
   const int status = allow.empty() ? 404 : 405;
-  const std::string body =
-      error_body(status, allow.empty() ? fmt::format("{}: there is no such path", request.path())
-                                       : fmt::format("{}: {} is not a method of this path",
-                                                     request.path(), request.method));
+  const std::string hint = near.empty() ? "" : fmt::format("; did you mean {}?", near);
+  const std::string body = error_body(
+      status, allow.empty() ? fmt::format("{}: there is no such path{}", request.path(), hint)
+                            : fmt::format("{}: {} is not a method of this path", request.path(),
+                                          request.method));
   co_await exchange.reply.send(status, fields, body);
 }
 
@@ -77,7 +89,10 @@ Handler make_routes(std::vector<Route> routes, ErrorBody error_body) {
   return [table](Exchange exchange) {
     if (const Route* found = route_of(table->routes, exchange.request))
       return found->handler(exchange);
-    return nowhere(exchange, methods_of(table->routes, exchange.request.path()), table->error_body);
+    const std::string_view path = exchange.request.path();
+    std::string allow = methods_of(table->routes, path);
+    std::string near = allow.empty() ? near_path(table->routes, path) : "";
+    return nowhere(exchange, std::move(allow), std::move(near), table->error_body);
   };
 }
 

@@ -434,6 +434,11 @@ TEST(Daemon, knows_its_paths_and_their_methods) {
   const Reply nowhere = ask(*daemon, get("/v2/chat"));
   EXPECT_EQ(nowhere.status, 404);
   EXPECT_EQ(error_message(nowhere.body), "/v2/chat: there is no such path");
+  for (const char* path :
+       {"/chat/completions", "/v1/v1/chat/completions", "/v1/chat/completions/"}) {
+    EXPECT_EQ(error_message(ask(*daemon, get(path)).body),
+              fmt::format("{}: there is no such path; did you mean /v1/chat/completions?", path));
+  }
   const Reply wrong = ask(*daemon, get("/v1/chat/completions"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.headers.at("allow"), "POST, OPTIONS");
