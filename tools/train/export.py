@@ -49,7 +49,7 @@ def write_head(out, task, head, heat=1.0):
               "id2label": {str(i): label for i, label in enumerate(labels)},
               "classifier_languages": ["en"]}  # those that the cards of the adapters have figures for
     if task == "jailbreak":
-        config["classifier_unsupported_shift"] = -4.5  # chosen on the sets that the card of `attacks` names
+        config["classifier_unsupported_shift"] = -4.8  # chosen on the sets that the card of `attacks` names
     if is_screen(task):
         config["classifier_layers"] = int(task.removeprefix("screen-"))
     if task in corpus.PART_TASKS or is_screen(task):

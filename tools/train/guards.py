@@ -145,7 +145,7 @@ def prompts(data):
         yield make(text, label, "scenes")
     for row in corpus.generated("confidential", 8000):
         yield make(row["text"], row["label"], "confidential")
-    for row in corpus.generated("frames", 8000):
+    for row in corpus.generated("frames", 32_000):
         yield make(row["text"], row["label"], row["kind"])
     for text in in_tongues(9000, 900, 12):
         if text:

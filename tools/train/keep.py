@@ -29,7 +29,6 @@ from torch import nn
 import corpus
 import export
 import guards
-import refit
 import safetensors
 import tokens
 import train
@@ -38,14 +37,18 @@ import trunk
 HEADS = ("jailbreak", "injection")
 LIMIT = math.log(0.7 / 0.3)  # the log-odds of the threshold 0.7
 MARGIN = 2  # the log-odds by which every text shall be right
-# How often each group is drawn, relative to the others, and the most rows of it. A group is an origin and a label.
+# How often each group is drawn, relative to the others, and the most rows of it. A group is an origin and a label;
+# prompts of more than 128 tokens are "long" and have groups of their own.
 SHARES = {
-    "confidential 0": (12, 8000), "followups 0": (8, 8000), "templates 0": (8, 8000), "frame 0": (7, 5000), "short 0": (6, 3000),
-    "written 0": (7, 8000), "scenes 0": (4, 1500), "generated 0": (3, 1500), "guards 0": (7, 4000), "everyday 0": (4, 2500),
-    "passage 0": (4, 1500), "code 0": (4, 1500), "tongue 0": (4, 2500), "other 0": (5, 2500),
-    "frame 1": (14, 9000), "written 1": (8, 8000), "short 1": (8, 4000), "scenes 1": (6, 3000), "confidential 1": (5, 3000),
-    "followups 1": (3, 3000), "templates 1": (3, 3000), "generated 1": (6, 2500), "wild 1": (9, 3000), "code 1": (4, 1500),
-    "tongue 1": (3, 1500), "document 0": (6, 2500), "document 1": (5, 2500)}
+    "confidential 0": (10, 3000), "followups 0": (14, 3000), "templates 0": (9, 3000), "frame 0": (7, 3000), "short 0": (5, 3000),
+    "written 0": (5, 3000), "scenes 0": (2, 3000), "generated 0": (2, 3000), "guards 0": (5, 3000), "everyday 0": (3, 3000),
+    "passage 0": (3, 3000), "code 0": (4, 3000), "tongue 0": (6, 3000), "other 0": (3, 3000), "extraction 0": (6, 4900),
+    "security 0": (5, 5700), "security long 0": (2, 3000), "guards long 0": (6, 6000), "passage long 0": (3, 3000),
+    "scenes long 0": (2, 3000), "other long 0": (2, 3000),
+    "frame 1": (18, 3000), "written 1": (9, 3000), "short 1": (8, 3000), "scenes 1": (4, 3000), "confidential 1": (3, 3000),
+    "followups 1": (2, 3000), "templates 1": (2, 3000), "generated 1": (3, 3000), "generated long 1": (1, 3000), "wild 1": (5, 3000),
+    "wild long 1": (2, 3000), "scenes long 1": (2, 3000), "code 1": (3, 3000), "tongue 1": (3, 3000), "extraction 1": (10, 2800),
+    "security 1": (3, 3000), "security long 1": (1, 3000), "document 0": (6, 3000), "document 1": (7, 3000)}
 ALIKE = {"in-passage 0": "passage 0", "tongues 0": "tongue 0", "generated-wishes 0": "generated 0", "generated-wishes 1": "generated 1",
          "guards-attack 1": "wild 1", "promptfuzz 1": "wild 1", "part 1": "wild 1", "in-passage 1": "wild 1"}
 
@@ -66,6 +69,10 @@ class Fit:
         for model in (self.model, self.before):
             model.load_state_dict(state["adapter"], strict=False)
         self.heads_before = copy.deepcopy(self.heads)
+        if args.init:
+            state = torch.load(args.init)
+            self.model.load_state_dict(state["adapter"], strict=False)
+            self.heads.load_state_dict(state["heads"])
         for layer in self.model.layers[: args.first]:
             layer.requires_grad_(False)
         self.names = [name for name, p in self.model.named_parameters() if p.requires_grad]
@@ -193,6 +200,7 @@ def main():
     args.add_argument("--out", type=Path, required=True, help="directory of the states, or of the exported adapter")
     args.add_argument("--rows", type=Path, help="file of rows (.jsonl)")
     args.add_argument("--draw", type=Path, help="draw the rows from this directory of public sets first")
+    args.add_argument("--init", type=Path, help="continue from this state, and keep what the published adapter judges well")
     args.add_argument("--program", default="build/release/signalbox")
     args.add_argument("--tokens", type=float, default=2.5e6, help="drawn tokens after which the learning rate is a tenth and the run ends")
     args.add_argument("--rate", type=float, default=3e-4)
@@ -312,30 +320,28 @@ def read_rows(args):
 
 
 def draw(args):
-    """Yields new rows of all groups, without texts of more than 650 characters."""
+    """Yields new rows of all groups."""
     rng, found = random.Random(args.seed), {}
-    for e in guards.prompts(args.draw):
-        if e["task"] == "jailbreak" and not e["origin"].startswith("development"):
-            found.setdefault(group_of(e), {})[e["text"]] = e
-    for e in refit.sample(args.draw, rng):
-        if not e["origin"].startswith("development"):
-            found.setdefault(f"document {e['label']}", {})[e["text"]] = e
-    drawn = []
-    for group, by_text in sorted(found.items()):
-        short = [e for text, e in by_text.items() if len(text) < 650 or group.startswith("document")]
-        drawn += [(group, e) for e in rng.sample(short, min(len(short), SHARES[group][1]))]
-    tokens.encode(args.program, args.trunk / "tokenizer.json", [e for _, e in drawn])
-    for group, e in drawn:
-        document = group.startswith("document")
-        ids = tokens.crop({"ids": e["ids"], "segments": None, "tags": None}, 160 if document else 128, rng)[0]
-        yield {"ids": ids, "label": int(e["label"]), "group": group, "document": document,
-               "tongue": e["origin"] in ("tongue", "tongues"), "held_out": e["held_out"]}
+    examples = [e for e in guards.prompts(args.draw) if e["task"] == "jailbreak"] + list(guards.documents(args.draw))
+    examples = [e for e in examples if not e["origin"].startswith("development")]
+    tokens.encode(args.program, args.trunk / "tokenizer.json", examples)
+    for e in examples:
+        found.setdefault(group_of(e), {})[e["text"]] = e
+    for group in sorted(found.keys() & SHARES.keys()):
+        drawn, document = list(found[group].values()), group.startswith("document")
+        for e in rng.sample(drawn, min(len(drawn), SHARES[group][1])):
+            ids = tokens.crop({"ids": e["ids"], "segments": None, "tags": None}, 160 if document else 256, rng)[0]
+            yield {"ids": ids, "label": int(e["label"]), "group": group, "document": document,
+                   "tongue": e["origin"] in ("tongue", "tongues"), "held_out": e["held_out"]}
 
 
 def group_of(e):
+    if e["task"] == "injection":
+        return f"document {e['label']}"
     name = f"{e['origin']} {e['label']}"
     name = ALIKE.get(name, name)
-    return name if name in SHARES else f"other {e['label']}"
+    origin = name[:-2] if name in SHARES else "other"
+    return f"{origin} long {e['label']}" if len(e["ids"]) > 128 else f"{origin} {e['label']}"
 
 
 if __name__ == "__main__":

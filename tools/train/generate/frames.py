@@ -1,12 +1,13 @@
 """Training data for the jailbreak classifier: harmless texts that it takes for attacks, and attacks in the same words.
 
-The kinds are `followups`, requests about the conversation and the assistant, and `templates`, prompts with places for texts.
+The kinds are `followups`, requests about the conversation and the assistant; `templates`, prompts with places for texts;
+`extraction`, requests to repeat or change a text; and `security`, documents about attacks.
 
 A row is {"text", "label": "benign" | "jailbreak", "kind"}. A third of the rows are attacks."""
 
 import common
 
-KINDS = ("followups", "templates")
+KINDS = ("followups", "templates", "extraction", "security")
 
 
 def main_generator(rng):
