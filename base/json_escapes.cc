@@ -17,7 +17,7 @@ constexpr uint32_t kBlockBits = 12;  // of the places in one block
 constexpr uint32_t kMarkStep = 64;   // bytes of the source
 constexpr size_t kUnitBytes = 6;     // as in "\u0041"
 
-// Returns the number behind "\u" at `at`; nullopt if it has not four hexadecimal digits.
+// Returns the number behind "\u" at `at`; nullopt if four hexadecimal digits do not follow.
 std::optional<char32_t> unit_at(std::string_view text, size_t at) {
   if (at + kUnitBytes > text.size() || text[at] != '\\' || text[at + 1] != 'u') return {};
   uint32_t unit = 0;
@@ -61,7 +61,7 @@ void append(std::string_view source, size_t begin, std::string& out) {
   }
 }
 
-// Calls `visit` with the begin of each string with escapes from `first` to `end` and its measures.
+// Calls `visit` for each string with escapes between `first` and `end`: its begin, its measures.
 template <class Visit>
 void visit_escaped(std::string_view source, size_t first, size_t end, const Visit& visit) {
   const std::string_view searched = source.substr(0, end);
@@ -168,7 +168,7 @@ std::string_view EscapedTexts::text_of(std::string_view source, uint32_t begin,
   size_t at = mark.at;
   visit_escaped(source, mark.begin, begin,
                 [&at](uint32_t, const Measured& string) { at += string.bytes; });
-  // The next string has a mark if this one ends so far behind the last one.
+  // If this string ends at least kMarkStep behind the mark, the next string has a mark of its own.
   size_t bytes = 0;
   if (end < mark.begin + kMarkStep) {
     bytes = measure(source, begin).bytes;

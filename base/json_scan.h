@@ -6,8 +6,8 @@
 
 namespace signalbox::json {
 
-/// A value is remembered if so many of its bytes lie outside remembered values. So there is at most
-/// one for so many bytes of the source, and skipping any value reads at most so many bytes.
+/// A value is remembered if at least kNear of its bytes lie outside remembered values. So there is
+/// at most one per kNear bytes of the source, and skipping any value reads at most kNear bytes.
 inline constexpr uint32_t kNear = 32;
 inline bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';

@@ -1,5 +1,5 @@
 #pragma once
-// Builds a file from parts of another, and converts trees from and to JSON. A node keeps its line,
+// Builds a tree from parts of another, and converts trees from and to JSON. A node keeps its line,
 // and a new node takes the line of its cause, so an error in the result points to a line that the
 // author can correct.
 
@@ -36,15 +36,15 @@ bool add(Node& mapping, std::string_view key, Node value);
 void copy(const Node& from, std::string_view key, Node& to, std::string_view as);
 void copy(const Node& from, std::string_view key, Node& to);
 
-/// The mapping at a dotted path; missing ones are created.
+/// Returns the mapping at a dotted path. Creates the mappings on the way that are missing.
 Node& at_path(Node& root, std::string_view path, uint32_t line);
-/// Puts a value at a dotted path. Mappings are joined; other values that are there stay, and the
-/// result is false.
+/// Puts a value at a dotted path. Joins two mappings. Returns false if any other value is already
+/// there; that value stays.
 bool put(Node& root, std::string_view path, Node value);
 
 /// The scalar of a key, or "".
 std::string_view scalar(const Node& mapping, std::string_view key);
-/// True if a key holds a true.
+/// Returns true if the scalar of a key is "true", "True", "TRUE", "yes" or "on".
 bool is_true(const Node& mapping, std::string_view key);
 
 }  // namespace signalbox::yaml::tree

@@ -120,7 +120,7 @@ std::unique_ptr<const TextModel> open_with_screen(int64_t layers) {
   return model;
 }
 
-// Reads windows of 256 tokens of which a screen after some layers clears a share in percent.
+// Reads windows of 256 tokens. A screen after state.range(0) layers clears a share of them.
 void BM_Screen(benchmark::State& state) {
   constexpr int kWindows = 20;
   const auto model = open_with_screen(state.range(0));

@@ -75,7 +75,7 @@ class Ours {
     }
   }
 
-  // Multiplies product i of a layer, including the conversion of the rows to the format.
+  // Computes product i of a layer, including the conversion of the rows to the format.
   void multiply(int layer, size_t i, int32_t rows, float* y) {
     const auto [in, out] = kShapes[i];
     const LinearShape shape{rows, in, out};

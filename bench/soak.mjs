@@ -1,7 +1,7 @@
 // A soak: two routers that share responses in Redis, in front of two models with two servers each, under 16 clients with mixed
 // traffic, while servers fail, Redis stops or loses its data, and the configurations change. Each answer is computed beforehand
-// and compared: of chat completions the bytes, of the other APIs the text and the regular end. What the routers acknowledge is
-// remembered, and must be found later. Memory and descriptors are sampled from /proc.
+// and compared: chat completions byte for byte, replies of the other APIs by their text and their regular end. A write that a router
+// has acknowledged must be found later. Memory and descriptors are sampled from /proc.
 //
 // Exits with 1 if an answer was wrong, an acknowledged write was lost, memory grew by more than 3 % after the first tenth, or
 // descriptors leaked.
@@ -52,7 +52,7 @@ async function startRouter(number, servers, redis, folder) {
   return Object.assign(router, { name: `router ${number + 1}`, configuration: make, epochs: { active: 1, written: 1 }, begun: 0, ended: 0 });
 }
 
-/// The log grows with each request. It is read in parts, for texts that no log may have, and for crashes.
+/// Searches the logs for texts that no log may contain, and for crashes. Each call drops what it has read, because logs grow.
 function readLogs(routers, book) {
   for (const router of routers) {
     const found = kForbidden.exec(router.log) ?? /AddressSanitizer|ThreadSanitizer|check failed/i.exec(router.log);
@@ -66,7 +66,7 @@ const servers = await Servers.start();
 const redis = Object.assign(await Redis.on(folder), { isQuiet: true, troubles: 0 });
 const routers = [];
 for (let i = 0; i < kRouters; ++i) routers.push(await startRouter(i, servers, redis, folder));
-// Nothing stays behind, however this ends.
+// Leave no process behind, however this program ends.
 process.on("exit", () => [redis, ...routers].forEach((each) => each.process.kill("SIGKILL")));
 const book = new Book();
 const client = new Client();

@@ -3,13 +3,14 @@
 
 import { createHash } from "node:crypto";
 
-// Their characters have one to four bytes in UTF-8, so that pieces of a stream end everywhere.
+// Words with characters of one to four bytes in UTF-8, and with characters that JSON escapes.
 const kWords = ["amber", "brook", "naïve", "“terms”", "東京", "delta", "𐍈", "fjord", "über", "grove", "harbour", "§ 7", "ice\\n", "tab\t"];
 
 /// Message `{role, content}` as `[role, text]`.
 const flat = ({ role, content }) => [role, typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("")];
 
-/// The user's words that change an answer: a placeholder of personal data is repeated, and "counted" adds `count`.
+/// The text of an answer: a digest of the request, and words drawn by it. It repeats the placeholders of personal data in the last
+/// message. If that message contains "counted", it also has `count`.
 export function textOf(model, messages, count = 0) {
   const digest = createHash("sha256").update(JSON.stringify([model, messages.map(flat)])).digest();
   const words = Array.from({ length: 5 + (digest[0] % 40) }, (_, i) => kWords[(digest[i % 32] + i) % kWords.length]);

@@ -1,5 +1,4 @@
-// The book counts operations, wrong answers, lost writes, and replies that are no success, with the reason for which they are
-// allowed. It keeps the first wrong answer whole.
+// The book counts operations, wrong answers, lost writes, and error replies that are right, by their reason.
 
 import { inspect } from "node:util";
 
@@ -16,7 +15,7 @@ export class Book {
     this.operations.set(kind, (this.operations.get(kind) ?? 0) + 1);
   }
 
-  /// A reply that is no success and must not be one.
+  /// Counts an error reply that is the right reply to its request.
   allow(status, reason) {
     const key = `${status}\t${reason}`;
     this.allowed.set(key, (this.allowed.get(key) ?? 0) + 1);

@@ -9,8 +9,8 @@ const kLimitMs = 60_000;
 export class Client {
   #agent = new Agent({ keepAlive: true, timeout: kIdleMs });
 
-  /// Resolves to {status, headers, text, whole}, or to {error}. If `cutAt` is given, the client goes away as soon as the
-  /// reply has so many bytes.
+  /// Resolves to {status, headers, text, whole}, or to {error}. Closes the connection once `cutAt` bytes of the
+  /// reply have come.
   send(router, { method = "POST", path, key, body, headers = {}, cutAt = Infinity }) {
     const bytes = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
     const all = { ...headers, authorization: `Bearer ${key}`, "content-type": "application/json", "content-length": Buffer.byteLength(bytes) };

@@ -1,6 +1,6 @@
 // The configuration of a router of the soak. Every store is small enough to be full within the first minute.
 
-/// The limits of what a router keeps, by the sections of the file.
+/// The limits of the stores of a router.
 export const kLimits = { responses: 2000, responseSeconds: 60, answers: 150, records: 100, contextBytes: 1 << 20, contextIdleSeconds: 5 };
 export const kRefusal = "This request was refused.";
 export const kPrompt = (epoch) => `This is epoch ${epoch}.`;
@@ -8,7 +8,7 @@ export const decisionOf = (epoch) => `epoch-${epoch % 4}`;
 
 const keyword = (name) => ({ name, operator: "OR", keywords: [`${name}-it`] });
 
-/// The decisions, one of which changes with each epoch.
+/// The decisions. One of them changes with each epoch.
 export function decisions(epoch) {
   const on = (name, priority, model, plugins = []) => ({ name, priority, rules: { type: "keyword", name }, modelRefs: [{ model }], plugins });
   const cache = { type: "response_cache", configuration: { mode: "exact", scope: "user" } };

@@ -7,7 +7,6 @@
 #include <cblas.h>
 
 #include <algorithm>
-
 #include <cstring>
 #include <ctime>
 #include <set>

@@ -1,5 +1,5 @@
 // The search by words over the greatest store that the defaults allow: 100,000 chunks of 3,200
-// bytes. First checks that a number that only one chunk has is found.
+// bytes. First checks that it finds a number that only one chunk contains.
 //
 //   build/release/word_search_bench
 

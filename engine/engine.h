@@ -86,7 +86,7 @@ struct HeadInfo {
   /// The head reads the hidden states after this many layers of the trunk.
   int32_t layers = 0;
   /// For a screen: an input is harmless for every head of the same adapter if the probability of
-  /// class 1 is below this. 0: the head is no screen.
+  /// class 1 is below this. 0: the head is not a screen.
   float clears_below = 0;
 };
 

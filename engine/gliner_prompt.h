@@ -26,9 +26,9 @@ struct GlinerSequence {
 /// Immutable, thread-safe.
 class GlinerPrompt {
  public:
-  /// `tokenizer` must outlive the prompt. The encoder reads `tokens_max` tokens, of which the
-  /// labels may take half, and has ids below `vocabulary`. kInvalid for labels that are too many,
-  /// too long, empty, equal, or contain a mark; kCorrupt if the marks have no ids.
+  /// `tokenizer` must outlive the prompt. The encoder reads `tokens_max` tokens, and the
+  /// labels may take half of them. Its ids are below `vocabulary`. kInvalid for labels that are too
+  /// many, too long, empty, equal, or contain a mark; kCorrupt if the marks have no ids.
   static Result<GlinerPrompt> create(const GlinerConfig& config,
                                      const tokenizer::Tokenizer& tokenizer,
                                      std::span<const std::string> labels, int32_t tokens_max,

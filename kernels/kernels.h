@@ -44,8 +44,8 @@ struct DistanceTerms {
   /// stays the same or rises by one.
   const int32_t* rows = nullptr;
   const float* keys = nullptr;  // (distances, heads, head_dim): query i . keys[rows[d]], or null
-  const float* queries =
-      nullptr;  // (distances, heads, head_dim): key j . queries[rows[d]], or null
+  // (distances, heads, head_dim): key j . queries[rows[d]], or null
+  const float* queries = nullptr;
   /// Added for -tokens < d < tokens: bias[head * bias_stride + d]; or null.
   const float* bias = nullptr;
   int64_t bias_stride = 0;

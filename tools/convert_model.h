@@ -26,8 +26,8 @@ struct ConvertModelOptions {
 };
 
 /// Creates the directory `out` and writes to it: config.json, the files of the tokenizer and of the
-/// pooling (copied from next to `file` or derived from it), and last model.safetensors, of which
-/// every tensor is read back and compared. Returns a summary as one line of JSON. Errors name the
+/// pooling (copied from next to `file` or derived from it), and last model.safetensors. Every
+/// tensor is read back and compared. Returns a summary as one line of JSON. Errors name the
 /// file: those of read_foreign_model(); kNotFound without a config.json; kIo.
 Result<std::string> convert_model(const std::filesystem::path& file, ModelFormat format,
                                   const std::filesystem::path& out,

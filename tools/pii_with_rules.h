@@ -1,5 +1,5 @@
 #pragma once
-// Joins the personal data that a model finds with what the rules find, as the router does.
+// Joins the personal data that a model finds with the findings of the rules, as the router does.
 
 #include <string_view>
 #include <vector>

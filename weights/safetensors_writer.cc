@@ -72,7 +72,7 @@ Result<void> compare(const std::filesystem::path& path, std::span<const Tensor> 
     const Shape shape(tensor.shape.begin(), tensor.shape.end());
     SIGNALBOX_TRY(const Tensor back, written.find(tensor.name, shape));
     if (back.dtype != tensor.dtype || !std::ranges::equal(back.bytes, tensor.bytes)) {
-      return fail(Code::kInternal, "tensor \"{}\" differs from what was written", tensor.name);
+      return fail(Code::kInternal, "tensor \"{}\" differs from the written one", tensor.name);
     }
   }
   return {};

@@ -36,8 +36,8 @@ struct Tensor {
   std::string_view name;
   Dtype dtype = Dtype::kF32;
   std::span<const int64_t> shape;
-  std::span<const std::byte>
-      bytes;  // (shape) of dtype, row-major, little-endian, not necessarily aligned
+  // (shape) of dtype, row-major, little-endian, not necessarily aligned
+  std::span<const std::byte> bytes;
 
   int64_t size() const;  // number of elements
 };

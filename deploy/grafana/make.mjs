@@ -38,8 +38,8 @@ export const kRows = [
     graph("Requests by model", "reqps", [[sumBy("model", rate("llm_model_requests_total", kDecision)), "{{model}}"]], { stack: true }),
     graph("Requests by status", "reqps", [[sumBy("status", rate("llm_model_requests_total", kDecision)), "{{status}}"]], { stack: true }),
     graph("Errors by reason", "reqps", [[sumBy("reason", rate("llm_request_errors_total", kModel)), "{{reason}}"]]),
-    graph("Decided on less than configured", "reqps", [[sumBy("reason", rate("signalbox_degraded_total")), "{{reason}}"]]),
-    graph("Turned away before they were read", "reqps", [[sumBy("reason", rate("signalbox_refused_total")), "full: {{reason}}"]]),
+    graph("Decided without some signals", "reqps", [[sumBy("reason", rate("signalbox_degraded_total")), "{{reason}}"]]),
+    graph("Refused before reading", "reqps", [[sumBy("reason", rate("signalbox_refused_total")), "full: {{reason}}"]]),
     graph("In flight", "short", [
       [`sum(signalbox_requests_in_flight{${kHere}})`, "requests"],
       [`sum(signalbox_connections{${kHere}})`, "connections"],
@@ -47,8 +47,8 @@ export const kRows = [
   ]],
   ["Latency", [
     graph("From request to plan", "s", percentiles("llm_model_routing_latency_seconds")),
-    graph("p95 of reading signals", "s", [[quantile(0.95, "llm_signal_extraction_latency_seconds", ["signal_type"]), "{{signal_type}}"]]),
-    graph("Rules", "s", percentiles("llm_decision_evaluation_latency_seconds")),
+    graph("p95 of computing signals", "s", [[quantile(0.95, "llm_signal_extraction_latency_seconds", ["signal_type"]), "{{signal_type}}"]]),
+    graph("Evaluation of the rules", "s", percentiles("llm_decision_evaluation_latency_seconds")),
     graph("p95 of the whole reply", "s", [[quantile(0.95, "llm_model_completion_latency_seconds", ["model"], kModel), "{{model}}"]]),
     graph("p95 to the first token of a stream", "s", [[quantile(0.95, "llm_model_ttft_seconds", ["model"], kModel), "{{model}}"]]),
     graph("p95 of a token after it", "s", [[quantile(0.95, "llm_model_tpot_seconds", ["model"], kModel), "{{model}}"]]),
@@ -60,19 +60,19 @@ export const kRows = [
       "{{decision_name}}",
     ]]),
     graph("Signals that matched", "reqps", [[sumBy("signal_type, signal_name", rate("llm_signal_match_total")), "{{signal_type}} {{signal_name}}"]]),
-    graph("Signals read", "reqps", [[sumBy("signal_type", rate("llm_signal_extraction_total")), "{{signal_type}}"]]),
+    graph("Signals computed", "reqps", [[sumBy("signal_type", rate("llm_signal_extraction_total")), "{{signal_type}}"]]),
     graph("Signals that failed", "reqps", [[sumBy("signal_type", rate("signalbox_signal_errors_total")), "{{signal_type}}"]]),
     graph("Requests that the rules decided", "reqps", [[`sum(${rate("llm_decision_evaluation_total")})`, "decided"]]),
   ]],
   ["Costs", [
-    graph("Spent an hour", "short", [[sumBy("model, currency", `3600 * ${rate("signalbox_cost_total", kDecision)}`), "{{model}} {{currency}}"]], { stack: true }),
-    graph("Spent an hour, and on the default model alone", "short", [
+    graph("Cost an hour", "short", [[sumBy("model, currency", `3600 * ${rate("signalbox_cost_total", kDecision)}`), "{{model}} {{currency}}"]], { stack: true }),
+    graph("Cost an hour, and on the default model alone", "short", [
       [sumBy("currency", `3600 * ${rate("signalbox_cost_total", kDecision)}`), "spent, {{currency}}"],
       [sumBy("currency", `3600 * ${rate("signalbox_cost_on_default_total", kDecision)}`), "default model, {{currency}}"],
     ]),
     graph("Tokens a second", "short", [[sumBy("kind", rate("signalbox_tokens_total", kDecision)), "{{kind}}"]], { stack: true }),
-    number("Spent", "short", overRange("signalbox_cost_total", kDecision, "currency"), { legend: "{{currency}}", width: 6 }),
-    number("The same on the default model", "short", overRange("signalbox_cost_on_default_total", kDecision, "currency"), { legend: "{{currency}}", width: 6 }),
+    number("Cost", "short", overRange("signalbox_cost_total", kDecision, "currency"), { legend: "{{currency}}", width: 6 }),
+    number("Cost on the default model alone", "short", overRange("signalbox_cost_on_default_total", kDecision, "currency"), { legend: "{{currency}}", width: 6 }),
     number("Saved", "short",
       `${overRange("signalbox_cost_on_default_total", kDecision, "currency")} - ${overRange("signalbox_cost_total", kDecision, "currency")}`,
       { legend: "{{currency}}", width: 6 }),
@@ -89,32 +89,32 @@ export const kRows = [
   ["Guards, personal data, attacks", [
     graph("Attacks refused", "reqps", [[sumBy("signal_name", rate("signalbox_jailbreak_blocked_total")), "{{signal_name}}"]]),
     graph("Refused for personal data", "reqps", [[sumBy("pii_type", rate("llm_pii_violations_total")), "{{pii_type}}"]]),
-    graph("Replies that were watched", "reqps", [[sumBy("check, outcome", rate("signalbox_reply_guard_total")), "{{check}}: {{outcome}}"]]),
+    graph("Replies that were checked", "reqps", [[sumBy("check, outcome", rate("signalbox_reply_guard_total")), "{{check}}: {{outcome}}"]]),
     graph("Time of all checks of a reply", "s", percentiles("llm_hallucination_detection_latency_seconds")),
     graph("Facts without a context to check them", "reqps", [[`sum(${rate("llm_unverified_factual_responses_total")})`, "replies"]]),
   ]],
   ["Response cache", [
-    graph("Answered from the cache", "percentunit", [[
+    graph("Share answered from the cache", "percentunit", [[
       `sum(${rate("llm_cache_operations_total", `${kHere}, status=~"hit|near"`)}) / sum(${rate("llm_cache_operations_total")})`,
       "hits",
     ]]),
     graph("Lookups", "reqps", [[sumBy("status", rate("llm_cache_operations_total")), "{{status}}"]], { stack: true }),
     graph("Hits by decision", "reqps", [[sumBy("decision_name", rate("llm_cache_plugin_hits_total")), "{{decision_name}}"]]),
     graph("Time of a lookup", "s", percentiles("llm_cache_operation_duration_seconds")),
-    graph("Answers kept", "short", [[sumBy("backend", `llm_cache_entries_total{${kHere}}`), "{{backend}}"]]),
-    graph("Tokens that nobody had to pay for", "short", [[`sum(${rate("signalbox_tokens_total", `${kDecision}, kind="repeated"`)})`, "tokens a second"]]),
+    graph("Answers in the cache", "short", [[sumBy("backend", `llm_cache_entries_total{${kHere}}`), "{{backend}}"]]),
+    graph("Tokens that the cache saved", "short", [[`sum(${rate("signalbox_tokens_total", `${kDecision}, kind="repeated"`)})`, "tokens a second"]]),
   ]],
   ["Contexts", [
     graph("Contexts", "short", [[sumBy("level", `signalbox_contexts{${kHere}}`), "{{level}}"]]),
-    graph("Their bytes", "bytes", [
+    graph("Context bytes", "bytes", [
       [sumBy("level", `signalbox_context_bytes{${kHere}}`), "{{level}}"],
       [`sum(signalbox_context_pinned_bytes{${kHere}})`, "pinned"],
     ]),
-    graph("Asked for, by who had them", "reqps", [[sumBy("level", rate("signalbox_context_reads_total")), "{{level}}"]]),
-    graph("What became of them", "reqps", [[sumBy("event", rate("signalbox_context_events_total")), "{{event}}"]]),
+    graph("Context reads, by the level that had the context", "reqps", [[sumBy("level", rate("signalbox_context_reads_total")), "{{level}}"]]),
+    graph("Context events", "reqps", [[sumBy("event", rate("signalbox_context_events_total")), "{{event}}"]]),
   ]],
   ["Workers", [
-    graph("Workers that are asked", "short", [[sumBy("model", `signalbox_worker_fit{${kModel}}`), "{{model}}"]]),
+    graph("Workers in use", "short", [[sumBy("model", `signalbox_worker_fit{${kModel}}`), "{{model}}"]]),
     graph("Requests at a worker", "short", [[sumBy("model, worker", `signalbox_worker_requests{${kModel}}`), "{{model}} {{worker}}"]]),
     graph("Requests that wait for a worker", "short", [[sumBy("model", `signalbox_worker_queue_requests{${kModel}}`), "{{model}}"]]),
     graph("Requests at a model", "short", [[sumBy("model", `llm_model_inflight_requests{${kModel}}`), "{{model}}"]]),
@@ -123,7 +123,7 @@ export const kRows = [
   ["The router's own models", [
     graph("Requests that wait for a decision", "short", [[`sum by (instance) (signalbox_decision_queue_requests{${kHere}})`, "{{instance}}"]]),
     graph("Texts that wait", "short", [[sumBy("model", `signalbox_model_queue_requests{${kHere}}`), "{{model}}"]]),
-    graph("Their tokens", "short", [[sumBy("model", `signalbox_model_queue_tokens{${kHere}}`), "{{model}}"]]),
+    graph("Tokens that wait", "short", [[sumBy("model", `signalbox_model_queue_tokens{${kHere}}`), "{{model}}"]]),
     graph("Texts a second", "reqps", [[sumBy("model", rate("signalbox_model_pass_seconds_count")), "{{model}}"]]),
     graph("p95 of a text, its wait included", "s", [[quantile(0.95, "signalbox_model_pass_seconds", ["model"]), "{{model}}"]]),
     graph("Texts that failed", "reqps", [[orZero(`sum(${rate("signalbox_model_pass_errors_total")})`), "failed"]]),
@@ -141,7 +141,7 @@ export const kRows = [
       [`sum(increase(signalbox_span_retries_total{${kHere}}[$__rate_interval]))`, "exports tried again"],
       [`sum(increase(signalbox_spans_rejected_total{${kHere}}[$__rate_interval]))`, "spans left out by the collector"],
     ]),
-    graph("Version and records", "short", [
+    graph("Versions and replay records", "short", [
       [sumBy("version", `signalbox_build_info{${kHere}}`), "{{version}}"],
       [`sum(signalbox_replay_records{${kHere}})`, "records for replay"],
     ]),

@@ -46,7 +46,7 @@ struct MatrixProduct {
     return vset_lane_u32(word, vdup_n_u32(0), 0);
   }
 
-  // Adds two steps, of which the second may be missing: x (Pairs) holds two words of two rows.
+  // Adds two steps, or one if !kBoth. x (Pairs) holds two words of two rows.
   template <bool kBoth, int Pairs>
   [[gnu::always_inline]] static void two_steps(const char* weights, const uint32x4_t (&x)[Pairs],
                                                Register (&acc)[Pairs][2 * kGroups]) {

@@ -19,7 +19,7 @@ inline int64_t distance_columns(const AttentionShape& shape) {
   return round_up(used, kPanelMax);
 }
 
-/// Returns the stride of the products, which is no power of two: tokens would share cache lines.
+/// Returns the stride of the products, which is not a power of two: tokens would share cache lines.
 inline int64_t distance_stride(const AttentionShape& shape) {
   return shape.distances == 0 ? 0 : distance_columns(shape) + 16;
 }

@@ -59,7 +59,7 @@ bool changes_something(std::string_view permission) {
          permission == kKeysWrite || permission == kDataWrite || permission == kLearn;
 }
 
-/// True for what decides who may use the router and where requests go.
+/// Returns true for the permissions to change who may use the router and where requests go.
 bool needs_local_token(std::string_view permission) {
   return permission == kConfigWrite || permission == kKeysWrite;
 }

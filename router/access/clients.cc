@@ -262,7 +262,8 @@ Result<void> Clients::set_keys(std::vector<config::ClientKey> stored, std::strin
   return {};
 }
 
-// Commands and other routers change the keys, too, so the entries follow from what was read.
+// Commands and other routers also change the keys. So the entries of the audit log come from
+// comparing the keys that were read with those before.
 void Clients::note_changes(const std::vector<config::ClientKey>& keys, const std::string& hash,
                            uint64_t version) {
   KeyHistory::Keys now;
@@ -362,7 +363,7 @@ Result<void> Clients::change(const KeyChange& change) {
   }
   SIGNALBOX_TRY_VOID(store_->change(checked));
   const std::lock_guard lock(history_.mutex);
-  return use(store_->known());  // which may be later than what was changed
+  return use(store_->known());  // which may contain later changes of others, too
 }
 
 bool Clients::is_trusted(std::string_view address) const {

@@ -72,7 +72,7 @@ struct KeyHistory {
 class Clients {
  public:
   /// Reads the keys file or store and, on a thread of its own, follows its changes. A changed file
-  /// that is wrong is reported and changes nothing. A store that cannot be read is no error if
+  /// that is wrong is reported and changes nothing. A store that cannot be read is not an error if
   /// its keys are known, if this is the first configuration, or if another one that lives has the
   /// same store.
   /// Errors: those of read_keys(), of shared_keys::SharedKeys, of KeyRing::create() and of

@@ -105,7 +105,7 @@ std::optional<Denial> Gate::identify(http::Request& request) const {
   });
 }
 
-/// Returns the kind of what a request deletes here: "context", "response", "memory", "file",
+/// Returns the kind of object that a request deletes here: "context", "response", "memory", "file",
 /// "vector_store"; "": it deletes nothing.
 std::string_view deleted_by(const http::Request& request) {
   if (request.method != "DELETE") return {};

@@ -11,10 +11,10 @@ namespace signalbox::access {
 
 /// Returns the owner of the stored responses and contexts that a request may see: the user in the
 /// header that `authz.identity` names, else the credential. It is a hash, so that no key is kept.
-/// "": the request has neither, and shares with all such requests.
+/// "" if the request has neither; all requests with neither share one owner.
 std::string owner_of(const http::Headers& headers, const config::Config& config);
 
-/// Returns the owner of what the user of that name has stored.
+/// Returns the owner of the stored responses and contexts of the user of that name.
 std::string owner_of_user(std::string_view user, const config::Config& config);
 
 /// Returns a number that requests of one client share: those of one user, else of one credential,

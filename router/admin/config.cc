@@ -1,5 +1,5 @@
-// If-Match is compared under the lock of the change, so that of two clients that read the same
-// document the second one is refused.
+// If-Match is compared under the lock of the change. So if two clients have read the same document
+// and both change it, the second change is refused.
 
 #include "router/admin/config.h"
 

@@ -92,7 +92,6 @@ void write_totals(json::Writer& out, const Lines& lines) {
   out.end_array();
 }
 
-// Reads the store and not the memory, so that the API and `signalbox report` agree.
 Result<spending::Day> day_of_query(const http::Request& request, std::string_view name,
                                    spending::Day without) {
   const std::string value = query_value(request.query(), name);
@@ -102,6 +101,7 @@ Result<spending::Day> day_of_query(const http::Request& request, std::string_vie
   return day;
 }
 
+// Reads the store and not the memory, so that the API and `signalbox report` agree.
 Result<std::string> spending_report(const http::Request& request, spending::Ledger& ledger) {
   const std::string word = query_value(request.query(), "by");
   const auto by = spending::parse_group_by(word.empty() ? "key" : word);

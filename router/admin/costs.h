@@ -12,12 +12,12 @@ namespace signalbox::admin {
 http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
                         http::ThreadPool& pool);
 
-/// GET /api/v1/spending: what requests have spent, from the store. `find` returns the ledger, or
-/// null if spending is not counted. The arguments must outlive the route.
+/// GET /api/v1/spending: the sums in the store that requests have spent. `find` returns the ledger,
+/// or null if spending is not counted. The arguments must outlive the route.
 http::Route spending_route(std::function<spending::Ledger*()> find,
                            const serving::CurrentState& current, http::ThreadPool& pool);
 
-/// GET /api/v1/budgets: what each budget has left. The same arguments.
+/// GET /api/v1/budgets: the rest of each budget. The same arguments.
 http::Route budgets_route(std::function<spending::Ledger*()> find,
                           const serving::CurrentState& current, http::ThreadPool& pool);
 

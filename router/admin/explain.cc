@@ -22,7 +22,7 @@ struct ExplainRequest {
   std::string body;  // of a chat completion request
   std::string recipe;
   bool all = false;              // also evaluate signals that are not needed
-  std::optional<uint32_t> seed;  // of what learning tries at random; nullopt: nothing
+  std::optional<uint32_t> seed;  // for experiments of learning; nullopt: there are none
 };
 
 OrFailure<ExplainRequest> read_explain(const http::Request& request,

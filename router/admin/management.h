@@ -19,7 +19,7 @@ struct AdminReply {
   std::string body;
   std::string content_type = "application/json";
   std::string etag = {};     // with its quotes; "": none
-  std::string subject = {};  // the name of what was changed, for the audit log
+  std::string subject = {};  // the name of the changed object, for the audit log
 
   static AdminReply of(const access::Failure& failure) {
     return {failure.status, access::failure_body(failure)};
@@ -38,13 +38,13 @@ http::Route management_route(std::string method, std::string path, std::string_v
                              const serving::CurrentState& current, http::ThreadPool& pool,
                              AdminHandler handler);
 
-/// Requests of a route that only read although the others change something.
+/// The requests of a route that only read, while its other requests change something.
 struct ReadingRequests {
   std::string_view permission;
   bool (*are_these)(const http::Request& request);
 };
-/// The same for such a route: those requests require their own permission, and the audit log has
-/// no change for them.
+/// The same for a route of which some requests only read: those require a permission of their own,
+/// and the audit log records no change for them.
 http::Route management_route(std::string method, std::string path, std::string_view permission,
                              const ReadingRequests& reading, const serving::CurrentState& current,
                              http::ThreadPool& pool, AdminHandler handler);

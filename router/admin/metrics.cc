@@ -200,9 +200,11 @@ void Scrape::update_documents() const {
   const auto as_double = [](auto count) { return static_cast<double>(count); };
   metrics_.files.only().set(as_double(size.files));
   metrics_.vector_stores.only().set(as_double(size.stores));
-  metrics_.vector_store_files.with({"in_progress"}).set(as_double(size.in_progress));
-  metrics_.vector_store_files.with({"completed"}).set(as_double(size.completed));
-  metrics_.vector_store_files.with({"failed"}).set(as_double(size.failed));
+  const auto& [in_progress, completed, failed, cancelled] = size.entries;
+  metrics_.vector_store_files.with({"in_progress"}).set(as_double(in_progress));
+  metrics_.vector_store_files.with({"completed"}).set(as_double(completed));
+  metrics_.vector_store_files.with({"failed"}).set(as_double(failed));
+  metrics_.vector_store_files.with({"cancelled"}).set(as_double(cancelled));
   metrics_.vector_store_bytes.only().set(as_double(size.bytes));
 }
 

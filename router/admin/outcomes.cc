@@ -1,5 +1,5 @@
-// The record of the request decides which model of which decision an outcome is about, so that
-// nobody can move the score of a model that did not answer.
+// An outcome counts for the decision and the model in the record of its request. So nobody can move
+// the score of a model that did not answer.
 
 #include <algorithm>
 #include <array>

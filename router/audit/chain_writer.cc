@@ -119,7 +119,7 @@ Result<void> ChainWriter::write(const std::deque<Waiting>& entries, size_t& writ
     SIGNALBOX_TRY_VOID(file_.open());
     SIGNALBOX_TRY_VOID(file_.append(Entry(damage), time_now()));
     log::error("audit",
-               "{}: {}: somebody else has changed the file; the chain goes on with entry {}",
+               "{}: {}: somebody else has changed the file; the chain continues with entry {}",
                path_.string(), damage, file_.end().number);
   }
   for (const Waiting& each : entries) {

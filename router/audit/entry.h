@@ -48,7 +48,7 @@ struct Continued {
   uint64_t number = 0;
   std::string previous;
 };
-/// Errors: kInvalid for a line that is no entry.
+/// Errors: kInvalid for a line that is not an entry.
 Result<Continued> read_line(std::string_view line);
 
 }  // namespace signalbox::audit

@@ -35,7 +35,7 @@ Result<int> open_own(const fs::path& path, int flags) {
   const auto check = [&]() -> Result<int> {
     struct stat found {};
     if (fstat(fd, &found) != 0) return io_error(path);
-    if (!S_ISREG(found.st_mode)) return fail(Code::kInvalid, "{}: is no file", path.string());
+    if (!S_ISREG(found.st_mode)) return fail(Code::kInvalid, "{}: is not a file", path.string());
     if (found.st_uid != geteuid())
       return fail(Code::kInvalid,
                   "{}: belongs to the user with the number {}, and the router runs as {}; change "
@@ -76,7 +76,7 @@ Result<Link> last_link(std::string_view tail, const fs::path& path) {
   const std::string_view line = before == std::string_view::npos ? tail : tail.substr(before + 1);
   const auto read = read_line(line);
   if (!read)
-    return fail(Code::kInvalid, "{}: the last line is no entry: {}; move the file away",
+    return fail(Code::kInvalid, "{}: the last line is not an entry: {}; move the file away",
                 path.string(), read.error().message);
   return link_of(line, read->number);
 }
@@ -120,7 +120,7 @@ std::vector<std::pair<uint64_t, fs::path>> AuditFile::predecessors() const {
   return out;
 }
 
-// Sets size_ and end_ from what the file holds.
+// Sets size_ and end_ from the content of the file.
 Result<size_t> AuditFile::recover() {
   struct stat found {};
   if (fstat(fd_, &found) != 0) return io_error(path_);
@@ -129,7 +129,8 @@ Result<size_t> AuditFile::recover() {
   const size_t end = tail.rfind('\n');
   const size_t torn = tail.size() - (end == std::string::npos ? 0 : end + 1);
   if (torn > kLineBytesMax)
-    return fail(Code::kInvalid, "{}: the last line is no entry: it is too long; move the file away",
+    return fail(Code::kInvalid,
+                "{}: the last line is not an entry: it is too long; move the file away",
                 path_.string());
   if (torn > 0) {
     size_ -= torn;

@@ -22,15 +22,16 @@ class AuditFile {
 
   /// Continues the chain of the file, or of its newest predecessor. Only the owner may read the
   /// file afterwards. Returns the bytes of a torn last line, which it cuts off. Errors: kIo;
-  /// kInvalid for a last line that is no entry, or a file of another user; kOverloaded if another
-  /// process writes the file.
+  /// kInvalid for a last line that is not an entry, or a file of another user; kOverloaded if
+  /// another process writes the file.
   Result<size_t> open();
   /// On an error the file ends where it ended before.
   Result<void> append(const Entry& entry, std::string_view time);
   /// Syncs the file, and its folder if the file is new there.
   Result<void> sync();
-  /// Something that others have done to the file: "file_replaced" if they have moved or removed it,
-  /// "file_truncated" if they have cut off its end; "": nothing. open() goes on with what is there.
+  /// Returns "file_replaced" if somebody has moved or removed the file, "file_truncated" if
+  /// somebody has cut off its end, and "" otherwise. After damage, open() continues with the file
+  /// that exists.
   std::string_view damage() const;
   const Link& end() const { return end_; }
 

@@ -13,7 +13,7 @@ namespace signalbox::audit {
 /// Returns where the refusals are: "audit-refusals.jsonl" beside "audit.jsonl".
 std::filesystem::path refusals_file(const std::filesystem::path& file);
 
-/// Thread-safe. Does nothing before open(), and writes what waits when it ends.
+/// Thread-safe. Does nothing before open(). The destructor writes the entries that wait.
 class Log {
  public:
   /// Errors: see AuditFile::open().

@@ -10,8 +10,8 @@
 namespace signalbox::audit {
 
 /// Returns at most `count` of the newest entries of a file, the newest first, as their lines have
-/// them. It reads at most the last MiB, leaves out what is no entry, and does not check the chain.
-/// Errors: kNotFound, kIo.
+/// them. It reads at most the last MiB, leaves out what is not an entry, and does not check the
+/// chain. Errors: kNotFound, kIo.
 Result<std::vector<std::string>> newest_lines(const std::filesystem::path& file, size_t count);
 
 }  // namespace signalbox::audit

@@ -39,8 +39,7 @@ Result<RedisOptions> valkey_options(const config::Valkey& valkey) {
 
 Result<PostgresOptions> postgres_options(const config::Postgres& postgres) {
   PostgresOptions out;
-  SIGNALBOX_TRY(out.server, stores::postgres_server(postgres));
-  if (!postgres.table_name.empty()) out.table = postgres.table_name;
+  SIGNALBOX_TRY_VOID(stores::set_postgres(postgres, out));
   return out;
 }
 

@@ -9,11 +9,10 @@
 
 namespace signalbox::collector {
 
-/// The function by which exports reach the collector; null if there is none. Nothing is sent before
-/// its first call.
-/// Appends a notice for what the file names and the router does not do. Errors: for a collector
-/// that this program cannot reach, with the key's path: kUnsupported without gRPC, kIo and kInvalid
-/// for a file of authorities.
+/// Returns the function that sends an export to the collector; null if the file names no collector.
+/// Nothing is sent before its first call. Appends a notice for each setting without effect. Errors
+/// carry the key's path: kUnsupported for gRPC in a program without it, kIo and kInvalid for a file
+/// of authorities.
 Result<observe::Send> sender(const config::Observability::Tracing& tracing,
                              std::vector<std::string>& notices);
 Result<observe::Send> sender(const config::Observability::Metrics& metrics,

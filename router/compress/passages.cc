@@ -110,7 +110,7 @@ void Passages::set_order(std::span<const uint32_t> question_terms) {
     return information[a] != information[b] ? information[a] > information[b] : a < b;
   });
   if (order_.size() < 3) return;
-  // The first passage often has the names of what follows, and the last one a sum or an error.
+  // The first passage often introduces the others, and the last one often has a sum or an error.
   const auto last = static_cast<uint32_t>(order_.size() - 1);
   for (const uint32_t end : {last, 0u}) {
     const auto at = std::ranges::find(order_, end);

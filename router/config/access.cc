@@ -192,9 +192,10 @@ constexpr Key kKeysStoreKeys[] = {
     object(FIELD(KeysStore, valkey), kValkey, "The server, for `valkey`."),
     object(FIELD(KeysStore, postgres), kPostgres,
            "The server, for `postgres`. Its table is `signalbox_keys` by default."),
-    duration(FIELD(KeysStore, keys_age_max), 1s, 720h,
-             "How long the keys that were read last go on working while the store cannot be read. "
-             "After that, keys of the store get 503. Default: `24h`."),
+    duration(
+        FIELD(KeysStore, keys_age_max), 1s, 720h,
+        "Time for which the keys that were read last stay valid while the store cannot be read. "
+        "After that, keys of the store get 503. Default: `24h`."),
 };
 
 void check_keys_store(Reader& reader, const yaml::Node& node, KeysStore& store) {

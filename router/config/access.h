@@ -105,7 +105,7 @@ struct Network {
   std::array<uint8_t, 16> bytes{};
   int bits = 128;
 
-  /// False for a text that is no IP address.
+  /// False for a text that is not an IP address.
   bool contains(std::string_view address) const;
 };
 /// "10.0.0.1", "10.0.0.0/8", "fd00::/8". Nullopt for other texts.

@@ -184,7 +184,7 @@ struct Workflows {
   std::string on_error;
 };
 
-/// Bounds on what one request may spend on the calls of such an algorithm. 0: the bound of
+/// Bounds on the calls that an algorithm makes for one request. 0: the bound of
 /// global.integrations.looper, and there: no bound. Signalbox only.
 struct LoopBudget {
   uint32_t max_calls = 0;

@@ -72,8 +72,8 @@ constexpr Section kRouterDc{kRouterDcKeys};
 
 constexpr Key kAutoMixKeys[] = {
     boolean(FIELD(AutoMix, enable_cascade),
-            "Verify each reply and go on to the next model if it is doubtful, instead of choosing "
-            "one model."),
+            "Verify each reply and continue with the next model if it is doubtful, instead of "
+            "choosing one model."),
     share(FIELD(AutoMix, verification_threshold),
           "Least confidence in a reply, for the cascade. Default: 0.7."),
     count(FIELD(AutoMix, max_escalations),
@@ -173,7 +173,7 @@ constexpr Key kMultiFactorKeys[] = {
     integer(FIELD(MultiFactor, latency_percentile), 0, 100,
             "Percentile of the latencies to compare. Default: 95."),
     choice(FIELD(MultiFactor, on_no_candidates), kOnNoCandidates,
-           "What to do if every model is excluded. Default: `cheapest`."),
+           "Reaction if every model is excluded. Default: `cheapest`."),
     unread("objective", "Strategy of the comparison.", "the factors are weighted"),
     unread("quality", "Index of benchmarks.", "`quality_score` of the card is the quality"),
     unread("latency_metric", "Latency to compare.", "the time per output token is compared"),
@@ -222,7 +222,7 @@ constexpr Key kCascadeKeys[] = {
            "Confidence that ends the cascade. Default: 0.5 for `margin` and `hybrid`, 0.7 for "
            "grades; with `avg_logprob` any reply with log probabilities ends it."),
     object(FIELD(ConfidenceCascade, hybrid_weights), kCascadeWeights, "Weights of `hybrid`."),
-    on_error<ConfidenceCascade>("What to do if a model fails: go on (`skip`, default) or `fail`."),
+    on_error<ConfidenceCascade>("Reaction if a model fails: continue (`skip`, default) or `fail`."),
     word(FIELD(ConfidenceCascade, escalation_order), "size small_to_large declared cost automix",
          "Order of the models: by `param_size` (default), as declared, by price, or by quality and "
          "price."),
@@ -242,7 +242,7 @@ constexpr Section kCascade{kCascadeKeys};
 
 constexpr Key kRatingsKeys[] = {
     count(FIELD(Ratings, max_concurrent), "Calls at a time. Default: global.integrations.looper."),
-    on_error<Ratings>("What to do if a model fails: leave it out (`skip`, default) or `fail`."),
+    on_error<Ratings>("Reaction if a model fails: leave it out (`skip`, default) or `fail`."),
 };
 constexpr Section kRatings{kRatingsKeys};
 
@@ -270,7 +270,7 @@ constexpr Key kRemomKeys[] = {
     count(FIELD(Remom, round_timeout_seconds), "Time limit of a round, in seconds."),
     count(FIELD(Remom, min_successful_responses),
           "Replies after which a round ends without the others. 0 (default): it waits for all."),
-    on_error<Remom>("What to do if a call fails: go on (`skip`, default) or `fail`."),
+    on_error<Remom>("Reaction if a call fails: continue (`skip`, default) or `fail`."),
     integer(FIELD(Remom, shuffle_seed), INT64_MIN, INT64_MAX,
             "Seed of the order of replies. Default: 42."),
     boolean(FIELD(Remom, include_intermediate_responses),
@@ -302,7 +302,7 @@ constexpr Key kFusionGroundingKeys[] = {
     share(FIELD(FusionGrounding, min_score), "Least score of a reply, for `filter`."),
     count(FIELD(FusionGrounding, min_keep), "Replies to keep in any case, for `filter`."),
     number(FIELD(FusionGrounding, nli_contradiction_penalty), "Weight of a contradiction."),
-    on_error<FusionGrounding>("What to do if scoring fails."),
+    on_error<FusionGrounding>("Reaction if scoring fails."),
 };
 constexpr Section kFusionGrounding{kFusionGroundingKeys};
 
@@ -322,7 +322,7 @@ constexpr Key kFusionKeys[] = {
             "Show the judge's analysis in whole replies, in `fusion`. Default: true."),
     boolean(FIELD(Fusion, include_intermediate_responses),
             "Show the panel's replies in whole replies, in `fusion`. Default: true."),
-    on_error<Fusion>("What to do if a call fails: go on (`skip`, default) or `fail`."),
+    on_error<Fusion>("Reaction if a call fails: continue (`skip`, default) or `fail`."),
     string(FIELD(Fusion, analysis_template),
            "Prompt of the analysis, with {{original}} and {{responses}}."),
     string(FIELD(Fusion, synthesis_template),
@@ -367,15 +367,15 @@ constexpr Key kWorkflowsKeys[] = {
     boolean(FIELD(Workflows, include_intermediate_responses),
             "Show the steps in whole replies, in `flow`. Default: true."),
     on_error<Workflows>(
-        "What to do if a call fails: `fail`, go on without the step (`skip`), or by default go on "
-        "if the step has another result."),
+        "Reaction if a call fails: `fail`, continue without the step (`skip`), or by default "
+        "continue if the step has another result."),
 };
 constexpr Section kWorkflows{kWorkflowsKeys};
 
 constexpr Key kAlgorithmKeys[] = {
     algorithm_name(FIELD(Algorithm, type),
                    "The algorithm. Default: `static`, which uses the first of `modelRefs`."),
-    on_error<Algorithm>("What to do if the algorithm fails."),
+    on_error<Algorithm>("Reaction if the algorithm fails."),
     unread("minimum_candidates", "Least number of models.", "one model is enough"),
     object(same<Algorithm>("ml"), kAlgorithmMl, "Trained selectors in newer files."),
     object(FIELD(Algorithm, router_dc), kRouterDc, "Similarity of the request to model cards."),
@@ -471,11 +471,11 @@ constexpr Key kLearningAdaptationKeys[] = {
         .not_built("the decision's own models are the candidates")
         .unless("decision"),
     word(FIELD(LearningAdaptation, strategy), "routing_sampling linucb linear_thompson",
-         "How to choose: `routing_sampling` tries models at random, by what is known of them. "
+         "How to choose: `routing_sampling` tries models at random, good ones more often. "
          "`linucb` and `linear_thompson` learn which models suit which requests. Default: by their "
          "share of good outcomes alone."),
     number(FIELD(LearningAdaptation, exploration), 0, 10,
-           "Weight of what is uncertain, for `linucb` and `linear_thompson`. 0 tries nothing. "
+           "Weight of the uncertainty, for `linucb` and `linear_thompson`. 0 tries nothing. "
            "Default: 0.5. Signalbox only."),
 };
 constexpr Section kLearningAdaptation{kLearningAdaptationKeys};
@@ -513,7 +513,7 @@ constexpr Key kLearningTuningKeys[] = {
     positive(FIELD(LearningTuning, switch_margin),
              "Advantage that a change of model needs beyond its cost. Default: 0.05."),
     positive(FIELD(LearningTuning, stability_weight),
-             "Weight of what a change of model costs. Default: 1."),
+             "Weight of the cost of a change of model. Default: 1."),
 };
 constexpr Section kLearningTuning{kLearningTuningKeys};
 
@@ -555,7 +555,7 @@ constexpr Key kLearningKeys[] = {
     object(FIELD(Learning, adaptation), kLearningAdaptation, "Adaptation of the choice of models."),
     object(FIELD(Learning, protection), kLearningProtection,
            "Protection of a conversation's model."),
-    object(FIELD(Learning, state_store), kLearningStore, "Where to keep what is learnt."),
+    object(FIELD(Learning, state_store), kLearningStore, "Store of conversations and outcomes."),
 };
 constexpr Section kLearning{kLearningKeys};
 
@@ -563,7 +563,7 @@ constexpr Key kRouterKeys[] = {
     key_of(FIELD_AS("auto_model_name", Config, auto_model_names), Kind::kString,
            "Another model name by which clients let the router choose.")
         .read_by<add_auto_name>(),
-    texts(FIELD(Config, auto_model_names), "More such names.").read_by<add_auto_names>(),
+    texts(FIELD(Config, auto_model_names), "More automatic names.").read_by<add_auto_names>(),
     word(FIELD_AS("config_source", Config, router.config_source), "file kubernetes",
          "Source of models and routes. Default: `file`."),
     boolean(FIELD_AS("clear_route_cache", Config, router.clear_route_cache),

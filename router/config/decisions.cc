@@ -150,7 +150,7 @@ void check_label(Reader& reader, const yaml::Node& node, const Rule& rule) {
   const std::vector<std::string_view> known(signal->labels.begin(), signal->labels.end());
   if (std::find(known.begin(), known.end(), rule.label) != known.end()) return;
   reader.at_key("label", [&] {
-    reader.error(label->line, fmt::format("\"{}\" is no label of the classifier \"{}\"{}",
+    reader.error(label->line, fmt::format("\"{}\" is not a label of the classifier \"{}\"{}",
                                           rule.label, rule.name, suggestion(rule.label, known)));
   });
 }
@@ -175,31 +175,32 @@ void check_leaf(Reader& reader, const yaml::Node& node, Rule& rule) {
   if (rule.type == "classifier") check_label(reader, node, rule);
 }
 
+Rule::OnError opposite_of(Rule::OnError result) {
+  using OnError = Rule::OnError;
+  if (result == OnError::kMatch) return OnError::kNoMatch;
+  return result == OnError::kNoMatch ? OnError::kMatch : result;
+}
+
 // Every condition on an unknown signal gets the result that lets the whole rule have it.
 void set_unknown(Rule& rule, Rule::OnError result) {
-  using OnError = Rule::OnError;
-  if (rule.op == Rule::Operator::kLeaf) {
-    if (rule.on_error == OnError::kDefault) rule.on_error = result;
-    return;
-  }
+  rule.on_error = result;
   const bool is_negated = rule.op == Rule::Operator::kNot;
-  const OnError opposite = result == OnError::kMatch ? OnError::kNoMatch : OnError::kMatch;
-  for (Rule& each : rule.conditions) set_unknown(each, is_negated ? opposite : result);
+  for (Rule& each : rule.conditions) set_unknown(each, is_negated ? opposite_of(result) : result);
 }
 
 void read_unknown(Reader& reader, const yaml::Node& node, Rule& rule) {
   const yaml::Node* result = given(node, "on_unknown");
   if (result == nullptr) return;
   reader.at_key("on_unknown", [&] {
-    constexpr std::string_view kExpected = "match or no_match";
+    constexpr std::string_view kExpected = "match, no_match or fail_request";
     const auto word = reader.scalar(*result, kExpected);
     if (!word) return;
     if (word->text == "match") return set_unknown(rule, Rule::OnError::kMatch);
     if (word->text == "no_match") return set_unknown(rule, Rule::OnError::kNoMatch);
     if (word->text != "fail_request") return reader.expected(*result, kExpected);
-    reader.error(result->line,
-                 "fail_request is not built; expected match, with which a decision with the plugin "
-                 "fast_response refuses the request, or no_match");
+    if (!reader.path().ends_with(".rules.on_unknown"))
+      return reader.error(result->line, "fail_request is for the whole rules of a decision");
+    set_unknown(rule, Rule::OnError::kUnknown);
   });
 }
 
@@ -243,8 +244,9 @@ constexpr Key kRuleKeys[] = {
            "Result if the signal cannot be evaluated. Default: see docs/decisions.md."),
     unbound(
         "on_unknown", Kind::kRemark,
-        "`match` or `no_match`: result if it depends on signals that cannot be evaluated, unless "
-        "`on_error` of a condition on them is set."),
+        "Result if it depends on signals that cannot be evaluated, instead of their `on_error`: "
+        "`match` or `no_match`. With `fail_request`, for the rules of a decision as a whole, the "
+        "request gets 503, even if another decision matches."),
 };
 
 // --- decisions ---
@@ -362,7 +364,7 @@ constexpr Key kProtectionKeys[] = {
     word(FIELD(DecisionProtection, mode), kModes,
          "The same for protection alone; the weaker of both modes applies."),
     positive(FIELD(DecisionProtection, stability_weight),
-             "Weight of what a change of model costs."),
+             "Weight of the cost of a change of model."),
     positive(FIELD(DecisionProtection, switch_margin),
              "Advantage that a change of model needs beyond its cost."),
     count(FIELD(DecisionProtection, idle_timeout_seconds),
@@ -494,7 +496,7 @@ constexpr Key kDecisionKeys[] = {
     list(FIELD_AS("candidateIterations", Decision, candidate_iterations), kCandidate,
          "Models to try in turn.")
         .not_built("the first of modelRefs is used"),
-    list(FIELD(Decision, emits), kEmit, "Directives about what is kept, at most one."),
+    list(FIELD(Decision, emits), kEmit, "Directive about retention, at most one."),
     unbound("action", Kind::kAnything, "Refused, unless it is empty.").with(refuse_action),
     removed("modelSelectionAlgorithm", "use algorithm"),
 };

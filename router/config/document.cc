@@ -25,7 +25,8 @@ using yaml::Node;
 
 // --- finding secrets ---
 
-// Endings of keys of secrets. A key like `api_key_env` names a variable, so its value is no secret.
+// Endings of keys of secrets. A key like `api_key_env` names a variable, so its value is not a
+// secret.
 constexpr std::string_view kSecretEndings[] = {
     "password",   "passwd",      "secret",     "api_key",     "apikey",        "access_key",
     "secret_key", "private_key", "credential", "credentials", "authorization", "cookie",

@@ -192,7 +192,7 @@ std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model&
   return name.empty() ? model.name : std::string(name);
 }
 
-// A recipe of the Semantic Router's own is no model.
+// A recipe of the Semantic Router's own is not a model.
 void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog) {
   if (!catalog.starts_with(kVirtual)) return;
   reader.error(node.line,

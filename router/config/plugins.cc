@@ -35,6 +35,14 @@ std::string_view instead_of(std::string_view type) {
   return "";
 }
 
+// Plugins that change no answer, so that a decision may go without them.
+std::string_view without(std::string_view type) {
+  if (type == "context_dedup") return "turns that a request has twice are sent twice";
+  if (type == "decision_diagnostics") return "Envoy's filters get no summary of the decision";
+  if (type == "provider_prompt_cache") return "the plugin prompt_cache sets such marks";
+  return "";
+}
+
 struct PluginText {
   std::string type;
   const yaml::Node* configuration = nullptr;
@@ -57,13 +65,19 @@ void unknown_plugin(Reader& reader, uint32_t line, const PluginText& plugin) {
   reader.at_key("type", [&] {
     if (const std::string_view instead = instead_of(type); !instead.empty())
       return reader.error(line, fmt::format("\"{}\" is no longer a plugin; {}", type, instead));
+    const bool is_off = plugin.configuration != nullptr && is_switched_off(*plugin.configuration);
+    if (const std::string_view consequence = without(type); !consequence.empty()) {
+      if (!is_off)
+        reader.does_without(line,
+                            fmt::format("the plugin \"{}\" has no effect: {}", type, consequence));
+      return;
+    }
     std::vector<std::string_view> known;
     for (const Variant& form : kPluginForms) {
       for (const std::string_view name : split_words(form.names)) known.push_back(name);
     }
     std::string text = fmt::format("unknown plugin \"{}\"{}", type, suggestion(type, known));
     const bool is_misspelt = !nearest(type, known).empty();
-    const bool is_off = plugin.configuration != nullptr && is_switched_off(*plugin.configuration);
     if (is_off && !is_misspelt) return reader.notice(line, text + "; the file switches it off");
     reader.error(line, std::move(text));
   });

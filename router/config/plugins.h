@@ -304,7 +304,7 @@ struct MemoryPlugin {
   MemoryReflection reflection;
 };
 
-/// The source of documents: the keys of all backends, of which each uses its own.
+/// The source of documents: the keys of all backends together. Each backend reads some of them.
 struct RagBackend {
   std::string collection;  // milvus, qdrant
   bool reuse_cache_connection = false;

@@ -263,7 +263,7 @@ constexpr Key kReliabilityKeys[] = {
     integer(FIELD(Reliability, queue_max), 0, 100'000,
             "Requests that may wait for a backend; further ones get 429. Default: 128."),
     duration(FIELD(Reliability, queue_timeout), 1ms, 1h,
-             "Longest wait of such a request. Default: 10s."),
+             "Longest time that a request waits for a backend. Default: 10s."),
     text(FIELD(Reliability, session_header),
          "Header that names the session of a request. Default: `x-session-id`."),
     integer(FIELD(Reliability, prefix_block_bytes), 16, 65'536,

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kShownMax = 60;  // characters of a value that an error repeats
 
-// A shorter value of a variable is replaced by the name only inside quotes: it is no secret, and it
-// occurs in ordinary words.
+// A shorter value of a variable is replaced by the name only inside quotes: it is not a secret, and
+// it occurs in ordinary words.
 constexpr size_t kTellingMin = 6;
 
 // Makes "http://********@host" of "http://user:password@host". A password may contain a slash that

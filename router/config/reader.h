@@ -78,6 +78,7 @@ class Reader {
 
   // --- place ---
 
+  std::string_view path() const { return path_; }
   /// Runs body() with the path one key or one index longer.
   template <class Body>
   void at_key(std::string_view key, Body&& body) {
@@ -112,12 +113,12 @@ class Reader {
     body();
     is_optional_ = false;
   }
-  /// Reports them as errors if the parts are needed, and else as notices.
+  /// Reports these variables as errors if the parts are needed, otherwise as notices.
   void settle(bool are_needed);
 
   // --- values ---
 
-  /// Reports an error and returns nullopt if the node is no scalar or names an unset variable.
+  /// Reports an error and returns nullopt if the node is not a scalar or names an unset variable.
   std::optional<Scalar> scalar(const yaml::Node& node, std::string_view expected);
 
   /// The result so far. Sections are read in the order providers, global, routing, so that each

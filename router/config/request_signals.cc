@@ -227,8 +227,7 @@ constexpr Choice kSubjectKinds[] = {{"User", Subject::Kind::kUser},
                                     {"Group", Subject::Kind::kGroup}};
 
 constexpr Key kSubjectKeys[] = {
-    choice(FIELD(Subject, kind), kSubjectKinds, "Whether the name is a user's or a group's.")
-        .required(),
+    choice(FIELD(Subject, kind), kSubjectKinds, "Kind of the name: a user or a group.").required(),
     text(FIELD(Subject, name), "Name of the user or group in the trusted headers.").required(),
 };
 constexpr Section kSubject{kSubjectKeys};

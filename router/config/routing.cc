@@ -273,7 +273,8 @@ bool excludes(const Rule& rule, const Rule& leaf) {
                              [&](const Rule& each) { return follows_from(each, leaf); });
 }
 
-// True if no request matches both, because `b` requires NOT of what `a` requires.
+// Returns true if no request can match both, because `b` requires NOT of a condition that `a`
+// requires.
 bool leaves_to(const Rule& b, const Rule& a) {
   const auto leaves = [&](const Rule& each) { return leaves_to(b, each); };
   if (a.op == Rule::Operator::kLeaf) return excludes(b, a);
@@ -362,7 +363,7 @@ bool reads_signal(const Rule& rule, std::string_view type, std::string_view name
                              [&](const Rule& each) { return reads_signal(each, type, name); });
 }
 
-// A model that the file switches off is no error, and its guards match nothing.
+// A model that the file switches off is not an error, and its guards match nothing.
 void note_guards_without_model(Reader& reader, const Routing& routing) {
   if (reader.config.modules.prompt_guard.enabled) return;
   for (const JailbreakSignal& signal : routing.jailbreak) {

@@ -86,7 +86,7 @@ void report(Reader& reader, const yaml::Node& node, bool quoted, std::string_vie
   }
 }
 
-// Text with a unit is no number in any notation, so quotes do not change its type. JSON has to
+// Text with a unit is not a number in any notation, so quotes do not change its type. JSON has to
 // quote it.
 bool has_unit(std::string_view text) {
   return !text.empty() && text.back() >= 'A' && text.back() <= 'z';

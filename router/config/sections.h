@@ -31,7 +31,7 @@ const KnownProvider* find_provider(std::string_view id);
 /// The name at its servers of a model without `provider_model_id`: its own, or that of the model of
 /// the Semantic Router's catalogue. Reports a name that is not known. The reader is at the model.
 std::string name_in_catalog(Reader& reader, const yaml::Node& node, const Model& model);
-/// Refuses a name of the catalogue that is no model.
+/// Refuses a name of the catalogue that is not a model.
 void check_catalog(Reader& reader, const yaml::Node& node, std::string& catalog);
 
 // endpoint.cc
@@ -157,7 +157,7 @@ extern const Section kRule;
 /// Refuses an input of a score on a signal that the routing does not have. The reader is at the
 /// input.
 void check_input_signal(Reader& reader, const yaml::Node& node, const ScoreInput& input);
-/// Refuses members of a partition that are no signals. The reader is at the partition.
+/// Refuses members of a partition that are not signals. The reader is at the partition.
 void check_members(Reader& reader, const yaml::Node& node, const Partition& partition);
 extern const Section kDecision;
 

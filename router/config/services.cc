@@ -50,7 +50,7 @@ constexpr Key kHttpKeys[] = {
     integer(FIELD(HttpLimits, model_threads), 0, 1024,
             "Threads for the router's own models. 0 (default): one per processor."),
     integer(FIELD(HttpLimits, model_queue_max), 1, 1'000'000,
-            "Requests that may wait for such a thread; further ones are routed without models. "
+            "Requests that may wait for these threads; further ones are routed without models. "
             "Default: 256."),
     choice(FIELD(HttpLimits, model_dtype), kModelDtypes,
            "Number format in which the router's own models compute. Default: `int8`."),
@@ -64,7 +64,7 @@ constexpr Key kHttpKeys[] = {
     bytes(FIELD(HttpLimits, bodies_bytes_max), 1024, int64_t{1} << 40,
           "Greatest memory of the bodies of all requests in flight; further ones wait, and get 429 "
           "if they cannot, or 413 if one exceeds it alone. A body that has arrived counts three "
-          "times; a chat counts as what it takes, which is 2 to 5 times its body, and up to 7 "
+          "times. A chat counts with the memory that it takes: 2 to 5 times its body, and up to 7 "
           "times while it is read (10 times in another API). Default: 1GiB."),
     duration(FIELD(HttpLimits, drain_timeout), 0ms, 1h,
              "Time limit of requests in flight at shutdown. Default: 10s."),
@@ -221,7 +221,7 @@ constexpr Key kSpendingBudgetKeys[] = {
     positive(FIELD(Spending::Budget, amount), "The most that may be spent.").required(),
     text(FIELD(Spending::Budget, currency), "Currency of the amount. Default: USD."),
     choice(FIELD(Spending::Budget, per), kBudgetPer,
-           "The period, in UTC, after which the budget begins anew. Default: `month`."),
+           "The period, in UTC, after which the budget starts again. Default: `month`."),
     choice(FIELD(Spending::Budget, then), kBudgetThen,
            "For requests beyond the amount: `warn` answers with a header, `cheaper` takes the "
            "decision's cheapest model, `refuse` answers 429 with the time of renewal. Default: "
@@ -245,7 +245,7 @@ constexpr Key kSpendingKeys[] = {
             "Request the usage of streams from servers of chat completions, and take it out of the "
             "reply if the client did not request it. Default: true."),
     named(FIELD(Spending, budgets), kSpendingBudget,
-          "Limits of what keys, users and groups may spend."),
+          "Limits on the spending of keys, users and groups."),
 };
 
 void check_spending(Reader& reader, const yaml::Node& node, Spending& spending) {

@@ -270,7 +270,7 @@ constexpr Choice kKbTargetKinds[] = {{"label", KbTarget::Kind::kLabel},
                                      {"group", KbTarget::Kind::kGroup}};
 
 constexpr Key kKbTargetKeys[] = {
-    choice(FIELD(KbTarget, kind), kKbTargetKinds, "Whether `value` is a label or a group."),
+    choice(FIELD(KbTarget, kind), kKbTargetKinds, "Kind of `value`: a label or a group."),
     text(FIELD(KbTarget, value), "A label or a group of the knowledge base.").required(),
 };
 constexpr Section kKbTarget{kKbTargetKeys};
@@ -294,27 +294,29 @@ void check_classifier(Reader& reader, const yaml::Node& node, ClassifierSignal& 
   if (is_bound(reader.config, reader.routing, out.name)) return;
   need(reader, node, "classifier", "local", "model_path");
   need(reader, node, "classifier", "llm", "model");
-  need(reader, node, "classifier", "http_classify", "model");
+  for (const std::string_view type : {"http_classify", "sequence_classifier"})
+    need(reader, node, "classifier", type, "model");
 }
 
 constexpr Choice kClassifierTypes[] = {{"local", ClassifierSignal::Type::kLocal},
                                        {"llm", ClassifierSignal::Type::kLlm},
-                                       {"http_classify", ClassifierSignal::Type::kHttp}};
+                                       {"http_classify", ClassifierSignal::Type::kHttp},
+                                       {"sequence_classifier", ClassifierSignal::Type::kHttp}};
 
 constexpr Key kClassifierKeys[] = {
     signal_name<ClassifierSignal>(),
     signal_description<ClassifierSignal>(),
     choice(
         FIELD(ClassifierSignal, type), kClassifierTypes,
-        "A model that the router runs, a language model on a server, or a classifier on a server "
-        "(Signalbox only).")
+        "A model that the router runs, a language model on a server, or a classifier on a server, "
+        "for which `http_classify` is another name (Signalbox only).")
         .required(),
     text(FIELD(ClassifierSignal, model_path), "Model directory, for type `local`."),
     boolean(FIELD(ClassifierSignal, use_cpu), "Run the model on the processor.")
         .no_effect("the router runs its models on the processor")
         .unless("true yes on"),
     text(FIELD(ClassifierSignal, model),
-         "One of `global.model_catalog.external`, for types `llm` and `http_classify`."),
+         "One of `global.model_catalog.external`, for types `llm` and `sequence_classifier`."),
     string(FIELD(ClassifierSignal, instructions), "How to choose a label, for type `llm`."),
     texts(FIELD(ClassifierSignal, labels),
           "Classes. Default: all classes of the model; for a model on a server, those of "
@@ -333,7 +335,7 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, intents), kIntent,
           "Intents, by a vote of the nearest examples. Signalbox only."),
     named(FIELD(Routing, domains), kDomain, "Fields of knowledge."),
-    named(FIELD(Routing, fact_check), kClass, "Whether the request asks for facts.")
+    named(FIELD(Routing, fact_check), kClass, "Need of the request for facts.")
         .then<check_classes<kFactCheckClasses>>(),
     named(FIELD(Routing, user_feedbacks), kClass, "The user's opinion of the last answer.")
         .then<check_classes<kFeedbackClasses>>(),

@@ -20,7 +20,9 @@ struct Predicate {
 /// A node of the rules as written: a leaf has `type` and `name`, others have `op` and `conditions`.
 struct Rule {
   enum class Operator { kLeaf, kAnd, kOr, kNot };
-  enum class OnError { kDefault, kMatch, kNoMatch };
+  /// kUnknown: a failed signal stays unknown. A decision whose rules stay unknown fails the
+  /// request.
+  enum class OnError { kDefault, kMatch, kNoMatch, kUnknown };
   Operator op = Operator::kAnd;
   std::string type;
   std::string name;
@@ -29,6 +31,7 @@ struct Rule {
   std::string label = {};                   // class that must match, for type classifier
   std::optional<Predicate> predicate = {};  // bounds of the signal's score
   OnError on_error = OnError::kDefault;
+  bool must_be_known() const { return on_error == OnError::kUnknown; }
 };
 
 /// How to reduce the examples of a class to a few prototypes, and the similarities to one score.

@@ -219,7 +219,7 @@ constexpr Key kVectorStoreKeys[] = {
     integer(FIELD(VectorStore, ingestion_workers), 1, 16, "Threads that embed files. Default: 2."),
     count(FIELD(VectorStore, ingestion_drain_timeout_seconds),
           "Time limit of these threads at shutdown, in seconds.")
-        .no_effect("the next start goes on with unfinished files"),
+        .no_effect("the next start continues with unfinished files"),
     texts(FIELD(VectorStore, supported_formats),
           "Extensions of files that are accepted. Default: .txt, .md, .markdown, .rst, .json, "
           ".jsonl, .csv, .tsv, .log, .html, .htm, .xml, .yaml and .yml."),

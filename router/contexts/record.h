@@ -10,8 +10,8 @@
 //   tenant "..."             as JSON
 //   created 1700000000
 //   messages 12
-//   bytes 104857             of the messages
-//   packed 31337             of what follows the head
+//   bytes 104857             bytes of the messages
+//   packed 31337             bytes of the compressed messages after the head
 //   sum 9a...                SHA-256 of the lines above
 //   (an empty line)
 

@@ -177,7 +177,7 @@ class RedisLevel final : public SharedLevel {
   }
 
   Result<std::vector<SharedChange>> follow(std::string& cursor, milliseconds wait) override {
-    // Do not report this to the breaker: a long wait for changes is no slow reply.
+    // Do not report this to the breaker: a long wait for changes is not a slow reply.
     auto entries = redis_.follow(log_, cursor, wait, options_.read_limit);
     if (!entries) return as_upstream(entries.error());
     std::vector<SharedChange> out;

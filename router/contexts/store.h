@@ -1,7 +1,7 @@
 #pragma once
 // The contexts of all tenants on two levels: those in use in memory, the others packed in a level
-// below. A third level, which several routers share, is optional. Before a client is told that its
-// context is durable, the context is in a level that outlives the process. The store never evicts a
+// below. A third level, which several routers share, is optional. A context is reported as
+// durable only once it is in a level that outlives the process. The store never evicts a
 // context to make room for another one; a client without room is refused.
 //
 // With a shared level every router knows all contexts, so limits and lists cover all of them. While
@@ -37,9 +37,9 @@ struct Limits {
   uint64_t context_bytes_max = 16 << 20;  // one context
   uint64_t tenant_bytes_max = 256 << 20;  // all contexts of one tenant
   uint32_t tenant_contexts_max = 1000;    // contexts per tenant
-  uint64_t tenant_pinned_bytes =
-      32 << 20;          // pinned by one tenant; all tenants together may pin half of memory_bytes
-  int64_t idle_s = 600;  // an unused context leaves memory after this time
+  // Pinned by one tenant; all tenants together may pin half of memory_bytes
+  uint64_t tenant_pinned_bytes = 32 << 20;
+  int64_t idle_s = 600;           // an unused context leaves memory after this time
   int64_t ttl_s = 7 * 24 * 3600;  // and expires after this time; 0: never
   // With a shared level, this router's own lower level gives contexts up to it
   uint64_t local_bytes = 1 << 30;    // if it has more than this many packed bytes
@@ -192,8 +192,8 @@ class Store {
   std::set<Key> pending_;  // contexts that the shared level lacks or must learn were used
   Key last_sent_;          // the last one that was sent
   bool is_compared_ = false;
-  std::map<std::string, Usage, std::less<>>
-      usage_;  // by tenant, including contexts that are being stored
+  // By tenant, including contexts that are being stored
+  std::map<std::string, Usage, std::less<>> usage_;
   uint64_t entries_made_ = 0;
   Stats stats_;
 };

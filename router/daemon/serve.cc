@@ -113,10 +113,8 @@ struct Daemon::Impl {
 
   models::OpenModels open;
   std::atomic<admin::Stage> stage{admin::Stage::kStarting};
-  mutable selection::RuntimeStats
-      stats;                      // outlives reloads, because it does not depend on the file
-  mutable upstream::Fleet fleet;  // outlives reloads, too
-  // These outlive reloads as well.
+  mutable selection::RuntimeStats stats;
+  mutable upstream::Fleet fleet;
   mutable observe::Metrics metrics;
   observe::History history{metrics};
   std::unique_ptr<observe::Replay> replay;                           // records of requests
@@ -129,7 +127,7 @@ struct Daemon::Impl {
   std::unique_ptr<vector_stores::VectorStores> documents;
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
-  mutable shadow::Shadows shadows;           // of requests that have their answer
+  mutable shadow::Shadows shadows;           // further calls for requests that were answered
   mutable limits::RateLimiter limiter;       // the users' rate limits
   std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
   std::unique_ptr<shared_counts::SharedCounts> counts;  // null: each router counts for itself
@@ -167,15 +165,15 @@ struct Daemon::Impl {
   std::unique_ptr<http::Server> server;
   std::unique_ptr<extproc::Server> envoy;  // null: not configured
   // The queues of these pools may hold coroutines of the servers' loops.
-  std::unique_ptr<http::ThreadPool>
-      admin;  // for the management listener, because building a configuration takes seconds
-  std::unique_ptr<http::ThreadPool>
-      classification;  // for the classification API, so that chat requests do not wait for it
-  std::unique_ptr<http::ThreadPool>
-      storage;  // for contexts, so that evaluations do not wait for their servers
-  std::unique_ptr<http::ThreadPool>
-      detection;  // for servers that check replies, so that no evaluation waits for a slow one
-  std::unique_ptr<http::ThreadPool> compute;
+  // For the management listener, because building a configuration takes seconds
+  std::unique_ptr<http::ThreadPool> admin;
+  // For the classification API, so that chat requests do not wait for it
+  std::unique_ptr<http::ThreadPool> classification;
+  // For contexts, so that evaluations do not wait for their servers
+  std::unique_ptr<http::ThreadPool> storage;
+  // For servers that check replies, so that no evaluation waits for a slow one
+  std::unique_ptr<http::ThreadPool> detection;
+  std::unique_ptr<http::ThreadPool> compute;    // evaluates requests
   std::unique_ptr<http::ThreadPool> reading;    // for large bodies, so that no loop waits for them
   std::unique_ptr<serving::Reloader> reloader;  // null: no file
   std::unique_ptr<kubernetes::Controller> controller;  // null: the file contains the routes
@@ -201,7 +199,7 @@ Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& list
 Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::Config config,
                                                                         std::string text) const {
   SIGNALBOX_TRY(models::Models models, open(config));
-  const std::vector<std::string> prices = spending::add_prices(config);
+  std::vector<std::string> notices_of_prices = spending::add_prices(config);
   SIGNALBOX_TRY(auto router, routing::Router::create(std::move(config), std::move(models),
                                                      {memories.get(), documents.get()}));
   SIGNALBOX_TRY(auto clients, access::Clients::create(router->config(), token_keys, key_history));
@@ -209,7 +207,7 @@ Result<std::unique_ptr<serving::ServingState>> Daemon::Impl::make_state(config::
                                                        std::move(clients), file, audit);
   SIGNALBOX_TRY(state->guards,
                 replies::ReplyGuards::create(state->config(), state->router->models()));
-  state->notices = prices;
+  state->notices = std::move(notices_of_prices);
   SIGNALBOX_TRY_VOID(add_shadows(*state));
   SIGNALBOX_TRY(state->observer,
                 gateway::Observer::create(*state->router, metrics, *replay,

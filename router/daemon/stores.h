@@ -1,6 +1,6 @@
 #pragma once
-// Opens what the daemon keeps from its start to its end: the ledger, memories of users, and records
-// of requests.
+// Opens the stores that the daemon keeps from its start to its end: the ledger, memories of users,
+// and records of requests.
 
 #include <memory>
 #include <utility>

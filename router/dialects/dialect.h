@@ -39,15 +39,15 @@ class ReplyTranslator {
   /// Returns the events that report an error in the middle of a stream and end it. `error_body` has
   /// OpenAI's format.
   virtual std::string broken(std::string_view error_body) = 0;
-  /// The memory of what it keeps of the request.
+  /// The memory of the parts of the request that it keeps.
   virtual size_t memory_bytes() const { return 0; }
   /// Call it before the reply if nothing of the request and the reply may be stored.
   virtual void keep_nothing() {}
   /// True if publish() has something to give.
   virtual bool has_unpublished() const { return false; }
-  /// Call it before the client gets what whole(), push() or finish() returned: what other routers
-  /// must know by then is given to them. Returns how long to wait for `done`, which is called on
-  /// any thread when they can know it; nullopt if there is nothing to wait for.
+  /// Call it before the client gets the result of whole(), push() or finish(). It sends the stored
+  /// response to the other routers, and calls `done` on any thread once they can read it. Returns
+  /// how long to wait for `done`; nullopt if there is nothing to wait for.
   virtual std::optional<std::chrono::milliseconds> publish(std::function<void()> /*done*/) {
     return std::nullopt;
   }
@@ -60,9 +60,9 @@ struct RequestContext {
   std::string_view owner;     // owner of stored state; no other owner can access it
   int64_t now = 0;            // seconds since 1970
   std::stop_token stop = {};  // requested when nobody waits for the answer any more
-  /// Reserves memory for a part of stored state of so many bytes, which becomes a part of the
-  /// request. Null: nothing is reserved. After an error the caller reads the request again later.
-  /// So if make_room fails, read() must leave the body in place or return it as the source.
+  /// Reserves `bytes` of memory for a part of stored state, which becomes a part of the request.
+  /// Null: nothing is reserved. After an error the caller reads the request again later. So if
+  /// make_room fails, read() must leave the body in place or return it as the source.
   std::function<Result<void>(size_t bytes)> make_room = nullptr;
 };
 

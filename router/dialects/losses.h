@@ -47,7 +47,7 @@ class Losses {
 
   std::vector<std::string> names_;
   size_t unnamed_ = 0;   // names beyond kNamesMax
-  std::string dropped_;  // the first part that was dropped and is no hint
+  std::string dropped_;  // the first part that was dropped and is not a hint
   std::optional<Error> refusal_;
   std::string contents_;
 };

@@ -55,8 +55,9 @@ class SharedResponses {
   /// is stored or an attempt has failed.
   virtual void put(std::string_view id, ResponsePointer response, int64_t ttl_s,
                    std::function<void()> done) = 0;
-  /// Removes it for all routers, none of which may have it for longer than `ttl_s`, except if the
-  /// level knows better. Blocks within a time limit. Errors: kUpstream; then it is not removed.
+  /// Removes it for all routers. The deletion is remembered for `ttl_s`, or longer if the level
+  /// knows that a router may have the response for longer. Blocks within a time limit. Errors:
+  /// kUpstream; then it is not removed.
   virtual Result<void> remove(std::string_view id, int64_t ttl_s) = 0;
   /// Returns the time that the end of a reply with that response should wait for `done`.
   virtual std::chrono::milliseconds patience(const StoredResponse& response) const = 0;
@@ -94,8 +95,9 @@ class ResponseStore {
   bool is_shared() const { return below_ != nullptr; }
   SharedResponses* below() const { return below_; }
   // These also use the shared level if there is one, and then find() and withdraw() block.
-  /// Like get(). `loads_max` is what may be read from the shared level, and is reduced by what was.
-  /// Errors: kUpstream if only the shared level can have it and does not respond; kTooLarge.
+  /// Like get(). At most `loads_max` bytes are read from the shared level, and it is lowered by
+  /// those that were read. Errors: kUpstream if only the shared level can have it and does not
+  /// respond; kTooLarge.
   Result<ResponsePointer> find(std::string_view id, std::string_view owner, int64_t now,
                                size_t& loads_max);
   Result<ResponsePointer> find(std::string_view id, std::string_view owner, int64_t now);

@@ -1,5 +1,6 @@
-// Reads the stored responses that a request refers to. They may come from a server and be large, so
-// only the items in question are kept of them, and a request gets only so many from a server.
+// Reads the stored responses that a request refers to. They may come from a server and be large. So
+// only the items that the request needs are kept, and a request reads a bounded number of responses
+// from a server.
 
 #include <map>
 #include <set>

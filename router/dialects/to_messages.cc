@@ -13,6 +13,9 @@ namespace {
 using json::Value;
 using Names = std::span<const std::string_view>;
 
+// In JSON. The API rejects empty texts.
+constexpr std::string_view kEmptyText = "\"\"";
+
 // The default for max_tokens, which the API requires.
 constexpr int64_t kTokensMax = 8192;
 
@@ -62,6 +65,14 @@ void add_mark(std::string_view ttl, std::string& object) {
   object.insert(object.size() - 1, fmt::format("{}{}", object.size() > 2 ? "," : "", mark_of(ttl)));
 }
 
+/// Adds the mark that the client put on a part or a tool to the block made of it.
+std::string with_mark(const Value& source, std::string block) {
+  const auto mark = given(source, "cache_control");
+  if (mark && mark->is_object())
+    block.insert(block.size() - 1, fmt::format(R"(,"cache_control":{})", mark->raw()));
+  return block;
+}
+
 class Writer {
  public:
   explicit Writer(const CacheMarks& marks) : marks_(marks) {}
@@ -74,7 +85,7 @@ class Writer {
   Result<void> add_part(const Value& part, const std::string& path);
   Result<void> add_calls(const Value& calls, const std::string& path);
   Result<void> add_result(const Value& message, const std::string& path);
-  void add_text(std::string_view json);
+  void add_block(const Value& part, std::string block);
   void turn_to(std::string_view role);
 
   Result<void> write_tokens(const Value& root);
@@ -112,10 +123,12 @@ void Writer::turn_to(std::string_view role) {
   role_ = role;
 }
 
-// The API rejects empty texts.
-void Writer::add_text(std::string_view json) {
-  if (json == "\"\"") return;
-  (is_system_ ? system_ : blocks_).push_back(fmt::format(R"({{"type":"text","text":{}}})", json));
+void Writer::add_block(const Value& part, std::string block) {
+  (is_system_ ? system_ : blocks_).push_back(with_mark(part, std::move(block)));
+}
+
+std::string text_block(std::string_view json) {
+  return fmt::format(R"({{"type":"text","text":{}}})", json);
 }
 
 /// Returns a data URL as inline data and any other URL as a reference.
@@ -138,7 +151,8 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
   if (type == "text" || type == "refusal") {
     SIGNALBOX_TRY_VOID(text_member(part, type, path));
-    add_text(part.find(type)->raw());
+    const std::string_view text = part.find(type)->raw();
+    if (text != kEmptyText) add_block(part, text_block(text));
     return {};
   }
   if (is_system_) {
@@ -150,7 +164,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     const std::string at = path + ".image_url";
     if (!image || !image->is_object()) return wrong(at, "expected an object");
     SIGNALBOX_TRY(const std::string_view url, text_member(*image, "url", at));
-    blocks_.push_back(fmt::format(R"({{"type":"image","source":{}}})", source_of(url)));
+    add_block(part, fmt::format(R"({{"type":"image","source":{}}})", source_of(url)));
     return {};
   }
   if (type == "file") {
@@ -162,7 +176,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
     json::Writer block;
     block.begin_object().member("type", "document").key("source").raw(source_of(data));
     if (!name.empty()) block.member("title", name);
-    blocks_.push_back(block.end_object().take());
+    add_block(part, block.end_object().take());
     return {};
   }
   if (type == "input_audio") {
@@ -176,7 +190,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
 Result<void> Writer::add_content(const Value& content, const std::string& path) {
   if (content.is_null()) return {};
   if (content.is_string()) {
-    add_text(content.raw());
+    if (content.raw() != kEmptyText) add_block(content, text_block(content.raw()));
     return {};
   }
   if (!content.is_array()) return wrong_type(path, "a string, an array or null", content);
@@ -283,7 +297,7 @@ Result<void> Writer::write_tools(const Value& root) {
     const auto parameters = given(*function, "parameters");
     out.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
     copy_unknown(*function, kMembers, out);
-    written.push_back(out.end_object().take());
+    written.push_back(with_mark(tool, out.end_object().take()));
   }
   if (written.empty() && index > 0) return {};
   if (marks_.tools && !written.empty()) add_mark(marks_.ttl, written.back());

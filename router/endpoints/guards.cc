@@ -61,7 +61,7 @@ http::Task<> send_blocked(const RequestScope& scope, const ParsedRequest& chat,
     co_await gateway::send_planned(scope, chat, plan);
     co_return;
   }
-  // An answer of the decision would be no image and no sound.
+  // The answer of a decision is neither an image nor a sound.
   http::Headers fields = gateway::decision_headers(scope, plan);
   const std::string_view why = plan.path == routing::Plan::Path::kFastResponse
                                    ? std::string_view(plan.message)

@@ -1,5 +1,5 @@
 // Without a usage the record estimates the tokens of the request alone: the bytes of vectors,
-// images and sounds are no measure of tokens.
+// images and sounds are not a measure of tokens.
 
 #include "router/endpoints/measured_reply.h"
 

@@ -137,7 +137,7 @@ http::Task<> forward(const RequestScope& scope, const Passage& passage) {
   const config::Model& model = *passage.plan.model;
   const http::Request& request = scope.exchange.request;
   const http::Headers none, headers = headers_for(scope, passage);
-  // Uploads are no measure of tokens.
+  // Uploads are not a measure of tokens.
   const bool counts = passage.is_json() && passage.endpoint.is_measured();
   scope.record.sent(counts ? passage.body : std::string_view());
   const std::string traceparent = scope.record.traceparent();

@@ -1,5 +1,5 @@
 #pragma once
-// All routes of this room, with the router's own models behind some of them.
+// All routes of this room. The router's own models answer some of them.
 
 #include <vector>
 

@@ -76,8 +76,8 @@ struct Verdict {
   bool streams = false;       // FULL_DUPLEX_STREAMED: `body` is one of several pieces
   bool ends = false;          // and the last one
   bool clears_route = false;  // Envoy chooses the route again
-  std::optional<BodyMode> response_mode =
-      std::nullopt;  // from now on, if Envoy allows the override
+  // From now on, if Envoy allows the override
+  std::optional<BodyMode> response_mode = std::nullopt;
 };
 std::string write(const Verdict& verdict);
 

@@ -78,6 +78,7 @@ void Session::closed(bool cancelled) {
   cancelled_ = cancelled_ || cancelled;
   // A coroutine that waits for a response learns from take() that none will come.
   if (cancelled_ || !forwarded_) interrupt_.raise(Code::kCancelled);
+  if (room_) http::wake(*room_);
   wake();
 }
 
@@ -111,6 +112,10 @@ void Session::enter(Phase phase, std::chrono::milliseconds limit) {
 }
 
 void Session::on_deadline() {
+  if (room_) {  // reserve() refuses the request
+    enter(Phase::kGrace, kGraceLimit);
+    return http::wake(*room_);
+  }
   if (phase_ == Phase::kReading) {
     end(Ending::kLate, "the request took too long to arrive");
   } else {
@@ -190,7 +195,9 @@ Task<bool> Session::receive_request() {
     if (!duplex_request_ && !has_request_body_)
       answer({.part = *pending_, .headers = strip_request(), .clears_route = true});
     message = co_await take();
-    if (!message || !add(*message)) co_return false;
+    if (!message) co_return false;
+    const bool is_added = co_await add(*message);
+    if (!is_added) co_return false;
   }
   co_return true;
 }
@@ -198,14 +205,14 @@ Task<bool> Session::receive_request() {
 // Adds a piece of the request's body, or its trailers. Returns false if the request is refused, by
 // us or by Envoy with an error of its own, which older versions pass through this filter (413,
 // 408).
-bool Session::add(Message& message) {
+Task<bool> Session::add(Message& message) {
   has_request_trailers_ = duplex_request_ && message.part == Part::kRequestTrailers;
-  if (has_request_trailers_) return true;
+  if (has_request_trailers_) co_return true;
   if (message.part == Part::kResponseHeaders && message.status >= kErrorStatus) {
     is_refused_ = true;
     enter(Phase::kHandling, site_.timeout);
     answer({.part = message.part});
-    return false;
+    co_return false;
   }
   if (message.part != Part::kRequestBody) {
     // No request may pass that was not inspected.
@@ -213,7 +220,7 @@ bool Session::add(Message& message) {
         fmt::format("{} before the end of the request's body: request_body_mode must be "
                     "BUFFERED, STREAMED where nobody sends trailers, or FULL_DUPLEX_STREAMED",
                     name_of(message.part)));
-    return false;
+    co_return false;
   }
   has_request_body_ = true;
   pending_ = Part::kRequestBody;
@@ -221,21 +228,38 @@ bool Session::add(Message& message) {
   if (request_.body.size() + message.body.size() > size_max) {
     refuse(413, fmt::format("the request body is longer than {} bytes", size_max));
     release_body();
-    return false;
+    co_return false;
   }
-  const http::Raise raised = request_.memory.add(http::kBodyCopies * message.body.size());
-  if (raised != http::Raise::kDone) {
-    const Error error = request_.memory.refusal(raised);
-    refuse(http::error_kind(error.code).status, error.message);
-    release_body();  // other requests need not wait until Envoy has finished this one
-    return false;
-  }
+  const bool has_room = co_await reserve(message.body.size());
+  if (!has_room) co_return false;
   if (request_.body.empty()) {
     request_.body = std::move(message.body);
   } else {
     request_.body += message.body;
   }
-  return true;
+  co_return true;
+}
+
+// Waits until there is room for the copies of a piece of the body, until Envoy has gone, or for the
+// deadline of the body. Returns false if the request is refused.
+Task<bool> Session::reserve(size_t piece) {
+  http::MemoryShare& memory = request_.memory;
+  const uint64_t before = memory.bytes(), wanted = before + http::kBodyCopies * piece;
+  if (memory.enter(wanted)) co_return true;
+  // The piece has arrived, so it counts once while it waits.
+  http::Raise raised = memory.set(memory.never_fits(wanted) ? wanted : before + piece);
+  if (raised == http::Raise::kDone) {
+    request_time();
+    room_ = std::make_shared<http::Timer>(loop_, http::Clock::time_point::max());
+    if (over_) http::wake(*room_);
+    raised = co_await memory.wait(wanted, room_, over_);
+    room_ = nullptr;
+  }
+  if (raised == http::Raise::kDone) co_return true;
+  const Error error = memory.refusal(raised);
+  if (!over_) refuse(http::error_kind(error.code).status, error.message);
+  release_body();  // other requests need not wait until Envoy has finished this one
+  co_return false;
 }
 
 Task<> Session::handle() {
@@ -280,6 +304,7 @@ Task<> Session::finish_stream() {
 
 void Session::answer(Verdict verdict) {
   pending_.reset();
+  has_time_ = false;  // the next message has a time of its own
   verdict.headers.raw = sends_raw_;
   channel_.send(write(verdict));
 }

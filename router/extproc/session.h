@@ -1,10 +1,10 @@
 #pragma once
 // One HTTP request and its response, received from Envoy and handled as if they had come over HTTP.
-// The same handlers run. They write to an http::Reply whose writes become changes of what Envoy
-// holds. They call a model's server through Envoy, which makes the call and brings back the
-// server's response. So decisions, plugins, masks, metrics, logs and traces are the same as for the
-// HTTP listeners. If an answer takes several calls, or an image server, the router makes the calls
-// itself, and the answer takes the place of a server's response.
+// The same handlers run. They write to an http::Reply that turns their writes into changes of
+// the message that Envoy holds. They call a model's server through Envoy, which makes the call and
+// brings back the server's response. So decisions, plugins, masks, metrics, logs and traces are the
+// same as for the HTTP listeners. If an answer takes several calls, or an image server, the router
+// makes the calls itself, and the answer takes the place of a server's response.
 //
 // It does not depend on gRPC: messages are byte strings.
 
@@ -105,7 +105,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void request_time();
 
   bool begin(Message& head);
-  bool add(Message& message);
+  http::Task<bool> add(Message& message);
+  http::Task<bool> reserve(size_t piece);
   void release_body();
   void answer(Verdict verdict);
   void reply(int status, const http::Headers& fields, std::string_view body);
@@ -152,12 +153,13 @@ class Session : public std::enable_shared_from_this<Session> {
   bool has_request_trailers_ = false;
   http::Request request_;
   http::Headers held_;  // the client's header as Envoy holds it; handlers may change the request's
-  http::MemoryShare reply_memory_;  // of a reply that is made here
+  std::shared_ptr<http::Timer> room_;  // while the body waits for memory
+  http::MemoryShare reply_memory_;     // of a reply that is made here
   SessionHost host_;
   std::unique_ptr<EnvoyCaller> caller_;
   std::unique_ptr<Reply> reply_;
   std::optional<Part> pending_;  // the part to which Envoy waits for an answer
-  bool has_time_ = false;        // Envoy was asked to wait longer
+  bool has_time_ = false;        // Envoy was requested to wait longer for that answer
   bool answered_ = false;        // a reply took a server's place: Envoy expects nothing more
   bool is_refused_ = false;      // refused by Envoy, whose response passes unchanged
 

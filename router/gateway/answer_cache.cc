@@ -61,7 +61,7 @@ std::optional<std::string> AnswerCache::load() {
   if (loaded) {
     log::info("cache", "{} answers from {}", *loaded, path.string());
   } else if (loaded.error().code != Code::kNotFound) {
-    return fmt::format("{}: no answers are taken from it, and it is written anew at the end: {}",
+    return fmt::format("{}: none of its answers are used, and it is replaced at the end: {}",
                        path.string(), loaded.error().message);
   }
   return std::nullopt;

@@ -1,5 +1,5 @@
-// The key of a request is a digest of what its server would be asked, with the identity of the
-// client beside it.
+// The key of a request is a digest of the request that its server would get, with the identity of
+// the client beside it.
 
 #include "router/gateway/cache_lookup.h"
 

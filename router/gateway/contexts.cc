@@ -45,13 +45,9 @@ contexts::Limits limits_of(const config::ContextStore& config) {
 Result<std::unique_ptr<contexts::SharedLevel>> shared_level(const config::ContextStore& config) {
   if (!config.is_shared()) return nullptr;
   contexts::RedisLevelOptions options;
-  auto server = stores::redis_server(config.redis);
-  if (!server) return fail_in("global.stores.contexts", std::move(server).error());
-  options.server = *std::move(server);
+  auto set = stores::set_redis(config.redis, options);
+  if (!set) return fail_in("global.stores.contexts", std::move(set).error());
   options.compression = static_cast<int>(config.compression);
-  if (!config.redis.key_prefix.empty()) options.prefix = config.redis.key_prefix;
-  stores::set_seconds(config.redis.read_timeout, options.read_limit);
-  stores::set_seconds(config.redis.write_timeout, options.write_limit);
   return contexts::make_redis_level(std::move(options));
 }
 

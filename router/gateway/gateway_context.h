@@ -107,7 +107,7 @@ struct RequestScope {
   const http::Headers& headers() const { return exchange.request.headers; }
   /// Null: the request has no key, and needs none.
   const config::ClientKey* key() const { return exchange.request.key.get(); }
-  /// The request's share of a pool, by the size of what is read or copied.
+  /// The request's share of a pool. `bytes` is the size of the work.
   http::Share share(size_t bytes, size_t long_bytes) const {
     return {access::client_of(exchange.request, config()), bytes > long_bytes};
   }

@@ -31,7 +31,7 @@ struct GuardContext {
   RequestRecord& record;
   http::Headers& headers;                // of the reply to the client; warnings are added
   std::chrono::milliseconds end_wait;    // how long the end of a stream waits for its checks
-  std::chrono::milliseconds whole_wait;  // how long a reply that is no stream waits
+  std::chrono::milliseconds whole_wait;  // how long a reply that is not a stream waits
 };
 
 /// Events of a stream go on as soon as they are whole. Checks run on the thread pool, one at a time

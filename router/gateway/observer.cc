@@ -91,8 +91,7 @@ void add_spending(const observe::Account& account, spending::Ledger& ledger) {
               .cost_on_largest = account.cost_on_largest});
 }
 
-/// A shadow without an answer is no pair: what the client's answer cost has nothing to compare
-/// with.
+/// A shadow without an answer is not counted as a pair, because there is nothing to compare.
 void add_shadow_spending(const observe::Account& account, spending::Ledger& ledger) {
   const observe::Shadow& shadow = *account.shadow;
   spending::ShadowSpent spent;

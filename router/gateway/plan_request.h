@@ -1,6 +1,6 @@
 #pragma once
-// The fourth stage: a plan from what is known of the request, and another plan when the servers of
-// the planned model do not answer.
+// The fourth stage: a plan from the evaluated request, and another plan if the servers of the
+// planned model do not answer.
 
 #include <optional>
 #include <span>

@@ -45,8 +45,8 @@ size_t bytes_to_read(const RequestScope& scope) {
   return std::max(dialects::kReadCopies * body.size(), kBesideChat * body.size() + parsing);
 }
 
-/// Reads one request, on a pool if it is large. Where it lacks room it stops, and goes on from
-/// there when it has waited.
+/// Reads one request, on a pool if it is large. It stops where it lacks room, and continues from
+/// there after wait().
 class Reader {
  public:
   explicit Reader(const RequestScope& scope)
@@ -59,7 +59,7 @@ class Reader {
     if (!done) parsed_ = tl::unexpected<Error>(done.error());
   }
   bool is_lacking() const { return room_.is_lacking(); }
-  /// Waits for what read() lacked.
+  /// Waits for the room that read() lacked.
   http::Task<Result<void>> wait() {
     const size_t kept = incoming_ ? bytes_of(*incoming_) : request_.body.size();
     Result<void> out =

@@ -24,9 +24,9 @@ struct ParsedRequest {
   size_t memory_bytes() const;
 };
 
-/// Raises or lowers what a share of the request may hold to so many bytes, before they are taken.
-/// Waits for room at most as long as a body may take to arrive, which is `patience`. Errors:
-/// kOverloaded if there was none, kTooLarge if there never will be, and those of the interrupt.
+/// Changes the share of the request to `bytes`, before the memory is taken. Waits for room at most
+/// as long as a body may take to arrive, which is `patience`. Errors: kOverloaded if there was
+/// none, kTooLarge if there never will be, and those of the interrupt.
 http::Task<Result<void>> reserve(http::MemoryShare& memory, http::Interrupt& interrupt,
                                  std::chrono::milliseconds patience, size_t bytes);
 /// The same for the share of the request itself.
@@ -38,7 +38,7 @@ class Room {
  public:
   /// `memory` is the share of the request.
   explicit Room(http::MemoryShare& memory) : memory_(memory) {}
-  /// Raises the share to so many bytes if it has less. An error ends the work.
+  /// Raises the share to `bytes` if it is smaller. An error ends the work.
   Result<void> raise(size_t bytes);
   bool is_lacking() const { return lacking_ > 0; }
   /// Waits like reserve() for the room that the work lacked. Meanwhile the request holds `kept`.
@@ -47,7 +47,7 @@ class Room {
 
  private:
   http::MemoryShare& memory_;
-  size_t lacking_ = 0;  // what it could not raise the share to
+  size_t lacking_ = 0;  // the size of the share that the work needs and did not get; 0: none
 };
 
 /// The Content-Encoding of the body if we cannot read it.

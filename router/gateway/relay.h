@@ -23,9 +23,9 @@ http::Task<Result<void>> relay(upstream::UpstreamReply& answer, http::Reply& rep
                                const http::Headers& fields, const BrokenStream* broken = nullptr,
                                std::chrono::milliseconds keep_alive = {});
 
-/// Ends a stream of events that has begun, and of which `sent` was written last. The error is an
-/// event of its own, which OpenAI's clients throw as an exception; `error_body` is its body in
-/// OpenAI's format. Then the connection closes without the terminating chunk, because proxies,
+/// Ends a stream of events that has begun. `sent` are the bytes that were written last. The error
+/// is an event of its own, which OpenAI's clients throw as an exception; `error_body` is its body
+/// in OpenAI's format. Then the connection closes without the terminating chunk, because proxies,
 /// caches and other clients take a body that ends properly for a whole answer.
 http::Task<> break_stream(http::Reply& reply, std::string_view sent, const std::string& error_body,
                           const BrokenStream* broken);

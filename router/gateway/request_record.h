@@ -129,7 +129,7 @@ class RequestRecord {
   bool sampled_ = false;
   bool withheld_ = false;
   std::optional<int> status_;  // nullopt: that of the reply
-  bool draws_ = false;         // the answer is an image, whose bytes are no tokens
+  bool draws_ = false;         // the answer is an image, whose bytes are not tokens
   const config::Model* model_ = nullptr;
   Observer::Capture capture_;
   bool answered_ = false;         // a model has answered

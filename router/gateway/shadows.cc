@@ -113,7 +113,7 @@ Result<shadow::Call> RequestShadows::plan_call(const RequestScope& scope,
       plugins::is_served_by(*plan.model, plugins::kOpenAi) ? "max_completion_tokens" : "max_tokens";
   SIGNALBOX_TRY(plan.body, looper::write_call(std::move(plan.body), whole, false, limit));
   SIGNALBOX_TRY(ServerRequest server, make_server_request(scope, request, plan));
-  if (!server.is_chat) return fail(Code::kUnsupported, "the answer would be no chat completion");
+  if (!server.is_chat) return fail(Code::kUnsupported, "the answer would not be a chat completion");
   shadow::Call out;
   plugins::UpstreamHeaders headers = headers_for_server(scope, plan, server);
   out.arm = &arm;

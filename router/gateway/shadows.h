@@ -12,8 +12,8 @@
 
 namespace signalbox::gateway {
 
-/// Declare it before the record of the request, because it starts the calls when it is destroyed,
-/// and they add to what the record has published.
+/// Declare it before the record of the request, so that it is destroyed after the record. Its
+/// destructor starts the calls, and they add to the published record.
 class RequestShadows {
  public:
   explicit RequestShadows(const GatewayContext& context) : context_(context) {}
@@ -25,8 +25,8 @@ class RequestShadows {
   bool begin(const routing::Plan& plan, const ServerRequest& server);
   /// The reply, which is copied as it passes.
   std::unique_ptr<upstream::UpstreamReply> copy(std::unique_ptr<upstream::UpstreamReply> reply);
-  /// Plans the calls, if the client got the whole answer. Everything must still be there that the
-  /// evaluation refers to.
+  /// Plans the calls, if the client got the whole answer. Everything that the evaluation refers to
+  /// must still exist.
   http::Task<> plan(const RequestScope& scope, const ParsedRequest& request,
                     const routing::Evaluation& evaluation, const routing::Plan& plan);
 

@@ -50,7 +50,7 @@ class TranslatedReply final : public upstream::UpstreamReply {
   http::Response head_;
   bool events_ = false;
   std::optional<Error> error_;  // sent after what was translated before it
-  std::string out_;             // the whole body if it is no stream
+  std::string out_;             // the whole body if it is not a stream
 };
 
 }  // namespace signalbox::gateway

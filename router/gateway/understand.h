@@ -13,9 +13,10 @@ struct Understanding {
   std::string why = {};  // may be logged
 };
 
-/// Evaluates what the outcome of a request of so many bytes still needs. If the models have no room
-/// or no time, the request is decided on what is known, and guards follow their on_error. Errors:
-/// kCancelled when the client has gone, kDeadline when the listener's timeout has passed.
+/// Computes the signals that the outcome of the request still needs. `bytes` is the size of its
+/// body. If the models have no room or no time, the request is decided without the missing signals,
+/// and guards follow their on_error. Errors: kCancelled when the client has gone, kDeadline when
+/// the listener's timeout has passed.
 http::Task<Result<Understanding>> understand(const RequestScope& scope, size_t bytes,
                                              routing::Evaluation& evaluation);
 

@@ -35,7 +35,7 @@ class UnmaskedReply final : public upstream::UpstreamReply {
   replies::ReplyMasks masks_;
   http::Response head_;
   std::optional<replies::StreamUnmasker> stream_;
-  std::string body_;  // the body so far if it is no stream
+  std::string body_;  // the body so far if it is not a stream
   std::string out_;
 };
 

@@ -188,6 +188,7 @@ bool MemoryShare::enter(uint64_t bytes) {
 }
 
 bool MemoryShare::never_fits(uint64_t bytes) const {
+  if (bound_ == nullptr) return false;
   const std::lock_guard lock(bound_->mutex_);
   return bound_->never_fits(*this, bytes);
 }

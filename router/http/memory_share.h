@@ -93,6 +93,8 @@ class MemoryShare {
   /// Like set(), but a younger share does not pass an older one that waits. Returns false if it is
   /// not done; then the caller waits.
   [[nodiscard]] bool enter(uint64_t bytes);
+  /// True if waiting for so many bytes would be in vain.
+  bool never_fits(uint64_t bytes) const;
   /// Waits until the bytes fit, the share is refused, or `patience` expires. Nothing else may use
   /// the share meanwhile. A caller that wakes the timer because its client has left sets `has_left`
   /// before, because that is no refusal.
@@ -110,7 +112,6 @@ class MemoryShare {
  private:
   friend class MemoryBound;
   void swap(MemoryShare& other) noexcept;
-  bool never_fits(uint64_t bytes) const;
   uint64_t bytes_beside() const;
   void found_family();
 

@@ -149,7 +149,7 @@ bool Reflector::told(std::string line) {
       break;
     case Happened::kError:
       restart();
-      // An expired version is no error. A list follows, immediately the first time.
+      // An expired version is not an error. A list follows, immediately the first time.
       if (event->code == kGone && (has_read_ || failures_ == 0)) {
         failures_ = 0;
         return false;

@@ -1,8 +1,8 @@
 // A model's value is the algorithm's score plus the adjustment by outcomes. Adaptation proposes the
 // model of the greatest value; protection compares its value with that of the conversation's model.
-// An experiment compares other values, so that models with few verdicts are tried, and bad ones
-// ever less: each is drawn from what is known of the model (Thompson sampling), or is the most that
-// the model may achieve (LinUCB).
+// An experiment compares other values, so that models with few verdicts are tried, and bad
+// models less and less: each value is a sample of the distribution that the verdicts leave
+// (Thompson sampling), or its upper bound (LinUCB).
 
 #include "router/learning/choice.h"
 
@@ -120,7 +120,7 @@ std::optional<Report::Step> unprotected(std::span<const Option> options, std::st
   return std::nullopt;
 }
 
-/// Fills in what the experiment compares, if the request may be one.
+/// Adds the values that the experiment compares to the report, if the request may be an experiment.
 void experiment(std::span<const Option> options, std::string_view decision,
                 const Situation& situation, const Rules& rules, std::optional<uint32_t> seed,
                 Report& report) {

@@ -62,7 +62,7 @@ struct Report {
 
 /// Returns the index of the model that answers. `base` is the algorithm's choice. `decision` is
 /// the result of scope_of(). `features` are those of the request with its signals; nullopt: the
-/// rules need none. `seed` is that of the samples; nullopt: the request is no experiment. A
+/// rules need none. `seed` is that of the samples; nullopt: the request is not an experiment. A
 /// conversation that keeps its model and a loop of tools are none, either.
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
               const Situation& situation, const Rules& rules,

@@ -1,6 +1,6 @@
 #pragma once
-// A request as a short vector, by which learning distinguishes requests of one decision. It holds
-// sizes, flags and which signals matched, and no text of the request.
+// A request as a short vector, so that learning can distinguish requests of one decision. It holds
+// sizes, flags and the signals that matched, but no text of the request.
 
 #include <array>
 #include <cstdint>

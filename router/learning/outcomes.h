@@ -23,8 +23,8 @@ namespace signalbox::learning {
 
 /// The verdicts on one model of one decision.
 struct Tally {
-  /// When so many verdicts have come together, all are halved: newer ones count more, and a model
-  /// can always win its score back.
+  /// When the sum of all counts reaches this, every count is halved. So newer verdicts count more,
+  /// and a model can always win its score back.
   static constexpr uint32_t kCountMax = 64;
 
   std::array<uint32_t, kVerdicts.size()> counts = {};  // by Verdict

@@ -12,7 +12,7 @@
 namespace signalbox::learning {
 
 struct Regression {
-  /// When so many verdicts have come together, all sums are halved: newer ones count more.
+  /// When `count` reaches this, all sums are halved. So newer verdicts count more.
   static constexpr int64_t kCountMax = 256;
   static constexpr size_t kProducts = Features::kSize * (Features::kSize + 1) / 2;
   /// Rewards are integers, too: hundredths above an even chance.

@@ -19,8 +19,8 @@ enum class Mode : uint8_t {
 enum class Strategy : uint8_t {
   kScores,          // by their scores, and none is tried
   kSampling,        // by samples of their scores
-  kLinUcb,          // by what they may achieve at best for such requests
-  kLinearThompson,  // by samples for such requests
+  kLinUcb,          // by the upper bound of their value for requests like this one
+  kLinearThompson,  // by samples of their value for requests like this one
 };
 Strategy strategy_of(std::string_view word);
 /// True if the strategy compares models for requests like this one.
@@ -33,7 +33,7 @@ bool reads_features(const config::Learning& learning);
 struct Rules {
   bool adapts = false;  // adaptation is switched on
   Strategy strategy = Strategy::kScores;
-  double exploration = 0.5;  // weight of what is uncertain, for strategies that read the features
+  double exploration = 0.5;  // weight of the uncertainty, for strategies that read the features
   bool protects = false;     // protection is switched on
   Mode adaptation = Mode::kApply;
   Mode protection = Mode::kApply;

@@ -45,7 +45,7 @@ Situation situation_of(Memory& memory, const config::Learning& learning, std::st
                        const HeaderLookup& header, const request::ChatRequest& request,
                        TimePoint now);
 
-/// The conversation once `answerer` has answered. Results of tools are no new turn.
+/// The conversation once `answerer` has answered. Results of tools are not a new turn.
 Conversation continued(const Situation& situation, Answerer answerer);
 /// Records the answerer of the request, if the request has an identity.
 void remember(Memory& memory, const Situation& situation, Answerer answerer);

@@ -38,7 +38,7 @@ void replace_messages(const json::Value& root, const Call& call, const FlowTurn&
   body.set("messages", out.end_array().take());
 }
 
-// The lower limit applies. A value that is no number counts as none.
+// The lower limit applies. A value that is not a number counts as none.
 void limit_reply(const json::Value& root, uint32_t tokens, std::string_view member,
                  splice::ObjectEditor& body) {
   bool is_set = false;

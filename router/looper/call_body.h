@@ -10,7 +10,7 @@
 namespace signalbox::looper {
 
 /// Changes `body`, a chat completion request, as the call wants it. `streams`: the reply is
-/// streamed to the client as the request has it; otherwise it comes whole. Every call asks for one
+/// streamed to the client as the request has it; otherwise it comes whole. Every call requests one
 /// choice. `limit` is the name of the member that bounds a reply if the request has none:
 /// max_tokens or max_completion_tokens. The call gets only those messages of `flow` that belong to
 /// its own turn. kInvalid if the body is not JSON.

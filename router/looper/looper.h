@@ -97,7 +97,8 @@ class Algorithm {
   /// `turns` are all calls so far, in the order of the steps that wanted them. With `may_call`
   /// false the budget is used up: the result must be an answer.
   virtual Step next(std::span<const Turn> turns, bool may_call) const = 0;
-  /// The member with the calls in `turns`, all of which are done; nullopt: the decision wants none.
+  /// Returns a member of the reply that describes the calls; nullopt if the decision wants none.
+  /// All calls in `turns` are done.
   virtual std::optional<Extension> extension(std::span<const Turn> /*turns*/) const {
     return std::nullopt;
   }

@@ -120,11 +120,11 @@ Result<Reply> read_reply(std::string body, bool drops_logprobs) {
   const json::Value root = document->root();
   const auto choices = root.find("choices");
   if (!choices || !choices->is_array() || !(choices->items().begin() != choices->items().end()))
-    return fail(Code::kUpstream, "the reply is no chat completion: it has no choices");
+    return fail(Code::kUpstream, "the reply is not a chat completion: it has no choices");
   for (const json::Value& choice : choices->items()) {
     const auto said = choice.find("message");
     if (!said || !said->is_object())
-      return fail(Code::kUpstream, "the reply is no chat completion: a choice has no message");
+      return fail(Code::kUpstream, "the reply is not a chat completion: a choice has no message");
   }
   const json::Value first = *choices->items().begin();
   const auto message = first.find("message");

@@ -33,7 +33,7 @@ struct Reply {
 };
 
 /// Reads the body of a reply with status 200. With `drops_logprobs` the log probabilities, which
-/// the client did not request, are removed from `body`. kUpstream if it is no chat completion.
+/// the client did not request, are removed from `body`. kUpstream if it is not a chat completion.
 Result<Reply> read_reply(std::string body, bool drops_logprobs);
 
 }  // namespace signalbox::looper

@@ -44,7 +44,7 @@ class Run {
   /// The outcome of a call that was started. One that was given up meanwhile is ignored, except for
   /// what it has cost. `elsewhere` is that of the turn.
   void take(size_t turn, Result<Reply> outcome, bool elsewhere = true);
-  /// Ends the run with what is there, because the request's time is over.
+  /// Ends the run with the replies so far, because the request's time is over.
   void expire() { used_up_ = "time"; }
 
   /// When advance() must be called if nothing arrives; nullopt: never.

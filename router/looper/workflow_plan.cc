@@ -1,4 +1,4 @@
-// A plan of a model is foreign text, so that every list in it is bounded.
+// A model wrote the plan, so it may contain anything. Every list in it is bounded.
 
 #include "router/looper/workflow_plan.h"
 

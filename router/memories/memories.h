@@ -93,17 +93,17 @@ class Memories {
   virtual Result<std::optional<Memory>> find(std::string_view user, std::string_view id,
                                              TimePoint now) = 0;
 
-  /// Returns whether the user had it.
+  /// Returns true if the user had it.
   virtual Result<bool> forget(std::string_view user, std::string_view id) = 0;
-  /// Forgets all memories of the user, and turns of theirs that have begun and not ended. Returns
-  /// how many memories there were.
+  /// Forgets all memories of the user, and the turns that have begun and not ended. Returns the
+  /// number of forgotten memories.
   virtual Result<size_t> forget_all(std::string_view user) = 0;
 
   struct Size {
     size_t memories = 0, users = 0;
     uint64_t bytes = 0;
   };
-  /// The size of what this process holds.
+  /// The size of the memories in this process.
   virtual Size size() const = 0;
 
   struct Shared {

@@ -20,7 +20,7 @@ struct RemoteProtocol {
   std::string target;               // path
   std::vector<std::string> labels;  // of the head
   engine::HeadKind kind = engine::HeadKind::kSequence;
-  size_t window_bytes = 0;             // the server reads so much of a text whole
+  size_t window_bytes = 0;             // the length of a text that the server reads whole
   std::chrono::milliseconds limit{0};  // of a call; 0: that of the server
   std::function<std::string(const engine::Input& input)> ask;  // the body of a call
   /// The answer of the head to a text. Errors: kUpstream, without parts of the text or the reply.
@@ -30,7 +30,7 @@ struct RemoteProtocol {
 /// Returns a model with one head over the labels. It calls POST on the server for each
 /// text and keeps the last 4,096 answers by text. Calls block; they end at the server's time limit
 /// or at the caller's deadline. After three failures of the server in a row it fails at once for a
-/// second, then tries one call; an invalid answer is none of the server. Errors of a text:
+/// second, then tries one call. An invalid answer is not a failure of the server. Errors of a text:
 /// kUpstream, kDeadline; kTooLarge for more than 256 KB. Errors contain neither the text nor the
 /// reply. Error here: kInvalid for a server without an address.
 Result<std::shared_ptr<const engine::TextModel>> open_remote(const config::ExternalModel& server,

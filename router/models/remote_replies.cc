@@ -118,7 +118,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return out;
 }
 
-/// nullopt: the word is no verdict.
+/// nullopt: the word is not a verdict.
 std::optional<bool> is_safe(std::string_view word) {
   if (ascii::iequals(word, "safe")) return true;
   if (ascii::iequals(word, "unsafe") || ascii::iequals(word, "controversial")) return false;
@@ -196,7 +196,7 @@ Result<std::string> type_of_span(const json::Value& span) {
     if (auto type = personal_type(found->text())) return *std::move(type);
     return fail(Code::kUpstream, "the reply has a type of personal data that is not known");
   }
-  return fail(Code::kUpstream, "the reply is no list of types and offsets");
+  return fail(Code::kUpstream, "the reply is not a list of types and offsets");
 }
 
 Result<engine::Entity> read_span(const json::Value& span, std::span<const uint32_t> places) {
@@ -238,7 +238,8 @@ std::string_view bare_answer(std::string_view text) {
 Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_view text) {
   SIGNALBOX_TRY(const json::Document document, parse_reply(std::move(body)));
   const json::Value list = inner_list(document.root());
-  if (!list.is_array()) return fail(Code::kUpstream, "the reply is no list of types and offsets");
+  if (!list.is_array())
+    return fail(Code::kUpstream, "the reply is not a list of types and offsets");
   const std::vector<uint32_t> places = character_places(text);
   std::vector<engine::Entity> out;
   for (const json::Value& span : list.items()) {
@@ -259,12 +260,13 @@ struct LabelScore {
 Result<std::vector<LabelScore>> read_list(std::string body) {
   SIGNALBOX_TRY(const json::Document document, parse_reply(std::move(body)));
   const json::Value list = inner_list(document.root());
-  if (!list.is_array()) return fail(Code::kUpstream, "the reply is no list of labels and scores");
+  if (!list.is_array())
+    return fail(Code::kUpstream, "the reply is not a list of labels and scores");
   std::vector<LabelScore> out;
   for (const json::Value& each : list.items()) {
     const auto label = sole(each, "label");
     if (!label || !label->is_string() || out.size() == kScoresMax)
-      return fail(Code::kUpstream, "the reply is no list of labels and scores");
+      return fail(Code::kUpstream, "the reply is not a list of labels and scores");
     SIGNALBOX_TRY(const float score, read_score(each));
     out.push_back({std::string(label->text()), score});
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Readers of what guards and classifiers on a server reply. Their errors contain neither the text
-// nor the reply.
+// Readers of the replies of guards and classifiers on a server. Their errors contain neither the
+// text nor the reply.
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@ namespace signalbox::models {
 
 /// Reads a list of {"entity_group", "entity" or "label", "score", "start", "end"}, whose offsets
 /// are characters of `text`, also inside another list. The types are those that the configuration
-/// knows, or PER, ORG, LOC; MISC and O are no personal data. A tag of the position (B-) may stand
+/// knows, or PER, ORG, LOC; MISC and O are not personal data. A tag of the position (B-) may stand
 /// before them. An empty list means that nothing was found. Error: kUpstream.
 Result<std::vector<engine::Entity>> read_spans(std::string body, std::string_view text);
 

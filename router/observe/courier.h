@@ -26,12 +26,12 @@ struct RetryOptions {
 
 /// Outlives its users.
 struct ExportCounters {
-  Family<Counter>& results;   // of what is exported
+  Family<Counter>& results;   // exports by their result
   Family<Counter>& retries;   // exports that are kept for another attempt
   Family<Counter>& rejected;  // parts of accepted exports
 };
 
-/// The words of the log for what is exported. Both are plural.
+/// The plural nouns by which the log names the exports.
 struct Exported {
   std::string_view name;   // "traces"; also the component of the lines
   std::string_view parts;  // "spans"

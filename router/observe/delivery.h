@@ -29,7 +29,7 @@ inline constexpr std::chrono::minutes kDeliveryPauseMax{5};
 
 /// No reply came.
 Delivery not_delivered(std::string_view why);
-/// `retry_after` is the field of that name, of which only seconds are read.
+/// `retry_after` is the header field of that name. Only a number of seconds in it is read.
 Delivery delivery_over_http(int status, std::string_view retry_after, std::string_view body);
 /// `details` is the google.rpc.Status of a failure as bytes.
 Delivery delivery_over_grpc(int status, std::string_view message, std::string_view details,

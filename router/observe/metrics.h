@@ -25,8 +25,8 @@ struct Collection {
 
 /// One per process. Thread-safe.
 class Metrics {
-  std::vector<const FamilyBase*>
-      families_;  // declared before the families, because each appends itself
+  // Declared before the families, because each appends itself
+  std::vector<const FamilyBase*> families_;
 
  public:
   Metrics();

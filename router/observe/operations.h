@@ -1,7 +1,7 @@
 #pragma once
 // Calls of models' servers in the metrics of OpenTelemetry's conventions for generative AI
 // (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/), so that dashboards for any
-// gateway read ours. A request that no server was called for is no operation.
+// gateway work with ours. A request without a call of a server is not counted.
 
 #include <map>
 #include <mutex>
@@ -39,7 +39,7 @@ class Operations {
 
  private:
   struct Handles {
-    Histogram* duration = nullptr;  // of those that succeed
+    Histogram* duration = nullptr;  // of calls that succeed
     Histogram *input = nullptr, *output = nullptr, *ttft = nullptr, *tpot = nullptr;
   };
   void record_tokens(const Operation& operation, const std::string& response, Handles& handles);

@@ -1,5 +1,5 @@
 #pragma once
-// GET /v1/models and /v1/models/NAME: the names that a client, with its key, may ask for.
+// GET /v1/models and /v1/models/NAME: the names that the client's key may request.
 
 #include "router/config/config.h"
 #include "router/http/routes.h"

@@ -54,7 +54,7 @@ class Stored {
     if (stored == nullptr) return none;
     if (items) return dialects::list_input_items(*stored, request.query());
     if (request.query().find("stream=true") != std::string_view::npos)
-      return fail(Code::kInvalid, "stream: what is stored is not streamed again");
+      return fail(Code::kInvalid, "stream: a stored response cannot be streamed again");
     return stored->response;
   }
 

@@ -121,7 +121,7 @@ ReplyMeter::Times ReplyMeter::times() const {
   if (count_ == 0) return out;
   out.ttft_ms = ms_between(started_, first_);
   const double steps =
-      usage_tokens ? *usage_tokens - 1 : static_cast<double>(count_) - 2;  // [DONE] is no token
+      usage_tokens ? *usage_tokens - 1 : static_cast<double>(count_) - 2;  // [DONE] is not a token
   if (steps >= 1) out.tpot_ms = ms_between(first_, last_) / steps;
   return out;
 }

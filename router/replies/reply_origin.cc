@@ -127,7 +127,7 @@ class TailReader {
 
   const std::string_view tail_;
   ReplyOrigin& out_;
-  std::string_view value_;  // the last text that is no key
+  std::string_view value_;  // the last text that is not a key
   size_t value_at_ = std::string_view::npos;
 };
 

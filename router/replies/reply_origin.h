@@ -42,7 +42,7 @@ class OriginReader {
   std::vector<std::string> reasons_;
 };
 
-/// The same of a whole reply that is no event stream.
+/// The same of a whole reply that is not an event stream.
 ReplyOrigin read_origin(std::string_view body);
 
 }  // namespace signalbox::replies

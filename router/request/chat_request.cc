@@ -157,7 +157,7 @@ Result<ChatMessage> read_message(const Value& message, const std::string& path, 
   return out;
 }
 
-/// Returns how many there are; kTooLarge if these are more than `most`.
+/// Returns the number of elements; kTooLarge if it exceeds `most`.
 template <class Range>
 Result<size_t> count_within(const Range& all, size_t most, std::string_view where,
                             std::string_view things) {
@@ -263,9 +263,10 @@ size_t ChatRequest::memory_bytes() const {
          sent.capacity() + (native ? native->document.memory_bytes() : 0);
 }
 
-// The body, the places of its long values, and its texts together, with the copy from which they
-// grow; texts without their escapes, if there are any; and all of that once more for a text that is
-// JSON, whose quotes are escaped. A message begins with a brace.
+// An upper bound, in copies of the body. A plain body takes kPlain: the body itself, the places of
+// its long values, and its texts twice, because they grow by copying. Texts with escapes are also
+// kept without them (kEscaped). A text that is JSON itself, with escaped quotes, is parsed as well
+// (kNested). Each message begins with a brace and takes a ChatMessage.
 size_t ChatRequest::parsing_bytes(std::string_view body) {
   constexpr size_t kPlain = 4, kEscaped = 5, kNested = 7;
   const bool is_plain = body.find('\\') == std::string_view::npos;

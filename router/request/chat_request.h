@@ -43,7 +43,7 @@ struct ChatRequest {
   std::string_view model;
   bool stream = false;
   std::vector<ChatMessage> messages;
-  TextPool texts_made;       // texts and asides of messages that are no views of the body
+  TextPool texts_made;       // texts and asides of messages that are not views of the body
   uint32_t tools = 0;        // number of tools that the client offers
   uint32_t tools_bytes = 0;  // size of the tool definitions
   ToolChoice tool_choice = ToolChoice::kAuto;

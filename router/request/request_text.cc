@@ -18,7 +18,7 @@ using Kind = TextPiece::Kind;
 constexpr size_t kIdentifierMax = 64;
 // Digits of a social security number, the shortest number that a rule detects.
 constexpr size_t kIdentifyingDigits = 9;
-constexpr size_t kDataMin = 64;  // shorter data is no picture, and might be a personal number
+constexpr size_t kDataMin = 64;  // shorter data is not a picture, and might be a personal number
 
 // Members of a request.
 constexpr std::array<std::string_view, 4> kAttachments = {"prediction", "suffix", "documents",

@@ -59,7 +59,7 @@ std::string header_value(std::string_view text) {
   return out;
 }
 
-// Each method with what it did and why, as "adaptation=keep_base,protection=hold_current".
+// Writes the action and the reason of each method: "adaptation=keep_base,protection=hold_current".
 void add_learning(const learning::Report& report, std::vector<Header>& headers) {
   std::string methods, actions, reasons;
   const auto add = [&](std::string_view method, const learning::Report::Step& step) {

@@ -251,6 +251,19 @@ struct Evaluation::State {
     return !program.engine().evaluate(open_values, open_scratch, among()).fixed;
   }
 
+  // kDeadline: the client gets 503, as for a guard that had no time.
+  tl::unexpected<Error> unresolved() const {
+    bool is_overloaded = false;
+    for (size_t i = 0; i < progress.size(); ++i) {
+      const Result<void> done = error_of(i);
+      is_overloaded = is_overloaded || (!done && done.error().code == Code::kOverloaded);
+    }
+    return fail(is_overloaded ? Code::kOverloaded : Code::kDeadline,
+                "decision \"{}\" cannot be resolved, because a signal of its rules could not be "
+                "evaluated",
+                program.routing().decisions[static_cast<size_t>(outcome.unresolved)].name);
+  }
+
   // A guard that had no time or no room to read the request has found nothing. Returns its error if
   // a refusal rests on that.
   std::optional<Error> unfinished_guard() const {
@@ -401,6 +414,7 @@ struct Evaluation::State {
   }
 
   Result<Plan> plan(const RuntimeConditions& conditions) const {
+    if (evaluates() && outcome.unresolved != decision::kNoDecision) return unresolved();
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
     std::vector<Plan::Matched> signals;
     if (!is_bypassed()) signals = matched();

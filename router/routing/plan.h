@@ -30,7 +30,7 @@ struct RuntimeConditions {
   std::span<const std::string> allowed = {};      // models that the client may use; empty: all
   std::string_view voice = {};  // the model of one call of a looper; "": the whole request
   const learning::Situation* learning = nullptr;  // null: nothing is learnt
-  std::optional<uint32_t> seed = {};  // of what learning tries at random; nullopt: nothing
+  std::optional<uint32_t> seed = {};  // for experiments of learning; nullopt: there are none
   bool draws = false;                 // with a voice: an image server answers that call
 };
 

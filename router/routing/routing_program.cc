@@ -3,6 +3,7 @@
 #include "router/routing/routing_program.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "router/signals/factory.h"
 
@@ -25,21 +26,30 @@ std::vector<const config::Rule*> blocking_leaves(const config::Routing& routing)
   return leaves;
 }
 
-bool sets_on_error(const config::Rule& rule, std::string_view type) {
-  if (rule.type == type && rule.on_error != config::Rule::OnError::kDefault) return true;
-  return std::ranges::any_of(rule.conditions,
-                             [&](const config::Rule& each) { return sets_on_error(each, type); });
+using OnError = config::Rule::OnError;
+
+// True if `wanted` holds for the on_error of a condition on a type of signals.
+bool any_on_error(const config::Routing& routing, std::string_view type,
+                  const std::function<bool(OnError)>& wanted) {
+  const std::function<bool(const config::Rule&)> holds = [&](const config::Rule& rule) {
+    return (rule.type == type && wanted(rule.on_error)) ||
+           std::ranges::any_of(rule.conditions, holds);
+  };
+  return std::ranges::any_of(routing.decisions, holds, &config::Decision::rules);
 }
 
 // The consequence for the conditions on a type of signals that cannot be computed.
 std::string_view consequence(const config::Routing& routing, std::string_view type) {
-  const bool is_set = std::ranges::any_of(routing.decisions, [&](const config::Decision& decision) {
-    return sets_on_error(decision.rules, type);
+  const bool is_set = any_on_error(routing, type, [](OnError each) {
+    return each == OnError::kMatch || each == OnError::kNoMatch;
   });
   if (is_set)
     return "their on_error decides whether conditions on them match; conditions without on_error "
            "do "
            "not match, nor does NOT of them";
+  if (any_on_error(routing, type, [](OnError each) { return each == OnError::kUnknown; }))
+    return "requests whose rules with on_unknown: fail_request need them get 503, and other "
+           "conditions on them do not match";
   const bool guards = (type == "jailbreak" || type == "pii") &&
                       std::ranges::any_of(routing.decisions, config::is_guard);
   if (guards)
@@ -87,7 +97,6 @@ Result<std::unique_ptr<const RoutingProgram>> RoutingProgram::create(const confi
 // reads it through a projection. prompt_guard.on_error overrides this for jailbreak signals.
 config::Rule::OnError RoutingProgram::on_failure(const config::Rule& leaf, bool blocks,
                                                  const config::Modules& modules) const {
-  using OnError = config::Rule::OnError;
   const auto answer_of = [&](std::string_view type) {
     if (type == "jailbreak" && modules.prompt_guard.on_error) {
       const bool block = *modules.prompt_guard.on_error == config::ClassifierModel::OnError::kBlock;

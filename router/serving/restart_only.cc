@@ -153,10 +153,7 @@ void keep_spending(const config::Config& running, config::Config& next, SettingK
   } else if (running.spending) {
     keys.keep("backend", running.spending->backend, next.spending->backend);
     keys.keep("file", running.spending->file, next.spending->file);
-    // The values are not shown, because they contain a password.
-    if (running.spending->postgres == next.spending->postgres) return;
-    keys.lines.push_back("global.spending.postgres: a change requires a restart");
-    next.spending->postgres = running.spending->postgres;
+    keys.keep_server("postgres", running.spending->postgres, next.spending->postgres);
   }
 }
 
@@ -165,10 +162,7 @@ void keep_contexts(const config::ContextStore& running, config::ContextStore& ne
   keys.keep("enabled", running.enabled, next.enabled);
   keys.keep("directory", running.directory, next.directory);
   keys.keep("compression", running.compression, next.compression);
-  // The values are not shown, because they contain a password.
-  if (running.redis == next.redis) return;
-  keys.lines.push_back("global.stores.contexts.redis: a change requires a restart");
-  next.redis = running.redis;
+  keys.keep_server("redis", running.redis, next.redis);
 }
 
 void keep_vector_store(const config::VectorStore& running, config::VectorStore& next,

@@ -57,7 +57,7 @@ struct ServingState {
   http::Handler handler;                        // of the data plane
   std::vector<std::string> notices;             // for the operator, one line each
   std::vector<std::string> unchanged;           // settings that require a restart, one line each
-  /// The state itself while requests use it, for what outlives its request.
+  /// Points to this state while requests use it, for work that outlives its request.
   mutable std::weak_ptr<const ServingState> self;
   uint64_t generation = 1;
   std::chrono::system_clock::time_point since = std::chrono::system_clock::now();

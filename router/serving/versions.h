@@ -17,8 +17,8 @@ class Versions {
   explicit Versions(const std::filesystem::path& file);
 
   struct Version {
-    std::string
-        name;  // "20260131-120000" in UTC; "-2" is appended for the second one within a second
+    // "20260131-120000" in UTC; "-2" is appended for the second one within a second
+    std::string name;
     std::filesystem::path file;
   };
 

@@ -10,7 +10,7 @@ namespace signalbox::shadow {
 
 /// Reads the first choice of a completion, or of the events of a stream: its content, then a line
 /// for each call of a tool ("NAME(ARGUMENTS)"). Thoughts are left out. Errors: kUpstream for a body
-/// that is none or that has no answer; kTooLarge for a text of more than `bytes_max`.
+/// that is not a completion or has no answer; kTooLarge for a text of more than `bytes_max`.
 Result<std::string> read_answer(std::string body, bool is_stream, size_t bytes_max);
 
 /// The content alone, of an answer that calls no tool; "" for another.

@@ -1,4 +1,4 @@
-// Numbers are written with 17 digits, so that they come back as they were.
+// Numbers are written with 17 digits, so that reading them gives exactly the same value.
 
 #include "router/shared_counts/exchange.h"
 

@@ -114,7 +114,7 @@ local function read(name)
 end
 )";
 
-// Names are forgotten when the last of what they stand for has expired.
+// A name is forgotten when everything that it stands for has expired.
 constexpr std::string_view kRouters = R"(
 local prefix = KEYS[1]
 local time = redis.call('TIME')

@@ -4,9 +4,9 @@
 // what is in memory, so none waits for Redis. While Redis is away, each router goes on counting by
 // itself, and reports what it has counted as soon as Redis is back.
 //
-// A count is reported within 5 ms, and every router learns of it within 25 ms. So beyond a limit,
-// the routers may admit what begins in these 30 ms. A bucket then goes into debt, and its users
-// wait until this has been refilled.
+// A count is reported within 5 ms, and every router learns of it within 25 ms. So for
+// 30 ms the routers may admit requests beyond a limit. The bucket then goes into debt, and its
+// users wait until the debt is refilled.
 
 #include <atomic>
 #include <chrono>
@@ -34,8 +34,8 @@ struct Options {
 class SharedCounts {
  public:
   /// Connects, and reads what the routers have counted so far. If Redis does not answer, this is
-  /// logged and tried again later. `limiter` and `ledger` outlive this; a null ledger counts
-  /// nothing. Errors: those of redis_server(), with the key in the file, and those of the ledger's
+  /// logged and tried again later. `limiter` and `ledger` outlive this. `ledger` may be
+  /// null. Errors: those of redis_server(), with the key in the file, and those of the ledger's
   /// file.
   static Result<std::unique_ptr<SharedCounts>> open(const config::Config& config,
                                                     limits::RateLimiter& limiter,

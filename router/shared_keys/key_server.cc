@@ -27,7 +27,7 @@ Result<Found> read_set(std::vector<std::string> parts, const Stamp& known) {
   std::from_chars(version.data(), version.data() + version.size(), out.stamp.version);
   // Servers compare versions as texts.
   if (std::to_string(out.stamp.version) != version || out.stamp.version > kVersionMax)
-    return wrong("its version is no number");
+    return wrong("its version is not a number");
   if (out.stamp.epoch.empty() != (out.stamp.version == 0))
     return wrong("its epoch does not fit its version");
   if (out.stamp.version == 0) return Found();

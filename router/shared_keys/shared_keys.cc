@@ -46,8 +46,7 @@ bool has_lost(const Stamp& found, const Stamp& known) {
 Result<std::unique_ptr<KeyServer>> postgres_of(const config::Postgres& postgres,
                                                milliseconds grace) {
   PostgresOptions options{.grace = grace};
-  SIGNALBOX_TRY(options.server, stores::postgres_server(postgres));
-  if (!postgres.table_name.empty()) options.table = postgres.table_name;
+  SIGNALBOX_TRY_VOID(stores::set_postgres(postgres, options));
   return make_postgres_keys(options);
 }
 
@@ -90,7 +89,7 @@ void SharedKeys::remember(KeySetPointer set) {
   stats_ = {.works = true, .trouble = {}};
 }
 
-// One code for what clients of the management API may try again later.
+// One code for all errors after which clients of the management API may try again later.
 Error SharedKeys::unavailable(const Error& error) {
   const std::lock_guard lock(mutex_);
   stats_ = {.works = false, .trouble = error.message};

@@ -1,11 +1,11 @@
 #pragma once
 // The clients' keys that several routers share at a server. The server has one set of keys with a
-// version. A change replaces the version that it was made of by the next one, or is made anew if
-// another change came before; so none is lost.
+// version. A change reads a version and writes the next one. If another change has written that
+// version first, the change is repeated on top of it, so none is lost.
 //
 // A server that comes back without the set, or with an earlier version of it, has lost data. The
-// router that notices puts back what it knows. A later version that another router knows replaces
-// it, and until there was time for that, no key is changed.
+// router that notices this puts back the set that it knows. Another router that knows a later
+// version replaces it. No key is changed until the routers have had time for that.
 
 #include <chrono>
 #include <functional>

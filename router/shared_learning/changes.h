@@ -1,6 +1,6 @@
 #pragma once
-// The changes of what routers learn, as they stand in Redis. Any program may have written there, so
-// that the reader refuses what no router writes.
+// The form in Redis of the changes that routers share. Any program may write to Redis, so the
+// reader refuses everything that no router writes.
 
 #include <chrono>
 #include <cstdint>
@@ -52,7 +52,8 @@ inline constexpr size_t kSumsBytesMax = 4096;
 /// NAME, "counts", COUNTS; "sums", NAME, for sums that changed; or "reset", NUMBER.
 std::optional<Change> read_change(const Fields& entry);
 
-// Points of the router's steady clock, as milliseconds since 1970, of which `now` is one.
+// Converts points of the router's steady clock to milliseconds since 1970 and back. Both members
+// are the present.
 struct Now {
   learning::TimePoint steady = std::chrono::steady_clock::now();
   std::chrono::system_clock::time_point system = std::chrono::system_clock::now();

@@ -45,11 +45,11 @@ Result<std::pair<Record, IndexEntry>> new_record(std::string_view user, memories
 /// The limits of the copies, without those of a user's number and of age: the index decides these.
 memories::MemoryLimits limits_of_copies(const memories::MemoryLimits& limits);
 
-/// Removes copies of what is not in the index, and adds those that are missing.
+/// Removes the copies that the index does not list, and adds those that are missing.
 Result<void> bring_copies(memories::LocalMemories& copies, const std::string& owner,
                           const Index& index, const ReadRecords& read, memories::TimePoint now);
 
-/// Searches the copies for what is in the index. See Memories::search().
+/// Searches the copies, and returns only memories that the index lists. See Memories::search().
 Result<std::vector<memories::Found>> search_copies(memories::LocalMemories& copies,
                                                    const std::string& owner, const Index& index,
                                                    const memories::Vector& vector, size_t most,

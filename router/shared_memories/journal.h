@@ -19,8 +19,8 @@
 
 namespace signalbox::shared_memories {
 
-/// Routers know a deletion for so long. A server that was restored from older data than that brings
-/// deleted memories back.
+/// The time for which routers remember a deletion. If a server is restored from older data, deleted
+/// memories come back.
 inline constexpr int64_t kDeletionMs = int64_t{60} * 86'400'000;
 
 /// A memory on its way to the server.

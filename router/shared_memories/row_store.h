@@ -89,9 +89,10 @@ class RowMemories final : public SharedMemories {
   Result<OwnerRows> rows_of(const std::string& owner, memories::TimePoint now,
                             bool may_miss_some = false);
   Result<Records> read_records(const std::string& owner, std::span<const std::string> ids);
-  /// Fails after some seconds. What was read until then is copied, and the next search goes on.
+  /// Fails after some seconds. The records that were read by then are copied, and the next search
+  /// continues after them.
   ReadRecords reader(const std::string& owner);
-  /// The index of what counts, for readers.
+  /// The index of the memories that count, for readers.
   Result<Index> read_index(const std::string& owner, memories::TimePoint now);
 
   // Changes.

@@ -1,6 +1,6 @@
 #pragma once
-// The changes of memories in Redis, each of which is one step there. A script gets the prefix of
-// all keys and the owner as KEYS, and the words below as ARGV.
+// The scripts that change memories in Redis. Redis runs each as one step. A script gets the prefix
+// of all keys and the owner as KEYS, and the words below as ARGV.
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The store behind redis_memories.h: the functions for requests (redis_memories.cc), and those by
-// which a follower keeps track of the deletions of all routers (follow.cc).
+// The store behind redis_memories.h: the functions for requests (redis_memories.cc), and those that
+// follow the deletions of all routers (follow.cc).
 
 #include <atomic>
 #include <deque>
@@ -40,11 +40,12 @@ inline constexpr size_t kKnownMax = 100'000, kKnownBytesMax = size_t{64} << 20;
 /// The knowledge of a router about the memories of a user.
 struct Known {
   std::string version = {};
-  uint64_t limits = 0;  // by whose number `index` was made
-  Index index = {};     // of memories that are neither over nor deleted
-  // When the last of those that are left out was over, and when the next one will be.
+  uint64_t limits = 0;  // the number of the limits that `index` was made with
+  Index index = {};     // of memories that have neither expired nor been deleted
+  // `index` is correct between these times: the last expiry before it was made, and the next one.
   TimePoint since = TimePoint::min(), until = TimePoint::max();
-  // The number of copies when they agreed with the index. If there are others now, they do not.
+  // The number of copies when they last agreed with the index. Another number means that they do
+  // not agree any more.
   mutable std::atomic<size_t> copied = SIZE_MAX;
 
   size_t bytes() const { return sizeof(Known) + index.size() * kIndexEntryBytes; }

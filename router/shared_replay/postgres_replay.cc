@@ -3,8 +3,6 @@
 #include "router/shared_replay/postgres_replay.h"
 
 #include <algorithm>
-#include <atomic>
-#include <charconv>
 #include <utility>
 
 #include "router/shared_replay/statements.h"
@@ -14,14 +12,9 @@ namespace signalbox::shared_replay {
 namespace {
 
 using std::chrono::milliseconds;
+using stores::number_of;
 using stores::Postgres;
 using Rows = std::vector<Postgres::Row>;
-
-uint64_t number_of(std::string_view text) {
-  uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 class PostgresReplay final : public ReplayServer {
  public:
@@ -29,11 +22,6 @@ class PostgresReplay final : public ReplayServer {
       : options_(options), do_(options.table), server_(std::move(server)) {}
 
   const std::string& name() const override { return server_->name(); }
-  void set_limits(const observe::Replay::Limits& limits) override {
-    records_max_ = limits.records;
-    age_max_ms_ = milliseconds(limits.age).count();
-    all_bytes_max_ = limits.bytes;
-  }
   Result<void> add(const NewRecord& record, milliseconds age) override;
   Result<RecordPage> list(const std::vector<std::string>& names, size_t offset,
                           size_t limit) override;
@@ -65,9 +53,6 @@ class PostgresReplay final : public ReplayServer {
   const PostgresOptions options_;
   const Statements do_;
   const std::unique_ptr<Postgres> server_;
-  std::atomic<size_t> records_max_ = 1000;
-  std::atomic<int64_t> age_max_ms_ = 0;
-  std::atomic<uint64_t> all_bytes_max_ = 0;
 };
 
 Result<void> PostgresReplay::add(const NewRecord& record, milliseconds age) {

@@ -32,7 +32,7 @@ Result<json::Document> parse(std::string_view text) {
   // The message of the parser is left out, because it may quote the text.
   if (!out || !out->root().is_object() ||
       !(out->root().members().begin() != out->root().members().end()))
-    return fail(Code::kCorrupt, "a record is no JSON object with members");
+    return fail(Code::kCorrupt, "a record is not a JSON object with members");
   return out;
 }
 

@@ -39,7 +39,7 @@ struct Deletion {
 /// Reads name(). An unknown form gives a deletion with the moment 0.
 Deletion read_deletion(std::string_view name);
 
-/// Random, for a write that may arrive twice.
+/// Returns a random token, by which the server recognises a write that arrives twice.
 std::string new_token();
 
 /// Returns a JSON object without space around it. Errors: kCorrupt for anything else, also for an

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <charconv>
 #include <utility>
 
@@ -33,11 +32,6 @@ class RedisReplay final : public ReplayServer {
       : options_(std::move(options)), redis_(options_.server) {}
 
   const std::string& name() const override { return redis_.name(); }
-  void set_limits(const observe::Replay::Limits& limits) override {
-    records_max_ = limits.records;
-    age_max_ms_ = milliseconds(limits.age).count();
-    all_bytes_max_ = limits.bytes;
-  }
   Result<void> add(const NewRecord& record, milliseconds age) override;
   Result<RecordPage> list(const std::vector<std::string>& names, size_t offset,
                           size_t limit) override;
@@ -69,9 +63,6 @@ class RedisReplay final : public ReplayServer {
 
   const RedisOptions options_;
   stores::Redis redis_;
-  std::atomic<size_t> records_max_ = 1000;
-  std::atomic<int64_t> age_max_ms_ = 0;
-  std::atomic<uint64_t> all_bytes_max_ = 0;
 };
 
 Result<void> RedisReplay::add(const NewRecord& record, milliseconds age) {

@@ -2,6 +2,7 @@
 // A server that keeps the records of several routers. All moments are by its own clock, so the
 // clocks of the routers do not matter.
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -70,7 +71,11 @@ class ReplayServer {
 
   /// For log lines.
   virtual const std::string& name() const = 0;
-  virtual void set_limits(const observe::Replay::Limits& limits) = 0;
+  void set_limits(const observe::Replay::Limits& limits) {
+    records_max_ = limits.records;
+    age_max_ms_ = std::chrono::milliseconds(limits.age).count();
+    all_bytes_max_ = limits.bytes;
+  }
   /// `age`: since the request ended. Does nothing if the record was deleted meanwhile.
   virtual Result<void> add(const NewRecord& record, std::chrono::milliseconds age) = 0;
   /// The newest of the records with these indices.
@@ -90,6 +95,11 @@ class ReplayServer {
   virtual std::chrono::milliseconds read_limit() const = 0;
   /// Call it once. This outlives the feed.
   virtual std::unique_ptr<stores::Feed> feed() = 0;
+
+ protected:
+  std::atomic<size_t> records_max_ = 1000;
+  std::atomic<int64_t> age_max_ms_ = 0;
+  std::atomic<uint64_t> all_bytes_max_ = 0;
 };
 
 }  // namespace signalbox::shared_replay

@@ -68,7 +68,7 @@ local function expire_with(record, key)
 end
 )";
 
-// Redis 7.0 needs so many bytes for the keys of a record and four indices, beside their content.
+// The bytes that Redis 7.0 needs for the keys of a record and four indices, beside their content.
 constexpr int kRecordBytes = 1100;
 
 constexpr std::string_view kAdd = R"(
@@ -164,10 +164,10 @@ local key, at = choose(5), tonumber(ARGV[1])
 if at == 0 then at = now() end
 local forgets = prefix .. 'f:' .. ARGV[3]
 local before = tonumber(redis.call('GET', forgets) or '0') or 0
-redis.call('SET', forgets, text(math.max(before, at)), 'PX', 60000)
+redis.call('SET', forgets, text(math.max(before, at)), 'PX', on_its_way)
 if ARGV[2] == '1' then
   redis.call('XADD', prefix .. 'deleted', 'MAXLEN', '~', deletions_max, '*', 'name', text(at) .. ' ' .. ARGV[3])
-  redis.call('EXPIRE', prefix .. 'deleted', 5184000)
+  redis.call('EXPIRE', prefix .. 'deleted', deletions_last_s)
 end
 local ids, count = redis.call('ZRANGEBYSCORE', key, '-inf', text(at), 'LIMIT', 0, ARGV[4]), 0
 for _, id in ipairs(ids) do
@@ -212,10 +212,11 @@ return 1
 
 std::string script_of(std::string_view body) {
   return fmt::format(
-             "local bytes_max, shadows_max, outcomes_max, deletions_max, record_bytes = {}, {}, "
-             "{}, {}, {}",
+             "local bytes_max, shadows_max, outcomes_max, deletions_max, record_bytes, on_its_way, "
+             "deletions_last_s = {}, {}, {}, {}, {}, {}, {}",
              kTextBytesMax, kShadowsMax, observe::Replay::kOutcomesMax, stores::Deletions::kMax,
-             kRecordBytes) +
+             kRecordBytes, kOnItsWay.count(),
+             std::chrono::duration_cast<std::chrono::seconds>(kDeletionsLast).count()) +
          std::string(kCommon) + std::string(body);
 }
 

@@ -299,17 +299,13 @@ Result<void> ReplayByServer::delete_again(std::span<const NamedDeletion> deletio
 
 Result<std::unique_ptr<ReplayServer>> redis_of(const config::Redis& redis) {
   RedisOptions options;
-  SIGNALBOX_TRY(options.server, stores::redis_server(redis));
-  if (!redis.key_prefix.empty()) options.prefix = redis.key_prefix;
-  stores::set_seconds(redis.read_timeout, options.read_limit);
-  stores::set_seconds(redis.write_timeout, options.write_limit);
+  SIGNALBOX_TRY_VOID(stores::set_redis(redis, options));
   return make_redis_replay(std::move(options));
 }
 
 Result<std::unique_ptr<ReplayServer>> postgres_of(const config::Postgres& postgres) {
   PostgresOptions options;
-  SIGNALBOX_TRY(options.server, stores::postgres_server(postgres));
-  if (!postgres.table_name.empty()) options.table = postgres.table_name;
+  SIGNALBOX_TRY_VOID(stores::set_postgres(postgres, options));
   return make_postgres_replay(options);
 }
 

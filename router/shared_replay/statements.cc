@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "router/observe/replay.h"
+#include "router/shared_replay/record.h"
 #include "router/shared_replay/replay_server.h"
 #include "router/stores/postgres_feed.h"
 
@@ -17,7 +18,9 @@ namespace signalbox::shared_replay {
 namespace {
 
 constexpr int kReplayVersion = 1;
-/// PostgreSQL needs so many bytes for a record and its indices, beside its texts.
+/// A moment that is never reached.
+constexpr uint64_t kNever = kMomentMax;
+/// The bytes that PostgreSQL needs for a record and its indices, beside its texts.
 constexpr size_t kRowBytes = 600;
 
 // "{0}": NAME; "{now}" and "{clock}": the begin of the statement, and the present moment.

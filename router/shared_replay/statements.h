@@ -4,15 +4,12 @@
 
 #include <string>
 
-#include "router/shared_replay/record.h"
 #include "router/stores/postgres.h"
 
 namespace signalbox::shared_replay {
 
 /// The most records that one statement removes.
 inline constexpr size_t kRemovedAtOnce = 1000;
-/// A moment that is never reached.
-inline constexpr uint64_t kNever = kMomentMax;
 
 struct Statements {
   explicit Statements(const std::string& name);
@@ -33,8 +30,7 @@ struct Statements {
   /// $1: moment (0: now); $2: scope; $3: indices. Returns the number of the deleted records, and
   /// the moment. The first one also announces the deletion.
   std::string remove_first, remove;
-  /// $1: id; $2: outcome; $3: a token, by which a second attempt is known. Returns "true" if it was
-  /// added.
+  /// $1: id; $2: outcome; $3: a token, the same for each attempt. Returns "true" if it was added.
   std::string add_outcome;
   /// $1: id; $2: shadow; $3: a token; $4: its text. Returns "true" if there is the record.
   std::string add_shadow;

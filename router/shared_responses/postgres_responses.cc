@@ -4,7 +4,6 @@
 #include "router/shared_responses/postgres_responses.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -52,12 +51,6 @@ bool is_response_id(std::string_view id) {
   });
 }
 
-int64_t number_of(std::string_view text) {
-  int64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
 class PostgresResponses final : public ResponseServer {
  public:
   PostgresResponses(const PostgresOptions& options, std::unique_ptr<Postgres> server)
@@ -86,7 +79,7 @@ class PostgresResponses final : public ResponseServer {
     if (rows.empty()) return std::string();
     if (rows[0][0] == "true") return std::nullopt;
     if (is_here) return std::string();
-    const auto size = static_cast<size_t>(number_of(rows[0][1]));
+    const auto size = stores::number_of<size_t>(rows[0][1]);
     std::string record = std::move(rows[0][2]);
     if (size > bytes_max) return too_large();
     if (size <= record.size() || size > kRecordBytesMax) return record;
@@ -106,7 +99,7 @@ class PostgresResponses final : public ResponseServer {
 
   Result<milliseconds> left(std::string_view id) override {
     SIGNALBOX_TRY(const auto rows, server_->run(left_, {id}, limits_.read));
-    return milliseconds(rows.empty() ? 0 : number_of(rows[0][0]));
+    return milliseconds(rows.empty() ? 0 : stores::number_of<int64_t>(rows[0][0]));
   }
 
   Result<void> remove(std::span<const NamedDeletion> deletions) override {

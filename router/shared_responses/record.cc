@@ -33,7 +33,7 @@ std::string write_record(const dialects::StoredResponse& response) {
 
 Result<dialects::StoredResponse> read_record(std::string_view record) {
   if (record.size() < kHeadBytes || record.size() > kRecordBytesMax || !record.starts_with(kMagic))
-    return fail(Code::kCorrupt, "it is no stored response");
+    return fail(Code::kCorrupt, "it is not a stored response");
   std::string_view head = record.substr(kMagic.size());
   record.remove_prefix(kHeadBytes);
   dialects::StoredResponse out;

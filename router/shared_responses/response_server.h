@@ -1,5 +1,5 @@
 #pragma once
-// A server that keeps the stored responses of several routers, as one statement or command each.
+// A server that keeps the stored responses of several routers.
 
 #include <chrono>
 #include <memory>
@@ -23,7 +23,8 @@ constexpr std::chrono::milliseconds time_for(size_t bytes) {
   return std::chrono::milliseconds(1000 * bytes / kBytesPerSecond);
 }
 
-/// A look-up reads so many bytes at once, and the rest of a longer record when it knows the length.
+/// The bytes that a look-up reads first. It reads the rest of a longer record once it knows the
+/// length.
 inline constexpr size_t kFirstBytes = size_t{64} << 10;
 
 inline tl::unexpected<Error> too_large() {

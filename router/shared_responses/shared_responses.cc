@@ -1,5 +1,4 @@
-// The functions for requests, and those by which a follower keeps track of the deletions of all
-// routers.
+// The functions for requests, and those that follow the deletions of all routers.
 
 #include "router/shared_responses/shared_responses.h"
 
@@ -219,17 +218,13 @@ std::vector<stores::LostRecord> SharedByServer::records() {
 
 Result<std::unique_ptr<ResponseServer>> redis_of(const config::Redis& redis) {
   RedisOptions options;
-  SIGNALBOX_TRY(options.server, stores::redis_server(redis));
-  if (!redis.key_prefix.empty()) options.prefix = redis.key_prefix;
-  stores::set_seconds(redis.read_timeout, options.read_limit);
-  stores::set_seconds(redis.write_timeout, options.write_limit);
+  SIGNALBOX_TRY_VOID(stores::set_redis(redis, options));
   return make_redis_responses(std::move(options));
 }
 
 Result<std::unique_ptr<ResponseServer>> postgres_of(const config::Postgres& postgres) {
   PostgresOptions options;
-  SIGNALBOX_TRY(options.server, stores::postgres_server(postgres));
-  if (!postgres.table_name.empty()) options.table = postgres.table_name;
+  SIGNALBOX_TRY_VOID(stores::set_postgres(postgres, options));
   return make_postgres_responses(options);
 }
 

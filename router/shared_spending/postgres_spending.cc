@@ -182,7 +182,7 @@ class PostgresStore final : public spending::Store {
     }
     const std::string& epoch = rows.front()[1];
     const auto last = read_integer(rows.front()[2]), known = read_integer(counter_);
-    if (!last || !known) return server_->foreign("the number of its last batch is no number");
+    if (!last || !known) return server_->foreign("the number of its last batch is not a number");
     const bool is_other = !epoch_.empty() && (epoch != epoch_ || *last < *known);
     epoch_ = epoch;
     if (is_other) {
@@ -238,10 +238,8 @@ Result<std::unique_ptr<spending::Store>> make_postgres_store(const PostgresOptio
 
 Result<std::unique_ptr<spending::Store>> open_store(const config::Spending& spending) {
   PostgresOptions options;
-  auto server = stores::postgres_server(spending.postgres);
-  if (!server) return fail_in(kSpendingSection, std::move(server).error());
-  options.server = *std::move(server);
-  if (!spending.postgres.table_name.empty()) options.table = spending.postgres.table_name;
+  auto set = stores::set_postgres(spending.postgres, options);
+  if (!set) return fail_in(kSpendingSection, std::move(set).error());
   auto out = make_postgres_store(options);
   if (!out) return fail_in(kSpendingSection, std::move(out).error());
   return out;

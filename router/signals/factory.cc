@@ -287,7 +287,7 @@ class Factory {
     }
   }
 
-  // A declared name that is no class of the task never matches, as in the Semantic Router, which
+  // A declared name that is not a class of the task never matches, as in the Semantic Router, which
   // compares the name with the class.
   static void add_names(ClassTask& task, const std::vector<config::ClassSignal>& declared) {
     for (const config::ClassSignal& signal : declared) {

@@ -54,20 +54,21 @@ Guard make_guard(const engine::TextModel& model, size_t head, std::vector<size_t
 /// requests keep their scores.
 inline constexpr size_t kReadInFull = 8;
 
-/// Returns true if the guard's screen may clear some of so many windows. It may not if an attack
+/// Returns true if the guard's screen may clear some of `windows` windows. It may not if an attack
 /// counts at a probability that the screen calls harmless.
 bool uses_screen(const Guard& guard, size_t windows, double threshold);
 
-/// Returns true if the screen has cleared the window that these are the answers of all heads for.
+/// Returns true if the screen has cleared the window. `heads` are the answers of all heads for it.
 bool is_cleared(const Guard& guard, std::span<const engine::Answer> heads);
 
 struct Attack {
   double probability = 0;
-  std::string_view label = {};  // the most probable of those that count; "": it is not reported
+  std::string_view label = {};  // the most probable label of an attack; "": it is not reported
 };
 
-/// Returns the probability that a window holds an attack, from the answers of all heads for it;
-/// that of the screen, below its limit, if it has cleared the window; 0 if the window has no words.
+/// Returns the probability that a window holds an attack, from the answers of all heads for it. If
+/// the screen has cleared the window, it is the screen's probability. It is 0 for a window without
+/// words.
 /// A head that does not support the language of the window counts with less than its probability
 /// (HeadInfo::unsupported_shift).
 Attack find_attack(const Guard& guard, std::span<const engine::Answer> heads,
@@ -81,8 +82,8 @@ double attack_probability(const Guard& guard, std::span<const engine::Answer> he
 /// texts; otherwise "".
 std::string_view unsupported_language(const Guard& guard, std::string_view window, TextKind kind);
 
-/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. What a
-/// hidden text stands for completely is left out of the text, because models take digits and
+/// A text and the texts that are hidden in it (text/hidden.h); a guard reads all of them. A part
+/// that was decoded completely is left out of the text itself, because models take digits and
 /// letters without words for attacks.
 class GuardedTexts {
  public:

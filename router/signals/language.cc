@@ -56,7 +56,7 @@ constexpr std::string_view kUndetermined = "und";  // BCP 47
 
 using Shares = LanguageShares;
 
-// Returns nullptr for a character that is no letter.
+// Returns nullptr for a character that is not a letter.
 const Script* script_of(char32_t c) {
   static constexpr Script kAnyOther{0, 0, kUndetermined};
   const auto after =

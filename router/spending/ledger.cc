@@ -174,8 +174,8 @@ void Ledger::report_loss() {
   if (Clock::now() < loss_reported_ + kLossReports) return;
   loss_reported_ = Clock::now();
   log::warn("spending",
-            "{}: totals are less than they were, so the server has an older state; budgets of this "
-            "router go on from what it knew, but reports lack what was lost",
+            "{}: totals are less than they were, so the server has an older state; this router's "
+            "budgets still count the lost spending, but reports do not",
             store_->name());
 }
 

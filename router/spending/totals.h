@@ -96,10 +96,10 @@ class Totals {
   /// spending than the file, because the router was killed, the difference is added here. Nothing
   /// may have been reported since the start then.
   void set_others(std::span<const SharedTotal> totals, bool adopts, Day today);
-  /// Notes that the common store has so much more of this router's spending.
+  /// Notes that the common store has `amount` more of this router's spending.
   void add_stored(const TotalKey& key, double amount);
-  /// Sets what the common store has, with all that add_stored() has noted. Returns whether it has
-  /// less than before.
+  /// Sets the amount in the common store, which includes all amounts of add_stored(). Returns true
+  /// if it is less than before.
   bool set_common(const CommonTotal& total, Day today);
   /// Makes take_changes() return all totals, because they were lost.
   void report_all();

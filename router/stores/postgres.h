@@ -3,6 +3,7 @@
 // makes the table that they use. All clients of one server with one login share the kept
 // connections. Each exchange has a time limit, in however many pieces it arrives.
 
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
@@ -62,5 +63,21 @@ Result<std::unique_ptr<Postgres>> make_postgres(PostgresServer server, PostgresT
 
 /// Missing keys get the defaults of PostgresServer. Errors: kInvalid without a host.
 Result<PostgresServer> postgres_server(const config::Postgres& postgres);
+
+/// Sets the server and, where the configuration names one, the table of a store's options.
+template <class Options>
+Result<void> set_postgres(const config::Postgres& from, Options& into) {
+  SIGNALBOX_TRY(into.server, postgres_server(from));
+  if (!from.table_name.empty()) into.table = from.table_name;
+  return {};
+}
+
+/// The number in a cell; 0 if there is none.
+template <class Number = uint64_t>
+Number number_of(std::string_view text) {
+  Number out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
 
 }  // namespace signalbox::stores

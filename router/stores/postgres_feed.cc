@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -50,12 +49,6 @@ FROM {0}_state s LEFT JOIN LATERAL (
   SELECT * FROM {0}_deletions WHERE number > $1::text::bigint ORDER BY number LIMIT {2}) d ON true
 WHERE s.id = 1 ORDER BY d.number)";
 
-uint64_t deletions_of(std::string_view text) {
-  uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
-
 class PostgresFeed final : public Feed {
  public:
   PostgresFeed(Postgres& server, PostgresFeedOptions options)
@@ -71,11 +64,12 @@ class PostgresFeed final : public Feed {
     SIGNALBOX_TRY(auto rows, server_.run(follow_, {cursor}, limit));
     if (rows.empty() || rows.front().size() != 5)
       return fail(Code::kCorrupt, "{}: table {}_state has no row", server_.name(), options_.name);
-    const uint64_t deletions = deletions_of(rows.front()[4]);
+    const uint64_t deletions = number_of(rows.front()[4]);
     const bool has_fewer = deletions < std::exchange(deletions_, deletions);
     if (has_fewer || rows.front()[0] != start_) {
       start_ = rows.front()[0];
       ++lives_;
+      cleans_at_ = std::max(cleans_at_, Clock::now() + kCleanEvery);
       return std::vector<std::vector<std::string>>();
     }
     std::vector<std::vector<std::string>> out;
@@ -84,8 +78,10 @@ class PostgresFeed final : public Feed {
       cursor = row[1];
       out.push_back({"name", std::move(row[2]), "until", std::move(row[3])});
     }
-    clean();
-    if (out.empty()) std::this_thread::sleep_for(wait);
+    if (out.empty()) {  // entries that were read do not wait for the cleaning
+      clean();
+      std::this_thread::sleep_for(wait);
+    }
     return out;
   }
   uint64_t lives() const override { return lives_; }
@@ -100,8 +96,7 @@ class PostgresFeed final : public Feed {
   }
 
  private:
-  /// A failure is only logged: the server may still store and return records, and the entries that
-  /// were read must be returned.
+  /// A failure is only logged, because the server may still store and return records.
   void clean() {
     const auto begun = Clock::now();
     if (begun < cleans_at_) return;

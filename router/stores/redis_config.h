@@ -15,4 +15,15 @@ Result<RedisServer> valkey_server(const config::Valkey& valkey);
 /// Sets `into`, unless `seconds` is 0, which stands for a missing key.
 void set_seconds(uint32_t seconds, std::chrono::milliseconds& into);
 
+/// Sets the server of a store's options, and their prefix and limits where the configuration has
+/// them.
+template <class Options>
+Result<void> set_redis(const config::Redis& from, Options& into) {
+  SIGNALBOX_TRY(into.server, redis_server(from));
+  if (!from.key_prefix.empty()) into.prefix = from.key_prefix;
+  set_seconds(from.read_timeout, into.read_limit);
+  set_seconds(from.write_timeout, into.write_limit);
+  return {};
+}
+
 }  // namespace signalbox::stores

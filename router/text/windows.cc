@@ -30,8 +30,8 @@ std::vector<std::string_view> split_bytes(std::string_view text, size_t bytes) {
   }
 }
 
-// Takes as many pieces as fit into `windows_max` windows from what `pieces_of` returns for each
-// text. A piece costs its bytes, at least a sixteenth of `bytes`.
+// Takes the pieces that `pieces_of` returns for each text, as many as fit into `windows_max`
+// windows. A piece costs its bytes, at least a sixteenth of `bytes`.
 template <class PiecesOf>
 Result<Windows> take_pieces(const std::vector<std::string_view>& texts, size_t bytes,
                             size_t windows_max, const PiecesOf& pieces_of) {

@@ -35,8 +35,8 @@ Windows windows_of(const std::vector<std::string_view>& texts, size_t bytes);
 
 /// Splits a long text at places that its bytes nearby determine, and returns the parts that are not
 /// in `seen`, in order and without repeated ones; adds them to `seen`. A part includes the
-/// beginning of the next one, so that what lies across a boundary is in one part. A text of up to
-/// 16 KB is one part.
+/// beginning of the next one, so that a passage across a boundary is whole in one part. A text of
+/// up to 16 KB is one part.
 std::vector<std::string_view> distinct_parts(std::string_view text,
                                              std::unordered_set<std::string_view>& seen);
 

@@ -48,7 +48,7 @@ tl::expected<std::optional<int64_t>, TokenRefusal> time_in(const json::Value& cl
   if (!*value) return std::optional<int64_t>();
   const auto number = (*value)->number();
   if (!(*value)->is_number() || !number || std::abs(*number) > kTimeMax)
-    return refuse(kInvalid, "the token's {} is no time in seconds since 1970", name);
+    return refuse(kInvalid, "the token's {} is not a time in seconds since 1970", name);
   return std::optional<int64_t>(static_cast<int64_t>(std::floor(*number)));
 }
 

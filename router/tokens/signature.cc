@@ -133,7 +133,7 @@ Result<PublicKey> PublicKey::rsa(std::string_view modulus, std::string_view expo
   SIGNALBOX_CHECK(OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_N, n.get()) == 1 &&
                   OSSL_PARAM_BLD_push_BN(builder.get(), OSSL_PKEY_PARAM_RSA_E, e.get()) == 1);
   EVP_PKEY* const key = key_from("RSA", builder.get());
-  if (key == nullptr) return fail(Code::kInvalid, "n and e are no RSA key");
+  if (key == nullptr) return fail(Code::kInvalid, "n and e are not an RSA key");
   return PublicKey(Kind::kRsa, std::make_shared<const Handle>(key));
 }
 

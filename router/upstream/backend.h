@@ -29,10 +29,10 @@ struct Call {
   std::string_view request_id;
   std::string_view body;
   http::Interrupt& interrupt;
-  std::span<const std::string_view> prompt =
-      {};  // the prompt in the order in which the server reads it, one item per message
-  const http::Headers* decided =
-      nullptr;  // x-vsr-selected-*, for an upstream that is itself a router; null: none
+  // In the order in which the server reads it, one item per message
+  std::span<const std::string_view> prompt = {};
+  // The fields x-vsr-selected-* for an upstream that is itself a router; null: none
+  const http::Headers* decided = nullptr;
   std::string_view method = "POST";
   Stage* stage = nullptr;  // set to the stage of the latest attempt; null: not recorded
   // Replaces the client's traceparent; "": the client's is forwarded.

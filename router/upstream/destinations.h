@@ -35,8 +35,8 @@ class Destinations {
   }
 
  private:
-  std::map<std::string, std::vector<Destination>, std::less<>>
-      of_model_;  // every list has at least one server
+  // Every list has at least one server
+  std::map<std::string, std::vector<Destination>, std::less<>> of_model_;
   config::Authz::Identity identity_;
   bool requires_key_;
 };

@@ -50,8 +50,8 @@ class Outgoing {
   bool is_replaced(std::string_view name) const;
   bool is_withheld(std::string_view name) const;
 
-  const std::string
-      path_prefix_;  // prepended to the path of a call, except when chat_path_ replaces it
+  // Prepended to the path of a call, except when chat_path_ replaces it
+  const std::string path_prefix_;
   const std::string chat_path_;  // replaces the path of chat completions; "": it does not
   const std::string version_;    // "api-version=..."; "": none
   const std::string auth_header_;

@@ -42,8 +42,8 @@ class Resolver : public http::asio::execution_context::service {
 
   using AsioResolver = http::asio::ip::basic_resolver<http::asio::ip::tcp, http::Executor>;
   std::optional<AsioResolver> resolver_;
-  std::map<std::string, Entry>
-      entries_;  // only hosts of the configuration, so their number is bounded
+  // Only hosts of the configuration, so their number is bounded
+  std::map<std::string, Entry> entries_;
 };
 
 }  // namespace signalbox::upstream

@@ -167,8 +167,12 @@ Result<ApiReply> show_batch(const StoreCall& call, const StorePath& path) {
 }
 
 Result<ApiReply> change_batch(const StoreCall& call, const StorePath& path) {
-  if (path.below == "cancel")
-    return fail(Code::kUnsupported, "batches are not cancelled here; delete their files");
+  if (path.below == "cancel") {
+    SIGNALBOX_TRY_VOID(find_batch(call, path.store, path.file));
+    SIGNALBOX_TRY_VOID(call.stores.cancel_batch(call.owner, path.store, path.file));
+    SIGNALBOX_TRY(const BatchView batch, find_batch(call, path.store, path.file));
+    return ApiReply{written(batch)};
+  }
   if (!path.file.empty()) return no_path(call);
   SIGNALBOX_TRY(auto files, read_batch(call.request.body));
   SIGNALBOX_TRY(auto entries, call.stores.attach_batch(call.owner, path.store, std::move(files)));

@@ -26,10 +26,10 @@ void write_error(json::Writer& out, const vector_stores::Entry& entry) {
 }
 
 /// The numbers of files in each state, as the member file_counts.
-void write_counts(json::Writer& out, int64_t in_progress, int64_t completed, int64_t failed) {
-  out.key("file_counts").begin_object().member("in_progress", in_progress);
-  out.member("completed", completed).member("failed", failed);
-  out.member("cancelled", int64_t{0}).member("total", in_progress + completed + failed);
+void write_counts(json::Writer& out, const vector_stores::StatusCounts& counts) {
+  out.key("file_counts").begin_object().member("in_progress", signed_of(counts.in_progress));
+  out.member("completed", signed_of(counts.completed)).member("failed", signed_of(counts.failed));
+  out.member("cancelled", signed_of(counts.cancelled)).member("total", signed_of(counts.total()));
   out.end_object();
 }
 
@@ -58,10 +58,10 @@ void write(json::Writer& out, const vector_stores::StoreView& view) {
   out.begin_object().member("id", store.id).member("object", "vector_store");
   out.member("created_at", store.created).member("name", store.name);
   out.member("usage_bytes", signed_of(figures.bytes));
-  write_counts(out, figures.in_progress, figures.completed, figures.failed);
-  out.member("status", is_expired                ? "expired"
-                       : figures.in_progress > 0 ? "in_progress"
-                                                 : "completed");
+  write_counts(out, figures.entries);
+  out.member("status", is_expired                        ? "expired"
+                       : figures.entries.in_progress > 0 ? "in_progress"
+                                                         : "completed");
   write_expiry(out, store);
   out.member("last_active_at", store.last_active).key("metadata").begin_object();
   for (const auto& [key, value] : store.metadata) out.member(key, value);
@@ -83,15 +83,15 @@ void write(json::Writer& out, const vector_stores::Entry& entry) {
 }
 
 void write(json::Writer& out, const BatchView& batch) {
-  const auto count = [&](Status status) {
-    return std::ranges::count(batch.entries, status, &vector_stores::Entry::status);
-  };
-  const int64_t in_progress = count(Status::kInProgress), failed = count(Status::kFailed);
+  vector_stores::StatusCounts counts;
+  for (const vector_stores::Entry& each : batch.entries) counts.add(each.status);
   const auto first = std::ranges::min_element(batch.entries, {}, &vector_stores::Entry::created);
   out.begin_object().member("id", batch.id).member("object", "vector_store.files_batch");
   out.member("created_at", first->created).member("vector_store_id", batch.store);
-  out.member("status", in_progress > 0 ? "in_progress" : "completed");
-  write_counts(out, in_progress, count(Status::kCompleted), failed);
+  out.member("status", counts.in_progress > 0 ? "in_progress"
+                       : counts.cancelled > 0 ? "cancelled"
+                                              : "completed");
+  write_counts(out, counts);
   out.end_object();
 }
 

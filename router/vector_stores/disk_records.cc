@@ -142,6 +142,11 @@ Result<Embedded> DiskRecords::embedded(const Entry& entry, uint64_t bytes_max) c
   return read_embedded(bytes);
 }
 
+bool DiskRecords::has_embedded(const Entry& entry) const {
+  const auto front = folder_->read_front(name_in_folder(entry.id, kEmbeddedEnd), 1);
+  return front || front.error().code != Code::kNotFound;
+}
+
 Result<void> DiskRecords::remove(const File& file) const {
   return folder_->remove(name_in_folder(file.id, kFileEnd));
 }

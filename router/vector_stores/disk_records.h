@@ -27,6 +27,9 @@ class DiskRecords {
   /// Errors: kNotFound, kIo, kTooLarge, kCorrupt.
   Result<Embedded> embedded(const Entry& entry, uint64_t bytes_max) const;
 
+  /// True also if the disk does not tell.
+  bool has_embedded(const Entry& entry) const;
+
   Result<void> remove(const File& file) const;
   Result<void> remove(const Store& store) const;
   /// The vectors stay, because a thread may be writing them; remove_embedded() follows once the

@@ -41,7 +41,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kEntities
                                                                                   {"mdash", "-"}}};
 constexpr size_t kEntityBytesMax = 10;
 
-/// Elements whose content is no text of the page.
+/// Elements whose content is not text of the page.
 constexpr std::array<std::string_view, 4> kHidden{"script", "style", "template", "noscript"};
 /// Elements within a line.
 constexpr std::array<std::string_view, 14> kInline{

@@ -25,7 +25,7 @@ Result<std::string> document_text(std::string_view file_name, std::string_view b
 /// The text that a browser would show, in lines. Takes linear time.
 std::string html_text(std::string_view html);
 
-/// The sizes by which a text is cut. A token counts as four bytes.
+/// The sizes of chunks. A token counts as four bytes.
 struct Chunking {
   uint32_t tokens_max = 800;
   uint32_t overlap_tokens = 400;  // that a chunk shares with the one before
@@ -35,9 +35,10 @@ struct Chunking {
 inline constexpr uint32_t kChunkTokensMin = 100, kChunkTokensMax = 4096;
 inline constexpr size_t kTokenBytes = 4;
 
-/// Cuts a text into chunks of at most `bytes_max` bytes (at least 16), each of which begins in the
-/// last `overlap` bytes (at most half) of the one before. A chunk ends at the end of a paragraph,
-/// a line, a sentence or a word if there is one in its last quarter, and never inside a character.
+/// Cuts a text into chunks of at most `bytes_max` bytes (at least 16). Each chunk begins within the
+/// last `overlap` bytes (at most half of `bytes_max`) of the one before. A chunk ends at the end of
+/// a paragraph, a line, a sentence or a word if there is one in its last quarter, and never inside
+/// a character.
 std::vector<std::string_view> cut(std::string_view text, size_t bytes_max, size_t overlap);
 
 }  // namespace signalbox::vector_stores

@@ -9,7 +9,7 @@
 
 namespace signalbox::vector_stores {
 
-/// A comparison, or several filters of which all or any must hold.
+/// A comparison, or several filters combined: all of them or any of them must hold.
 struct Filter {
   enum class Type : uint8_t { kEq, kNe, kGt, kGte, kLt, kLte, kIn, kNin, kAnd, kOr };
 

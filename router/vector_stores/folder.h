@@ -35,7 +35,7 @@ class Folder {
     uint64_t bytes = 0;
   };
   Result<Front> read_front(std::string_view name, size_t bytes_max) const;
-  /// A file that does not exist is no error. Errors: kIo.
+  /// A file that does not exist is not an error. Errors: kIo.
   Result<void> remove(std::string_view name) const;
   /// The names of all files of ours, in no order. A link is none of them, because what it names may
   /// belong to somebody else. Errors: kIo.

@@ -79,7 +79,8 @@ void Indexer::set_embedder(Embedder embedder) {
     }
     round_ = {round_.number + 1, std::move(embedder), *std::move(index)};
     for (const auto& [number, registered] : shared_.registry.all_entries()) {
-      if (registered.entry.status == Status::kFailed) continue;
+      const Status status = registered.entry.status;
+      if (status != Status::kInProgress && status != Status::kCompleted) continue;
       shared_.registry.set_chunks(*shared_.registry.entry(number), nullptr, 0, 0);
       // A thread that embeds it for the last model will notice.
       if (running_.insert(number).second) jobs.push_back(job_of(registered.entry));
@@ -159,8 +160,8 @@ void Indexer::finish(const Job& job, Outcome outcome) {
     const std::lock_guard lock(shared_.mutex);
     running_.erase(number);
     const RegisteredEntry* const registered = shared_.registry.entry(number);
-    const bool is_open = registered != nullptr && registered->entry.status == Status::kInProgress;
-    if (!is_open || (outcome == Outcome::kDone && job.round.number == round_.number)) return;
+    const bool is_done = registered == nullptr || registered->entry.status != Status::kInProgress;
+    if (is_done || (outcome == Outcome::kDone && job.round.number == round_.number)) return;
     waiting_.push_back(number);
   }
   wake_.notify_one();
@@ -176,8 +177,11 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
   const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  if (const auto removed = disk_.remove_embedded(job.entry); !removed)
-    log::warn("vector_stores", "{}", removed.error().message);
+  // What it has not written are the vectors of another model, which show that the entry was done.
+  if (embedded) {
+    if (const auto removed = disk_.remove_embedded(job.entry); !removed)
+      log::warn("vector_stores", "{}", removed.error().message);
+  }
   if (published || published.error().code == Code::kCancelled) return Outcome::kDone;
   if (!is_final(published.error().code)) {
     log::warn("vector_stores", "{} of {}: {}; it is tried again", job.entry.file, job.entry.store,
@@ -194,7 +198,7 @@ Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) con
   SIGNALBOX_TRY(const auto chunks,
                 cut_for(*job.round.embedder.model, text, job.entry.chunking, job.chunks_max));
   {
-    // A model does not work for what finds no room afterwards.
+    // Check the room before the model runs, because its work would be lost otherwise.
     const word_search::TextWords words(chunks);
     const uint64_t bytes = bytes_of(chunks, words, job.round.embedder.model->dim());
     const std::lock_guard lock(shared_.mutex);
@@ -205,9 +209,15 @@ Result<Embedded> Indexer::embed(const Job& job, const std::stop_token& stop) con
   return embed_chunks(job.round.embedder, chunks, goes_on, {.stop = stop, .is_long = true});
 }
 
+bool Indexer::is_open(const Job& job) const {
+  const RegisteredEntry* const registered = shared_.registry.entry(job.entry.number);
+  return registered != nullptr && registered->entry.status == Status::kInProgress &&
+         job.round.number == round_.number;
+}
+
 bool Indexer::is_wanted(const Job& job) const {
   const std::lock_guard lock(shared_.mutex);
-  return job.round.number == round_.number && shared_.registry.entry(job.entry.number) != nullptr;
+  return is_open(job);
 }
 
 Result<void> Indexer::restore(const Job& job) {
@@ -245,7 +255,7 @@ Result<bool> Indexer::publish(const Job& job, Embedded embedded, Room room) {
 Result<bool> Indexer::enter(const Job& job, Chunks chunks, uint64_t bytes, Room room) {
   Registry& registry = shared_.registry;
   RegisteredEntry* const registered = registry.entry(job.entry.number);
-  if (registered == nullptr || job.round.number != round_.number) return false;
+  if (!is_open(job)) return false;
   SIGNALBOX_TRY_VOID(registry.admit_chunks(job.entry.store, chunks->texts.size()));
   if (room == Room::kNeeded) SIGNALBOX_TRY_VOID(registry.admit_bytes(job.file.owner, bytes));
   registry.set_chunks(*registered, std::move(chunks), bytes, job.round.number);
@@ -258,7 +268,7 @@ void Indexer::fail_entry(const Job& job, const Error& error) {
   {
     const std::lock_guard lock(shared_.mutex);
     RegisteredEntry* const registered = shared_.registry.entry(job.entry.number);
-    if (registered == nullptr || job.round.number != round_.number) return;
+    if (!is_open(job)) return;
     registered->entry.status = Status::kFailed;
     registered->entry.error = error.message;
     failed = registered->entry;

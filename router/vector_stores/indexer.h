@@ -66,6 +66,7 @@ class Indexer {
   Outcome run(const Job& job, const std::stop_token& stop);
   Result<Embedded> embed(const Job& job, const std::stop_token& stop) const;
   bool is_wanted(const Job& job) const;
+  bool is_open(const Job& job) const;  // the same, under the lock of the registry
   /// Takes the vectors from the disk. Errors: those of reading; kNotFound if another model made
   /// them.
   Result<void> restore(const Job& job);

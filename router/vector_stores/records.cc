@@ -161,8 +161,27 @@ std::string_view name_of(Status status) {
       return "completed";
     case Status::kFailed:
       return "failed";
+    case Status::kCancelled:
+      return "cancelled";
   }
   return "";
+}
+
+void StatusCounts::add(Status status) {
+  switch (status) {
+    case Status::kInProgress:
+      ++in_progress;
+      return;
+    case Status::kCompleted:
+      ++completed;
+      return;
+    case Status::kFailed:
+      ++failed;
+      return;
+    case Status::kCancelled:
+      ++cancelled;
+      return;
+  }
 }
 
 int64_t expiry_of(const Store& store) {
@@ -218,6 +237,7 @@ std::string write_record(const Entry& entry) {
   out.key("attributes");
   write_attributes(out, entry.attributes);
   if (!entry.batch.empty()) out.member("batch", entry.batch);
+  if (entry.status == Status::kCancelled) out.member("is_cancelled", true);
   return out.member("error", entry.error).end_object().take() + "\n";
 }
 
@@ -269,6 +289,7 @@ Result<Entry> read_entry_record(std::string_view text) {
   out.error = in.text("error");
   if (in.has("batch")) out.batch = in.text("batch");
   if (!out.error.empty()) out.status = Status::kFailed;
+  if (in.has("is_cancelled") && in.boolean("is_cancelled")) out.status = Status::kCancelled;
   return in.finish(std::move(out));
 }
 

@@ -52,9 +52,16 @@ int64_t expiry_of(const Store& store);
 /// Its files may still be in it, until a sweep takes them out.
 bool is_expired(const Store& store, int64_t now);
 
-enum class Status : uint8_t { kInProgress, kCompleted, kFailed };
-/// "in_progress", "completed", "failed".
+enum class Status : uint8_t { kInProgress, kCompleted, kFailed, kCancelled };
+/// "in_progress", "completed", "failed", "cancelled".
 std::string_view name_of(Status status);
+
+/// How many entries have each status.
+struct StatusCounts {
+  size_t in_progress = 0, completed = 0, failed = 0, cancelled = 0;
+  void add(Status status);
+  size_t total() const { return in_progress + completed + failed + cancelled; }
+};
 
 /// A file in a store.
 struct Entry {

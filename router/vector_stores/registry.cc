@@ -239,9 +239,7 @@ StoreFigures Registry::figures(std::string_view store) const {
   StoreFigures out;
   for (const RegisteredEntry* each : entries(store)) {
     out.bytes += each->entry.bytes;
-    ++(each->entry.status == Status::kCompleted ? out.completed
-       : each->entry.status == Status::kFailed  ? out.failed
-                                                : out.in_progress);
+    out.entries.add(each->entry.status);
   }
   return out;
 }
@@ -249,9 +247,7 @@ StoreFigures Registry::figures(std::string_view store) const {
 VectorStores::Size Registry::size() const {
   VectorStores::Size out{.files = files_.size(), .stores = stores_.size()};
   for (const auto& [number, registered] : entries_) {
-    ++(registered.entry.status == Status::kCompleted ? out.completed
-       : registered.entry.status == Status::kFailed  ? out.failed
-                                                     : out.in_progress);
+    out.entries.add(registered.entry.status);
   }
   out.bytes = bytes_;
   return out;

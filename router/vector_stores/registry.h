@@ -93,8 +93,8 @@ class Registry {
   std::map<std::string, File, std::less<>> files_;
   std::map<std::string, Store, std::less<>> stores_;
   std::map<uint64_t, RegisteredEntry> entries_;  // by number
-  std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>>
-      by_store_;  // numbers of entries by store and file
+  // Numbers of entries by store and file
+  std::map<std::string, std::map<std::string, uint64_t, std::less<>>, std::less<>> by_store_;
   std::map<std::string, Usage, std::less<>> usage_;
   std::set<std::string> touched_;  // ids of stores that expire, whose use is not on the disk yet
   uint64_t bytes_ = 0;

@@ -414,6 +414,33 @@ Result<std::vector<Entry>> VectorStores::attach_batch(std::string_view owner,
   return impl_->attach(owner, store, std::move(files), new_id(kBatchIdPrefix));
 }
 
+// An entry that was embedded before is done: another model only embeds it anew. The registry comes
+// first, so that no thread completes an entry whose record says that it is cancelled; after an
+// error of the disk, a repeated call writes the records.
+Result<void> VectorStores::cancel_batch(std::string_view owner, std::string_view store,
+                                        std::string_view batch) {
+  const std::lock_guard changing(impl_->shared.changing);
+  std::vector<Entry> found;
+  {
+    const std::lock_guard lock(impl_->shared.mutex);
+    SIGNALBOX_TRY_VOID(impl_->use(impl_->shared.registry.store(owner, store), store));
+    for (const RegisteredEntry* each : impl_->shared.registry.entries(store)) {
+      if (each->entry.batch == batch) found.push_back(each->entry);
+    }
+  }
+  for (Entry& each : found) {
+    if (impl_->disk.has_embedded(each)) continue;
+    {
+      const std::lock_guard lock(impl_->shared.mutex);
+      Entry& entry = impl_->shared.registry.entry(each.number)->entry;
+      if (entry.status == Status::kInProgress) entry.status = Status::kCancelled;
+      each = entry;
+    }
+    if (each.status == Status::kCancelled) SIGNALBOX_TRY_VOID(impl_->disk.write(each));
+  }
+  return {};
+}
+
 Result<std::vector<Entry>> VectorStores::entries(std::string_view owner,
                                                  std::string_view store) const {
   const std::lock_guard lock(impl_->shared.mutex);

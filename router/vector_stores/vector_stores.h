@@ -46,7 +46,7 @@ struct Embedder {
 /// The state of a store's files.
 struct StoreFigures {
   uint64_t bytes = 0;
-  uint32_t in_progress = 0, completed = 0, failed = 0;
+  StatusCounts entries = {};
 };
 struct StoreView {
   Store store;
@@ -127,6 +127,9 @@ class VectorStores {
   /// new batch.
   Result<std::vector<Entry>> attach_batch(std::string_view owner, std::string_view store,
                                           std::vector<Addition> files);
+  /// Ends the work on those entries of the batch that were never embedded. Errors: kNotFound, also
+  /// for a store that has expired; kIo.
+  Result<void> cancel_batch(std::string_view owner, std::string_view store, std::string_view batch);
   Result<std::vector<Entry>> entries(std::string_view owner,
                                      std::string_view store) const;  // the oldest first
   Result<Entry> entry(std::string_view owner, std::string_view store, std::string_view file) const;
@@ -150,7 +153,8 @@ class VectorStores {
   Result<Removed> remove_all(std::string_view owner);
 
   struct Size {
-    size_t files = 0, stores = 0, in_progress = 0, completed = 0, failed = 0;
+    size_t files = 0, stores = 0;
+    StatusCounts entries = {};
     uint64_t bytes = 0;
   };
   Size size() const;

@@ -1,5 +1,5 @@
 #pragma once
-// One order for what a search by similarity and a search by words have found.
+// One order for the results of a search by similarity and of a search by words.
 
 #include <cstdint>
 #include <span>
@@ -29,7 +29,7 @@ inline constexpr uint32_t kNgramSizeMax = 16;
 /// Mode kRanks with equal weights.
 Hybrid ranks();
 
-/// The number of texts to take from each search, of which `most` remain.
+/// The number of texts to take from each search, so that the best `most` can be chosen from them.
 constexpr size_t candidates_of(size_t most) {
   return most < 13 ? 50 : 4 * most;
 }

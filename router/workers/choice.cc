@@ -1,4 +1,4 @@
-// Every function walks over the workers of one model, of which there are few.
+// Every function walks over the workers of one model, because a model has only a few.
 
 #include "router/workers/choice.h"
 

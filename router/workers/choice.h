@@ -14,8 +14,8 @@ namespace signalbox::workers {
 
 /// The request's properties that the choice depends on.
 struct Ask {
-  std::span<const uint64_t> blocks =
-      {};  // of the prompt (prefix_blocks); empty: the policy does not use them
+  // Of the prompt (prefix_blocks); empty: the policy does not use them
+  std::span<const uint64_t> blocks = {};
   std::string_view session = {};        // "": no session
   std::span<const uint64_t> ends = {};  // of the prompt's messages (prefix_ends); empty: the prompt
                                         // is short, or they are not used

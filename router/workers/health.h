@@ -18,8 +18,8 @@ class Health {
  public:
   /// Records the result of a check. Returns true if the worker's health changed.
   bool checked(bool passed, const config::Reliability& settings);
-  /// Records the outcome of a call. Returns true if so many calls in a row have failed that the
-  /// worker should be ejected.
+  /// Records the outcome of a call. Returns true if enough calls in a row have failed to
+  /// eject the worker.
   bool called(bool answered, const config::Reliability& settings);
   /// Ejects the worker for base_ejection_time. An ejection that follows soon after the last one
   /// lasts twice as long as that one. After the worker's return, a single failure is enough to

@@ -1,4 +1,4 @@
-// A router with everything that the dashboard shows: two models with several servers, of which one is broken, keys,
+// A router with everything that the dashboard shows: two models with several servers (one is broken), keys,
 // budgets, prices, shadows, an audit log, and recorded requests. Model servers are scripts on this machine.
 
 import { fileURLToPath } from "node:url";

@@ -54,7 +54,7 @@ async function visiting(name, run, options = {}, url = demo.url) {
 const row = (page, table, ...texts) =>
   texts.reduce((rows, hasText) => rows.filter({ hasText }), page.getByRole(table.role ?? "region", { name: table.name ?? table }).getByRole("row"));
 
-test("errors are listed by cause, and clients' mistakes are no failures", async () => {
+test("errors are listed by cause, and clients' mistakes are not failures", async () => {
   await visiting("overview", async (page) => {
     const causes = page.getByRole("table").filter({ hasText: "Cause" });
     await causes.getByRole("row").filter({ hasText: "no model has the name that the client chose" }).filter({ hasText: "the client's" }).waitFor();
@@ -108,7 +108,7 @@ test("a single sample is drawn, and legends have values", async () => {
     await chart.getByText("p95").waitFor();
     assert.match(await chart.innerText(), /p50\s*[\d.]+\s*ms/);
     for (const text of await page.locator(".legend-list").allInnerTexts()) assert.ok(!text.includes("–"), text);
-    // Pixels in the colour of a line, of which there is none without a point.
+    // Look for pixels in the colour of a line. A chart without points has none.
     await page.waitForFunction(() => {
       const canvas = [...document.querySelectorAll("figure")].find((each) => each.textContent.includes("Decisions")).querySelector("canvas");
       const probe = document.createElement("span");

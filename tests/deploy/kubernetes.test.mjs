@@ -112,7 +112,7 @@ describe("kustomize", { skip: kustomizeMissing() }, () => {
   });
 
   test("kustomize adds models and access to custom resources", async (t) => {
-    // kustomize requires relative paths, so the folder is beside copies of what it names.
+    // kustomize requires relative paths, so the folder lies beside copies of the files that it names.
     const copy = await mkdtemp(join(tmpdir(), "signalbox-deploy-"));
     t.after(() => rm(copy, { recursive: true }));
     await cp(kDeploy, copy, { recursive: true });

@@ -146,8 +146,8 @@ const substitute = (expr) =>
 
 // The test's traffic produces none of these events, so their queries return 0.
 const kZero = new Set([
-  "Decided on less than configured", "Turned away before they were read", "Signals that failed", "Texts that wait", "Requests that wait for a decision", "Their tokens", "Texts that failed",
-  "Exports of traces", "Requests that wait for a worker", "In flight", "Requests in flight", "Requests at a worker", "Requests at a model", "Their bytes",
+  "Decided without some signals", "Refused before reading", "Signals that failed", "Texts that wait", "Requests that wait for a decision", "Tokens that wait", "Texts that failed",
+  "Exports of traces", "Requests that wait for a worker", "In flight", "Requests in flight", "Requests at a worker", "Requests at a model", "Context bytes",
 ]);
 
 test("the dashboard is the one that its source builds", async () => {

@@ -284,11 +284,11 @@ test("a log that cannot be written refuses changes if the configuration requires
   }
 });
 
-test("the router does not start on a file that is no audit log", async () => {
+test("the router does not start on a file that is not an audit log", async () => {
   const put = async (file, text) => {
     await mkdir(join(file, "..", "audit"));
     await writeFile(join(file, "..", "audit", "audit.jsonl"), "Dear diary,\n");
     await writeFile(file, text);
   };
-  await assert.rejects(Daemon.start(configuration(), put), /global.services.audit.file: .*the last line is no entry/);
+  await assert.rejects(Daemon.start(configuration(), put), /global.services.audit.file: .*the last line is not an entry/);
 });

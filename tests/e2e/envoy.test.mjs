@@ -272,7 +272,7 @@ test("two streams at once do not mix", async () => {
   assert.equal((await two.end()).code, OK);
 });
 
-test("a body that is no UTF-8 is refused", async () => {
+test("a body that is not UTF-8 is refused", async () => {
   const stream = processor.open();
   await stream.ask({ request_headers: head(kHead) });
   const bytes = Buffer.from('{"model":"auto","messages":[{"role":"user","content":"\xff\xfe"}]}', "latin1");

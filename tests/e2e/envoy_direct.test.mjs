@@ -348,7 +348,7 @@ test("a legacy completion that no chat can answer is refused with the parameter"
   }
 });
 
-test("an image is no legacy completion", async () => {
+test("an image is not a legacy completion", async () => {
   for (const prompt of ["paint a ship", "draw both and explain"]) {
     const error = await openai(envoy.url).completions.create({ model: "auto", prompt }).catch((e) => e);
     assert.equal(error.status, 501);

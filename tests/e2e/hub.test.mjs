@@ -300,10 +300,10 @@ test("a pull waits for a busy hub as long as the hub requests", async () => {
   const start = Date.now();
   const { err } = await pulled("hf:owner/tiny");
   assert.ok(Date.now() - start >= 2000);
-  assert.match(err, /tiny: HTTP 429; the hub says "Too many requests"; trying again in 1\.0 s/);
+  assert.match(err, /tiny: HTTP 429; the hub replied "Too many requests"; trying again in 1\.0 s/);
   assert.match(err, /tiny: HTTP 503; trying again in/);
   hub.fault = { busy: 1, retryAfter: "4000" };
-  await refused(/asks to wait 4000 s, so try again later/, "hf:owner/tiny@main");
+  await refused(/requires a wait of 4000 s, so try again later/, "hf:owner/tiny@main");
 });
 
 test("a cut connection is resumed where it ended", async () => {

@@ -13,7 +13,7 @@ import { Daemon } from "./daemon.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
-/// The vectors miss the one text that has the number, which is no word to them.
+/// The vectors miss the one text that has the number, which is not a word to them.
 const kAboutSeal = "What helps against the failure of machine 4711?";
 const kManuals = Object.fromEntries([...Array.from({ length: 12 }, (_, i) => [`manual${i}.txt`, `How can I solve the failure of the machine ${i}?`]), ["seal.txt", "Replace seal X/4711."]]);
 

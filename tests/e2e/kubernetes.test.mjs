@@ -1,5 +1,5 @@
 // Tests models and routes as Kubernetes resources. The daemon follows a double of an API server through every event
-// that a watch can meet, under traffic of which no request may fail. It also reads resources from files.
+// of a watch, under traffic; no request may fail. It also reads resources from files.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

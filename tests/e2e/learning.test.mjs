@@ -466,7 +466,7 @@ for (const strategy of ["linucb", "linear_thompson"]) {
     const silent = await (await fetch(`${at.managementUrl}/v1/router_replay/${bypassed}`)).json();
     assert.deepEqual([silent.decision, silent.learning_features], ["secrets", undefined]);
 
-    // A conversation that keeps its model is no experiment.
+    // A conversation that keeps its model is not an experiment.
     const headers = { "x-conversation-id": strategy };
     const { model } = await ask("wordy", headers, at);
     const later = await explain("wordy", headers, at);

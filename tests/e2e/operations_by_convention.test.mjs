@@ -180,7 +180,7 @@ test("a failed call is an operation with an error and without tokens", async () 
   assert.deepEqual(reported(spans.small), ["openai", undefined, undefined, undefined]);
 });
 
-test("a cached answer, a fixed answer and a refusal are no operations", async () => {
+test("a cached answer, a fixed answer and a refusal are not operations", async () => {
   const kept = { model: "auto", messages: [{ role: "user", content: "keep this" }] };
   chat.answer = () => completion({ content: "QED" });
   assert.notDeepEqual((await observe("/v1/chat/completions", kept)).added, {});

@@ -275,7 +275,7 @@ describe("documents of a tool", () => {
     "a server that hangs": [() => new Promise(() => {}), /it did not finish in time/],
     "a server of another kind": [() => ({ body: { hello: "hunter2" } }), /no response to the request/],
     "a server of another version": [({ id }) => ({ body: { jsonrpc: "2.0", id, result: { protocolVersion: "1999-01-01" } } }), /another version of the protocol/],
-    "a session whose name is no header": [({ id }) => ({ headers: { "mcp-session-id": "hunter2 b" }, body: { jsonrpc: "2.0", id, result: { protocolVersion: "2025-06-18" } } }), /the name of its session is not at most 1024 visible ASCII characters/],
+    "a session whose name is not a header": [({ id }) => ({ headers: { "mcp-session-id": "hunter2 b" }, body: { jsonrpc: "2.0", id, result: { protocolVersion: "2025-06-18" } } }), /the name of its session is not at most 1024 visible ASCII characters/],
     "a reply that is too large": [() => ({ body: "a".repeat(9 << 20) }), /8388608|more than/],
   };
   for (const [name, [answer, message]] of Object.entries(failures)) {

@@ -11,7 +11,17 @@ import { ScriptedUpstream, completion } from "./upstream.mjs";
 let servers, model, daemon;
 const kTasks = ["fields", "facts", "opinions", "kinds"];
 
-const configuration = (port, management) => `
+const kDecisions = `    - name: advice
+      priority: 9
+      rules: {type: domain, name: law, on_error: match}
+      plugins: [{type: fast_response, configuration: {message: Ask a lawyer.}}]
+    - {name: numbers, priority: 8, rules: {type: domain, name: numbers}}
+    - {name: facts, priority: 7, rules: {type: fact_check, name: needs_fact_check}}
+    - {name: repair, priority: 6, rules: {type: user_feedback, name: wrong_answer}}
+    - {name: draw, priority: 5, rules: {type: modality, name: DIFFUSION}}
+    - {name: rest, priority: 1}`;
+
+const configuration = (decisions = kDecisions) => (port, management) => `
 version: v0.3
 listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
 providers:
@@ -25,15 +35,7 @@ routing:
     user_feedbacks: [{name: wrong_answer}]
     modality: [{name: DIFFUSION}]
   decisions:
-    - name: advice
-      priority: 9
-      rules: {type: domain, name: law, on_error: match}
-      plugins: [{type: fast_response, configuration: {message: Ask a lawyer.}}]
-    - {name: numbers, priority: 8, rules: {type: domain, name: numbers}}
-    - {name: facts, priority: 7, rules: {type: fact_check, name: needs_fact_check}}
-    - {name: repair, priority: 6, rules: {type: user_feedback, name: wrong_answer}}
-    - {name: draw, priority: 5, rules: {type: modality, name: DIFFUSION}}
-    - {name: rest, priority: 1}
+${decisions}
 global:
   model_catalog:
     modules:
@@ -73,7 +75,7 @@ before(async () => {
   for (const name of kTasks) servers[name] = await ScriptedUpstream.start();
   model = await ScriptedUpstream.start();
   model.answer = () => completion({ content: "Done." });
-  daemon = await Daemon.start(configuration);
+  daemon = await Daemon.start(configuration());
 });
 after(async () => {
   await daemon?.stop();
@@ -141,11 +143,33 @@ test("a reply of another form is an error of the signal, for which the on_error 
   assert.ok(!daemon.log.includes("sports") && !daemon.log.includes("Another form"), "a text is in the log");
 });
 
+test("rules with fail_request fail the request, even if another decision matches", async () => {
+  const guarded = "{operator: AND, on_unknown: fail_request, conditions: [{type: fact_check, name: needs_fact_check}, {type: domain, name: law, on_error: match}]}";
+  const own = await Daemon.start(configuration(`
+    - {name: route, priority: 9, rules: {type: modality, name: DIFFUSION}}
+    - {name: guarded, priority: 1, rules: ${guarded}}`));
+  try {
+    const ask = (text) => fetch(`${own.url}/v1/chat/completions`, { method: "POST", body: JSON.stringify({ model: "auto", messages: [{ role: "user", content: text }] }) });
+    const isFact = distribution({ FACT_CHECK_NEEDED: 0.99, NO_FACT_CHECK_NEEDED: 0.01 });
+    const isImage = distribution({ AR: 0, DIFFUSION: 1, BOTH: 0 });
+    serversSay({ fields: { status: 500, body: {} }, facts: isFact, kinds: isImage });
+    const failed = await ask("Is this legal?");
+    assert.equal(failed.status, 503);
+    assert.match((await failed.json()).error.message, /decision "guarded" cannot be resolved/);
+    serversSay({ fields: { status: 500, body: {} }, kinds: isImage });
+    assert.equal((await ask("A question without facts.")).headers.get("x-vsr-selected-decision"), "route", "the other condition settles it");
+    serversSay({ facts: isFact, kinds: isImage });
+    assert.equal((await ask("Is that legal?")).headers.get("x-vsr-selected-decision"), "route");
+  } finally {
+    await own.stop();
+  }
+});
+
 test("a slow server ends at deadline_ms", async () => {
   let release;
   const held = new Promise((done) => (release = done));
   serversSay({ fields: async () => (await held, kNothing.fields) });
-  // The decision would refuse, and a late reply is no finding. Without deadline_ms the server would have 5 seconds.
+  // The decision would refuse, and a late reply is not a finding. Without deadline_ms the server would have 5 seconds.
   const began = Date.now();
   const late = await send("A slow question.");
   release();

@@ -8,11 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import OpenAI from "openai";
-
 import { issue, makeAuthority } from "./certificates.mjs";
 import { Daemon, metric, withDaemon } from "./daemon.mjs";
 import { Postgres } from "./postgres.mjs";
+import { client, idsOf, manage, say } from "./replays.mjs";
 import { until } from "./until.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 
@@ -48,22 +47,10 @@ global:
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
 
-const client = (daemon, user = "ann") => new OpenAI({ apiKey: "key", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { "x-authz-user-id": user } });
-const ask = (daemon, input, more = {}, user) => client(daemon, user).responses.create({ model: "auto", input, ...more });
+const ask = (daemon, input, more = {}) => client(daemon).responses.create({ model: "auto", input, ...more });
 async function stream(daemon, input, more = {}) {
   for await (const event of await ask(daemon, input, { stream: true, ...more })) if (event.type === "response.completed") return event.response;
 }
-/// Sends a chat and returns the id of its record.
-async function say(daemon, user, text) {
-  const { response } = await client(daemon, user).chat.completions.create({ model: "auto", messages: [{ role: "user", content: text }] }).withResponse();
-  return response.headers.get("x-vsr-replay-id");
-}
-async function manage(daemon, method, path, body) {
-  const headers = { "content-type": "application/json", "idempotency-key": path + body };
-  const answer = await fetch(`${daemon.managementUrl}${path}`, { method, headers, body: body && JSON.stringify(body) });
-  return { status: answer.status, body: await answer.json() };
-}
-const idsOf = async (daemon, query) => (await manage(daemon, "GET", `/v1/router_replay${query}`)).body.data?.map(({ id }) => id);
 
 const kConversation = ["One", "Fine.", "Two"];
 const continued = () => upstream.asked.messages.map(({ content }) => content);

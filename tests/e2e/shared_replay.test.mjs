@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import OpenAI from "openai";
-
 import { Daemon, metric } from "./daemon.mjs";
 import { Redis, kTroubles } from "./redis.mjs";
+import { idsOf, list, manage, say } from "./replays.mjs";
 import { startShared, stopShared } from "./shared_redis.mjs";
 import { until } from "./until.mjs";
 import { completion } from "./upstream.mjs";
@@ -43,21 +42,6 @@ global:
 const works = (daemon, value) => until(async () => (await metric(daemon, "signalbox_shared_replay_works")) === value, `works ${value}`);
 const dropped = async (daemon) => (await metric(daemon, 'signalbox_shared_replay_total{result="dropped"}')) || 0;
 
-/// Sends a request and returns the id of its record.
-async function say(daemon, user, text) {
-  const client = new OpenAI({ apiKey: "key", baseURL: `${daemon.url}/v1`, maxRetries: 0, defaultHeaders: { "x-authz-user-id": user } });
-  const { data, response } = await client.chat.completions.create({ model: "auto", messages: [{ role: "user", content: text }] }).withResponse();
-  assert.equal(data.choices[0].message.content, "Fine.");
-  return response.headers.get("x-vsr-replay-id");
-}
-
-async function ask(daemon, method, path, body) {
-  const headers = { "content-type": "application/json", "idempotency-key": path + body };
-  const answer = await fetch(`${daemon.managementUrl}${path}`, { method, headers, body: body && JSON.stringify(body) });
-  return { status: answer.status, body: await answer.json() };
-}
-const list = (daemon, query = "") => ask(daemon, "GET", `/v1/router_replay${query}`);
-const idsOf = async (daemon, query) => (await list(daemon, query)).body.data?.map(({ id }) => id);
 const has = (daemon, id) => until(async () => (await idsOf(daemon))?.includes(id), `the record at ${daemon.url}`);
 
 before(async () => {
@@ -78,13 +62,13 @@ test("the other router lists, shows and rates what one has recorded", { skip: kS
   assert.deepEqual(await idsOf(other, "?user=ada&decision=support"), [captured]);
   assert.equal((await list(other, "?user=ada&limit=1")).body.total, 2);
   assert.ok(!JSON.stringify((await list(other)).body).includes("zebra"));
-  const outcome = await ask(other, "POST", "/v1/router/outcomes", { replay_id: captured, verdict: "underpowered" });
+  const outcome = await manage(other, "POST", "/v1/router/outcomes", { replay_id: captured, verdict: "underpowered" });
   assert.deepEqual([outcome.status, outcome.body.recorded], [200, true], JSON.stringify(outcome.body));
-  const { status, body } = await ask(one, "GET", `/v1/router_replay/${captured}`);
+  const { status, body } = await manage(one, "GET", `/v1/router_replay/${captured}`);
   assert.equal(status, 200);
   assert.match(body.request_body, /help me, zebra/);
   assert.equal(body.outcomes[0].verdict, "underpowered");
-  assert.equal((await ask(one, "GET", "/v1/router_replay/replay-0000000000000000")).status, 404);
+  assert.equal((await manage(one, "GET", "/v1/router_replay/replay-0000000000000000")).status, 404);
 });
 
 test("a router that starts again finds its records, and what was deleted stays so", { skip: kSkip }, async () => {
@@ -92,7 +76,7 @@ test("a router that starts again finds its records, and what was deleted stays s
   const ids = [await say(third, "eve", "one"), await say(third, "bob", "two")];
   await has(daemons[0], ids[1]);
   await third.stop();
-  const { status, body } = await ask(daemons[1], "DELETE", "/v1/router_replay?user=eve");
+  const { status, body } = await manage(daemons[1], "DELETE", "/v1/router_replay?user=eve");
   assert.deepEqual([status, body.deleted], [200, 1]);
   const again = await Daemon.start(configuration);
   try {
@@ -125,12 +109,12 @@ for (const [name, trouble] of Object.entries(kTroubles)) {
       await until(async () => (await dropped(one)) >= before + 20, "the records to be dropped");
       if (name !== "full") {
         for (const [method, path] of [["GET", ""], ["GET", "/replay-0000000000000000"], ["DELETE", "?all=true"]]) {
-          const { status, body } = await ask(one, method, `/v1/router_replay${path}`);
+          const { status, body } = await manage(one, method, `/v1/router_replay${path}`);
           assert.deepEqual([status, body.error.code], [503, "SERVICE_UNAVAILABLE"], `${method} ${path}`);
           assert.match(body.error.message, /the store of records, which routers share, does not respond/);
           assert.doesNotMatch(body.error.message, /127\.0|redis/);
         }
-        const outcome = await ask(one, "POST", "/v1/router/outcomes", { replay_id: "replay-0000000000000000", verdict: "failed" });
+        const outcome = await manage(one, "POST", "/v1/router/outcomes", { replay_id: "replay-0000000000000000", verdict: "failed" });
         assert.equal(outcome.status, 503);
       }
     } finally {

@@ -130,7 +130,7 @@ test("claims are checked", async () => {
   await assertRefused(issuer.token({ aud: undefined }), /audience none/);
   await assertRefused(issuer.token({ iss: `${issuer.url}/` }), /issuer \(iss\) is not one/);
   await assertRefused(issuer.token({ exp: undefined }), /no exp/);
-  await assertRefused(issuer.token({ exp: "tomorrow" }), /exp is no time/);
+  await assertRefused(issuer.token({ exp: "tomorrow" }), /exp is not a time/);
   await assertRefused(issuer.token({ nbf: now + 600 }), /valid only in/);
   await assertRefused(issuer.token({ iat: now + 600 }), /from the future/);
   await assertRefused(issuer.token({ sub: undefined }), /no claim sub/);

@@ -312,9 +312,33 @@ describe("vector stores", () => {
     await fails(again.vectorStores.fileBatches.create(other.id, { file_ids: [ship.id, "file-sb-none"] }), 404);
     await fails(again.vectorStores.fileBatches.create(other.id, { file_ids: [ship.id, ship.id] }), 400, /occurs twice/);
     await fails(again.vectorStores.fileBatches.create(other.id, { file_ids: [] }), 400, /at least one file/);
-    await fails(again.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: store.id }), 501, /delete their files/);
+    assert.equal((await again.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: store.id })).status, "completed", "it is done");
+    await fails(again.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: other.id }), 404);
     await fails(again.vectorStores.fileBatches.retrieve(batch.id, { vector_store_id: other.id }), 404);
     assert.deepEqual((await again.vectorStores.files.list(other.id)).data, []);
+  });
+
+  test("a cancelled batch keeps the files that are embedded, also after a kill", async () => {
+    await begin();
+    const api = client();
+    const ship = await upload(api, kShip);
+    const garden = await upload(api, kGarden, "garden.md");
+    const store = await api.vectorStores.create({ name: "library" });
+    const works = embedder.answer;
+    embedder.answer = (body) => (JSON.stringify(body).includes("Tomatoes") ? { status: 503, body: {} } : works(body));
+    const batches = api.vectorStores.fileBatches;
+    const batch = await batches.create(store.id, { file_ids: [ship.id, garden.id] });
+    await embeddedAll(api, store.id, 1);
+    const counts = { in_progress: 0, completed: 1, failed: 0, cancelled: 1, total: 2 };
+    const cancelled = await batches.cancel(batch.id, { vector_store_id: store.id });
+    assert.deepEqual([cancelled.status, cancelled.file_counts], ["cancelled", counts]);
+    embedder.answer = works;
+    await killAndBegin({ name: "other" });
+    const again = client().vectorStores;
+    await embeddedAll(client(), store.id, 1);
+    assert.deepEqual((await again.fileBatches.retrieve(batch.id, { vector_store_id: store.id })).file_counts, counts);
+    assert.deepEqual((await again.files.list(store.id, { filter: "cancelled" })).data.map(({ id }) => id), [garden.id]);
+    assert.equal((await again.files.createAndPoll(store.id, { file_id: garden.id }, { pollIntervalMs: 20 })).status, "completed");
   });
 
   test("vector stores report their expiry, also after a kill", async () => {
@@ -504,7 +528,7 @@ describe("owners", () => {
 });
 
 describe("operators", () => {
-  test("operators search with the permission to read, and a search is no change", async () => {
+  test("operators search with the permission to read, and a search is not a change", async () => {
     Object.assign(process.env, { STORES_TEST_ADMIN: "stores-admin", STORES_TEST_READER: "stores-reader" });
     const auth = "auth: {mode: bearer, roles: {admin: ['*'], reader: [replay.detail]}, tokens: [{env: STORES_TEST_ADMIN, role: admin}, {env: STORES_TEST_READER, role: reader}]}";
     await begin({ services: "audit: {file: audit.log},", management_more: `, ${auth}` });

@@ -189,7 +189,7 @@ TEST_P(Screens, screens_clear_only_inputs_that_allow_it) {
   std::vector<Input> inputs = inputs_;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (i % 3 == 0) inputs[i].screened = false;
-    if (i % 3 == 1) inputs[i].raw = true;  // logits are no probabilities
+    if (i % 3 == 1) inputs[i].raw = true;  // logits are not probabilities
   }
   const auto all = answers(*model, inputs);
   size_t cleared = 0;

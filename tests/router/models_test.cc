@@ -195,7 +195,7 @@ TEST(Models, a_model_that_no_decision_depends_on_may_be_missing) {
   EXPECT_EQ(refusal(configuration(deciding_on(kGuard, kAsked),
                                   "{modules: {prompt_guard: {enabled: false}}}")),
             "")
-      << "switched off is no mistake";
+      << "switched off is not a mistake";
   EXPECT_EQ(refusal(configuration("{}", "{}", "pii_policy: {allow_by_default: false},")), "")
       << "such a model gets no requests";
 }

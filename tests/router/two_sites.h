@@ -1,5 +1,5 @@
 #pragma once
-// A fixture for what two routers share: two sites over one real Redis, and a client of their own.
+// A fixture with two routers that share one real Redis, and a client of that Redis.
 
 #include <gtest/gtest.h>
 

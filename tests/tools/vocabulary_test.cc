@@ -176,7 +176,7 @@ TEST(MakeTokenizer, mpnet_ends_the_first_text_twice) {
                     {"vocab.txt", "<s>\n<pad>\n</s>\n<unk>\na\n##b\n[UNK]\n[SEP]\n<mask>\n"}};
   EXPECT_EQ(ids_of(files, "Ab x <mask>"), (Ids{0, 4, 5, 6, 8, 2}));
   EXPECT_EQ(ids_of(files, "a", "ab"), (Ids{0, 4, 2, 2, 4, 5, 2}));
-  // BERT's marks are no marks here.
+  // BERT's marks are not marks here.
   EXPECT_EQ(ids_of(files, "[SEP]"), (Ids{0, 6, 6, 6, 2}));
   EXPECT_EQ(error_of(with(files, "vocab.txt", "<s>\n[UNK]\n")),
             "vocab.txt: the vocabulary lacks </s>, which MPNet requires");

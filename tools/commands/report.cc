@@ -43,7 +43,7 @@ Result<spending::Day> day_option(const cxxopts::ParseResult& parsed, const char*
   return day;
 }
 
-/// The choice of what to sum up. Errors are usage errors.
+/// The rows to sum up, and how to group them. Errors are usage errors.
 struct ReportOptions {
   spending::GroupBy by;
   spending::Day first, last;

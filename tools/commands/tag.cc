@@ -1,5 +1,5 @@
-// `signalbox tag`: reads texts and writes the spans that a token head marks; for personal data,
-// joined with what rules find.
+// `signalbox tag`: reads texts and writes the spans that a token head marks. For personal data, it
+// also writes the findings of the rules.
 
 #include <cstdio>
 #include <cxxopts.hpp>

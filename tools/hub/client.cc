@@ -47,26 +47,26 @@ bool is_worth_retrying(int status) {
 }
 
 // The server's own explanation, for the end of a message.
-std::string hub_says(const HttpReply& reply) {
+std::string hub_reply(const HttpReply& reply) {
   const std::string_view message = reply.header("x-error-message");
-  return message.empty() ? "" : fmt::format("; the hub says {}", json::quote_briefly(message));
+  return message.empty() ? "" : fmt::format("; the hub replied {}", json::quote_briefly(message));
 }
 
 // An error for a status that no further attempt would change.
 Error refusal(const HttpReply& reply, const HubSettings& settings, std::string_view id) {
   const std::string_view code = reply.header("x-error-code");
-  const std::string says = hub_says(reply);
+  const std::string message = hub_reply(reply);
   const bool has_token = !settings.token.empty();
   if (code == "GatedRepo" || (reply.status == 403 && code.empty())) {
     return {Code::kNotFound,
             fmt::format("access is restricted (HTTP {}): accept its conditions at {}/{} and set "
                         "HF_TOKEN to a token of that account{}",
-                        reply.status, settings.endpoint, id, says)};
+                        reply.status, settings.endpoint, id, message)};
   }
   if (code == "RevisionNotFound")
-    return {Code::kNotFound, fmt::format("the repository has no such revision{}", says)};
+    return {Code::kNotFound, fmt::format("the repository has no such revision{}", message)};
   if (code == "EntryNotFound")
-    return {Code::kNotFound, fmt::format("the repository has no such file{}", says)};
+    return {Code::kNotFound, fmt::format("the repository has no such file{}", message)};
   if (reply.status == 401 || code == "RepoNotFound" || reply.status == 404) {
     return {
         Code::kNotFound,
@@ -75,14 +75,13 @@ Error refusal(const HttpReply& reply, const HubSettings& settings, std::string_v
                     reply.status,
                     has_token ? "the token in HF_TOKEN may not read it"
                               : "HF_TOKEN is not set to a token that may read it",
-                    says)};
+                    message)};
   }
   return {Code::kUpstream,
-          fmt::format("{} answers HTTP {}{}", settings.endpoint, reply.status, says)};
+          fmt::format("{} answers HTTP {}{}", settings.endpoint, reply.status, message)};
 }
 
-// Adds what a reply brought to the file. Returns true if the file is then as long as the reply
-// says.
+// Adds the bytes of a reply to the file, or replaces the file if the reply is whole.
 Result<void> keep(const HttpReply& reply, const fs::path& body, uint64_t resumed_from,
                   const fs::path& to) {
   std::error_code error;
@@ -147,14 +146,14 @@ class Attempts {
   Result<void> wait_after(const HttpReply& reply) {
     const std::string cause = reply.status == 0 || !is_worth_retrying(reply.status)
                                   ? reply.problem
-                                  : fmt::format("HTTP {}{}", reply.status, hub_says(reply));
+                                  : fmt::format("HTTP {}{}", reply.status, hub_reply(reply));
     if (++count_ == kAttemptsMax) {
       return fail(Code::kUpstream, "{} attempts failed; the last: {}", kAttemptsMax, cause);
     }
     const double wait =
         retry_after(reply.header("retry-after"), kFirstWait * static_cast<double>(1 << count_) / 2);
     if (wait > kWaitMax) {
-      return fail(Code::kUpstream, "{}; the server asks to wait {:.0f} s, so try again later",
+      return fail(Code::kUpstream, "{}; the server requires a wait of {:.0f} s, so try again later",
                   cause, wait);
     }
     settings_.print(fmt::format("{}; trying again in {:.1f} s", cause, wait));

@@ -43,8 +43,9 @@ std::string resolve_location(std::string_view url, std::string_view location);
 std::string escape_url(std::string_view text, bool keep_slashes);
 
 /// Errors: kNotFound without curl; kCancelled after a signal (process.h); kTooLarge for a longer
-/// body than bytes_max; kIo. A connection that fails or ends early is no error but an incomplete
-/// reply. The token and the URL are passed through a pipe, so that other users cannot see them.
+/// body than bytes_max; kIo. A connection that fails or ends early is not an error but an
+/// incomplete reply. The token and the URL are passed through a pipe, so that other users cannot
+/// see them.
 Result<HttpReply> http_get(const HttpRequest& request);
 
 /// Returns the headers of a request to `out` whose process was killed before it could read them;

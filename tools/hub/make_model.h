@@ -16,8 +16,8 @@ namespace signalbox::tools {
 /// a model that it runs. So such a model is refused before its weights are fetched.
 Result<void> check_architecture(const std::filesystem::path& folder);
 
-/// Returns the class by which the folder's vocabulary becomes a tokenizer.json. None is found if
-/// the folder has a tokenizer.json already. Errors: those of choose_vocabulary().
+/// Returns the tokenizer class that turns the folder's vocabulary into a tokenizer.json. None is
+/// found if the folder has a tokenizer.json already. Errors: those of choose_vocabulary().
 Result<VocabularyChoice> vocabulary_of(const std::filesystem::path& folder);
 
 /// Returns whether the folder's weights are not safetensors, or a vocabulary must become a

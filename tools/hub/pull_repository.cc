@@ -177,7 +177,7 @@ Result<void> fetch_from_encoder(Pull& pull) {
   return fetch_files(pull, source, paths);
 }
 
-// The weights, of which an index that has been fetched lists the files.
+// Returns the files of the weights. If there is an index, it has been fetched and lists them.
 Result<std::vector<std::string>> weight_files(const Pull& pull, const Selection& selection,
                                               const Source& source) {
   std::vector<std::string> out = selection.more_weights;
@@ -250,7 +250,7 @@ Result<void> install_files(const Pull& pull) {
   return {};
 }
 
-// Reads the receipt of what is installed. kInvalid if it is something else.
+// Reads the receipt of the installed model. kInvalid if another repository is installed there.
 Result<void> read_installed(Pull& pull) {
   std::error_code ignored;
   SIGNALBOX_TRY(pull.before, read_receipt(pull.target));

@@ -1,6 +1,6 @@
-// Repositories also hold training states, other frameworks' weights and demonstrations, often ten
-// times the size of what is needed. So files are chosen by the names that Hugging Face's libraries
-// give them.
+// Repositories also hold training states, other frameworks' weights and demonstrations, which are
+// often ten times as large as the files that the engine needs. So files are chosen by the names
+// that Hugging Face's libraries give them.
 
 #include "tools/hub/selection.h"
 
@@ -52,7 +52,8 @@ bool is_step_folder(std::string_view folder) {
   return digits != 0 && digits != std::string_view::npos && folder[digits] == '_';
 }
 
-// Adds the files of the steps after the encoder, of which dense layers have weights of their own.
+// Adds the files of the steps after the encoder: a config.json each, and the weights of dense
+// layers.
 void add_steps(const Repository& repository, std::vector<std::string>& out) {
   for (const RepositoryFile& file : repository.files) {
     const size_t slash = file.path.find('/');

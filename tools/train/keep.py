@@ -1,10 +1,11 @@
-"""Continues the published adapter of attacks with its own heads, and keeps what stands: the log-odds of each part of a text that it
-already judges well may hardly change (distillation; Hinton et al., 2015), and only the others are moved to the right side of the
-threshold. One core is enough, because only the layers from --first on learn.
+"""Trains the published adapter of attacks further, together with its heads, so that correct judgements stay. The published adapter
+scores each part of a text. The log-odds of parts that it judges well may hardly change (distillation; Hinton et al., 2015); those
+of other parts are moved to the right side of the threshold. One core is enough, because only the layers from --first on learn.
 
-The published adapter scores a text when it is drawn for the first time. A text that it judges well by a large margin is then skipped,
-except for --sure of them. The running mean of the weights is written to OUT/last.pt, and every --every steps to OUT/STEP.pt; --export
-mixes such states and the published adapter, whose share is the rest. With --rows, it also prints how many held-out rows both adapters flag.
+The published adapter scores a text when the text is drawn for the first time. A text that it judges well by a large margin is then
+skipped, except for --sure of them. The running mean of the weights is written to OUT/last.pt, and every --every steps to
+OUT/STEP.pt. --export mixes such states with the published adapter, which gets the rest of the shares. With --rows, it also prints
+how many held-out rows both adapters flag.
 
 A row is {"ids", "label", "group", "document", "tongue", "held_out"}; --draw writes new rows. While training, `odds` are the published
 log-odds of the heads jailbreak and injection for each part of a row, and `type` are the probabilities of jailbreak-type.

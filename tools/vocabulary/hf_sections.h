@@ -41,8 +41,8 @@ struct HfMarks {
   static HfMarks of_bert(std::string_view begin, std::string_view end);
   /// RoBERTa's: <s> A </s> </s> B </s>; all has type 0.
   static HfMarks of_roberta(std::string_view begin, std::string_view end);
-  /// A decoder's: both marks around each text, either of which may be "", that is, missing; the
-  /// second text and its marks have type 1.
+  /// A decoder's: both marks around each text. A mark may be "", which means that there is none.
+  /// The second text and its marks have type 1.
   static HfMarks of_decoder(std::string_view begin, std::string_view end);
 };
 

@@ -17,15 +17,15 @@ inline constexpr uint64_t kBytesPerToken = 4;
 /// Stands where text was left out.
 inline constexpr std::string_view kLeftOutMark = "\n[... text left out ...]\n";
 
-/// A text, and what can be left out of it. Of a text that is JSON, only long strings are shortened;
-/// keys, numbers and the structure stay. JSON inside of such a string is treated in the same way.
+/// A text and its shorter forms. In a text that is JSON, only long strings are shortened; keys,
+/// numbers and the structure stay. JSON inside a long string is treated in the same way.
 class Excerpt {
  public:
   /// `text` and `question` must be below 2 GiB, and `text` must outlive the object. `bytes_max` is
   /// the smallest size that will be requested.
   Excerpt(std::string_view text, std::string_view question, size_t bytes_max);
 
-  /// Returns the share of the question's words that occur in what can be left out, 0 to 1.
+  /// Returns the share of the question's words that occur in the passages, 0 to 1.
   double relevance() const { return passages_->relevance(); }
   /// Returns about `bytes_max` bytes of the text. A JSON with much beside its long strings gets
   /// larger, because a quarter of `bytes_max` is for them. Never returns more than the text has.

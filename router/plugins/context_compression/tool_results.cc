@@ -1,5 +1,5 @@
-// The three APIs differ in the names, not in the form: a list of messages or items, in which a
-// result is a string or a list of parts.
+// All three APIs have a list of messages or items, in which a result is a string or a list of
+// parts. Only the names differ.
 
 #include "router/plugins/context_compression/tool_results.h"
 
@@ -19,7 +19,8 @@ bool is_tool_result(const Value& block) {
   return label(block, "type") == "tool_result";
 }
 
-/// True for a message in which the user writes. Anthropic's API puts results into such messages.
+/// Returns true if the user wrote the message. In Anthropic's API, results of tools also come in
+/// messages with the role of the user.
 bool is_question(const Value& item, std::optional<request::Api> api) {
   if (label(item, "role") != "user") return false;
   if (api == request::Api::kResponses) return label(item, "type", "message") == "message";

@@ -59,7 +59,7 @@ std::optional<std::string_view> text_in(const json::Value& object, std::string_v
   return found->text();
 }
 
-/// A URL in two parts, because an image of base64 is no URL yet.
+/// A URL in two parts: a reply with base64 lacks the prefix that makes it a data URL.
 struct ImageUrl {
   std::string prefix;
   std::string_view rest;  // in the reply
@@ -89,8 +89,8 @@ std::optional<ImageUrl> chat_url(const json::Value& reply) {
   return std::nullopt;
 }
 
-/// True for what a client may open as an image. Neither the text of a Markdown message nor a string
-/// of JSON ends in it.
+/// Returns true if a client may open the URL as an image. The URL can be put into a link of
+/// Markdown and a string of JSON, because no character of it ends one of these.
 bool is_image_url(const ImageUrl& url) {
   const std::string_view head = url.prefix.empty() ? url.rest : url.prefix;
   const bool is_known = head.starts_with("https://") || head.starts_with("http://") ||

@@ -39,7 +39,7 @@ Result<std::string> read_image_reply(const config::ImageGenPlugin& plugin, std::
 /// Adds an image to a chat completion. `image` is a completion that read_image_reply() returned, or
 /// "" if there is none. The content of the first choice becomes a list: its text, unless that is
 /// blank, and the image. With `as_text`, which `image` was made with too, it becomes one text that
-/// ends with the image. Without an image, a content that is no text stays. Errors: kUpstream if
+/// ends with the image. Without an image, a content that is not text stays. Errors: kUpstream if
 /// `completion` has no message.
 Result<std::string> join_text_and_image(std::string completion, std::string_view image,
                                         bool as_text);

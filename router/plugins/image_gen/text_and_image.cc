@@ -65,7 +65,7 @@ Result<std::string> join_text_and_image(std::string completion, std::string_view
                                         bool as_text) {
   SIGNALBOX_TRY(const json::Document document, json::Document::parse(std::move(completion)));
   const auto message = message_of(document.root());
-  if (!message) return fail(Code::kUpstream, "the reply is no chat completion");
+  if (!message) return fail(Code::kUpstream, "the reply is not a chat completion");
   std::optional<json::Document> other;
   std::string_view added;
   if (!image.empty()) {

@@ -26,7 +26,7 @@ constexpr Key kPromptCacheKeys[] = {
           "both.")
         .then<check_targets>(),
     choice(FIELD(PromptCachePlugin, on_unsupported), kOnUnsupported,
-           "What to do with a request whose server has another API than Anthropic's: send it "
+           "Reaction to a request whose server has another API than Anthropic's: send it "
            "without marks (`skip`, the default), or refuse it (`reject`)."),
 };
 

@@ -224,7 +224,7 @@ void check_rag(Reader& reader, const yaml::Node& node, RagPlugin& plugin) {
 
 constexpr std::string_view kRagBackends = "milvus qdrant external_api mcp openai vectorstore";
 
-// `${user_content}` in it is no environment variable.
+// `${user_content}` in it is not an environment variable.
 void read_template(Reader& reader, const yaml::Node& node, std::string& out) {
   if (node.kind != yaml::Kind::kScalar) return reader.expected(node, "a text");
   out = node.scalar;
@@ -298,9 +298,10 @@ constexpr Key kRagKeys[] = {
           "Greatest length of all documents, in characters. Default: 10000."),
     word(FIELD(RagPlugin, injection_mode), "tool_role system_prompt",
          "Add them as the result of a tool (default), or to the system prompt."),
-    word(FIELD(RagPlugin, on_failure), "skip warn block",
-         "If nothing is found or the search fails: go on without documents (`skip`, the default, "
-         "and `warn`), or refuse the request (`block`)."),
+    word(
+        FIELD(RagPlugin, on_failure), "skip warn block",
+        "If nothing is found or the search fails: continue without documents (`skip`, the default, "
+        "and `warn`), or refuse the request (`block`)."),
     boolean(FIELD(RagPlugin, cache_results),
             "Keep the results of the last 1,024 searches, in 16 MiB at most."),
     count(FIELD(RagPlugin, cache_ttl_seconds),

@@ -152,7 +152,7 @@ constexpr Key kShadowKeys[] = {
     boolean(FIELD(Shadow, enabled), "false sends no shadows. Default: true."),
     share(FIELD(Shadow, sample_rate), "Share of the decision's requests. Default: 0.05."),
     boolean(FIELD(Shadow, skip_cached), "Answers from the cache have no shadow.")
-        .no_effect("an answer from the cache never has a shadow, because nothing was asked anew")
+        .no_effect("an answer from the cache never has a shadow, because no model was called")
         .unless("true yes on"),
     list(FIELD(Shadow, arms), kShadowArm, "The models that answer as shadows, 1 to 4.")
         .then<check_arms>(),

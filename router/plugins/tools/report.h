@@ -18,8 +18,8 @@ struct Report {
   std::string_view fallback;  // "empty" or "unchanged" if no ranking was possible; "" otherwise
 };
 
-/// Each counter is exact, but together they are no snapshot. They outlive configurations, because
-/// scraped counters must not decrease.
+/// Each counter is exact, but together they are not a snapshot. They outlive configurations,
+/// because scraped counters must not decrease.
 struct Counters {
   std::atomic<uint64_t> selections{0};    // requests whose tools were selected
   std::atomic<uint64_t> fallbacks{0};     // those of them without a ranking

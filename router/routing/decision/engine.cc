@@ -35,6 +35,11 @@ Engine::Rank Engine::rank_max(size_t decision, const Scratch& scratch) const {
   return {scratch.values[root].confidence_high, stage};
 }
 
+bool Engine::must_settle(size_t decision, const Scratch& scratch) const {
+  const Value& value = scratch.values[roots_[decision]];
+  return routing_.decisions[decision].rules.must_be_known() && value.low != value.high;
+}
+
 bool Engine::is_final(uint32_t node, const Scratch& scratch) const {
   const Value& value = scratch.values[node];
   if (!value.is_settled()) return false;
@@ -94,8 +99,13 @@ Outcome Engine::evaluate(std::span<const Value> signals, Scratch& scratch, Among
   out.fixed = true;
   for (size_t d = 0; d < roots_.size(); ++d) {
     const Value& value = values[roots_[d]];
-    const bool rival =
-        value.can_match() && takes_part(d, among) && static_cast<int32_t>(d) != out.decision;
+    if (!takes_part(d, among)) continue;
+    const bool is_resolved = value.is_match() || value.high == Truth::kNo;
+    if (routing_.decisions[d].rules.must_be_known() && !is_resolved &&
+        out.unresolved == kNoDecision)
+      out.unresolved = static_cast<int32_t>(d);
+    if (must_settle(d, scratch)) out.fixed = false;
+    const bool rival = value.can_match() && static_cast<int32_t>(d) != out.decision;
     if (rival && (out.decision == kNoDecision ||
                   !is_better(static_cast<size_t>(out.decision), leader, d, rank_max(d, scratch)))) {
       out.fixed = false;
@@ -114,7 +124,8 @@ void Engine::mark_needed(std::span<const Value> signals, const Scratch& scratch,
     const bool leads = static_cast<int32_t>(d) == outcome.decision;
     const bool beaten = outcome.decision != kNoDecision && !leads &&
                         is_better(leader, rank_min(leader, scratch), d, rank_max(d, scratch));
-    if (!root.can_match() || beaten || !takes_part(d, among)) continue;
+    const bool is_decided = !root.can_match() || beaten;
+    if ((is_decided && !must_settle(d, scratch)) || !takes_part(d, among)) continue;
     for (uint32_t i = roots_[d]; i < nodes[roots_[d]].end;) {
       if (is_final(i, scratch)) {
         i = nodes[i].end;

@@ -25,9 +25,10 @@ struct Scratch {
 };
 
 struct Outcome {
-  bool fixed = false;              // no signal that is still unknown changes `decision`
-  int32_t decision = kNoDecision;  // the best of those that certainly match
-  double confidence = 0;           // the least confidence it can have
+  bool fixed = false;                // no signal that is still unknown changes the others
+  int32_t decision = kNoDecision;    // the best of those that certainly match
+  int32_t unresolved = kNoDecision;  // the first one that must be known (on_unknown) and is not
+  double confidence = 0;             // the least confidence it can have
 };
 
 /// The decisions that may win: all, or only the guards. A guard refuses requests (its plugin is
@@ -74,6 +75,8 @@ class Engine {
   };
   Rank rank_min(size_t decision, const Scratch& scratch) const;
   Rank rank_max(size_t decision, const Scratch& scratch) const;
+  // True if the decision must be known before any wins, and an unknown signal may settle it.
+  bool must_settle(size_t decision, const Scratch& scratch) const;
   // True if no unknown signal can change the value or the rank of a node.
   bool is_final(uint32_t node, const Scratch& scratch) const;
   bool is_better(size_t a, const Rank& a_rank, size_t b, const Rank& b_rank) const;

@@ -25,6 +25,12 @@ std::string signal_name(const config::Rule& leaf) {
   return leaf.label.empty() ? leaf.name : fmt::format("{}:{}", leaf.name, leaf.label);
 }
 
+// What a failure makes of the leaf; kDefault: it stays unknown.
+OnError result_of(const config::Rule& leaf, OnError on_failure) {
+  if (leaf.on_error == OnError::kUnknown) return OnError::kDefault;
+  return leaf.on_error == OnError::kDefault ? on_failure : leaf.on_error;
+}
+
 }  // namespace
 
 Result<LeafValues> LeafValues::create(const config::Routing& routing, uint32_t computed, Find find,
@@ -79,8 +85,7 @@ uint32_t LeafValues::number_of(const config::Rule& leaf, OnError on_failure) {
   const uint32_t signal = leaf.type == "projection" ? projections_.output(leaf.name)
                                                     : find_(leaf.type, signal_name(leaf));
   if (signal == kNoSignal) return kNoSignal;
-  const bool plain =
-      !leaf.predicate && leaf.on_error == OnError::kDefault && on_failure == OnError::kDefault;
+  const bool plain = !leaf.predicate && result_of(leaf, on_failure) == OnError::kDefault;
   if (plain) return signal;
   tests_.push_back({signal, &leaf, on_failure, sources_of(signal)});
   return size() - 1;
@@ -89,15 +94,13 @@ uint32_t LeafValues::number_of(const config::Rule& leaf, OnError on_failure) {
 LeafValues::Target LeafValues::target_of(uint32_t number) const {
   if (number < first_test_) return {number, OnError::kDefault};
   const Test& test = tests_[number - first_test_];
-  return {test.signal,
-          test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error};
+  return {test.signal, result_of(*test.leaf, test.on_failure)};
 }
 
 // A projection has failed if it is undetermined and no signal that could settle it is pending.
 Value LeafValues::test_open(const Test& test, std::span<const Fact> facts,
                             const Value& value) const {
-  const OnError on_error =
-      test.leaf->on_error == OnError::kDefault ? test.on_failure : test.leaf->on_error;
+  const OnError on_error = result_of(*test.leaf, test.on_failure);
   const bool pending = std::any_of(test.sources.begin(), test.sources.end(), [&](uint32_t number) {
     return facts[number].state == Fact::State::kPending;
   });
@@ -118,9 +121,7 @@ Value LeafValues::test(const Test& test, std::span<const Fact> facts,
   const Fact& fact = facts[test.signal];
   const bool failed = fact.state == Fact::State::kFailed;
   if (failed || fact.state == Fact::State::kUnavailable) {
-    const OnError fallback = failed ? test.on_failure : OnError::kDefault;
-    const OnError on_error =
-        test.leaf->on_error == OnError::kDefault ? fallback : test.leaf->on_error;
+    const OnError on_error = result_of(*test.leaf, failed ? test.on_failure : OnError::kDefault);
     return on_error == OnError::kDefault ? value : Value::known(on_error == OnError::kMatch, 1);
   }
   if (!predicate || fact.state == Fact::State::kPending) return value;

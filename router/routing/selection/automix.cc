@@ -8,8 +8,8 @@ namespace signalbox::selection {
 namespace {
 
 constexpr double kAssumedQuality = 0.8;
-constexpr double kCostUnit =
-    10;  // for a million tokens; roughly the price of the most expensive models
+// For a million tokens; roughly the price of the most expensive models
+constexpr double kCostUnit = 10;
 
 class AutoMix final : public Selector {
  public:

@@ -63,7 +63,7 @@ Interval hedged_fraction(double fraction, Hedge hedge) {
   return around(fraction, kFractionByHedge);
 }
 
-// The distance by which rounding to the written digits may move a value of this size.
+// The greatest change of a value of this size when it is rounded to the written digits.
 double rounding(const Reading& reading, const Quantity& quantity, double size, double step) {
   const double half = step / 2 * (1 + kEqual);
   const bool decimals = reading.step < 1 && !quantity.fraction && !is_money(reading.unit);

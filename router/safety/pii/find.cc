@@ -1,5 +1,5 @@
-// A model marks what it has seen in similar sentences: numbers of any form, and a name in one
-// sentence but not in the next. The certain facts about a text correct both.
+// Corrects two mistakes of models. They mark numbers that do not have the form of their type, and
+// they mark a name in one sentence but miss it in the next.
 
 #include "router/safety/pii/find.h"
 
@@ -15,8 +15,8 @@
 namespace signalbox::pii {
 namespace {
 
-/// Returns whether a finding is a name that should be marked again: long enough to be no other
-/// word.
+/// Returns true if a finding is a name to mark wherever it recurs: one that the model is sure of,
+/// with a capital, and too long to be confused with another word.
 bool is_name(std::string_view text, const PiiEntity& entity) {
   constexpr double kSure = 0.7;
   constexpr size_t kBytesMin = 4;
@@ -85,8 +85,7 @@ class Names {
   std::unordered_map<std::string_view, std::vector<Name>> of_word_;
 };
 
-/// Marks the names wherever they stand again: a model that has recognised a name in one sentence
-/// often misses it in the next.
+/// Marks the names wherever they recur.
 std::vector<PiiEntity> with_recurring_names(std::string_view text, std::vector<PiiEntity> found) {
   const Names names(text, found);
   if (names.empty()) return found;

@@ -72,6 +72,9 @@ bool is_mailbox(std::string_view text) {
   if (text.find('@') != std::string_view::npos || text.find("%40") != std::string_view::npos)
     return true;
   const std::string lower = ascii::lower_case(text);
+  for (const std::string_view entity : {"&#64;", "&#x40;", "&commat;"}) {
+    if (lower.find(entity) != std::string::npos) return true;
+  }
   return lower.find("dot") != std::string::npos &&
          (lower.find("(at)") != std::string::npos || lower.find("[at]") != std::string::npos ||
           lower.find(" at ") != std::string::npos);

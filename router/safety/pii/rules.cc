@@ -17,6 +17,7 @@ constexpr auto kTypes =
     std::to_array<std::string_view>({kApiKey, kCreditCard, kDate, kDomain, kEmail, kIban, kIp, kJwt,
                                      kPhone, kPrivateKey, kLicense, kSsn, kZip});
 
+// Types that the rules recognise by context only, without a check digit or a fixed form.
 constexpr auto kUnchecked = std::to_array<std::string_view>({kDate, kPhone, kLicense, kZip});
 
 // The only types that are searched for inside a URL: dates and other numbers there are names of
@@ -42,7 +43,8 @@ class Pass {
     if (pii::is_alpha(c)) return at_word(at);
     if (const size_t end = text_.escape_end(at); end != 0) return at_escape(at, end);
     Found found;
-    if (c == '@') found = pii::find_email(text_, at, at + 1);
+    if (c == '@' && !follows_key(at)) found = pii::find_email(text_, at, at + 1);
+    if (c == '&') found = email_at_entity(at);
     if (c == '+' || c == '(') found = pii::find_phone(text_, at, cues_);
     if (c == ':' && text_[at + 1] == ':') found = find_ipv6(text_, at, cues_);
     if (c == '-' && text_[at + 1] == '-') found = pii::find_private_key(text_, at, block_end_);
@@ -56,6 +58,21 @@ class Pass {
     if (escape != "%40" && escape != "\\u0040") return end;
     const Found found = pii::find_email(text_, at, end);
     return found ? take(*found) : end;
+  }
+
+  // An '@' as an entity of HTML, as in "ada&#64;example.org".
+  Found email_at_entity(size_t at) const {
+    constexpr auto kEntities = std::to_array<std::string_view>({"&#64;", "&#x40;", "&commat;"});
+    for (const std::string_view each : kEntities) {
+      if (same_word(text_.from(at, std::min(at + each.size(), text_.size())), each))
+        return pii::find_email(text_, at, at + each.size());
+    }
+    return std::nullopt;
+  }
+
+  // True after the password of a URL, which its '@' would make a mailbox.
+  bool follows_key(size_t at) const {
+    return !found_.empty() && found_.back().end == at && found_.back().type == kApiKey;
   }
 
   size_t at_number(size_t at) {
@@ -115,6 +132,8 @@ class Pass {
     }
     if (!is_joined(text_[end])) return std::nullopt;
     if (Found found = in_url_ ? std::nullopt : find_url(text_, at, end)) return found;
+    // The host of a URL above has a dot; this one may have none: "redis://:word@cache:6379".
+    if (Found found = in_url_ ? std::nullopt : find_url_password(text_, at)) return found;
     if (Found found = pii::find_jwt(text_, at, failed_runs_)) return found;
     if (Found found = pii::find_key(text_, at, failed_runs_)) return found;
     if (Found found = find_ipv6(text_, at, cues_)) return found;
@@ -130,19 +149,24 @@ class Pass {
   // A URL is one finding, except for the accounts, mailboxes and secrets inside it.
   size_t take_url(const Match& url) {
     const UrlParts parts = pii::url_parts(text_, url.begin, url.end);
+    std::vector<PiiEntity> all = find_in_url(parts.user.first, parts.user.second);
+    const Found password = find_url_password(text_, url.begin);
+    if (password && password->end <= parts.user.second) {
+      std::erase_if(all, [&](const PiiEntity& each) { return each.end > password->begin; });
+      all.push_back(entity(*password));
+    }
+    std::ranges::move(find_in_url(parts.tail.first, parts.tail.second), std::back_inserter(all));
     Match rest = url;
-    for (const auto& [begin, end] : {parts.user, parts.tail}) {
-      for (PiiEntity& held : find_in_url(begin, end)) {
-        take_piece(rest, held.begin);
-        rest.begin = held.end;
-        found_.push_back(std::move(held));
-      }
+    for (PiiEntity& held : all) {
+      take_piece(rest, held.begin);
+      rest.begin = held.end;
+      found_.push_back(std::move(held));
     }
     take_piece(rest, url.end);
     return url.end;
   }
 
-  // A piece without a letter or a digit, such as a slash, is no finding.
+  // A piece without a letter or a digit, such as a slash, is not a finding.
   void take_piece(Match rest, size_t end) {
     const std::string_view bytes = text_.from(rest.begin, end);
     rest.end = end;
@@ -160,10 +184,13 @@ class Pass {
     return std::move(inside.found_);
   }
 
+  static PiiEntity entity(const Match& match) {
+    return {std::string(match.type), match.begin, match.end, match.score, PiiSource::kRule};
+  }
+
   size_t take(const Match& match) {
     while (!found_.empty() && found_.back().end > match.begin) found_.pop_back();
-    found_.push_back(
-        {std::string(match.type), match.begin, match.end, match.score, PiiSource::kRule});
+    found_.push_back(entity(match));
     cues_.forget();
     return match.end;
   }
@@ -172,7 +199,7 @@ class Pass {
   Cues cues_;
   FailedRuns failed_runs_;
   size_t block_end_ = 0;
-  bool in_url_ = false;  // it is scanned already
+  bool in_url_ = false;  // the text is a part of a URL that was found
   std::vector<PiiEntity> found_;
 };
 

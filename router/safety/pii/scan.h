@@ -192,6 +192,8 @@ struct FailedRuns {
 Found find_key(const Text& text, size_t at, FailedRuns& failed_runs);
 Found find_jwt(const Text& text, size_t at, FailedRuns& failed_runs);
 Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& failed_runs);
+/// In "scheme://name:password@host".
+Found find_url_password(const Text& text, size_t at);
 /// At '-'. `next_end` is the end of the next block, 0 at first; it is searched for once.
 Found find_private_key(const Text& text, size_t at, size_t& next_end);
 

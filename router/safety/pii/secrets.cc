@@ -1,5 +1,6 @@
 // Finds secrets that give access: keys by the prefixes that their issuers chose to make them
-// recognisable, keys after a name such as "token", JWTs (RFC 7519) and PEM blocks (RFC 7468).
+// recognisable, keys after a name such as "token", passwords in URLs, JWTs (RFC 7519) and PEM
+// blocks (RFC 7468).
 
 #include <algorithm>
 #include <cmath>
@@ -155,6 +156,17 @@ bool is_random(std::string_view value) {
          entropy(value) >= kBitsMin;
 }
 
+// True for what documents write in place of a password: "password", "****", "${PASSWORD}", "$PW".
+bool is_placeholder(std::string_view password) {
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"pass", "passwd", "password", "pw", "pwd", "secret"});
+  const auto is_letter = [](char c) { return is_alnum(c) || static_cast<uint8_t>(c) >= 0x80; };
+  return std::none_of(password.begin(), password.end(), is_letter) || password.front() == '$' ||
+         password.find('{') != std::string_view::npos ||
+         std::any_of(kNames.begin(), kNames.end(),
+                     [&](std::string_view name) { return same_word(password, name); });
+}
+
 }  // namespace
 
 Found find_key(const Text& text, size_t at, FailedRuns& failed_runs) {
@@ -240,6 +252,25 @@ Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& f
   if (!is_secret && consists_of_words(text.from(begin, end))) return std::nullopt;
   while (text[end] == '=') ++end;
   return Match{kApiKey, begin, end, kInContext};
+}
+
+Found find_url_password(const Text& text, size_t at) {
+  constexpr size_t kBytesMax = 253;
+  constexpr std::string_view kScheme = "://";
+  constexpr std::string_view kEnds = "/?#<>\"'`\\";
+  while (is_alnum(text[at])) ++at;
+  if (!text.bytes().substr(std::min(at, text.size())).starts_with(kScheme)) return std::nullopt;
+  at += kScheme.size();
+  size_t colon = 0, at_sign = 0;  // the first colon and the last '@'
+  for (const size_t end = at + kBytesMax; at < end; ++at) {
+    const char c = text[at];
+    if (static_cast<uint8_t>(c) <= ' ' || kEnds.find(c) != std::string_view::npos) break;
+    if (c == ':' && colon == 0) colon = at;
+    if (c == '@') at_sign = at;
+  }
+  if (colon == 0 || at_sign < colon || is_placeholder(text.from(colon + 1, at_sign)))
+    return std::nullopt;
+  return Match{kApiKey, colon + 1, at_sign, kInContext};
 }
 
 Found find_private_key(const Text& text, size_t at, size_t& next_end) {

@@ -33,7 +33,7 @@ class KeywordText {
   void reset(std::string_view text);
   std::string_view original() const { return original_; }
   /// The text with every run of white space as one space, and in lower case if `lower`. The view
-  /// of a long text is valid until the other form is asked for.
+  /// of a long text is valid until the other form is requested.
   std::string_view normalized(bool lower);
   /// The beginning of normalized(), at most kNearBytesMax bytes, and its units.
   std::string_view beginning(bool lower);

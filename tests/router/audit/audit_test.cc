@@ -200,7 +200,7 @@ TEST(AuditFile, refuses_a_file_that_is_not_an_audit_log) {
     return opened ? std::string() : opened.error().message;
   };
   std::ofstream(path) << "Dear diary,\n";
-  EXPECT_NE(trouble().find("the last line is no entry"), std::string::npos) << trouble();
+  EXPECT_NE(trouble().find("the last line is not an entry"), std::string::npos) << trouble();
   EXPECT_EQ(text_of(path), "Dear diary,\n");
   std::ofstream(path) << std::string(3 * kLineBytesMax, 'x');
   EXPECT_NE(trouble().find("too long"), std::string::npos) << trouble();

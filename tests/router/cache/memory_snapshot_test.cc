@@ -1,5 +1,5 @@
-// A new process must load the entries that an earlier one saved, except expired ones. A file that
-// differs from what was written is refused as a whole.
+// A new process must load the entries that an earlier one saved, except expired ones. A file with
+// any other content than was written is refused as a whole.
 
 #include <gtest/gtest.h>
 

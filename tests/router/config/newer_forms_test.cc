@@ -327,6 +327,20 @@ TEST(NewerForms, an_unknown_plugin_is_an_error_unless_the_file_switches_it_off) 
             "mean \"masking\"?");
 }
 
+TEST(NewerForms, a_decision_goes_without_plugins_that_change_no_answer) {
+  for (const std::string_view type :
+       {"context_dedup", "decision_diagnostics", "provider_prompt_cache"}) {
+    const auto with = [&](bool enabled) {
+      return in_decision(fmt::format(
+          "      plugins: [{{type: {}, configuration: {{enabled: {}}}}}]\n", type, enabled));
+    };
+    EXPECT_EQ(newer_errors(with(true)), "accepted");
+    EXPECT_NE(newer_notices(with(true)).find(fmt::format("\"{}\" has no effect: ", type)),
+              std::string::npos);
+    EXPECT_EQ(newer_notices(with(false)).find(type), std::string::npos);
+  }
+}
+
 TEST(NewerForms, records_that_a_file_forbids_are_an_error) {
   EXPECT_EQ(newer_errors(std::string(kTwoModels) + "routing: {data_policy: {replay: false}}\n"),
             "f.yaml:7: routing.data_policy.replay: a routing has no such policy; set enabled: "
@@ -378,14 +392,18 @@ TEST(NewerForms, the_result_of_unknown_rules_is_that_of_their_conditions) {
     const auto& conditions = config.routing.decisions.at(0).rules.conditions;
     EXPECT_EQ(conditions.at(0).on_error, plain) << word;
     EXPECT_EQ(conditions.at(1).conditions.at(0).on_error, negated) << word;
-    EXPECT_EQ(conditions.at(2).on_error, OnError::kNoMatch) << "its own";
+    EXPECT_EQ(conditions.at(2).on_error, plain) << "in place of its own";
   }
   const std::string at = "f.yaml:9: routing.decisions[0].rules.on_unknown: ";
-  EXPECT_EQ(newer_errors(unknown_rules("{type: jailbreak, name: a, on_unknown: fail_request}")),
-            at + "fail_request is not built; expected match, with which a decision with the plugin "
-                 "fast_response refuses the request, or no_match");
+  const Config config =
+      newer_config(unknown_rules("{type: jailbreak, name: a, on_unknown: fail_request}"));
+  EXPECT_TRUE(config.routing.decisions.at(0).rules.must_be_known());
+  EXPECT_EQ(newer_errors(unknown_rules("{operator: NOT, conditions: [{type: jailbreak, name: a, "
+                                       "on_unknown: fail_request}]}")),
+            "f.yaml:9: routing.decisions[0].rules.conditions[0].on_unknown: fail_request is for "
+            "the whole rules of a decision");
   EXPECT_EQ(newer_errors(unknown_rules("{type: jailbreak, name: a, on_unknown: mtach}")),
-            at + "expected match or no_match, found \"mtach\"");
+            at + "expected match, no_match or fail_request, found \"mtach\"");
 }
 
 TEST(NewerForms, no_composer_reads_a_signal_of_replies) {

@@ -123,6 +123,31 @@ TEST(Decision, priority_decides_before_confidence_and_confidence_before_name) {
   EXPECT_EQ(index(Strategy::kPriority, {}), kNoDecision);
 }
 
+TEST(Decision, rules_that_must_be_known_keep_the_outcome_open) {
+  config::Decision guard = make("guard", 1, all({leaf(0), leaf(1)}));
+  guard.rules.on_error = Rule::OnError::kUnknown;
+  config::Routing routing;
+  routing.decisions = {guard, make("route", 9, leaf(2))};
+  const Engine engine(routing, number_of);
+  Scratch scratch;
+  const auto check = [&](const std::vector<Value>& signals, bool fixed, int32_t unresolved) {
+    const Outcome outcome = engine.evaluate(signals, scratch);
+    EXPECT_EQ(outcome.decision, 1);
+    EXPECT_EQ(outcome.fixed, fixed);
+    EXPECT_EQ(outcome.unresolved, unresolved);
+    std::vector<bool> needed(3);
+    engine.mark_needed(signals, scratch, outcome, needed);
+    EXPECT_EQ(needed, (std::vector<bool>{false, !fixed, false}));
+  };
+  check({kYes, kUnknown, kYes}, false, 0);
+  check({kYes, Value::unavailable(), kYes}, true, 0);
+  check({kNo, kUnknown, kYes}, true, kNoDecision);
+  check({kYes, kNo, kYes}, true, kNoDecision);
+  EXPECT_EQ(engine.evaluate(std::vector{kYes, kUnknown, kYes}, scratch, Among::kGuards).unresolved,
+            kNoDecision)
+      << "only guards count for a model that the client names";
+}
+
 // Signals 0 and 3 read the request, 1 and 4 are similarities, 2 and 5 are classes.
 uint32_t stage_of(uint32_t signal) {
   return signal % 3;

@@ -9,6 +9,7 @@
 //    "observes": true?, "modes": [REQUEST, RESPONSE]?}
 //   {"to": "bytes", "body": ...}, {"to": "close"}, {"to": "cancel"}
 //   {"to": "wait"}, a pause
+//   {"to": "others", "hold": n}, the bytes that other requests hold of the memory for bodies
 //
 // The router's messages:
 //   {"from": PART, "set": {NAME: VALUE}?, "unset": [...]?, "removed": [...]?, "body": ...? or
@@ -212,6 +213,7 @@ class Play : public extproc::Channel {
   std::string rest() const { return said_.empty() ? "" : said_.front().from; }
   void leave() {
     session_.reset();
+    others_.lower(0);
     EXPECT_EQ(site_.memory.held(), 0U);
   }
 
@@ -266,7 +268,10 @@ class Play : public extproc::Channel {
       io_.run_for(std::chrono::milliseconds(200));
       return;
     }
-    if (kind == "close" || kind == "cancel") {
+    if (kind == "others") {
+      EXPECT_EQ(others_.set(static_cast<uint64_t>(*step.find("hold")->integer())),
+                http::Raise::kDone);
+    } else if (kind == "close" || kind == "cancel") {
       session_->closed(kind == "cancel");
     } else {
       EXPECT_TRUE(reads_) << "nothing is read before the last message has been taken";
@@ -348,6 +353,7 @@ class Play : public extproc::Channel {
   upstream::Fleet fleet_;
   std::unique_ptr<upstream::Backends> backends_;
   extproc::Site site_;
+  http::MemoryShare others_{site_.memory};
   http::asio::io_context io_{1};
   http::ThreadPool compute_{1, 4};
   std::shared_ptr<extproc::Session> session_;

@@ -1,6 +1,6 @@
-// Feeds arbitrary bytes as what a model's server and a model answer: a completion, whose text is
-// then read as a grade and as the plan of a workflow. What is read must be within its limits, and
-// the completion must remain one.
+// Feeds arbitrary bytes as the reply of a model's server: a completion, whose text is then read as
+// a grade and as the plan of a workflow. A grade or a plan must be within its limits, and an edited
+// completion must still be a completion.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes as a reply, whole and as a stream. A text that is read is not empty and is
-// within its limit, apart from what stands around the calls of tools.
+// Feeds arbitrary bytes as a reply, whole and as a stream. A text that is read is not empty. It is
+// within its limit, apart from the marks around calls of tools.
 
 #include <cstdint>
 #include <string>

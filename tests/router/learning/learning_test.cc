@@ -46,7 +46,7 @@ TEST(Tally, each_verdict_moves_the_score_in_its_direction) {
   EXPECT_DOUBLE_EQ(after(Verdict::kUnderpowered), 0.4);
   EXPECT_DOUBLE_EQ(after(Verdict::kFailed), 0.4);
   EXPECT_LT(after(Verdict::kOverprovisioned), kNeutral);
-  EXPECT_GT(after(Verdict::kOverprovisioned), 0.48) << "more than needed is no failure";
+  EXPECT_GT(after(Verdict::kOverprovisioned), 0.48) << "more than needed is not a failure";
   EXPECT_EQ(verdict_of("good_fit"), Verdict::kGoodFit);
   EXPECT_EQ(verdict_of("Good_fit"), std::nullopt);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A simulation of what a strategy costs: a decision with the models "small" and "large", whose
+// A simulation of the cost of a strategy: a decision with the models "small" and "large", whose
 // answers are good with known probabilities.
 
 #include <algorithm>

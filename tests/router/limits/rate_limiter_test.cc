@@ -167,7 +167,7 @@ class SharedRateLimiterTest : public RateLimiterTest {
  protected:
   void SetUp() override { limiter_.share(); }
   std::vector<BucketUse> take() { return limiter_.take_uses(100, now_); }
-  /// The level of a bucket of which `requests` are used.
+  /// Returns the level of a bucket after `requests` requests.
   BucketLevel level(double requests) {
     std::vector<BucketUse> uses = take();
     EXPECT_EQ(uses.size(), 1U);

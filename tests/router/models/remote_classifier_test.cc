@@ -136,7 +136,8 @@ TEST(RemoteClasses, takes_neither_a_part_nor_another_form_for_an_answer) {
   EXPECT_EQ(read(R"([{"label": "hunter2", "score": 1}])"),
             "no label of the reply is one of the 2 classes (such as math)");
   EXPECT_EQ(read(R"([])"), "no label of the reply is one of the 2 classes (such as math)");
-  EXPECT_EQ(read(R"({"label": "math", "score": 1})"), "the reply is no list of labels and scores");
+  EXPECT_EQ(read(R"({"label": "math", "score": 1})"),
+            "the reply is not a list of labels and scores");
   EXPECT_EQ(read("hunter2"), "the reply is not JSON");
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Metrics with every kind of family, some numbers of which no short decimal is equal to.
+/// Fills metrics of every kind of family. Some of the numbers have no short decimal form.
 void fill(Metrics& metrics) {
   metrics.requests.with({"small", "math", "200"}).add(3);
   metrics.requests.with({"large", "none", "502"}).add();

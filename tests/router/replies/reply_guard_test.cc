@@ -408,8 +408,8 @@ TEST(ReplyCheck, a_model_that_marks_text_learns_that_nobody_waits) {
   EXPECT_TRUE(check.check({window}, patience).grounding_failed);
 }
 
-// The processor's time for a reply of so many sentences, or of one of so many numbers, of which
-// each has a number that contradicts the system message.
+// Returns the processor time for a reply with `spans` numbers that contradict the system message.
+// `between` separates them: each is a sentence of its own, or all are in one sentence.
 double seconds_for(int spans, std::string_view between) {
   std::string text = "Opening hours of the shop on market street are ";
   for (int i = 0; i < spans; ++i) text += fmt::format("{} minutes{}", 10'000 + i, between);

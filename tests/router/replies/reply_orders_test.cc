@@ -32,7 +32,7 @@ std::string stop_of(int choice, std::string_view text = "") {
 }
 const std::string kDone = "data: [DONE]\n\n";
 
-// Instead of GuardedStream::kEventBytesMax, because each state has a copy of what was sent.
+// Smaller than GuardedStream::kEventBytesMax, because each state has a copy of the sent bytes.
 constexpr size_t kEventBytesMax = 256;
 /// Part 0 to 2 of an event that is too long. Part 0 already is.
 std::string long_part(int choice, int part) {
@@ -100,7 +100,7 @@ Read read_all(std::string_view stream, std::string_view unfinished = "") {
     }
     const auto document = json::Document::parse(std::string(data));
     if (!document) {
-      out.fault = "an event is no JSON";
+      out.fault = "an event is not JSON";
       break;
     }
     read_chunk(document->root(), out);
@@ -141,7 +141,7 @@ class Driver {
     return out;
   }
 
-  // The hidden state of the stream shows in what it would do next.
+  // The stream hides its state, so the key contains the results of its next steps.
   std::string key() const {
     std::string out =
         fmt::format("{} {} {} {} {} {} {} {} {} {} {}|{}|", next_, upstream_over_, broken_, left_,

@@ -27,8 +27,8 @@ std::string text_of(const grpc::ByteBuffer& buffer) {
   return {reinterpret_cast<const char*>(slice.begin()), slice.size()};
 }
 
-/// Answers "METHOD KEY BODY"; fails with what the method names; does not answer /hang until the
-/// call ends.
+/// Answers "METHOD KEY BODY". Fails with the status that the method names. Does not answer /hang
+/// until the call ends.
 class Answer final : public grpc::ServerGenericBidiReactor {
  public:
   explicit Answer(grpc::GenericCallbackServerContext& context) : context_(context) {

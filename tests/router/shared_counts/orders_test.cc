@@ -46,7 +46,7 @@ class DayTotals : public spending::Totals {
     account.currency = "USD";
     count(account, cost);
   }
-  /// Everything that is in it, by what it would do.
+  /// The whole state, as the results of its next operations.
   std::string key() const {
     DayTotals all = *this, file = *this;
     std::string out = fmt::format("{} {}", cost(), unreported());
@@ -377,7 +377,7 @@ class System {
     for (const auto& each : copy.take_changes(9)) out += each.own;
     return out;
   }
-  // The docs allow the loss of what neither the file nor Redis has.
+  // The documents allow to lose counts that are neither in the file nor in Redis.
   void restart(Router& router, double file) {
     --faults_.deaths;
     is_whole_ = false;

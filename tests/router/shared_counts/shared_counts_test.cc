@@ -261,7 +261,7 @@ TEST_F(SharedCountsTest, counts_survive_a_server_whose_clock_is_behind_the_last_
   a().spend(1);
   EXPECT_TRUE(a().admits(6));
   settle();
-  // The later changes of a server whose clock was ahead, of which the next one has got none.
+  // Later changes of a server whose clock was ahead; the next server has none of them.
   const auto later = std::to_string(
       std::chrono::duration_cast<std::chrono::microseconds>(
           (std::chrono::system_clock::now() + std::chrono::hours(1)).time_since_epoch())

@@ -1,4 +1,4 @@
-// Tests the form in which changes of what is learnt are shared.
+// Tests the form in which routers share the changes of what they learn.
 
 #include "router/shared_learning/changes.h"
 

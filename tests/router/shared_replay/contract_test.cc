@@ -40,6 +40,20 @@ TYPED_TEST(ReplayContract, lists_by_every_property_and_by_several) {
   EXPECT_EQ(this->b_->list({.user = "carol"}), "of 0");
 }
 
+TYPED_TEST(ReplayContract, shadows_that_are_not_kept_take_no_bytes) {
+  this->a_->add(account_of(1));
+  observe::Shadow shadow;
+  shadow.replay_id = id_of(1);
+  shadow.response = "text";
+  const auto bytes_with = [&](size_t more) {
+    for (size_t i = 0; i < more; ++i) this->a_->replay->add_shadow(shadow);
+    EXPECT_EQ(this->a_->replay->drain(std::chrono::steady_clock::now() + kWithin), 0u);
+    return bytes_of(this->place_);
+  };
+  const int64_t all = bytes_with(kShadowsMax);
+  EXPECT_EQ(bytes_with(3), all);
+}
+
 TYPED_TEST(ReplayContract, a_record_has_its_bodies_outcomes_and_shadows) {
   Account account = account_of(1);
   account.request_body = "{\"q\"}\xff";

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "tests/router/shared_replay/replay_sites.h"
 
 namespace signalbox::shared_replay {
@@ -15,16 +13,7 @@ class RedisReplayTest : public ReplaySites<test::RedisPlace> {
     const auto value = place_.client().run({"DBSIZE"}, kWithin);
     return value ? value->number : -1;
   }
-  /// The bytes that the records count as, which are the sum of the parts.
-  int64_t bytes() {
-    const auto sum = place_.client().run({"GET", "signalbox:replay:bytes"}, kWithin);
-    const auto parts = place_.client().run({"HVALS", "signalbox:replay:sizes"}, kWithin);
-    if (!sum || !parts) return -1;
-    int64_t out = 0;
-    for (const auto& part : parts->items) out += std::stoll(part.text);
-    EXPECT_EQ(sum->text, std::to_string(out));
-    return out;
-  }
+  int64_t bytes() { return bytes_of(place_); }
   void ask(const stores::Redis::Command& command) {
     const auto done = place_.client().run(command, kWithin);
     ASSERT_TRUE(done) << done.error().message;
@@ -68,20 +57,6 @@ TEST_F(RedisReplayTest, the_oldest_records_make_room_below_a_bound_in_bytes) {
   EXPECT_LE(bytes(), 40'000);
   EXPECT_EQ(a_->replay->remove("", "").value(), 2u);
   EXPECT_EQ(bytes(), 0);
-}
-
-TEST_F(RedisReplayTest, shadows_that_are_not_kept_take_no_bytes) {
-  a_->add(account_of(1));
-  observe::Shadow shadow;
-  shadow.replay_id = id_of(1);
-  shadow.response = "text";
-  const auto bytes_with = [&](size_t more) {
-    for (size_t i = 0; i < more; ++i) a_->replay->add_shadow(shadow);
-    EXPECT_EQ(a_->replay->drain(std::chrono::steady_clock::now() + kWithin), 0u);
-    return bytes();
-  };
-  const int64_t all = bytes_with(kShadowsMax);
-  EXPECT_EQ(bytes_with(3), all);
 }
 
 TEST_F(RedisReplayTest, texts_and_records_that_have_expired_take_no_bytes) {

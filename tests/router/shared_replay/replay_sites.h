@@ -54,6 +54,21 @@ inline std::unique_ptr<ReplayServer> connect(const test::PostgresPlace& place) {
   return *std::move(out);
 }
 
+/// The bytes that the records count as. In Redis, these are the sum of the parts.
+inline int64_t bytes_of(test::RedisPlace& place) {
+  const auto sum = place.client().run({"GET", "signalbox:replay:bytes"}, kWithin);
+  const auto parts = place.client().run({"HVALS", "signalbox:replay:sizes"}, kWithin);
+  if (!sum || !parts) return -1;
+  int64_t out = 0;
+  for (const auto& part : parts->items) out += std::stoll(part.text);
+  EXPECT_EQ(sum->text, std::to_string(out));
+  return out;
+}
+inline int64_t bytes_of(test::PostgresPlace& place) {
+  return std::stoll(
+      place.text("SELECT coalesce(sum(bytes), 0)::text FROM signalbox_replay_records"));
+}
+
 /// A router.
 struct Site {
   explicit Site(std::unique_ptr<ReplayServer> server, const SharingOptions& options = {})

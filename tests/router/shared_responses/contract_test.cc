@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "router/shared_responses/record.h"
 #include "tests/router/shared_responses/response_sites.h"
 

@@ -127,7 +127,7 @@ TEST(Ledger, keeps_sums_in_memory_while_the_disk_is_full) {
 TEST(Ledger, refuses_a_file_that_is_not_a_ledger) {
   const test::TemporaryDirectory folder;
   const auto file = folder.path() / "spending.db";
-  std::ofstream(file) << "this is no database, although its name says so; it has some length";
+  std::ofstream(file) << "this is not a database, although its name says so; it has some length";
   EXPECT_FALSE(Ledger::open(file));
   const std::string message = Ledger::open(file / "spending.db").error().message;
   EXPECT_NE(message.find("(Not a directory)"), std::string::npos) << message;

@@ -1,5 +1,5 @@
-// Writes keys.json and cases.jsonl beside it: tokens with what must become of them. The private keys are thrown away, so run it
-// only to change the cases: node tests/router/tokens/cases.mjs
+// Writes keys.json and cases.jsonl, the tokens with their expected results, beside this file. The private keys are thrown away, so
+// run it only to change the cases: node tests/router/tokens/cases.mjs
 
 import { writeFileSync } from "node:fs";
 
@@ -35,7 +35,7 @@ refused("a foreign group", issuer.token(roles("dev")), "group_not_allowed", "has
 refused("expired", issuer.token({ exp: kNow - 60 }), "expired_token", "the token expired 60 seconds ago");
 refused("expired long ago", issuer.token({ exp: 0 }), "expired_token", "the token expired 20833 days ago");
 refused("no exp", issuer.token({ exp: undefined }), "invalid_token", "no exp");
-refused("an endless time", issuer.token({ exp: 1e300 }), "invalid_token", "exp is no time");
+refused("an endless time", issuer.token({ exp: 1e300 }), "invalid_token", "exp is not a time");
 refused("not yet", issuer.token({ nbf: kNow + 61 }), "early_token", "valid only in 61 seconds (nbf)");
 refused("from the future", issuer.token({ iat: kNow + 7200 }), "early_token", "from the future, in 2 hours (iat)");
 refused("another audience", issuer.token({ aud: "elsewhere" }), "wrong_audience", 'audience "elsewhere" is not one of signalbox, other');
@@ -57,7 +57,7 @@ refused("a user with spaces around", issuer.token({ sub: " ann" }), "invalid_tok
 refused("a user that is a number", issuer.token({ sub: 7 }), "invalid_token", "sub is not a name");
 refused("no user", issuer.token({ sub: undefined }), "invalid_token", "no claim sub");
 refused("a group with a comma", issuer.token(roles("cn=a,ou=b")), "invalid_token", "one of the token's groups (realm.roles) is not a name");
-refused("groups that are no names", issuer.token(roles(7)), "invalid_token", "one of the token's groups (realm.roles) is not a name");
+refused("groups that are not names", issuer.token(roles(7)), "invalid_token", "one of the token's groups (realm.roles) is not a name");
 for (const [name, part] of [["header", 0], ["claims", 1], ["signature", 2]]) {
   const parts = issuer.token().split(".");
   parts[part] = parts[part].slice(0, -1);

@@ -91,7 +91,7 @@ class Stores : public testing::Test {
     wait(owner, store);
   }
   void wait(std::string_view owner, const std::string& store) {
-    while (stores_->store(owner, store)->figures.in_progress > 0) std::this_thread::yield();
+    while (stores_->store(owner, store)->figures.entries.in_progress > 0) std::this_thread::yield();
   }
   std::vector<Found> search(std::string_view owner, const std::string& store, std::string text) {
     auto found = stores_->search(owner, {.store = store, .queries = {std::move(text)}}, {});
@@ -172,7 +172,7 @@ TEST_F(Stores, wait_for_a_model) {
   ASSERT_TRUE(stores_->attach("ann", store, file, {}, {}));
   EXPECT_EQ(stores_->search("ann", {.store = store, .queries = {"a"}}, {}).error().code,
             Code::kUpstream);
-  EXPECT_EQ(stores_->store("ann", store)->figures.in_progress, 1U);
+  EXPECT_EQ(stores_->store("ann", store)->figures.entries.in_progress, 1U);
   stores_->set_embedder({"letters", embedder_});
   wait("ann", store);
   EXPECT_EQ(search("ann", store, "aaaa").size(), 1U);
@@ -185,7 +185,43 @@ TEST_F(Stores, end_while_a_server_is_away) {
   ASSERT_TRUE(stores_->attach("ann", store, file, {}, {}));
   open();
   wait("ann", store);
-  EXPECT_EQ(stores_->store("ann", store)->figures.completed, 1U);
+  EXPECT_EQ(stores_->store("ann", store)->figures.entries.completed, 1U);
+}
+
+TEST_F(Stores, cancel_what_is_left_of_a_batch) {
+  open();
+  const std::string store = add_store("ann");
+  const auto add_batch = [&](std::string_view text) {
+    const auto made = stores_->attach_batch("ann", store, {{add_file("ann", text)}});
+    EXPECT_TRUE(made) << made.error().message;
+    return made->front();
+  };
+  const auto status_of = [&](const Entry& entry) {
+    return name_of(stores_->entry("ann", store, entry.file)->status);
+  };
+  const Entry done = add_batch("aaaa");
+  wait("ann", store);
+  embedder_->is_broken = true;
+  const Entry open_one = add_batch("bbbb");
+  for (const Entry& each : {done, open_one})
+    ASSERT_TRUE(stores_->cancel_batch("ann", store, each.batch));
+  EXPECT_EQ(stores_->store("ann", store)->figures.entries.cancelled, 1U);
+  const auto still = [&](std::string_view done_status) {
+    EXPECT_EQ(status_of(done), done_status);
+    EXPECT_EQ(status_of(open_one), "cancelled");
+  };
+  still("completed");
+  const auto other = std::make_shared<LetterEmbedder>(3);
+  other->is_broken = true;
+  stores_->set_embedder({"other", other});
+  still("in_progress");
+  ASSERT_TRUE(stores_->cancel_batch("ann", store, done.batch)) << "it is embedded anew only";
+  still("in_progress");
+  open();
+  wait("ann", store);
+  still("completed");
+  attach("ann", store, open_one.file);
+  EXPECT_EQ(status_of(open_one), "completed");
 }
 
 TEST_F(Stores, deleted_files_free_their_space) {
@@ -194,12 +230,12 @@ TEST_F(Stores, deleted_files_free_their_space) {
   const std::string store = add_store("ann"), file = add_file("ann", "aaaa bbbb");
   attach("ann", store, file);
   attach("ann", store, file);  // replaces the entry
-  EXPECT_EQ(stores_->size().completed, 1U);
+  EXPECT_EQ(stores_->size().entries.completed, 1U);
   EXPECT_GT(stores_->size().bytes, 3 * 4096U);
   ASSERT_TRUE(stores_->remove_file("ann", file));
   ASSERT_TRUE(stores_->remove_store("ann", store));
   EXPECT_EQ(stores_->size().bytes, 0U);
-  EXPECT_EQ(stores_->size().completed, 0U);
+  EXPECT_EQ(stores_->size().entries.completed, 0U);
   EXPECT_TRUE(open_folder(folder_.path()).error().message.ends_with("another process uses it"));
   stores_.reset();
   EXPECT_TRUE((*(*open_folder(folder_.path()))->list()).empty());
@@ -377,7 +413,7 @@ TEST_F(Stores, give_up_their_files_when_they_expire) {
   stores_->expire(expiry + kDay);  // the search was at most a day later
   const auto empty = stores_->store("ann", store);
   EXPECT_TRUE(empty->is_expired);
-  EXPECT_EQ(empty->figures.completed, 0u);
+  EXPECT_EQ(empty->figures.entries.completed, 0u);
   EXPECT_EQ(stores_->search("ann", {.store = store, .queries = {"aaaa"}}, {}).error().message,
             fmt::format("the vector store \"{}\" has expired", store));
   EXPECT_EQ(stores_->attach("ann", store, file, {}, {}).error().code, Code::kNotFound);
@@ -401,7 +437,7 @@ TEST_F(Stores, take_up_a_batch_as_a_whole) {
   EXPECT_EQ(entry->attributes, (Attributes{{"k", true}}));
   EXPECT_EQ(stores_->attach_batch("ann", add_store("ann"), {{a}, {foreign}}).error().code,
             Code::kNotFound);
-  EXPECT_EQ(stores_->size().completed, 2u);
+  EXPECT_EQ(stores_->size().entries.completed, 2u);
   open();
   EXPECT_EQ(stores_->entry("ann", store, a)->batch, id);
 }

@@ -16,7 +16,7 @@ export class Refused extends Error {
 }
 
 const kFailuresMax = 4;
-const kLeft = "not asked";
+const kSkipped = "skipped";
 
 // A side answers all rows at once. If a row crashes it, the rows are run one by one; after too many crashes the rest is
 // skipped, because each start takes a while.
@@ -27,7 +27,7 @@ async function allAnswers(side, setting, rows) {
   const list = [];
   let failures = 0;
   for (const row of rows) {
-    const [answer] = failures < kFailuresMax ? await allAnswers(side, setting, [row]) : [{ error: kLeft }];
+    const [answer] = failures < kFailuresMax ? await allAnswers(side, setting, [row]) : [{ error: kSkipped }];
     if (answer.error) ++failures;
     list.push(answer);
   }
@@ -107,13 +107,13 @@ function run({ program, ...setting }, rows) {
   });
 }
 
-// A row without an answer from the peer, because it panics or lacks an unknown token; or whose special tokens alone
-// exceed the limit, which our limit always respects.
-const isNoQuestion = ({ cut }, { error, ids }) => error !== undefined || ids.length > (cut?.tokensMax ?? Infinity);
+// Returns true for a row that cannot be compared: the peer has no answer, because it panics or lacks an unknown token, or its
+// answer exceeds the limit, because the special tokens alone do. Our answers never exceed the limit.
+const isNotComparable = ({ cut }, { error, ids }) => error !== undefined || ids.length > (cut?.tokensMax ?? Infinity);
 
 // Describes the first difference, or returns "" if the answers are equal. Ours may still be JSON text.
 function difference(setting, theirs, mine) {
-  if (isNoQuestion(setting, theirs) || mine.error === kLeft || JSON.stringify(theirs) === mine) return "";
+  if (isNotComparable(setting, theirs) || mine.error === kSkipped || JSON.stringify(theirs) === mine) return "";
   const answer = typeof mine === "string" ? JSON.parse(mine) : mine;
   if (answer.error) return answer.error;
   const [left, right] = [theirs, answer].map(({ overflow, ...first }) => [first, ...(overflow ?? [])]);
@@ -136,10 +136,10 @@ function firstOf(theirs, mine) {
   return "";
 }
 
-/// Compares rows, {text, pair?}, with the setting {program, file, reference?, cut?, specialTokens}. The peer reads `reference`, or
-/// the same file without one. `cut` is {tokensMax, strategy,
-/// side, stride?}; a stride requests all windows. Returns `found`, the rows whose answers differ: {row, peer, ours,
-/// what}; and `asked`, the number of rows that the peer answered. Throws Refused if a side rejects the file.
+/// Compares the answers to rows, {text, pair?}, with the setting {program, file, reference?, cut?, specialTokens}. Our side reads
+/// `file`, the peer `reference` or else the same file. `cut` is {tokensMax, strategy, side, stride?}; a stride requests all windows.
+/// Returns `found`, the rows whose answers differ: {row, peer, ours, what}; and `asked`, the number of rows that were compared. Throws
+/// Refused if a side rejects the file.
 export async function compare(setting, rows) {
   const sides = await Promise.allSettled([allAnswers(peer, setting, rows), allAnswers(ours, setting, rows)]);
   for (const { reason } of sides) {
@@ -151,5 +151,5 @@ export async function compare(setting, rows) {
     const what = difference(setting, theirs[i], mine[i]);
     if (what) found.push({ row, peer: theirs[i], ours: mine[i], what });
   });
-  return { found, asked: theirs.filter((answer) => !isNoQuestion(setting, answer)).length };
+  return { found, asked: theirs.filter((answer) => !isNotComparable(setting, answer)).length };
 }

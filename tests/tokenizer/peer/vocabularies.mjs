@@ -1,7 +1,7 @@
-// Vocabularies in the forms in which encoders were published before tokenizer.json, each with the tokenizer.json that it must
-// become. The originals are in no package, so they are derived from the published tokenizer.json files: for BERT, Gemma, GPT-2, Llama,
-// Qwen and T5 that file itself is the reference; the other classes get its pieces under their own ids, and a reference that is written
-// here in the form of the published files.
+// Vocabularies in the forms in which encoders were published before tokenizer.json, each with the tokenizer.json that it must become
+// (the reference). No package contains the original vocabularies, so they are derived from published tokenizer.json files. For BERT,
+// Gemma, GPT-2, Llama, Qwen and T5, the published file is the reference. The other classes take the pieces of such a file under their
+// own ids, and their reference is written here in the form of the published files.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -145,8 +145,8 @@ function pairs(source) {
   return { files: { "sentencepiece.bpe.model": file }, type: "xlm-roberta", reference };
 }
 
-// The pieces of a published file as its sentencepiece model has them. The best merge makes the best piece, and the symbols that users
-// defined are better than all others.
+// Returns the pieces of a published file as its sentencepiece model has them. The score of a piece is the rank of the merge that makes
+// it, and symbols that users defined come before all others.
 function piecesOf(json, controls) {
   const { vocab, merges } = json.model;
   const names = Object.keys(vocab).sort((a, b) => vocab[a] - vocab[b]);
@@ -287,7 +287,7 @@ export function converted(name, program, folder, work) {
   mkdirSync(from, { recursive: true });
   for (const [file, content] of Object.entries(files)) writeFileSync(`${from}/${file}`, content);
   writeFileSync(`${from}/config.json`, JSON.stringify({ model_type: type }));
-  // The conversion needs weights, and does not need to fit them.
+  // The conversion requires a file of weights, but does not check that it fits the vocabulary.
   writeFileSync(`${from}/model.safetensors`, safetensors({ none: { shape: [1], data: Buffer.alloc(4) } }));
   writeFileSync(`${from}/reference.json`, JSON.stringify(reference));
   execFileSync(program, ["convert", from, `${from}/out`], { stdio: ["ignore", "ignore", "pipe"] });

@@ -1,4 +1,4 @@
-// A prompt, where it goes, and why.
+// The page "Try a prompt": the model that a prompt would get, and the reasons.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -27,7 +27,7 @@ const kConversation = `{
   ]
 }`;
 
-/// A request that the page Decisions hands over.
+/// The session storage key of a request that the page Decisions hands over to this page.
 const kReplayKey = "signalbox.replay";
 export const tryAgain = (body: string) => {
   sessionStorage.setItem(kReplayKey, body);
@@ -43,10 +43,10 @@ export function Try({ may }: { may: May }) {
   const [explained, setExplained] = useState<Explained | null>(null);
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
-  const asked = useRef(0);
+  const latest = useRef(0);
 
   const explain = async (changed: { text?: string; all?: boolean } = {}) => {
-    const turn = ++asked.current;
+    const number = ++latest.current;
     const everything = changed.all ?? all;
     const body =
       form === "prompt" || changed.text !== undefined
@@ -56,13 +56,13 @@ export function Try({ may }: { may: May }) {
     try {
       if (form === "conversation" && changed.text === undefined) JSON.parse(conversation);
       const answer = await post<Explained>("/api/v1/explain", body);
-      if (turn !== asked.current) return;
+      if (number !== latest.current) return;
       setExplained(answer);
       setError("");
     } catch (caught) {
-      if (turn !== asked.current) return;
-      const said = (caught as Error).message;
-      setError(caught instanceof Refused ? said : `The conversation is not JSON: ${said}`);
+      if (number !== latest.current) return;
+      const { message } = caught as Error;
+      setError(caught instanceof Refused ? message : `The conversation is not JSON: ${message}`);
     }
     setBusy(false);
   };

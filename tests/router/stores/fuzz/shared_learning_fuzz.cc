@@ -1,5 +1,5 @@
-// Feeds parts of arbitrary bytes as an entry of the stream of what routers learn, and each part as
-// sums. What is read is written alike.
+// Feeds parts of arbitrary bytes as an entry of the stream of learning, and each part as sums.
+// Writing an entry or sums that were read must give the same bytes.
 
 #include <cstdint>
 #include <string>
