@@ -89,8 +89,8 @@ named AS (SELECT moment::text || ' ' || $2::text AS name, moment + {last} AS end
           FROM begun),
 {announce},)";
 
-// `last` has the tokens of all outcomes and shadows that were added, so one that is sent again counts
-// once.
+// `last` has the tokens of all outcomes and shadows that were added, so one that is sent again
+// counts once.
 constexpr std::string_view kAddOutcome = R"(
 WITH held AS (
   UPDATE {0}_records SET outcomes = outcomes + 1, bytes = bytes + octet_length($2::bytea), last = last || $3::text
