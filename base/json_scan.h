@@ -1,7 +1,6 @@
 #pragma once
 // Functions that the check of a JSON text and the readers of its values share.
 
-#include <array>
 #include <cstdint>
 
 namespace signalbox::json {
@@ -15,13 +14,8 @@ inline bool is_space(char c) {
 
 /// True behind the last byte of a number, true, false or null. A text ends in '\0'.
 inline bool ends_scalar(char c) {
-  static constexpr auto kEnds = [] {
-    std::array<bool, 256> out{};
-    for (const unsigned char end : {' ', '\t', '\n', '\r', ',', ']', '}', ':', '"', '[', '{', '\0'})
-      out[end] = true;
-    return out;
-  }();
-  return kEnds[static_cast<unsigned char>(c)];
+  return is_space(c) || c == ',' || c == ']' || c == '}' || c == ':' || c == '"' || c == '[' ||
+         c == '{' || c == '\0';
 }
 
 }  // namespace signalbox::json
