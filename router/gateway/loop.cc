@@ -155,12 +155,17 @@ http::Task<Result<void>> Loop::resume() {
   Result<void> room = co_await reserve_for(memory_, scope_.exchange.interrupt,
                                            kConversationCopies * plan_.body.size());
   if (!room) co_return room;
-  std::optional<std::string> id;  // nullopt: nobody read the request
+  std::optional<std::string> id;  // "": no results; nullopt: no state was looked for
   Result<looper::FlowState> state = fail(Code::kOverloaded, "too many requests are waiting");
   std::function<void()> read = [&] {
     const auto body = json::Document::parse(plan_.body);
     id = body ? looper::find_flow(body->root()) : "";
-    if (!id->empty()) state = read_state(body->root(), *id);
+    if (!id->empty()) {
+      state = read_state(body->root(), *id);
+    } else if (body && looper::has_open_results(body->root())) {
+      id.reset();
+      state = fail(Code::kInvalid, "other messages follow them");
+    }
   };
   co_await scope_.context.storage.run(std::move(read), scope_.share(0, 1));
   if (id && id->empty()) co_return Result<void>();

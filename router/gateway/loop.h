@@ -100,7 +100,7 @@ class Loop {
   std::optional<looper::Run> run_;
   std::string flow_;                    // the workflow that goes on; "": none
   std::vector<looper::PastTurn> past_;  // its turns in earlier requests
-  std::optional<bool> has_resumed_;     // nullopt: the request has no results for a workflow
+  std::optional<bool> has_resumed_;     // nullopt: no results for a workflow are open
   std::string state_;                   // the id of the state that the answer waits with; "": none
   // Shared with the coroutine of the call: when the server stops, either may be destroyed first.
   std::vector<std::shared_ptr<Flight>> flights_;

@@ -52,13 +52,14 @@ Result<routing::Plan> plan_request(RequestScope& scope, const ParsedRequest& req
                                    const Understanding& understanding) {
   scope.record.understood(evaluation, understanding.degraded, understanding.why);
   if (scope.context.learning != nullptr) scope.learning = find_situation(scope, request);
-  SIGNALBOX_TRY(routing::Plan plan, evaluation.plan(runtime_conditions(scope)));
+  Result<routing::Plan> plan = evaluation.plan(runtime_conditions(scope));
+  if (!plan) return plan;
   // Do not refuse by policy a request that was never evaluated.
   if (understanding.degraded == observe::Degraded::kOverloaded &&
-      plan.path != routing::Plan::Path::kUpstream)
+      plan->path != routing::Plan::Path::kUpstream)
     return fail(Code::kOverloaded, "too many requests are waiting to be understood");
-  scope.record.planned(plan, evaluation.decision(), request.chat.stream);
-  if (plan.drops() && request.replies) request.replies->keep_nothing();
+  scope.record.planned(*plan, evaluation.decision(), request.chat.stream);
+  if (plan->drops() && request.replies) request.replies->keep_nothing();
   return plan;
 }
 

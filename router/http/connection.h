@@ -110,6 +110,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection* next_ = nullptr;
 
   Deadline deadline_;
+  Deadline watch_;  // begins to watch the socket
   Phase phase_ = Phase::kIdle;
   bool timed_out_ = false;
   bool keep_alive_ = true;

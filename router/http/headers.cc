@@ -21,6 +21,14 @@ constexpr std::array<std::string_view, 10> kHopByHop = {"connection",
                                                         "upgrade",
                                                         "content-length"};
 
+// One allocation each serves most requests and replies.
+constexpr size_t kUsualFields = 16, kUsualBytes = 768;
+
+/// A lambda, because a function would be called for each byte.
+constexpr auto kIsControl = [](char c) {
+  return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
+};
+
 bool is_router_header(std::string_view name) {
   return ascii::iequals(name.substr(0, 6), "x-vsr-");
 }
@@ -34,15 +42,16 @@ std::string_view trimmed(std::string_view text) {
 }
 
 void Headers::add(std::string_view name, std::string_view value) {
+  if (spans_.empty()) {
+    spans_.reserve(kUsualFields);
+    bytes_.reserve(kUsualBytes);
+  }
   spans_.push_back({static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(name.size()),
                     static_cast<uint32_t>(value.size())});
   bytes_.append(name).append(": ");
   const size_t at = bytes_.size();
   bytes_.append(value);
-  for (size_t i = at; i < bytes_.size(); ++i) {
-    const auto c = static_cast<unsigned char>(bytes_[i]);
-    if ((c < 0x20 && c != '\t') || c == 0x7f) bytes_[i] = ' ';
-  }
+  std::replace_if(bytes_.data() + at, bytes_.data() + bytes_.size(), kIsControl, ' ');
   bytes_.append("\r\n");
 }
 
@@ -54,6 +63,7 @@ Field Headers::operator[](size_t i) const {
 
 std::optional<std::string_view> Headers::find(std::string_view name) const {
   for (size_t i = 0; i < spans_.size(); ++i) {
+    if (spans_[i].name_size != name.size()) continue;
     const Field field = (*this)[i];
     if (ascii::iequals(field.name, name)) return field.value;
   }

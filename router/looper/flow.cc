@@ -255,6 +255,17 @@ std::string find_flow(const json::Value& request) {
   return out;
 }
 
+bool has_open_results(const json::Value& request) {
+  const auto messages = request.find("messages");
+  if (!messages) return false;
+  bool out = false;
+  for (const json::Value& message : messages->items()) {
+    if (has_role(message, "assistant")) out = false;
+    if (result_id(message)) out = true;
+  }
+  return out;
+}
+
 std::string_view flow_of(std::string_view id) {
   return id.substr(0, id.rfind('-'));
 }

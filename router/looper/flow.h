@@ -51,6 +51,8 @@ Result<FlowState> read_flow(std::string text);
 /// Returns "FLOW-STATE" if the last messages of the request are results of a flow's tools;
 /// otherwise "".
 std::string find_flow(const json::Value& request);
+/// Returns true if the last results of a flow's tools have no assistant's message behind them.
+bool has_open_results(const json::Value& request);
 /// "FLOW" of "FLOW-STATE".
 std::string_view flow_of(std::string_view id);
 /// Returns true if each waiting turn of the state has a result in the request.

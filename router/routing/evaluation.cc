@@ -418,13 +418,12 @@ struct Evaluation::State {
     if (auto unfinished = unfinished_guard()) return tl::unexpected<Error>(*std::move(unfinished));
     std::vector<Plan::Matched> signals;
     if (!is_bypassed()) signals = matched();
-    SIGNALBOX_TRY(
-        Plan plan,
+    Result<Plan> plan =
         program.planner().plan({target(), outcome.confidence, values, matched_conditions(), inputs,
-                                results_for_plan(), conditions, program.recipe(), signals}));
-    if (is_bypassed()) return plan;
-    plan.recipe = program.recipe();
-    plan.matched = std::move(signals);
+                                results_for_plan(), conditions, program.recipe(), signals});
+    if (!plan || is_bypassed()) return plan;
+    plan->recipe = program.recipe();
+    plan->matched = std::move(signals);
     return plan;
   }
 };

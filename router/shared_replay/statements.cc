@@ -89,25 +89,27 @@ named AS (SELECT moment::text || ' ' || $2::text AS name, moment + {last} AS end
           FROM begun),
 {announce},)";
 
+// `last` has the tokens of all outcomes and shadows that were added, so one that is sent again
+// counts once.
 constexpr std::string_view kAddOutcome = R"(
 WITH held AS (
-  UPDATE {0}_records SET outcomes = outcomes + 1, bytes = bytes + octet_length($2::bytea), last = $3::text
-  WHERE id = $1::text AND ends > {now} AND outcomes < {outcomes} AND last <> $3::text
+  UPDATE {0}_records SET outcomes = outcomes + 1, bytes = bytes + octet_length($2::bytea), last = last || $3::text
+  WHERE id = $1::text AND ends > {now} AND outcomes < {outcomes} AND strpos(last, $3::text) = 0
   RETURNING id, outcomes - 1 AS number),
 added AS (
   INSERT INTO {0}_parts (record, kind, number, bytes) SELECT id, 'outcome', number, $2::bytea FROM held)
 SELECT (EXISTS (SELECT FROM held) OR
-        EXISTS (SELECT FROM {0}_records WHERE id = $1::text AND last = $3::text))::text)";
+        EXISTS (SELECT FROM {0}_records WHERE id = $1::text AND strpos(last, $3::text) > 0))::text)";
 
 constexpr std::string_view kAddShadow = R"(
 WITH begun AS (SELECT {clock} AS moment),
 held AS (
   UPDATE {0}_records
-  SET shadows = shadows + 1, last = $3::text, had_texts = had_texts OR octet_length($4::bytea) > 0,
+  SET shadows = shadows + 1, last = last || $3::text, had_texts = had_texts OR octet_length($4::bytea) > 0,
       bytes = bytes + octet_length($2::bytea)
               + CASE WHEN texts_end > moment THEN octet_length($4::bytea) ELSE 0 END,
       text_bytes = text_bytes + CASE WHEN texts_end > moment THEN octet_length($4::bytea) ELSE 0 END
-  FROM begun WHERE id = $1::text AND ends > {now} AND shadows < {shadows} AND last <> $3::text
+  FROM begun WHERE id = $1::text AND ends > {now} AND shadows < {shadows} AND strpos(last, $3::text) = 0
   RETURNING id, shadows - 1 AS number, texts_end > moment AS keeps_text),
 added AS (
   INSERT INTO {0}_parts (record, kind, number, bytes)

@@ -202,6 +202,17 @@ describe("a workflow whose models call tools", () => {
     assert.match(daemon.log, /the workflow of these results begins anew: there is no such state/);
   });
 
+  test("begins anew if a message follows the results, and the client and the log learn it", async () => {
+    const first = await ask(client, question("steps"));
+    const messages = [...question("steps"), first.message, ...results(first.message)];
+    scripts.writer = () => say("anew");
+    const more = { role: "user", content: "the steps once more" };
+    assert.equal((await ask(client, [...messages, more])).header("resumed"), "false");
+    assert.match(daemon.log, /the workflow of these results begins anew: other messages follow them/);
+    const answered = [...messages, { role: "assistant", content: "anew" }, more];
+    assert.equal((await ask(client, answered)).header("resumed"), null);
+  });
+
   test("costs nothing if an earlier reply is the answer, because the calls after the tools fail", async () => {
     scripts.third = (asked) => (hasResult(asked) ? { status: 400, body: {} } : call("t", "b"));
     scripts.writer = () => ({ status: 400, body: {} });

@@ -111,11 +111,11 @@ TEST_F(PostgresReplayTest, no_record_slips_past_a_deletion_that_runs_beside_it) 
   }
 }
 
-TEST_F(PostgresReplayTest, an_outcome_that_is_sent_twice_counts_once) {
+TEST_F(PostgresReplayTest, an_outcome_that_is_sent_again_counts_once_also_after_another) {
   a_->add(account_of(1));
   const auto client = *stores::make_postgres(place_.address(), {"absent", {}});
   const Statements statements("signalbox_replay");
-  for (const std::string_view token : {"t1", "t1", "t2"}) {
+  for (const std::string_view token : {"t1", "t1", "t2", "t1"}) {
     const auto added = client->run(statements.add_outcome,
                                    {id_of(1), R"({"verdict":"failed"})", token}, test::kWithin);
     ASSERT_TRUE(added) << added.error().message;
