@@ -310,7 +310,7 @@ uint32_t bare_variable(std::string_view text, uint32_t end) {
   return found;
 }
 
-// What to look for, where yaml-cpp reports the state of its scanner.
+/// Replaces messages about the state of yaml-cpp's scanner by ones that name the likely mistake.
 std::string_view plain_message(std::string_view message) {
   if (message.find("flow") != std::string_view::npos)
     return "a bracket, a brace or a quote is not closed here or above";

@@ -155,34 +155,32 @@ http::Task<Result<void>> Loop::resume() {
   Result<void> room = co_await reserve_for(memory_, scope_.exchange.interrupt,
                                            kConversationCopies * plan_.body.size());
   if (!room) co_return room;
-  std::optional<std::string> id;  // "": no results; nullopt: no state was looked for
+  std::string id;
+  bool has_results = true;
   Result<looper::FlowState> state = fail(Code::kOverloaded, "too many requests are waiting");
   std::function<void()> read = [&] {
     const auto body = json::Document::parse(plan_.body);
     id = body ? looper::find_flow(body->root()) : "";
-    if (!id->empty()) {
-      state = read_state(body->root(), *id);
-    } else if (body && looper::has_open_results(body->root())) {
-      id.reset();
-      state = fail(Code::kInvalid, "other messages follow them");
-    }
+    has_results = !id.empty() || (body && looper::has_open_results(body->root()));
+    if (has_results) state = read_state(body->root(), id);
   };
   co_await scope_.context.storage.run(std::move(read), scope_.share(0, 1));
-  if (id && id->empty()) co_return Result<void>();
+  if (!has_results) co_return room;
   has_resumed_ = state.has_value();
   if (!state) {
     log::warn("flow", "{}: the workflow of these results begins anew: {}", scope_.record.id(),
               state.error().message);
-    co_return Result<void>();
+    co_return room;
   }
-  flow_ = looper::flow_of(*id);
+  flow_ = looper::flow_of(id);
   past_ = std::move(state->turns);
-  co_return Result<void>();
+  co_return room;
 }
 
 // A state must not reach another client or another conversation.
 Result<looper::FlowState> Loop::read_state(const json::Value& request,
                                            const std::string& id) const {
+  if (id.empty()) return fail(Code::kInvalid, "other messages follow them");
   SIGNALBOX_TRY(std::string text, scope_.context.flow_states->get(id));
   SIGNALBOX_TRY(looper::FlowState state, looper::read_flow(std::move(text)));
   if (state.owner != access::owner_of(scope_.headers(), scope_.config()))
@@ -209,8 +207,7 @@ http::Task<> Loop::keep_state() {
   const std::string flow = flow_.empty() ? token.substr(0, half) : flow_;
   std::string id = fmt::format("{}-{}", flow, token.substr(half));
   Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");
-  // Do not build a state that is too large for every store, because the replies may have many
-  // megabytes.
+  // Do not build a state that no store takes, because it may have many megabytes.
   const size_t bytes = looper::kept_bytes(run_->turns(), (*answer)->waiting);
   const size_t most = flow_states::Limits().state_bytes;
   if (bytes > most)
@@ -377,8 +374,7 @@ void Loop::start(size_t turn) {
 
 http::Task<Result<void>> Loop::reserve_for(http::MemoryShare& memory, http::Interrupt& interrupt,
                                            size_t bytes) {
-  Result<void> out = co_await reserve(memory, interrupt, scope_.config().http.body_timeout, bytes);
-  co_return out;
+  return reserve(memory, interrupt, scope_.config().http.body_timeout, bytes);
 }
 
 http::Task<Result<void>> Loop::prepare(Flight& flight) {

@@ -177,7 +177,8 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
   const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  // What it has not written are the vectors of another model, which show that the entry was done.
+  // If it wrote nothing, the vectors on the disk are of another model, and show that the entry was
+  // done.
   if (embedded) {
     if (const auto removed = disk_.remove_embedded(job.entry); !removed)
       log::warn("vector_stores", "{}", removed.error().message);

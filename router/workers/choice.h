@@ -14,7 +14,7 @@ namespace signalbox::workers {
 
 /// The request's properties that the choice depends on.
 struct Ask {
-  // Of the prompt (prefix_blocks); empty: the policy does not use them
+  // The prompt's (prefix_blocks); empty: the policy does not use them
   std::span<const uint64_t> blocks = {};
   std::string_view session = {};        // "": no session
   std::span<const uint64_t> ends = {};  // of the prompt's messages (prefix_ends); empty: the prompt

@@ -25,7 +25,7 @@ std::string signal_name(const config::Rule& leaf) {
   return leaf.label.empty() ? leaf.name : fmt::format("{}:{}", leaf.name, leaf.label);
 }
 
-// What a failure makes of the leaf; kDefault: it stays unknown.
+/// The result of a leaf whose signal failed; kDefault: it stays unknown.
 OnError result_of(const config::Rule& leaf, OnError on_failure) {
   if (leaf.on_error == OnError::kUnknown) return OnError::kDefault;
   return leaf.on_error == OnError::kDefault ? on_failure : leaf.on_error;
