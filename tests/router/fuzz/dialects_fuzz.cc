@@ -39,7 +39,7 @@ void check_events(const std::string& events) {
 
 void try_request(size_t surface, const std::string& body) {
   ResponseStore store{{}};
-  store.put("resp_a", {"me", "{}", "", R"({"role":"user","content":"before"})"}, 1000);
+  store.put("resp_a", {"me", "{}", {}, R"({"role":"user","content":"before"})"}, 1000);
   const auto incoming = read(kSurfaces[surface], body, store);
   if (!incoming) return;
   check_json(incoming->chat);
