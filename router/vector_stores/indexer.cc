@@ -174,12 +174,12 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
     if (auto written = disk_.write(job.entry, *embedded); !written)
       embedded = tl::unexpected<Error>(std::move(written).error());
   }
+  const bool has_written = embedded.has_value();
   const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  // If it wrote nothing, the vectors on the disk are of another model, and show that the entry was
-  // done.
-  if (embedded) {
+  // Otherwise the vectors on the disk are of another model, and show that the entry was done.
+  if (has_written) {
     if (const auto removed = disk_.remove_embedded(job.entry); !removed)
       log::warn("vector_stores", "{}", removed.error().message);
   }

@@ -167,6 +167,9 @@ void expect_place_given_up(bool is_whole, bool resets) {
   EXPECT_EQ(site.connections(), 3U);
   resets ? leaver.reset() : leaver.close();
   EXPECT_EQ(other.read_reply().status, 200);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (site.connections() != 2U && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(milliseconds(5));
   EXPECT_EQ(site.connections(), 2U);
   site.release();
   EXPECT_EQ(holder.read_reply().status, 200);

@@ -144,6 +144,7 @@ TYPED_TEST(ResponseContract, the_end_waits_for_unwritten_responses) {
   EXPECT_EQ(this->a_->below->drain(std::chrono::steady_clock::now()), 1U);
   this->place_.start_again();
   EXPECT_EQ(this->a_->below->drain(std::chrono::steady_clock::now() + kWithin), 0U);
+  wait_for([&] { return this->b_->works(); });
   EXPECT_EQ(this->b_->text("resp_1"), "one");
 }
 
