@@ -313,9 +313,13 @@ uint32_t bare_variable(std::string_view text, uint32_t end) {
 /// Replaces messages about the state of yaml-cpp's scanner by ones that name the likely mistake.
 std::string_view plain_message(std::string_view message) {
   if (message.find("flow") != std::string_view::npos)
-    return "a bracket, a brace or a quote is not closed here or above";
+    return "a bracket, a brace or a quote is not closed or is one too many, or a comma is missing, "
+           "here or above";
+  if (message == "illegal map value")
+    return "expected \"key: value\", indented like its neighbours; a value with \": \" needs "
+           "quotes";
   if (message == "end of map not found" || message == "end of sequence not found" ||
-      message == "illegal map value" || message == "illegal block entry")
+      message == "illegal block entry")
     return "expected \"key: value\" or \"- item\", indented like its neighbours";
   return message;
 }

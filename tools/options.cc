@@ -80,7 +80,7 @@ std::string wrapped(std::string text) {
   return text;
 }
 
-// An argument that is given without its name is known by what may stand there.
+// An argument without a name is described by its values.
 std::string missing(const cxxopts::Options& options, const std::string& name) {
   if (name != "words") return "--" + name + " is missing";
   for (const cxxopts::HelpOptionDetails& each : options.group_help("").options) {

@@ -181,11 +181,16 @@ Rule::OnError opposite_of(Rule::OnError result) {
   return result == OnError::kNoMatch ? OnError::kMatch : result;
 }
 
-// Every condition on an unknown signal gets the result that lets the whole rule have it.
+// Every condition on an unknown signal gets the result that lets the whole rule have it, except in
+// rules inside with an on_unknown of their own.
 void set_unknown(Rule& rule, Rule::OnError result) {
   rule.on_error = result;
   const bool is_negated = rule.op == Rule::Operator::kNot;
-  for (Rule& each : rule.conditions) set_unknown(each, is_negated ? opposite_of(result) : result);
+  for (Rule& each : rule.conditions) {
+    const bool has_own =
+        each.op != Rule::Operator::kLeaf && each.on_error != Rule::OnError::kDefault;
+    if (!has_own) set_unknown(each, is_negated ? opposite_of(result) : result);
+  }
 }
 
 void read_unknown(Reader& reader, const yaml::Node& node, Rule& rule) {

@@ -297,7 +297,9 @@ Result<void> Writer::write_tools(const Value& root) {
     const auto parameters = given(*function, "parameters");
     out.key("input_schema").raw(parameters ? parameters->raw() : R"({"type":"object"})");
     copy_unknown(*function, kMembers, out);
-    written.push_back(with_mark(tool, out.end_object().take()));
+    std::string block = out.end_object().take();
+    const bool has_mark = given(*function, "cache_control").has_value();
+    written.push_back(has_mark ? std::move(block) : with_mark(tool, std::move(block)));
   }
   if (written.empty() && index > 0) return {};
   if (marks_.tools && !written.empty()) add_mark(marks_.ttl, written.back());

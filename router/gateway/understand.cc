@@ -1,4 +1,5 @@
-// A failure to understand never fails the request: it degrades the decision and is recorded.
+// A failure to understand degrades the decision and is recorded. It fails the request only if a
+// decision requires that its rules are known.
 
 #include "router/gateway/understand.h"
 

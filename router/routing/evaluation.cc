@@ -251,14 +251,14 @@ struct Evaluation::State {
     return !program.engine().evaluate(open_values, open_scratch, among()).fixed;
   }
 
-  // kDeadline: the client gets 503, as for a guard that had no time.
+  // The client gets 413 if the request is too long for a signal, otherwise 503, as for a guard that
+  // had no time.
   tl::unexpected<Error> unresolved() const {
-    bool is_overloaded = false;
     for (size_t i = 0; i < progress.size(); ++i) {
       const Result<void> done = error_of(i);
-      is_overloaded = is_overloaded || (!done && done.error().code == Code::kOverloaded);
+      if (!done && done.error().code == Code::kTooLarge) return tl::unexpected<Error>(done.error());
     }
-    return fail(is_overloaded ? Code::kOverloaded : Code::kDeadline,
+    return fail(Code::kDeadline,
                 "decision \"{}\" cannot be resolved, because a signal of its rules could not be "
                 "evaluated",
                 program.routing().decisions[static_cast<size_t>(outcome.unresolved)].name);

@@ -102,14 +102,20 @@ TEST(Yaml, replaces_cryptic_messages_of_the_yaml_library) {
             "f.yaml:1: inside braces or brackets ${...} needs quotes around it");
   EXPECT_EQ(message_of("a: ${VAR}\nb: [${VAR}, 1]\n"),
             "f.yaml:2: inside braces or brackets ${...} needs quotes around it");
-  const std::string open = "YAML: a bracket, a brace or a quote is not closed here or above";
+  const std::string open =
+      "YAML: a bracket, a brace or a quote is not closed or is one too many, or a comma is "
+      "missing, "
+      "here or above";
   EXPECT_EQ(message_of("a: {b: \"${VAR}\", c: 1\nd: 2\n"), "f.yaml:2: " + open);
   EXPECT_EQ(message_of("a: [{b: 1]\nc: 1\n"), "f.yaml:1: " + open);
   EXPECT_EQ(message_of("a: {b: \"1}\nc: 1\n").substr(10), open);
+  EXPECT_EQ(message_of("a: [1, 2]]\n"), "f.yaml:1: " + open);
   const std::string aside =
       "YAML: expected \"key: value\" or \"- item\", indented like its neighbours";
   EXPECT_EQ(message_of("a:\n  b: 1\n c: 2\n"), "f.yaml:3: " + aside);
-  EXPECT_EQ(message_of("a: 1\n  b: 2\n"), "f.yaml:2: " + aside);
+  EXPECT_EQ(message_of("a: Note: b\n"),
+            "f.yaml:1: YAML: expected \"key: value\", indented like its neighbours; a value with "
+            "\": \" needs quotes");
   EXPECT_EQ(message_of("a:\n  - b\n  c: 1\n"), "f.yaml:3: " + aside);
 }
 

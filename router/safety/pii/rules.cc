@@ -70,7 +70,7 @@ class Pass {
     return std::nullopt;
   }
 
-  // True after the password of a URL, which its '@' would make a mailbox.
+  // True after a key, such as the password of a URL, which its '@' would make a mailbox.
   bool follows_key(size_t at) const {
     return !found_.empty() && found_.back().end == at && found_.back().type == kApiKey;
   }
@@ -133,7 +133,10 @@ class Pass {
     if (!is_joined(text_[end])) return std::nullopt;
     if (Found found = in_url_ ? std::nullopt : find_url(text_, at, end)) return found;
     // The host of a URL above has a dot; this one may have none: "redis://:word@cache:6379".
-    if (Found found = in_url_ ? std::nullopt : find_url_password(text_, at)) return found;
+    if (const Found password = find_url_password(text_, at)) {
+      for (PiiEntity& held : find_in_url(at, password->begin)) found_.push_back(std::move(held));
+      return password;
+    }
     if (Found found = pii::find_jwt(text_, at, failed_runs_)) return found;
     if (Found found = pii::find_key(text_, at, failed_runs_)) return found;
     if (Found found = find_ipv6(text_, at, cues_)) return found;

@@ -254,6 +254,14 @@ Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& f
   return Match{kApiKey, begin, end, kInContext};
 }
 
+// True for "3000,ada", in which a port and something else stand before the '@' of a mailbox.
+bool begins_with_port(std::string_view password) {
+  constexpr size_t kPortDigitsMax = 5;
+  const size_t digits = std::min(password.find_first_not_of("0123456789"), password.size());
+  return digits > 0 && digits <= kPortDigitsMax && digits < password.size() &&
+         !is_alnum(password[digits]);
+}
+
 Found find_url_password(const Text& text, size_t at) {
   constexpr size_t kBytesMax = 253;
   constexpr std::string_view kScheme = "://";
@@ -268,8 +276,9 @@ Found find_url_password(const Text& text, size_t at) {
     if (c == ':' && colon == 0) colon = at;
     if (c == '@') at_sign = at;
   }
-  if (colon == 0 || at_sign < colon || is_placeholder(text.from(colon + 1, at_sign)))
-    return std::nullopt;
+  if (colon == 0 || at_sign < colon) return std::nullopt;
+  const std::string_view password = text.from(colon + 1, at_sign);
+  if (is_placeholder(password) || begins_with_port(password)) return std::nullopt;
   return Match{kApiKey, colon + 1, at_sign, kInContext};
 }
 

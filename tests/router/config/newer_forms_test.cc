@@ -398,6 +398,11 @@ TEST(NewerForms, the_result_of_unknown_rules_is_that_of_their_conditions) {
   const Config config =
       newer_config(unknown_rules("{type: jailbreak, name: a, on_unknown: fail_request}"));
   EXPECT_TRUE(config.routing.decisions.at(0).rules.must_be_known());
+  const Config nested = newer_config(
+      unknown_rules("{operator: AND, on_unknown: fail_request, conditions: [{operator: OR, "
+                    "on_unknown: no_match, conditions: [{type: jailbreak, name: a}]}]}"));
+  EXPECT_EQ(nested.routing.decisions.at(0).rules.conditions.at(0).conditions.at(0).on_error,
+            OnError::kNoMatch);
   EXPECT_EQ(newer_errors(unknown_rules("{operator: NOT, conditions: [{type: jailbreak, name: a, "
                                        "on_unknown: fail_request}]}")),
             "f.yaml:9: routing.decisions[0].rules.conditions[0].on_unknown: fail_request is for "

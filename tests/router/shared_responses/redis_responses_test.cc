@@ -15,13 +15,16 @@ using dialects::StoredResponse;
 using test::wait_for;
 
 TEST(ResponseRecord, is_read_as_it_was_written) {
+  StoredResponse sparse = response_of("{}");
+  sparse.messages = "0123456789";
+  sparse.input = {.kept = "ab", .gaps = {{.at = 1, .from = 3, .bytes = 4}}};
   for (const StoredResponse& each :
-       {response_of("{}"), response_of("", ""), response_of(std::string(70'000, '\0'))}) {
+       {response_of("{}"), response_of("", ""), response_of(std::string(70'000, '\0')), sparse}) {
     const auto read = read_record(write_record(each));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->owner, each.owner);
     EXPECT_EQ(read->response, each.response);
-    EXPECT_EQ(read->input.kept, each.input.kept);
+    EXPECT_EQ(read->input.kept, each.input.whole(each.messages));
     EXPECT_EQ(read->messages, each.messages);
     EXPECT_EQ(read->since, each.since);
   }
