@@ -12,8 +12,8 @@ namespace signalbox::admin {
 http::Route costs_route(const observe::Metrics& metrics, const serving::CurrentState& current,
                         http::ThreadPool& pool);
 
-/// GET /api/v1/spending: sums of what requests have spent, from the store. `find` returns the ledger,
-/// or null if spending is not counted. The arguments must outlive the route.
+/// GET /api/v1/spending: sums of what requests have spent, from the store. `find` returns the
+/// ledger, or null if spending is not counted. The arguments must outlive the route.
 http::Route spending_route(std::function<spending::Ledger*()> find,
                            const serving::CurrentState& current, http::ThreadPool& pool);
 
