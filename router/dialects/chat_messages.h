@@ -38,9 +38,9 @@ class ChatMessages {
   /// True if the open message has anything except reasoning.
   bool has_content() const { return parts_ > 0 || !calls_.empty(); }
 
-  /// A long text as the caller gave it, and where it begins in what take() returns.
+  /// A long text, and where it begins in what take() returns.
   struct LongText {
-    std::string_view source;
+    std::string_view source;  // as the caller gave it, who may have freed it: only for addresses
     size_t at;
   };
   /// Those of texts and results, in their order. `at` is valid once take() was called.

@@ -9,6 +9,13 @@
 #include "router/dialects/responses.h"
 
 namespace signalbox::dialects {
+namespace {
+
+Result<json::Document> input_of(const StoredResponse& stored) {
+  return json::Document::parse(fmt::format("[{}]", stored.input.whole(stored.messages)));
+}
+
+}  // namespace
 
 // An item's id is a kind, the token of its response and its number: "msg_<token>0",
 // "item_<token>i3".
@@ -34,8 +41,7 @@ std::map<std::string, std::string, std::less<>> find_items(const StoredResponse&
   const auto response = json::Document::parse(stored.response);
   if (const auto output = response ? response->root().find("output") : std::nullopt)
     search(*output);
-  const auto input =
-      json::Document::parse(fmt::format("[{}]", stored.input.whole(stored.messages)));
+  const auto input = input_of(stored);
   if (input) search(input->root());
   return out;
 }
@@ -62,8 +68,7 @@ Result<std::string> list_input_items(const StoredResponse& stored, std::string_v
       return wrong(key, "unknown parameter or value (known: after, limit, order=asc or desc)");
     }
   }
-  SIGNALBOX_TRY(const json::Document document,
-                json::Document::parse(fmt::format("[{}]", stored.input.whole(stored.messages))));
+  SIGNALBOX_TRY(const json::Document document, input_of(stored));
   std::vector<json::Value> items;
   for (const json::Value& item : document.root().items()) items.push_back(item);
   if (!ascending) std::reverse(items.begin(), items.end());

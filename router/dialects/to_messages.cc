@@ -13,9 +13,6 @@ namespace {
 using json::Value;
 using Names = std::span<const std::string_view>;
 
-// In JSON. The API rejects empty texts.
-constexpr std::string_view kEmptyText = "\"\"";
-
 // The default for max_tokens, which the API requires.
 constexpr int64_t kTokensMax = 8192;
 
@@ -86,6 +83,7 @@ class Writer {
   Result<void> add_calls(const Value& calls, const std::string& path);
   Result<void> add_result(const Value& message, const std::string& path);
   void add_block(const Value& part, std::string block);
+  void add_text(const Value& part, std::string_view json);
   void turn_to(std::string_view role);
 
   Result<void> write_tokens(const Value& root);
@@ -127,8 +125,9 @@ void Writer::add_block(const Value& part, std::string block) {
   (is_system_ ? system_ : blocks_).push_back(with_mark(part, std::move(block)));
 }
 
-std::string text_block(std::string_view json) {
-  return fmt::format(R"({{"type":"text","text":{}}})", json);
+// The API rejects empty texts.
+void Writer::add_text(const Value& part, std::string_view json) {
+  if (json != "\"\"") add_block(part, fmt::format(R"({{"type":"text","text":{}}})", json));
 }
 
 /// Returns a data URL as inline data and any other URL as a reference.
@@ -151,8 +150,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
   SIGNALBOX_TRY(const std::string_view type, text_member(part, "type", path));
   if (type == "text" || type == "refusal") {
     SIGNALBOX_TRY_VOID(text_member(part, type, path));
-    const std::string_view text = part.find(type)->raw();
-    if (text != kEmptyText) add_block(part, text_block(text));
+    add_text(part, part.find(type)->raw());
     return {};
   }
   if (is_system_) {
@@ -190,7 +188,7 @@ Result<void> Writer::add_part(const Value& part, const std::string& path) {
 Result<void> Writer::add_content(const Value& content, const std::string& path) {
   if (content.is_null()) return {};
   if (content.is_string()) {
-    if (content.raw() != kEmptyText) add_block(content, text_block(content.raw()));
+    add_text(content, content.raw());
     return {};
   }
   if (!content.is_array()) return wrong_type(path, "a string, an array or null", content);

@@ -254,6 +254,8 @@ Task<bool> Session::reserve(size_t piece) {
     if (over_) http::wake(*room_);
     raised = co_await memory.wait(wanted, room_, over_);
     room_ = nullptr;
+    // The deadline may pass between the grant and this line.
+    if (raised == http::Raise::kDone && phase_ == Phase::kGrace) raised = http::Raise::kFull;
   }
   if (raised == http::Raise::kDone) co_return true;
   const Error error = memory.refusal(raised);

@@ -15,8 +15,8 @@ struct Understanding {
 
 /// Computes the signals that the outcome of the request still needs. `bytes` is the size of its
 /// body. If the models have no room or no time, the request is decided without the missing signals,
-/// and guards follow their on_error. Errors: kCancelled when the client has gone, kDeadline when
-/// the listener's timeout has passed.
+/// guards follow their on_error, and rules with fail_request fail the plan. Errors: kCancelled when
+/// the client has gone, kDeadline when the listener's timeout has passed.
 http::Task<Result<Understanding>> understand(const RequestScope& scope, size_t bytes,
                                              routing::Evaluation& evaluation);
 

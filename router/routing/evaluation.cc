@@ -256,7 +256,9 @@ struct Evaluation::State {
   tl::unexpected<Error> unresolved() const {
     for (size_t i = 0; i < progress.size(); ++i) {
       const Result<void> done = error_of(i);
-      if (!done && done.error().code == Code::kTooLarge) return tl::unexpected<Error>(done.error());
+      if (!done && done.error().code == Code::kTooLarge)
+        return fail_in(fmt::format("{} signals", program.groups()[i].signals->type()),
+                       done.error());
     }
     return fail(Code::kDeadline,
                 "decision \"{}\" cannot be resolved, because a signal of its rules could not be "

@@ -178,8 +178,9 @@ Indexer::Outcome Indexer::run(const Job& job, const std::stop_token& stop) {
   const Result<bool> published = embedded ? publish(job, *std::move(embedded), Room::kNeeded)
                                           : tl::unexpected<Error>(std::move(embedded).error());
   if (published && *published) return Outcome::kDone;
-  // Otherwise the vectors on the disk are of another model, and show that the entry was done.
-  if (has_written) {
+  // An attempt that may be repeated leaves the vectors of another model, which show that the entry
+  // was done.
+  if (has_written || (!published && is_final(published.error().code))) {
     if (const auto removed = disk_.remove_embedded(job.entry); !removed)
       log::warn("vector_stores", "{}", removed.error().message);
   }

@@ -229,6 +229,33 @@ TEST(Evaluation, runs_no_model_on_a_request_that_the_guard_can_not_read) {
   EXPECT_EQ(read("refuse", numbers(7'000) + "ＡＢＣＤ"), "true true true: planned");
 }
 
+TEST(Evaluation, fails_a_request_that_is_too_long_for_rules_that_must_be_known) {
+  const auto router =
+      router_of(R"(
+routing:
+  signals: {jailbreak: [{name: j}]}
+  decisions:
+    - {name: attack, priority: 1, rules: {type: jailbreak, name: j, on_unknown: fail_request}}
+    - {name: rest, priority: 2}
+global:
+  model_catalog:
+    system: {prompt_guard: models/guard}
+    modules: {prompt_guard: {windows_max: 200}}
+)",
+                {.classifiers = {{"models/guard", classes({"benign", "jailbreak"})}}});
+  const auto plan_of = [&](const std::string& text) {
+    const request::ChatRequest request = request_with(text);
+    Evaluation evaluation = router->evaluate(request);
+    evaluation.run_cheap();
+    static_cast<void>(evaluation.run_needed());
+    return evaluation.plan();
+  };
+  EXPECT_EQ(plan_of(numbers(200)).value().decision, "rest");
+  const auto refused = plan_of(numbers(20'000));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kTooLarge) << refused.error().message;
+}
+
 TEST(Router, a_finding_of_one_guard_does_not_excuse_the_failure_of_another) {
   const auto router = router_of(
       R"(
