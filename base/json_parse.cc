@@ -45,7 +45,7 @@ class Checker {
  private:
   struct Container {
     uint32_t begin;
-    uint32_t covered;  // bytes of it in remembered values
+    uint32_t covered;  // bytes of the container that lie in remembered values
     bool is_object;
     bool is_begun;
   };
