@@ -231,7 +231,7 @@ class RedisLearning final : public SharedLearning,
              const learning::Features* features) override;
   void reset() override { queue(reset_, {}); }
 
-  // For the follower. Here a "deletion" is none: the stream has changes.
+  // For the follower. The stream has changes here, which take the place of deletions.
   std::string learn(const std::vector<std::string>& entry) override;
   Result<std::vector<stores::NamedDeletion>> deletions() override;
   Result<void> delete_again(std::span<const stores::NamedDeletion>) override { return {}; }

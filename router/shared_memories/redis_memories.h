@@ -8,7 +8,7 @@
 //   PREFIX m:ID      the record of a memory (record.h), which expires when its age is over
 //   PREFIX d:ID      there for a day if the memory was deleted
 //   PREFIX f:OWNER   the moment at which the user has deleted everything, for a day
-//   PREFIX clock     the newest such moment
+//   PREFIX clock     the newest moment of all `f:`
 //   PREFIX deleted   a stream of the deletions, which every router follows
 //
 // A router keeps copies of the memories that it has read, with an index of their vectors, and of

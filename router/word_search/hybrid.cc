@@ -49,7 +49,7 @@ class Grams {
   }
 
  private:
-  /// Where the n-gram is, or would be.
+  /// Returns the slot of the n-gram, or the free slot for it.
   size_t place_of(uint64_t hash) const {
     size_t at = (hash ^ (hash >> 32)) & (slots_.size() - 1);
     while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & (slots_.size() - 1);
