@@ -80,8 +80,8 @@ return 1
 )";
 
 // Adds the features of one more request to the sums of a name, as Regression::add() does, and
-// returns true. Sums that have another form or exceed their bounds stay as they are. Only a router
-// can find that no verdicts make sums within the bounds.
+// returns true. Sums that have another form or exceed their bounds stay as they are. The script
+// does not check whether verdicts can lead to the sums; routers do.
 constexpr std::string_view kSum = R"(
 local function are_sums(all, size, text, steps, reward_most, count_most)
   if #all ~= 2 + size + size * (size + 1) / 2 or table.concat(all, ' ') ~= text then return false end

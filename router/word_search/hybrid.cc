@@ -60,8 +60,8 @@ class Grams {
   size_t count_ = 0;
 };
 
-/// Adds what the ranks by `values` count, the first one `weight`. `least`: values up to it have no
-/// rank. Equal values have the same rank.
+/// Adds the score of each value's rank to `out`; the first rank scores `weight`. Values up to
+/// `least` have no rank. Equal values have the same rank.
 void add_ranks(std::span<const double> values, double least, double weight, double constant,
                std::vector<double>& out) {
   std::vector<size_t> order(values.size());
