@@ -300,7 +300,9 @@ async function begun(said, id) {
 for (const way of ["cancel", "end"]) {
   test(`a client that leaves ends the calls: ${way}`, async () => {
     endless.closed = new Promise((done) => (endless.onClosed = done));
+    const arrived = new Promise((done) => endless.server.once("request", done));
     const stream = await begun("hanging", `left-${way}`);
+    await arrived; // a client that leaves earlier prevents the calls
     await stream[way]();
     await endless.closed;
     await until(() => new RegExp(`"request_id":"left-${way}".*"error":"cancellation"`).test(daemon.log), "the record");
