@@ -300,7 +300,7 @@ struct ContextStore {
   bool is_shared() const { return !redis.address.empty() || !redis.host.empty(); }
 };
 
-/// Where routers share the counts of rate limits and budgets. Signalbox only.
+/// The Redis in which routers share the counts of rate limits and budgets. Signalbox only.
 struct SharedCounts {
   Redis redis;  // without an address, each router counts for itself
 

@@ -27,7 +27,7 @@ constexpr std::string_view kSpendingSection = "global.spending.postgres";
 constexpr std::string_view kFirstId = "00000000-0000-0000-0000-000000000000",
                            kLastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 constexpr std::chrono::hours kCleaning{1};
-/// Cells of a reply of changes_statement() before those of a total, and of such a total.
+/// The cells of a row of changes_statement(): first those of the state, then those of a total.
 constexpr size_t kStateCells = 3, kTotalCells = 5;
 
 std::string new_name() {
