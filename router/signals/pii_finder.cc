@@ -44,20 +44,28 @@ std::vector<pii::PiiEntity> encoded_entities(std::string_view text) {
   return out;
 }
 
-// Returns the checked numbers that begin in one text and end in the next.
-std::vector<pii::PiiEntity> split_numbers(std::string_view first, std::string_view second) {
-  constexpr size_t kBytes = 48;
-  const size_t kept = std::min(first.size(), kBytes);
-  const std::string joined =
-      fmt::format("{}\n{}", first.substr(first.size() - kept), second.substr(0, kBytes));
-  std::vector<pii::PiiEntity> found = pii::find_pii_by_rules(joined);
-  std::erase_if(found, [&](const pii::PiiEntity& each) {
-    return !pii::is_checked_pii(each.type) || each.begin >= kept || each.end <= kept + 1;
-  });
-  return found;
-}
-
 }  // namespace
+
+std::vector<pii::PiiEntity> split_entities(std::string_view first, std::string_view second) {
+  constexpr size_t kBytes = 256;
+  const size_t kept = std::min(first.size(), kBytes);
+  std::vector<pii::PiiEntity> out;
+  for (const std::string_view between : {"\n", ""}) {
+    const std::string joined =
+        fmt::format("{}{}{}", first.substr(first.size() - kept), between, second.substr(0, kBytes));
+    const size_t second_begin = kept + between.size();
+    for (pii::PiiEntity& each : pii::find_pii_by_rules(joined)) {
+      if (!pii::is_checked_pii(each.type) || each.type == "DOMAIN_NAME" || each.begin >= kept ||
+          each.end <= second_begin)
+        continue;
+      each.begin += first.size() - kept;
+      each.end -= second_begin;
+      out.push_back(std::move(each));
+    }
+    if (!out.empty()) break;
+  }
+  return out;
+}
 
 PiiFinder::PiiFinder(ModelChoice classifier) : classifier_(std::move(classifier)) {
   for (const std::string_view type : pii::pii_rule_types()) types_.emplace_back(type);
@@ -122,7 +130,7 @@ Result<bool> PiiFinder::find(const std::vector<std::string_view>& texts, Inputs&
                              std::vector<double>& scores) const {
   SIGNALBOX_TRY(const PiiFound found, entities(texts, inputs));
   for (const std::vector<pii::PiiEntity>& in : found.in) raise(in, scores);
-  for (size_t i = 1; i < texts.size(); ++i) raise(split_numbers(texts[i], texts[i - 1]), scores);
+  for (size_t i = 1; i < texts.size(); ++i) raise(split_entities(texts[i], texts[i - 1]), scores);
   return found.whole;
 }
 

@@ -20,6 +20,11 @@ struct PiiFound {
   bool whole = true;                            // the model has read every byte; rules always do
 };
 
+/// Returns what rules find across the end of one text and the beginning of the next, with or
+/// without a line break between them: begin is an offset into `first`, end one into `second`.
+/// Domains are left out, because two sentences may form one ("docs." and "io").
+std::vector<pii::PiiEntity> split_entities(std::string_view first, std::string_view second);
+
 /// Immutable and thread-safe.
 class PiiFinder {
  public:
@@ -43,7 +48,7 @@ class PiiFinder {
   Result<PiiFound> entities(const std::vector<std::string_view>& texts, Inputs& inputs) const;
 
   /// Raises the score of each type, (types()), to the highest score of its entities in the texts,
-  /// which are in reverse order, and of the numbers that are split over two of them. Returns
+  /// which are in reverse order, and of those that are split over two of them. Returns
   /// whether the model read the texts completely.
   Result<bool> find(const std::vector<std::string_view>& texts, Inputs& inputs,
                     std::vector<double>& scores) const;

@@ -12,6 +12,7 @@
 #include "base/json_writer.h"
 #include "router/request/json_text.h"
 #include "router/request/request_text.h"
+#include "router/safety/pii/merge.h"
 
 namespace signalbox::plugins {
 namespace {
@@ -105,6 +106,25 @@ Result<signals::PiiFound> find_entities(const config::PiiMaskPlugin& plugin,
   return found;
 }
 
+/// Adds the two parts of data that is split over two texts. Data that one text holds by itself is
+/// complete, whatever the other text begins or ends with.
+void add_split(std::string_view first, std::string_view second,
+               std::vector<pii::PiiEntity>& in_first, std::vector<pii::PiiEntity>& in_second) {
+  const auto has = [](const std::vector<pii::PiiEntity>& found, const pii::PiiEntity& part) {
+    return std::any_of(found.begin(), found.end(), [&](const pii::PiiEntity& each) {
+      return each.type == part.type && each.begin == part.begin && each.end == part.end;
+    });
+  };
+  for (const pii::PiiEntity& split : signals::split_entities(first, second)) {
+    pii::PiiEntity head = split, tail = split;
+    head.end = first.size();
+    tail.begin = 0;
+    if (has(in_first, head) || has(in_second, tail)) continue;
+    in_first = pii::with_covering(std::move(in_first), {head});
+    in_second = pii::with_covering(std::move(in_second), {tail});
+  }
+}
+
 Result<json::Document> masked_document(const json::Document& document,
                                        std::vector<splice::Edit> edits) {
   return json::Document::parse(splice::apply(document.source(), std::move(edits)));
@@ -138,7 +158,10 @@ Result<Masked> mask_request(const config::PiiMaskPlugin& plugin, const signals::
     if (request::json_within(slot.text)) slot.json.emplace(slot.text);
     texts.push_back(slot.read());
   }
-  SIGNALBOX_TRY(const signals::PiiFound found, find_entities(plugin, finder, texts, inputs));
+  SIGNALBOX_TRY(signals::PiiFound found, find_entities(plugin, finder, texts, inputs));
+  for (size_t i = 1; i < texts.size(); ++i) {
+    if (i != chat_slots) add_split(texts[i - 1], texts[i], found.in[i - 1], found.in[i]);
+  }
   pii::Masks masks(request.document.source());
   for (const Slot& slot : slots) masks.avoid(slot.read());  // in JSON, a bracket may be "\u005b"
   std::vector<splice::Edit> edits, native_edits;
