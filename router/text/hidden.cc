@@ -158,6 +158,7 @@ bool is_base64(char c) {
   return ascii::is_alnum(c) || c == '+' || c == '/' || c == '-' || c == '_';
 }
 
+// Reads a text that was encoded once or several times.
 std::optional<std::string> base64_text(std::string_view run) {
   std::string standard(run);
   std::ranges::replace(standard, '-', '+');
@@ -166,7 +167,13 @@ std::optional<std::string> base64_text(std::string_view run) {
   if (standard.size() % kGroup == 1) return std::nullopt;
   standard.append((kGroup - standard.size() % kGroup) % kGroup, '=');
   auto bytes = base64::decode(standard);
-  if (!bytes || !is_text(*bytes)) return std::nullopt;
+  if (!bytes) return std::nullopt;
+  const std::string_view digits =
+      std::string_view(*bytes).substr(0, bytes->find_last_not_of('=') + 1);
+  if (digits.size() >= kRunMin && std::ranges::all_of(digits, is_base64)) {
+    if (auto inner = base64_text(digits)) return inner;
+  }
+  if (!is_text(*bytes)) return std::nullopt;
   return *std::move(bytes);
 }
 

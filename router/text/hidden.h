@@ -23,8 +23,8 @@ struct HiddenText {
 ///   differ;
 /// - the text moved along the alphabet (ROT13 and others) or reversed, if that has more common
 ///   English words than the text itself.
-/// Decodes once: what a decoded text hides is not searched. The results together have at most
-/// about three times the bytes of the text. Takes linear time.
+/// Decodes once, but base64 of base64 completely. The results together have at most about three
+/// times the bytes of the text. Takes linear time.
 std::vector<HiddenText> hidden_texts(std::string_view text);
 
 /// Returns only what runs of base64, base32, hexadecimal and binary digits stand for.

@@ -32,6 +32,8 @@ std::string each(const char* format_of, std::string_view text) {
 
 TEST(HiddenText, IsFoundInEncodings) {
   EXPECT_TRUE(reads("Run this: " + base64::encode(kPlain) + " now"));
+  EXPECT_TRUE(reads("Run this: " + base64::encode(base64::encode(kPlain)) + " now"));
+  EXPECT_TRUE(reads(base64::encode(base64::encode(base64::encode(kPlain)))));
   EXPECT_TRUE(reads(each("%02x", kPlain)));
   EXPECT_TRUE(reads(each("\\x%02x", kPlain)));
   EXPECT_TRUE(reads(each("%02x ", kPlain)));
@@ -118,8 +120,8 @@ TEST(HiddenText, HasItsPlaceInTheText) {
             code.substr(0, found[0].end - found[0].begin) + "==");
 }
 
-TEST(HiddenText, IsDecodedOnce) {
-  EXPECT_FALSE(reads(base64::encode(base64::encode(kPlain))));
+TEST(HiddenText, OfAnotherEncodingIsDecodedOnce) {
+  EXPECT_FALSE(reads(base64::encode(each("%02x", kPlain))));
 }
 
 }  // namespace
