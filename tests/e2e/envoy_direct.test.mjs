@@ -162,7 +162,7 @@ for (const [name, at] of [["held", () => envoy], ["streamed", () => streaming]])
   });
 }
 
-test("metrics count such an answer as one over HTTP", async () => {
+test("metrics count an answer behind Envoy as one over HTTP", async () => {
   for (const word of ["panel", "paint a ship", "draw both and explain"]) {
     const once = (at, id) => growth(id, () => openai(at.url).chat.completions.create(asked(word), { headers: { "x-request-id": id } }));
     const there = await once(daemon, `there-${word.length}`);
@@ -260,7 +260,7 @@ test("an answer that is too long is an error, whole or as events", async () => {
   }
 });
 
-test("an answer for which there is no room in memory is refused, and the record has the reason", async () => {
+test("an answer without room in memory is refused, and the record has the reason", async () => {
   servers.large.answer = () => completion({ content: "x".repeat(900 << 10) });
   const failure = await openai(envoy.url)
     .chat.completions.create(asked("cascade"), { headers: { "x-request-id": "roomless" } })
@@ -270,7 +270,7 @@ test("an answer for which there is no room in memory is refused, and the record 
   assert.equal((await ask(daemon, "cascade")).data.choices[0].message.content.length, 900 << 10);
 });
 
-test("Envoy is asked to wait before the first call, once for a request", async () => {
+test("Envoy gets a longer timeout before the first call, once for each request", async () => {
   envoy.waits = [];
   const waits = new Promise((done) => (envoy.onWait = done));
   servers.small.answer = async () => {
