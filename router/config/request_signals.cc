@@ -24,13 +24,18 @@ void need(Reader& reader, const yaml::Node& node, std::string_view what, std::st
 
 namespace {
 
-void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal&) {
+void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal& out) {
+  out.line = node.line;
   refuse_empty(reader, node, "keywords", "keyword");
   refuse_empty(reader, node, "patterns", "pattern");
   if (node.find("keywords") != nullptr || node.find("patterns") != nullptr) return;
   reader.at_key("keywords", [&] {
     reader.error(node.line, "missing; expected a list of strings, or patterns");
   });
+}
+
+void keep_line(Reader&, const yaml::Node& node, StructureSignal& out) {
+  out.line = node.line;
 }
 
 constexpr Choice kKeywordOperators[] = {{"AND", KeywordSignal::Operator::kAnd},
@@ -246,7 +251,7 @@ constinit const Section kPredicate{kPredicateKeys};
 constinit const Section kKeyword{kKeywordKeys, checked<check_keyword>};
 constinit const Section kLanguage{kLanguageKeys};
 constinit const Section kContext{kContextKeys, checked<check_context>};
-constinit const Section kStructure{kStructureKeys};
+constinit const Section kStructure{kStructureKeys, checked<keep_line>};
 constinit const Section kConversation{kConversationKeys};
 constinit const Section kEvent{kEventKeys};
 constinit const Section kMetadata{kMetadataKeys};

@@ -75,6 +75,7 @@ struct KeywordSignal {
   uint32_t ngram_arity = 3;
   std::string description = {};
   std::vector<std::string> patterns = {};  // RE2, counted like keywords; Signalbox only
+  uint32_t line = 0;                       // in the file; 0: unknown
 };
 
 struct EmbeddingSignal {
@@ -164,6 +165,7 @@ struct StructureSignal {
   std::string description;
   Feature feature;
   std::optional<Predicate> predicate;
+  uint32_t line = 0;  // in the file; 0: unknown
 };
 
 struct ComplexitySignal {
