@@ -114,7 +114,8 @@ struct DomainSignal {
   std::vector<ModelScore> model_scores;
 };
 
-/// A class of a classifier, under the same name: for fact_check, user_feedbacks and modality.
+/// A class of a classifier, under the same name: for fact_check, user_feedbacks, modality and
+/// actions.
 struct ClassSignal {
   std::string name;
   std::string description;
@@ -278,6 +279,19 @@ struct MetadataSignal {
   std::string name;
   std::string description;
   std::string key;
+  Test predicate;
+};
+
+/// A fact about the agent behind the request, from the header of global.router.agentic_facts.
+struct AgenticFactsSignal {
+  enum class Field : uint8_t { kDelegatedRole, kTaskPhase };
+  struct Test {
+    std::string equals;
+    std::vector<std::string> in;  // instead of `equals`
+  };
+  std::string name;
+  std::string description;
+  Field field = Field::kDelegatedRole;
   Test predicate;
 };
 

@@ -71,6 +71,10 @@ class Factory {
     SIGNALBOX_TRY_VOID(add(r.metadata, [&] { return metadata_signals(r.metadata); }));
     SIGNALBOX_TRY_VOID(
         add(r.input_modality, [&] { return input_modality_signals(r.input_modality); }));
+    SIGNALBOX_TRY_VOID(add(r.actions, [&] { return action_signals(r.actions); }));
+    SIGNALBOX_TRY_VOID(add(r.agentic_facts, [&] {
+      return agentic_facts_signals(r.agentic_facts, config_.router.agentic_facts);
+    }));
     SIGNALBOX_TRY_VOID(classifiers());
     return std::move(types_);
   }

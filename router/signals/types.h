@@ -74,6 +74,16 @@ SignalTypeResult metadata_signals(const std::vector<config::MetadataSignal>& sig
 /// parts if they are images. Confidence: 1.
 SignalTypeResult input_modality_signals(const std::vector<config::InputModalitySignal>& signals);
 
+/// What the user's last message wants to be done: generate, explain, fix, refactor, test or other.
+/// Names are actions; exactly one matches. Score: the share of the phrases that name an action
+/// which name this one. Confidence: 1.
+SignalTypeResult action_signals(const std::vector<config::ClassSignal>& signals);
+
+/// A fact about the agent behind the request, if the header with the facts comes with the one that
+/// vouches for them and breaks no rule or bound. Confidence: 1.
+SignalTypeResult agentic_facts_signals(const std::vector<config::AgenticFactsSignal>& signals,
+                                       const config::AgenticFacts& facts);
+
 /// Roles of the requester, from identity headers that a proxy in front of the router sets. If that
 /// proxy passes on these headers from clients, any client can claim any role. Signal names are
 /// roles.
