@@ -5,7 +5,7 @@
 
 namespace signalbox {
 
-/// It mixes short inputs poorly, so callers that use some of its bits mix the result again.
+/// Mixes short inputs poorly, so callers that use only some bits of the result mix it again.
 class Fnv {
  public:
   void add(uint64_t value) { state_ = (state_ ^ value) * 0x100000001B3u; }

@@ -1,4 +1,4 @@
-// Finds values in the source when somebody looks at them.
+// Finds values in the source on demand.
 
 #include "base/json.h"
 
@@ -38,7 +38,7 @@ uint32_t near_string_end(std::string_view text, uint32_t begin, bool may_have_es
 
 }  // namespace
 
-// It has no limit on its length, unlike the conversion to a number.
+// Accepts tokens of any length, unlike the conversion to a number.
 bool is_number_token(std::string_view s) {
   size_t i = 0;
   const auto digits = [&] {
@@ -119,8 +119,8 @@ uint32_t Document::near_scalar_end(uint32_t begin) const {
   return 0;
 }
 
-// Returns the end of the value. A container that is neither near nor remembered has few bytes
-// beside the remembered values in it.
+// Returns the end of the value. A container that is neither near nor remembered is scanned, which
+// is quick: few of its bytes lie outside of remembered values.
 uint32_t Document::end_of(uint32_t begin) const {
   const char first = text_[begin];
   if (const uint32_t end = opens(first) || first == '"' ? near_end(begin) : near_scalar_end(begin);

@@ -1,7 +1,8 @@
 #pragma once
-// The texts of those strings of a JSON document that have escapes. They are resolved when somebody
-// reads one of them, for a block of the source at a time, so texts that nobody reads take nothing.
-// A list of all such strings was rejected: for short ones it took more than the source.
+// The texts of the strings with escapes in a JSON document. They are resolved when one of them is
+// read, for a block of the source at a time, so that texts that nobody reads cost nothing. A list
+// of all strings with escapes was rejected: if they are short, it takes more memory than the
+// source.
 
 #include <atomic>
 #include <cstddef>

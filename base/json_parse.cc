@@ -35,7 +35,7 @@ class Checker {
     skip_space();
     if (at_ < text_.size())
       return fail(Code::kInvalid, "JSON: unexpected content after the end at byte {}", at_);
-    if (!simdjson::validate_utf8(text_)) return fail(Code::kInvalid, "JSON: it is not UTF-8");
+    if (!simdjson::validate_utf8(text_)) return fail(Code::kInvalid, "JSON: the text is not UTF-8");
     std::sort(document_.long_values_.begin(), document_.long_values_.end(),
               [](const auto& a, const auto& b) { return a.begin < b.begin; });
     document_.escaped_.finish();
@@ -45,7 +45,7 @@ class Checker {
  private:
   struct Container {
     uint32_t begin;
-    uint32_t covered;  // bytes of it in remembered values
+    uint32_t covered;  // bytes of the container that lie in remembered values
     bool is_object;
     bool is_begun;
   };

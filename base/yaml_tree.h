@@ -11,8 +11,8 @@
 
 namespace signalbox::yaml {
 
-/// All nodes are on line 1, since people do not look up lines of JSON. kInvalid if a key is given
-/// twice; `name` stands in front of the message.
+/// Puts all nodes on line 1, because nobody looks up lines of JSON. Returns kInvalid if a key is
+/// given twice; the message begins with `name`.
 Result<Node> from_json(const json::Value& value, std::string_view name);
 
 /// Plain scalars that JSON has a type for become numbers, booleans and null; all others strings.

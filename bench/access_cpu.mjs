@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Measures the processor time that keys, limits, metering and the log line add to a request on the keyword path. Two routers
 // answer with their built-in echo: one without any of these, one with all of them. Requests go to both in turn, so that the
-// load of the machine falls on both alike.
+// load of the machine affects both equally.
 //
 // usage: bench/access_cpu.mjs build/release/signalbox [--requests 20000] [--rounds 5]
 

@@ -1,5 +1,5 @@
-// Measures how often the decision for the skeleton of a long prompt agrees with the decision for
-// the whole prompt. Builds long prompts from labelled lines ({"text", "label"}), routes each with
+// Measures how often the decision for the extract of a long prompt equals the decision for the
+// whole prompt. Builds long prompts from labelled lines ({"text", "label"}), routes each with
 // prompt_compression off and on, and prints how often both give the same decision.
 //
 //   build/release/compression_agreement CONFIG PROMPTS_OF_A_KIND FILE.jsonl ...

@@ -71,8 +71,8 @@ function dashboards() {
   const poll = async (ms, path) => {
     await pause(Math.random() * ms);
     for (let next = 0; !over; await pause(ms)) {
-      const told = await (await fetch(management + path(next))).json();
-      next = told.next ?? 0;
+      const page = await (await fetch(management + path(next))).json();
+      next = page.next ?? 0;
       ++polls;
     }
   };

@@ -19,7 +19,7 @@ export function send(url, path, body, agent) {
   });
 }
 
-async function sendUntilTold({ url, path, body }) {
+async function sendUntilStopped({ url, path, body }) {
   const agent = new Agent({ keepAlive: true });
   const times = [];
   let over = false;
@@ -34,4 +34,4 @@ async function sendUntilTold({ url, path, body }) {
   parentPort.postMessage(times);
 }
 
-if (!isMainThread) await sendUntilTold(workerData);
+if (!isMainThread) await sendUntilStopped(workerData);

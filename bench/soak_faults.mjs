@@ -25,8 +25,8 @@ const allFit = async (router) => {
   return models.every((model) => model.servers.every((server) => server.fit));
 };
 
-/// One of the two servers of a model fails in one of the ways, each server in its turn, because ejections that follow each other
-/// last ever longer. The next fault comes when no router leaves a server out any more.
+/// Makes one server at a time fail, each in its turn, because ejections of one server in a row last ever longer. The next fault
+/// begins once every router uses all servers again.
 export async function failServers(servers, routers, random, counts, isOver) {
   for (let i = 0; !isOver(); ++i) {
     await pause(kFaultPauseMs * (1 + random()));

@@ -25,7 +25,7 @@ export function report({ book, samples, servers, counts, seconds, broken, descri
   console.log(`routers: after the first tenth, at the end, difference, most`);
   let grows = false;
   samples.routers.forEach((router, i) => {
-    for (const [name, figure] of [["resident MiB", "resident"], ["of it heap and stacks, MiB", "heap"], ["descriptors", "descriptors"]]) {
+    for (const [name, figure] of [["resident MiB", "resident"], ["heap and stacks of it, MiB", "heap"], ["descriptors", "descriptors"]]) {
       const { early, late, percent, most } = samples.compare(i, figure);
       const digits = figure === "descriptors" ? 0 : 1;
       row(`${router.name}: ${name}`, early.toFixed(digits), late.toFixed(digits), `${percent.toFixed(1)} %`, most.toFixed(digits));
@@ -36,7 +36,7 @@ export function report({ book, samples, servers, counts, seconds, broken, descri
   });
   const leaks = left.some((each) => each > descriptorsLeftMax);
   const why = [
-    broken && `it was broken off: ${broken.message}`,
+    broken && `the soak was broken off: ${broken.message}`,
     book.wrong > 0 && "wrong answers",
     book.lost > 0 && "lost writes",
     grows && `memory has grown by more than ${kGrowthMax} %`,

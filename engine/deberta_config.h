@@ -32,7 +32,7 @@ struct DebertaConfig {
   bool normalizes_distances = false;
   int32_t span = 0;          // the table of distances has 2 span rows
   int32_t buckets = 0;       // distances are grouped into buckets; 0: they are not
-  int32_t distance_max = 0;  // that the buckets tell apart
+  int32_t distance_max = 0;  // the buckets do not distinguish greater distances
 
   int32_t taps = 0;  // width of the convolution beside the first layer; 0: none
   Activation tap_activation = Activation::kTanh;

@@ -48,7 +48,7 @@ struct ManifestModel {
   std::string purpose = {};               // "embedding", "jailbreak", ...; one word for a table
   std::string parameters = {};            // such as "33.4 M"; "": not known
   std::string quality = {};               // as published, with its source; "": not known
-  bool is_gated = false;  // the hub asks for an account that has accepted its conditions
+  bool is_gated = false;  // the hub requires an account that has accepted the model's conditions
   /// The text that the model's card puts in front of an input, by the input's role: "query",
   /// "passage".
   std::vector<std::pair<std::string, std::string>> prompts = {};

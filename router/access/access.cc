@@ -1,4 +1,5 @@
-// Every token is compared to its last byte, even after a match, so that the time reveals nothing.
+// A caller's token is compared with all tokens, byte for byte, even after a match, so that the time
+// reveals nothing.
 
 #include "router/access/access.h"
 
@@ -47,8 +48,8 @@ bool is_local(std::string_view authority) {
   return host == "localhost" || (number && is_loopback(host));
 }
 
-/// True if the request comes from a page of our own: one on this machine and with the port of this
-/// listener. Another port belongs to another program.
+/// True if the request comes from a page of this listener: its host is this machine and its port is
+/// that of the listener. Another port belongs to another program.
 bool is_own_page(const Credentials& caller) {
   const std::string_view page = authority_of(*caller.origin);
   return is_local(page) && ascii::iequals(page, caller.host.value_or(""));
@@ -101,13 +102,13 @@ bool is_loopback(std::string_view address) {
 }
 
 Access::Access(const config::ManagementApi& management, const std::filesystem::path& configuration)
-    : asks_for_tokens_(takes_tokens(management)),
+    : requires_tokens_(takes_tokens(management)),
       loopback_only_(is_loopback(management.bind_address)),
       local_(uses_local_token(management) ? open_local_token(configuration) : LocalToken()) {
   const auto note = [&](std::string what) {
     notices_.push_back("global.services.management_api: " + std::move(what));
   };
-  if (!asks_for_tokens_) {
+  if (!requires_tokens_) {
     if (management.enabled && !loopback_only_)
       note(
           "every client that can connect may classify and may read everything, also the audit log "
@@ -147,7 +148,7 @@ const Access::Token* Access::find(std::optional<std::string_view> authorization)
 }
 
 Access::Verdict Access::check(std::string_view permission, const Credentials& caller) const {
-  if (!asks_for_tokens_) {
+  if (!requires_tokens_) {
     if (!changes_something(permission)) return Verdict::kGranted;
     if (!loopback_only_) return Verdict::kExposed;
     if (!is_on_this_machine(caller)) return Verdict::kForeignPage;
@@ -162,7 +163,7 @@ Access::Verdict Access::check(std::string_view permission, const Credentials& ca
 }
 
 bool Access::is_on_this_machine(const Credentials& caller) const {
-  return !asks_for_tokens_ && loopback_only_ && (!caller.origin || is_own_page(caller));
+  return !requires_tokens_ && loopback_only_ && (!caller.origin || is_own_page(caller));
 }
 
 bool Access::has_local_token(const Credentials& caller) const {
@@ -171,7 +172,7 @@ bool Access::has_local_token(const Credentials& caller) const {
 }
 
 std::string Access::actor(const Credentials& caller) const {
-  if (!asks_for_tokens_) return has_local_token(caller) ? "local token" : "anybody";
+  if (!requires_tokens_) return has_local_token(caller) ? "local token" : "anybody";
   const Token* token = find(caller.authorization);
   return token == nullptr ? "unknown token" : "role " + token->role;
 }
@@ -189,7 +190,7 @@ std::vector<std::string_view> Access::granted(const Credentials& caller) const {
 }
 
 bool Access::shows_secrets(const Credentials& caller) const {
-  const Token* token = asks_for_tokens_ ? find(caller.authorization) : nullptr;
+  const Token* token = requires_tokens_ ? find(caller.authorization) : nullptr;
   return token != nullptr && allows(token->permissions, kSecretView);
 }
 

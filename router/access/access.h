@@ -30,7 +30,7 @@ inline constexpr std::string_view kAuditRead = "audit.read";  // our own: the au
 /// For routes that every authenticated client may call.
 inline constexpr std::string_view kAnyone = "";
 
-/// True if only programs of this machine can connect to the address; localhost is one.
+/// True for an address such as "localhost", to which only programs of this machine can connect.
 bool is_loopback(std::string_view address);
 
 /// Compares in a time that depends on the lengths only.
@@ -70,7 +70,7 @@ class Access {
   /// required tokens "local token" or "anybody".
   std::string actor(const Credentials& caller) const;
 
-  bool asks_for_tokens() const { return asks_for_tokens_; }
+  bool requires_tokens() const { return requires_tokens_; }
   const LocalToken& local_token() const { return local_; }
   /// True if no tokens are required and the caller is a program of this machine, as far as the
   /// listener's address and the Origin header reveal.
@@ -93,7 +93,7 @@ class Access {
   const Token* find(std::optional<std::string_view> authorization) const;
   bool has_local_token(const Credentials& caller) const;
 
-  bool asks_for_tokens_;
+  bool requires_tokens_;
   bool loopback_only_;
   LocalToken local_;
   std::vector<Token> tokens_;

@@ -1,5 +1,5 @@
 #pragma once
-// The file of clients' keys. It holds their hashes, so that who reads it cannot use them.
+// The file of clients' keys. It holds their hashes, so that nobody who reads it can use the keys.
 
 #include <filesystem>
 #include <functional>

@@ -10,8 +10,8 @@ namespace signalbox::access {
 struct LocalToken {
   bool required = false;
   std::filesystem::path file;
-  std::string secret;   // "": none is required, or there is none, and nobody can make changes
-  std::string trouble;  // why there is none although one is required
+  std::string secret;   // "": no token is required, or `trouble` is set and nobody can make changes
+  std::string trouble;  // why the required token could not be read or made; "": nothing is wrong
 };
 
 /// Returns the absolute path of the token: `.signalbox/NAME.token` beside the configuration file
@@ -20,8 +20,8 @@ struct LocalToken {
 std::filesystem::path local_token_file(const std::filesystem::path& configuration);
 
 /// Reads the token, and makes it if there is no file. Processes that do this at the same time get
-/// the same token. A file that others can read or that belongs to another user is refused, and so
-/// is "" as the configuration.
+/// the same token. Refuses a file that others can read or that belongs to another user, and "" as
+/// the configuration.
 LocalToken open_local_token(const std::filesystem::path& configuration);
 
 }  // namespace signalbox::access

@@ -17,8 +17,8 @@ std::string owner_of(const http::Headers& headers, const config::Config& config)
 /// Returns the owner of the stored responses and contexts of the user of that name.
 std::string owner_of_user(std::string_view user, const config::Config& config);
 
-/// Returns a number that requests of one client share: those of one user, else of one credential,
-/// else of one address. Clients take turns at the router's own models.
+/// Returns a number that identifies the client: its user, else its credential, else its address.
+/// Clients take turns at the router's own models.
 uint64_t client_of(const http::Request& request, const config::Config& config);
 
 /// Returns 128 random bits from the system in hexadecimal digits.

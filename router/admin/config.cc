@@ -155,7 +155,7 @@ AdminReply change(const http::Request& request, const Find& find, bool needs_sam
     // environment than the router has.
     SIGNALBOX_TRY(const std::vector<std::string> variables,
                   config::new_variables(serving.text, text, name));
-    if (!serving.access.asks_for_tokens() && !variables.empty()) {
+    if (!serving.access.requires_tokens() && !variables.empty()) {
       refused = {403, "FORBIDDEN",
                  fmt::format("without management_api.auth a change may not use a variable of the "
                              "environment in a new place or beside another address: {}; change "

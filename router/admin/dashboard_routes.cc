@@ -49,7 +49,7 @@ http::Task<> send_file(http::Exchange exchange, dashboard::File file) {
 AdminReply access(const http::Request& request, const serving::ServingState& state) {
   json::Writer out;
   out.begin_object().member("version", SIGNALBOX_VERSION);
-  out.member("asks_for_token", state.access.asks_for_tokens());
+  out.member("asks_for_token", state.access.requires_tokens());
   const access::LocalToken& local = state.access.local_token();
   out.member("changes_need_token", local.required);
   if (!local.file.empty()) out.member("token_file", local.file.string());

@@ -70,8 +70,8 @@ void write_store(json::Writer& out, const shared_keys::SharedKeys& store) {
   out.end_object();
 }
 
-/// If the store does not answer, the keys are as they were, unless the message states that this is
-/// not known; clients may try again.
+/// If the store does not answer, clients may try again: the keys are unchanged, or the message
+/// states that this is not known.
 AdminReply refusal_of(const Error& error) {
   if (error.code == Code::kUpstream)
     return AdminReply::of({503, "KEYS_UNAVAILABLE", error.message});
@@ -84,7 +84,7 @@ AdminReply list_keys(const http::Request&, const ServingState& state) {
   if (!stored) return AdminReply::of(access::failure_of(stored.error()));
   json::Writer out;
   out.begin_object().member("required", clients.requires_key());
-  out.member("has_file", clients.has_place());  // or a store, so that keys can be added
+  out.member("has_file", clients.has_place());  // also true for a store: keys can be added
   if (clients.store() != nullptr) write_store(out, *clients.store());
   out.key("keys").begin_array();
   for (const auto& key : clients.configured()) write_key(out, key, kInConfiguration);

@@ -43,8 +43,8 @@ struct ReadingRequests {
   std::string_view permission;
   bool (*are_these)(const http::Request& request);
 };
-/// The same for a route of which some requests only read: those require a permission of their own,
-/// and the audit log records no change for them.
+/// The same for a route with some requests that only read: these require another permission, and
+/// the audit log records no change for them.
 http::Route management_route(std::string method, std::string path, std::string_view permission,
                              const ReadingRequests& reading, const serving::CurrentState& current,
                              http::ThreadPool& pool, AdminHandler handler);

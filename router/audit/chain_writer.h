@@ -21,10 +21,10 @@ class ChainWriter {
  public:
   ChainWriter(std::filesystem::path path, uint64_t bytes_max, uint32_t files_max)
       : path_(std::move(path)), file_(path_, bytes_max, files_max) {}
-  /// Writes what waits.
+  /// Writes the entries that wait.
   ~ChainWriter();
 
-  /// Precondition of all others. Errors: see AuditFile::open().
+  /// Call it before all other functions. Errors: see AuditFile::open().
   Result<void> open();
   /// Never waits. Beyond 4 MiB that wait, entries are counted, and one entry reports their number.
   void add(Entry entry);

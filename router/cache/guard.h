@@ -1,6 +1,6 @@
 #pragma once
-// Decides whether two questions with similar embeddings ask the same. Embeddings separate topics
-// but not answers: "is it safe" and "is it not safe" are as near as paraphrases are.
+// Decides whether two questions with similar embeddings have the same answer. Embeddings separate
+// topics but not answers: "is it safe" and "is it not safe" are as near as paraphrases are.
 //
 // Both questions must contain the same content words in the same order. They may differ only in
 // words known to be meaningless ("please", "could you tell me", "the") and in a few known synonyms

@@ -84,7 +84,7 @@ class MilvusRemote final : public Remote {
     SIGNALBOX_TRY(auto more, rows_of(ids, R"(["id","bytes"])", until, consistency_));
     std::map<std::string_view, std::string_view> pieces;
     for (const MilvusRow& row : more) pieces[row.id] = row.bytes;
-    // A piece that is not visible yet makes it a miss.
+    // If a piece is not visible yet, the look-up is a miss.
     for (const std::string& piece : ids) {
       const auto found = pieces.find(piece);
       if (found == pieces.end()) return std::nullopt;

@@ -51,7 +51,7 @@ class PostgresRemote final : public Remote {
                            options_.table)) {}
 
   Result<std::optional<std::string>> get(std::string_view id) override {
-    SIGNALBOX_TRY(auto rows, server_->run(get_, {id}, options_.look_up_limit));
+    SIGNALBOX_TRY(auto rows, server_->run(get_, {id}, options_.read_limit));
     if (rows.empty()) return std::nullopt;
     return std::move(rows[0][0]);
   }

@@ -14,9 +14,9 @@ namespace signalbox::cache {
 
 struct PostgresOptions {
   stores::PostgresServer server = {};
-  std::string table = "signalbox_answers";  // created if it does not exist; letters, digits and _
-  std::chrono::milliseconds look_up_limit{100};  // of get()
-  std::chrono::milliseconds write_limit{1000};   // for the other methods
+  std::string table = "signalbox_answers";    // created if it does not exist; letters, digits and _
+  std::chrono::milliseconds read_limit{100};  // of get()
+  std::chrono::milliseconds write_limit{1000};  // for the other methods
 };
 
 /// Connects at the first call. Errors: those of make_postgres().

@@ -45,7 +45,7 @@ RemoteStore::~RemoteStore() {
 // unavailable or available, and at once an error that will not go away by itself.
 bool RemoteStore::record_result(const Error* error) {
   const bool is_config_error = error != nullptr && error->code == Code::kInvalid;
-  const bool changes = breaker_.tell(error == nullptr, TimePoint::clock::now());
+  const bool changes = breaker_.record(error == nullptr, TimePoint::clock::now());
   if (is_config_error) {
     if (!config_error_logged_.exchange(true))
       log::error("cache", "requests go to their models: {}", error->message);

@@ -24,7 +24,8 @@ class RemoteStore final : public Store {
   static constexpr size_t kQueueMax = 4096;                       // writes
   static constexpr uint64_t kQueueBytesMax = uint64_t{64} << 20;  // bytes of the queued entries
 
-  /// `limits` apply to the heads in memory; an answer whose head finds no room is found by its id.
+  /// `limits` apply to the heads in memory. An answer whose head has no room there is found by its
+  /// id only.
   RemoteStore(std::unique_ptr<Remote> remote, const MemoryLimits& limits);
   /// Gives queued writes one second to finish.
   ~RemoteStore() override;
@@ -60,7 +61,7 @@ class RemoteStore final : public Store {
   const std::unique_ptr<Remote> remote_;
   MemoryStore heads_;
   upstream::Breaker breaker_;
-  std::atomic<bool> config_error_logged_{false};  // it has been logged
+  std::atomic<bool> config_error_logged_{false};
 
   std::mutex mutex_;
   std::condition_variable woken_;

@@ -1,4 +1,4 @@
-// The store finds similar questions; the guard decides whether they ask the same.
+// The store finds similar questions; the guard decides whether they have the same answer.
 
 #include "router/cache/response_cache.h"
 

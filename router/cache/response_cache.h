@@ -1,5 +1,5 @@
 #pragma once
-// Finds earlier answers: to the same request, or to a question that asks the same.
+// Finds earlier answers: to the same request, or to a question with the same meaning.
 
 #include <array>
 #include <atomic>

@@ -55,7 +55,7 @@ struct TokenIssuer {
   std::string groups_claim = "groups";
   std::string prefix;  // of users and groups
   std::chrono::milliseconds keys_age_max = std::chrono::hours(24);
-  std::vector<TokenGroup> groups;  // the first that a token has decides; empty: tokens may do all
+  std::vector<TokenGroup> groups;  // the first group of a token counts; empty: tokens may do all
 };
 
 /// True for an address from which keys may be read: https, or http on this machine.
@@ -90,7 +90,7 @@ struct ClientAccess {
 /// Reads a file of keys, {"keys": [...]}, in the form of `global.access.keys`. Errors: kInvalid,
 /// one line for each mistake.
 Result<std::vector<ClientKey>> parse_keys(std::string_view text, std::string_view name);
-/// Writes such a file.
+/// Writes the file that parse_keys() reads.
 std::string keys_text(const std::vector<ClientKey>& keys);
 
 /// Returns the seconds since 1970 of "2027-01-31", the beginning of that day in UTC, or of
@@ -123,7 +123,7 @@ bool is_member(std::string_view groups, std::string_view group);
 /// role_bindings, and `fail_open` is false.
 bool refuses_stranger(const Config& config, std::string_view user, std::string_view groups);
 
-/// The reason of such a refusal, for the client.
+/// The reason of that refusal, for the client.
 std::string stranger_message(const Config& config);
 
 }  // namespace signalbox::config

@@ -212,7 +212,7 @@ struct Algorithm {
 };
 
 /// True if the algorithm calls several models instead of choosing one, for a decision with this
-/// number of models: with a single one, a cascade or a comparison is just that model.
+/// number of models. A cascade or a comparison of a single model calls just that model.
 bool calls_several(const Algorithm& algorithm, size_t models);
 
 }  // namespace signalbox::config

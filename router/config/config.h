@@ -77,14 +77,14 @@ bool follows_kubernetes(const Config& config);
 
 /// The routing at the top of the file, then those of its recipes.
 std::vector<const Routing*> routings_of(const Config& config);
-/// True if a decision finds memories by words, too.
+/// True if a decision searches memories by words, too.
 bool finds_memories_by_words(const Config& config);
 
 /// The module of a task that a server may do: `jailbreak`, `pii`, `domain`, `fact_check`,
 /// `user_feedback` or `modality`. Null for another task.
 const ClassifierModel* module_of(const Modules& modules, std::string_view task);
-/// The model on a server that does such a task: the one that the module names, or the only one with
-/// the task's role. Null if the module calls none.
+/// The model on a server that does the task: the one that the module names, or the only one with
+/// the task's role. Null if the module calls no server.
 const ExternalModel* server_of(const Config& config, std::string_view task);
 /// The tasks that a server may do.
 std::span<const std::string_view> tasks_of_servers();

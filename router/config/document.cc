@@ -1,8 +1,8 @@
 // Documents are trees of yaml::Node in either syntax. A masked secret keeps its value only as long
 // as the addresses around it stay the same: otherwise anybody who may change the file could have
-// the secret sent to an address of his own. Which address belongs to which secret is not known
-// here, so all addresses of the mapping around it count, or if it has none, those of the mapping
-// around that. In doubt the client must send the secret again.
+// the secret sent to another address. This file does not know the address of a secret, so all
+// addresses in the mapping around the secret count; if there are none, those in the next mapping
+// outside count. In doubt the client must send the secret again.
 
 #include "router/config/document.h"
 
@@ -203,9 +203,9 @@ std::string identity(const Node& item) {
   return (type == nullptr ? "" : type->scalar) + " at " + addresses(item, true);
 }
 
-/// The current element for each element of a list that the client sent, so that clients may sort
-/// and change lists: an equal one, or else the only one with the same identity, first among those
-/// that no equal one has taken. Scalars correspond by their index only.
+/// Returns the current element for each element that the client sent, so that clients may sort and
+/// change lists. An equal element is taken first; otherwise the only one with the same identity,
+/// among the elements that are not taken yet, or among all. Scalars correspond by their index only.
 std::vector<Served> counterparts(const std::vector<Node>& sent, const Served& list) {
   std::vector<Served> out(sent.size());
   std::multimap<std::string, size_t> alike, left, all;
@@ -253,7 +253,7 @@ class Keeper {
     if (is_masked(node)) {
       masked_at_ = where_;
       if (served.clear == nullptr || served.clear->kind != yaml::Kind::kScalar)
-        return refuse("there is none to keep at this place or for this address");
+        return refuse("no secret is stored for this place or this address");
       node = *served.clear;
       return kept_ = true;
     }
@@ -288,7 +288,7 @@ class Keeper {
     }
     const bool moved = beside != served.addresses(false) ||
                        (open && depth >= kOneServerDepth && inside != served.addresses(true));
-    if (moved) return refuse("the address that it goes to is another");
+    if (moved) return refuse("its address has changed");
     return open && inside.empty();
   }
 
@@ -341,7 +341,7 @@ bool mask_secrets(Node& root) {
   return mask(root, false);
 }
 
-bool comments_tell_secrets(std::string_view text) {
+bool has_secrets_in_comments(std::string_view text) {
   const auto is_word = [](char c) {
     return ascii::is_alpha(c) || ascii::is_digit(c) || c == '_' || c == '-';
   };
@@ -406,7 +406,7 @@ Result<std::string> show(std::string_view text, std::string_view name, Syntax sy
 
 Result<std::optional<std::string>> as_written(std::string_view text, std::string_view name) {
   SIGNALBOX_TRY(Node root, read(text, name));
-  if (mask_secrets(root) || comments_tell_secrets(text)) return std::nullopt;
+  if (mask_secrets(root) || has_secrets_in_comments(text)) return std::nullopt;
   return std::string(text);
 }
 

@@ -57,7 +57,7 @@ bool mask_secrets(yaml::Node& root);
 
 /// True if a comment of the file reveals a secret: "# api_key: abc", "#password=abc", a URL with a
 /// login. Text that only resembles a comment counts as one.
-bool comments_tell_secrets(std::string_view text);
+bool has_secrets_in_comments(std::string_view text);
 
 /// The variables of the environment that `changed` uses where `current` does not: for another key,
 /// or beside another address. Errors: kInvalid, kTooLarge.

@@ -39,7 +39,7 @@ struct HttpLimits {
   uint32_t upstream_idle_max = 64;             // kept connections to one upstream per event loop
   std::chrono::milliseconds upstream_idle_timeout{30'000};
   uint32_t model_threads = 0;                // for the router's own models; 0: one per processor
-  uint32_t model_queue_max = 256;            // requests that wait for such a thread
+  uint32_t model_queue_max = 256;            // requests that wait for these threads
   ModelDtype model_dtype = ModelDtype::kI8;  // of matrices that a file does not hold packed
   std::chrono::milliseconds decision_timeout{10'000};  // for models to classify a request
   std::chrono::milliseconds guard_wait{500};           // for the last checks of a stream
@@ -70,7 +70,7 @@ struct ExtProc {
 /// The source of models and routes with `global.router.config_source: kubernetes`: two resources
 /// of an API server or of files. The key `global.services.kubernetes` is Signalbox's.
 struct Kubernetes {
-  std::string files;           // a folder of such resources, instead of a server; "": a server
+  std::string files;           // a folder with the resources, instead of a server; "": a server
   std::string server;          // its URL; "": from the pod's environment
   std::string namespace_name;  // "": the pod's own
   std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";  // a folder

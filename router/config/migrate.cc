@@ -247,7 +247,7 @@ yaml::Node model_ref(const yaml::Node& assigned) {
   yaml::Node out = tree::mapping(assigned.line);
   for (const yaml::Entry& entry : assigned.entries) {
     yaml::Node value = entry.value;
-    if (entry.key == "weight") value.quoted = false;  // files have it as a string
+    if (entry.key == "weight") value.quoted = false;  // newer files have the number as a string
     if (entry.key != "reasoning" || value.kind != yaml::Kind::kMapping) {
       tree::add(out, entry.key, std::move(value));
       continue;

@@ -11,7 +11,8 @@
 namespace signalbox::config {
 namespace {
 
-// Words for a server count in any case: a file that means one must not run a directory in silence.
+// Words for a server are compared without case, so that a file that means a server never runs a
+// model directory in silence.
 bool means_server(std::string& variant) {
   std::string lower = ascii::lower_case(variant);
   if (!lower.starts_with("http") && lower != kExternalHook) return false;
@@ -80,7 +81,8 @@ constexpr Key kClassProtocol =
 constexpr auto kGuardBackendKeys =
     backend_keys(kGuardProtocol, "label_distribution.v1 label_scores.v1 label_decision.v1");
 
-// Every reply would fail otherwise, and only at a request.
+// With the wrong contract, every reply would fail, and nobody would notice before the first
+// request.
 void check_contract(Reader& reader, const yaml::Node& node, ClassifierModel& guard) {
   const bool is_chat = guard.variant == kHttpChat;
   if (guard.contract.empty() || is_chat == (guard.contract == kLabelDecision)) return;
@@ -97,7 +99,7 @@ constexpr Section kClassBackend{kClassBackendKeys};
 constexpr auto kSpanBackendKeys = backend_keys(kClassProtocol, "token_spans.v1");
 constexpr Section kSpanBackend{kSpanBackendKeys};
 
-// Older files have the word of `variant` here.
+// Older files have a variant, such as `http_classify`, in place of the mapping.
 template <const Section& kBackend, CheckVariant kCheck>
 void read_backend(Reader& reader, const yaml::Node& node, ClassifierModel& model) {
   if (!model.variant.empty())
@@ -371,8 +373,8 @@ constexpr std::string_view kModulesPath = "global.model_catalog.modules.";
 /// A task that a server may do.
 struct TaskOfServer {
   std::string_view name, path;           // below kModulesPath
-  std::string_view role;                 // of the model that does it if the module names none
-  std::string_view naming = "model_id";  // the key that names one
+  std::string_view role;                 // of the model on a server, if the module names none
+  std::string_view naming = "model_id";  // the module's key that names a model
 };
 constexpr TaskOfServer kTasksOfServers[] = {
     {"jailbreak", "prompt_guard", "guardrail"},
@@ -468,7 +470,7 @@ std::span<const std::string_view> tasks_of_servers() {
   return kTasks;
 }
 
-// A module that is configured to call a server and calls none would decide nothing in silence.
+// A module that should call a server and cannot would decide nothing, in silence.
 void check_modules_on_servers(Reader& reader, const yaml::Node& root, const Config& config) {
   for (const TaskOfServer& task : kTasksOfServers) {
     const ClassifierModel* module = caller(config.modules, task.name);

@@ -202,7 +202,7 @@ struct Routing {
   enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;
   /// With kFusion: a decision with at least this confidence precedes all that have less. nullopt:
-  /// no such precedence.
+  /// the confidence gives no precedence.
   std::optional<double> override_confidence;
   std::vector<ModelCard> model_cards;
   std::map<std::string, ModelBinding> model_bindings;  // by task

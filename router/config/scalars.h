@@ -53,7 +53,7 @@ void read_text_map(Reader& reader, const yaml::Node& node, std::map<std::string,
 void read_number_map(Reader& reader, const yaml::Node& node, std::map<std::string, double>& out);
 void read_texts_map(Reader& reader, const yaml::Node& node,
                     std::map<std::string, std::vector<std::string>>& out);
-/// The index of the word, upper and lower case alike.
+/// The index of the word, compared without case.
 std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::string_view expected,
                                   const std::vector<std::string_view>& words);
 

@@ -19,7 +19,7 @@ namespace signalbox::config {
 /// How requests of one API go to servers of another. The key `global.api` is Signalbox's.
 struct ClientApis {
   enum class Untranslatable { kDrop, kRefuse };
-  /// For a part of a request that has no place in the API of the model's server.
+  /// Handling of a part of a request that the API of the model's server has no place for.
   Untranslatable untranslatable = Untranslatable::kDrop;
   std::string files_model;  // the model whose server holds files and batches; "": the only one
 };
@@ -262,7 +262,7 @@ struct Spending {
   std::string backend = "file";      // or "postgres"
   std::string file = "spending.db";  // relative to the configuration
   Postgres postgres;
-  bool request_usage = true;  // from servers of streams whose clients do not
+  bool request_usage = true;  // requests the usage of streams even if the client does not
   std::vector<Budget> budgets;
 
   /// True if several routers have the same sums.

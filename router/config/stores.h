@@ -55,6 +55,9 @@ struct Postgres {
   uint32_t max_open_conns = 0;
   uint32_t max_idle_conns = 0;
   uint32_t conn_max_lifetime = 0;  // seconds
+  uint32_t dial_timeout = 0;       // seconds
+  uint32_t read_timeout = 0;       // seconds
+  uint32_t write_timeout = 0;      // seconds
   std::string table_name;
 
   bool operator==(const Postgres&) const = default;
@@ -297,7 +300,7 @@ struct ContextStore {
   bool is_shared() const { return !redis.address.empty() || !redis.host.empty(); }
 };
 
-/// Where routers share the counts of rate limits and budgets. Signalbox only.
+/// The Redis in which routers share the counts of rate limits and budgets. Signalbox only.
 struct SharedCounts {
   Redis redis;  // without an address, each router counts for itself
 

@@ -79,7 +79,8 @@ struct Choice {
 /// How a member of one type is filled. Functions that the type does not need are nullptr.
 struct Access {
   void (*store)(void* member, int64_t integer, double number) = nullptr;
-  /// Where a mapping goes: into the object itself, or into a new one in an optional or a list.
+  /// Returns the object that a mapping is read into: the member itself, or a new element of an
+  /// optional or a list.
   void* (*object)(void* member) = nullptr;
   void (*append)(Reader&, const yaml::Node&, const Section&, void* list) = nullptr;
   const std::string& (*name)(const void* list, size_t index) = nullptr;

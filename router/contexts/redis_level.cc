@@ -213,7 +213,7 @@ class RedisLevel final : public SharedLevel {
   /// Logs once when the server fails or returns an error, and once when it works again.
   void report_result(const Error* error) {
     const bool responds = error == nullptr || error->code == Code::kUpstream;
-    const bool changed = breaker_.tell(responds, std::chrono::steady_clock::now());
+    const bool changed = breaker_.record(responds, std::chrono::steady_clock::now());
     if (changed && responds) log::info("context", "{} works again", redis_.name());
     if (changed && !responds)
       log::warn("context", "{}; it is not called for a moment, and contexts stay in this router",

@@ -25,8 +25,8 @@ struct Shared {
 /// A change that another router made.
 struct SharedChange {
   Shared what;
-  bool is_gone = false;  // true: it was dropped. false: it exists or existed, and context.pinned is
-                         // its pin; a change without packed bytes reports only that
+  bool is_gone = false;  // The context was dropped. Otherwise it was stored, or if packed_bytes is
+                         // 0, only its pin was set or cleared (context.pinned).
 };
 
 /// Thread-safe. Calls block, each within a time limit. Every call may return kUpstream if the

@@ -138,7 +138,7 @@ Result<Store::Content> Store::page_in(const Context& context, uint64_t number, b
       return found->second.content;
     }
     // The context was dropped and stored again in the meantime, so the failed read does not concern
-    // the new one. The client asked before that existed and gets kNotFound.
+    // the new one. The client's request came before the new one existed, so it gets kNotFound.
     if (found != entries_.end() && is_missing && found->second.number != number) {
       ++stats_.misses;
       return not_found(context.key);

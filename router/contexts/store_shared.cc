@@ -310,7 +310,7 @@ void Store::apply_pin(const Key& key, bool pinned) {
   mark_pinned(at, pinned);
 }
 
-/// Returns false if the shared level cannot tell whether the context has been put there again.
+/// Returns false if the shared level cannot be read: the context may have been put there again.
 /// Precondition: the caller holds the right to change it.
 bool Store::apply_drop(const Key& key) {
   {

@@ -123,13 +123,13 @@ struct Daemon::Impl {
   std::unique_ptr<shared_learning::SharedLearning> shared_learning;  // null: routers share none
   std::unique_ptr<memories::Memories> memories;                // of users, for the plugin memory
   shared_memories::SharedMemories* shared_memories = nullptr;  // null: routers share none
-  // Files and vector stores; null: the file did not ask for them at the start.
+  // Files and vector stores; null: the first configuration did not enable them.
   std::unique_ptr<vector_stores::VectorStores> documents;
   mutable gateway::AnswerCache cache;        // cached replies
   mutable gateway::Contexts contexts;        // contexts that requests refer to
   mutable shadow::Shadows shadows;           // further calls for requests that were answered
   mutable limits::RateLimiter limiter;       // the users' rate limits
-  std::unique_ptr<spending::Ledger> ledger;  // null: the file did not ask for it at the start
+  std::unique_ptr<spending::Ledger> ledger;  // null: the first configuration did not enable it
   std::unique_ptr<shared_counts::SharedCounts> counts;  // null: each router counts for itself
   mutable limits::RateLimiter failures;                 // requests with wrong keys, by address
   mutable audit::Log audit;

@@ -36,8 +36,8 @@ class Daemon {
   const std::vector<std::string>& listening() const;
   /// Startup notices for the operator, one line each.
   const std::vector<std::string>& notices() const;
-  /// Returns the address of the dashboard with the local token, for the terminal of the operator
-  /// and for no log; "" without such a token.
+  /// Returns the address of the dashboard with the local token, or "" if there is none. It is for
+  /// the operator's terminal and must not be logged.
   std::string dashboard() const;
   /// Returns the bound port of a listener by its name, or 0 if there is none. "management" is the
   /// management API, "ext_proc" the listener for Envoy.

@@ -15,7 +15,7 @@ constexpr size_t kLookupsMax = 128;
 
 class Lookup {
  public:
-  /// The arguments outlive it.
+  /// The arguments must outlive the object.
   Lookup(ResponseStore& store, const RequestContext& context, const json::Value& request)
       : store_(store), context_(context) {
     const auto input = request.find("input");
@@ -74,7 +74,8 @@ class Lookup {
   }
 
   Result<ResponsePointer> read(std::string_view id) {
-    if (context_.stop.stop_requested()) return fail(Code::kCancelled, "nobody waits for it");
+    if (context_.stop.stop_requested())
+      return fail(Code::kCancelled, "the client no longer waits for a reply");
     if (store_.is_shared() && lookups_++ == kLookupsMax) {
       return fail(Code::kTooLarge, "a request may refer to at most {} stored responses",
                   kLookupsMax);
@@ -86,8 +87,8 @@ class Lookup {
   const RequestContext& context_;
   std::map<std::string, std::set<std::string_view>, std::less<>> items_wanted_;  // by response
   std::map<std::string, std::string, std::less<>> items_;                        // by id
-  // The bytes that may still be loaded, and those that may still be given to the model: a request
-  // may name an item several times.
+  // The bytes that may still be loaded, and the bytes that may still go to the model. These differ,
+  // because a request may name an item several times.
   size_t loads_max_ = kBytesMax, items_max_ = kBytesMax;
   size_t lookups_ = 0;
   bool has_failed_ = false;

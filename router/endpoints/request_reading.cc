@@ -31,7 +31,7 @@ std::string& place_of(std::string_view name, RequestReading& out) {
   return is_one_of(kTexts, name) ? out.texts : out.others;
 }
 
-// Text that begins like a picture is still read, because nothing shows that it is none.
+// Text that begins like a picture is still read, because it may be text after all.
 void add_text(std::string_view text, std::string& to, RequestReading& out) {
   if (text.starts_with("data:")) out.is_unreadable = true;
   to.reserve(to.size() + text.size() + 1);  // a long text does not leave twice its size

@@ -72,7 +72,7 @@ class Channel {
 };
 
 /// Belongs to its loop's thread. Its coroutine keeps it alive until it has ended and called
-/// Channel::finish(), and so does the caller that delivers messages.
+/// Channel::finish(). The caller that delivers messages keeps it alive, too.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   /// `channel` must live until its finish().

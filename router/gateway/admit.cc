@@ -41,7 +41,7 @@ std::optional<spending::Finding> admit_to_spend(RequestScope& scope,
                                                 const limits::Requester& requester) {
   const std::string_view key = scope.key() == nullptr ? std::string_view() : scope.key()->name;
   // The record needs them without a ledger, too: records are deleted by user and by key.
-  scope.record.asked_by(key, requester.user, requester.groups);
+  scope.record.set_spender(key, requester.user, requester.groups);
   const spending::Ledger* ledger = scope.context.ledger;
   if (ledger == nullptr) return std::nullopt;
   auto found =

@@ -1,5 +1,5 @@
 #pragma once
-// The second stage, before any model runs: who asks, and whether they may ask now. The limits of
+// The second stage, before any model runs: checks the identity and the rate limits. The limits of
 // single models follow as soon as the plan names one.
 
 #include <optional>
@@ -16,11 +16,11 @@ namespace signalbox::gateway {
 limits::Requester requester_of(const config::Authz::Identity& identity,
                                const http::Headers& headers);
 
-/// Why the client's key may not ask for this model or this recipe (""); nullopt if it may.
+/// Why the client's key may not use this model or this recipe (""); nullopt if it may.
 std::optional<std::string> find_forbidden(const RequestScope& scope, std::string_view recipe,
                                           std::string_view model);
 
-/// Records who spends, and returns what the budgets say about it; nullopt: nothing.
+/// Records who spends, and returns the finding of the budgets; nullopt: there is none.
 std::optional<spending::Finding> admit_to_spend(RequestScope& scope,
                                                 const limits::Requester& requester);
 

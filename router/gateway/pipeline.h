@@ -1,10 +1,10 @@
 #pragma once
 // The way of a request through the gateway. Every API in front (chat completions, completions,
-// messages, responses) and Envoy's ext_proc take it. `route` and `explain` check who asks,
+// messages, responses) and Envoy's ext_proc take it. `route` and `explain` check the identity,
 // understand and plan.
 //
 //   read         bytes -> ParsedRequest         read_request.h
-//   admit        who asks, and may they now     admit.h
+//   admit        identity and rate limits       admit.h
 //   understand   signals -> Evaluation          understand.h, routing/evaluation
 //   plan         Evaluation -> Plan             plan_request.h, routing/planner
 //   look up      Plan -> cached reply           cache_lookup.h

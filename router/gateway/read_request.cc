@@ -19,8 +19,8 @@ constexpr size_t kLoopBytesMax = 64 << 10;
 /// Reading a larger body counts as long work.
 constexpr size_t kLongToRead = 1 << 20;
 
-/// The most memory that a stored conversation takes while it becomes a part of the request, and the
-/// parts that only guards read, in times of their sizes.
+/// The most memory that a stored conversation takes while it becomes a part of the request, and
+/// that the parts take that only guards read; as multiples of their sizes.
 constexpr size_t kAddedCopies = 6;
 
 /// True if any model's servers have the API.
@@ -35,7 +35,7 @@ size_t bytes_of(const dialects::Incoming& incoming) {
          incoming.replies->memory_bytes() + kAddedCopies * incoming.losses.memory_bytes();
 }
 
-/// The most that reading takes, stored state aside.
+/// The most memory that reading takes, without that of stored state.
 size_t bytes_to_read(const RequestScope& scope) {
   // The body, and two parts of it that the reply repeats, may be there while the chat is parsed.
   constexpr size_t kBesideChat = 3;
@@ -207,7 +207,7 @@ http::Task<Result<void>> run_by_size(const RequestScope& scope, size_t bytes,
 
 http::Task<Result<ParsedRequest>> read_request(const RequestScope& scope) {
   Reader reader(scope);
-  // While it waits it holds its body alone.
+  // While the request waits, it holds only its body.
   scope.exchange.request.memory.lower(reader.size());
   for (;;) {
     const Result<void> ran = co_await run_reading(scope, reader);

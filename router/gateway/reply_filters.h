@@ -55,7 +55,7 @@ struct AnswerParts {
   const std::string* image = nullptr;  // outlives the filters; null: the image failed
 };
 
-/// For the reply with the text of such an answer, whole: the same, and the image is added after the
+/// The filters for a text with an image. The reply is the text, and the image is added after the
 /// check. An image alone is only translated.
 std::vector<ReplyFilter> paired_reply_filters(const ReplyFilterInputs& inputs,
                                               const AnswerParts& parts);

@@ -124,7 +124,8 @@ void RequestRecord::set_spending() {
   }
 }
 
-void RequestRecord::asked_by(std::string_view key, std::string_view user, std::string_view groups) {
+void RequestRecord::set_spender(std::string_view key, std::string_view user,
+                                std::string_view groups) {
   account_.key = key;
   account_.user = user;
   account_.groups = groups;

@@ -47,7 +47,7 @@ class RequestRecord {
   observe::Degraded degraded() const { return account_.degraded; }
 
   /// Records who spends.
-  void asked_by(std::string_view key, std::string_view user, std::string_view groups);
+  void set_spender(std::string_view key, std::string_view user, std::string_view groups);
   /// Records that one of the router's own models answers.
   void answered_here();
   /// Records that the request is refused because it has no user.

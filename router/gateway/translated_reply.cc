@@ -12,7 +12,7 @@
 
 namespace signalbox::gateway {
 
-// The call may come from a thread that has no part in this loop, and after the time is over.
+// `done` may be called by any thread, even after the wait has timed out.
 http::Task<> publish(dialects::ReplyTranslator& translator) {
   const http::Executor executor = co_await http::asio::this_coro::executor;
   const auto timer = std::make_shared<http::Timer>(executor);
@@ -31,8 +31,9 @@ http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> TranslatedReply::wr
   if (encoding && !ascii::iequals(*encoding, "identity"))
     co_return fail(Code::kUpstream, "the reply is compressed, and cannot be translated");
   if (head.status == 200 && is_event_stream(head.headers) != streams) {
-    co_return fail(Code::kUpstream, "the reply is {} stream of events, and {} was asked for",
-                   streams ? "no" : "a", streams ? "one" : "none");
+    co_return fail(Code::kUpstream, "{}",
+                   streams ? "the reply is not a stream of events, which the client requested"
+                           : "the reply is a stream of events, which the client did not request");
   }
   std::unique_ptr<TranslatedReply> out(new TranslatedReply(std::move(answer), translator));
   if (!out->events_) {
@@ -57,7 +58,7 @@ TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer
 http::Task<Result<void>> TranslatedReply::read_whole(const RequestScope* scope) {
   Result<std::string> read = co_await upstream::read_whole(*answer_, kBodyBytesMax);
   if (!read) co_return tl::unexpected<Error>(std::move(read).error());
-  answer_.reset();  // only one may wait for the interrupt at a time, and the pool does, too
+  answer_.reset();  // it must not wait for the interrupt at the same time as the pool
   const size_t bytes = read->size();
   Result<std::string> translated;
   std::function<void()> translate = [&] {

@@ -23,10 +23,11 @@ class TranslatedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// `streams`: the client asked for a stream. The translator outlives the reply. Errors: kUpstream
-  /// if the reply is not of that kind or is compressed without having been asked to be; those of
-  /// the translator and of UpstreamReply::next(). A large body is translated on the pool for
-  /// reading; without a `scope`, because another reply may wait for its interrupt, on the loop.
+  /// `streams`: the client requested a stream. The translator must outlive the reply. Errors:
+  /// kUpstream if the reply is not of that kind or is compressed, although the router accepts no
+  /// compressed reply; those of the translator and of UpstreamReply::next(). A large body is
+  /// translated on the pool for reading. Without a `scope`, which another reply may be using, it is
+  /// translated on the loop.
   static http::Task<Result<std::unique_ptr<upstream::UpstreamReply>>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, dialects::ReplyTranslator& translator,
       bool streams, const RequestScope* scope);

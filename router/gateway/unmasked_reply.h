@@ -16,7 +16,7 @@ class UnmaskedReply final : public upstream::UpstreamReply {
  public:
   static constexpr size_t kBodyBytesMax = size_t{1} << 26;
 
-  /// kUpstream if the reply is compressed without having been asked to be.
+  /// kUpstream if the reply is compressed, although the router accepts no compressed reply.
   static Result<std::unique_ptr<upstream::UpstreamReply>> wrap(
       std::unique_ptr<upstream::UpstreamReply> answer, const std::vector<pii::Mask>& masks);
 

@@ -97,7 +97,7 @@ class MemoryShare {
   bool never_fits(uint64_t bytes) const;
   /// Waits until the bytes fit, the share is refused, or `patience` expires. Nothing else may use
   /// the share meanwhile. A caller that wakes the timer because its client has left sets `has_left`
-  /// before, because that is no refusal.
+  /// before, so that this does not count as a refusal.
   Task<Raise> wait(uint64_t bytes, std::shared_ptr<Timer> patience, const bool& has_left);
   /// The same, until the interrupt is raised at the latest.
   Task<Raise> wait(uint64_t bytes, Interrupt& interrupt, std::chrono::milliseconds patience);

@@ -126,7 +126,7 @@ class Base : public beast::http::basic_parser<kIsRequest> {
     return this->put(boost::asio::const_buffer(known.data(), known.size()), failed);
   }
 
-  /// Checks a size line, with the trailer behind the last one, of which the end may be missing.
+  /// Checks a size line. The last one is followed by the trailer, whose end may be missing.
   static BeastError fault_in(std::string_view line) {
     if (line.empty()) return {};
     const size_t end = line.find("\r\n", 1);  // a line end of the chunk before may come first

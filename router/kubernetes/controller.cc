@@ -33,7 +33,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kListLimit{30}, kPatchLimit{10};
-/// The API server is asked to end a watch earlier than this (reflector.cc).
+/// The query requests an earlier end of a watch than this (reflector.cc).
 constexpr seconds kWatchLimit{270};
 constexpr milliseconds kLookPeriod{500};  // between two looks at the files
 constexpr size_t kAccountBytesMax = 64 << 10;
@@ -306,7 +306,7 @@ http::Task<> Controller::Impl::watch(Watched& watched, const Reflector::Step& st
          end = rest.find('\n')) {
       line.append(rest.substr(0, end));
       rest.remove_prefix(end + 1);
-      if (!line.empty()) is_open = watched.reflector.told(std::exchange(line, {}));
+      if (!line.empty()) is_open = watched.reflector.received(std::exchange(line, {}));
       note(watched);
     }
     line.append(rest);

@@ -131,7 +131,7 @@ void Reflector::upsert(Resource resource) {
   changes_ += has_changed;
 }
 
-bool Reflector::told(std::string line) {
+bool Reflector::received(std::string line) {
   auto event = read_event(std::move(line));
   if (!event) {
     restart();

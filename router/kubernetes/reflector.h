@@ -35,7 +35,7 @@ class Reflector {
   /// events to read.
   bool watching(int status, std::string_view reason);
   /// Reports a line of a watch. Returns false if the watch is of no more use.
-  bool told(std::string line);
+  bool received(std::string line);
   /// Reports the end of a watch's reply.
   void ended();
   /// Reports that there was no reply, or that it broke off.

@@ -62,8 +62,8 @@ struct Report {
 
 /// Returns the index of the model that answers. `base` is the algorithm's choice. `decision` is
 /// the result of scope_of(). `features` are those of the request with its signals; nullopt: the
-/// rules need none. `seed` is that of the samples; nullopt: the request is not an experiment. A
-/// conversation that keeps its model and a loop of tools are none, either.
+/// rules need none. `seed` is that of the samples; nullopt: the request is not an experiment. No
+/// samples are drawn either for a conversation that keeps its model and in a loop of tools.
 size_t choose(std::span<const Option> options, size_t base, std::string_view decision,
               const Situation& situation, const Rules& rules,
               const std::optional<Features>& features, std::optional<uint32_t> seed,

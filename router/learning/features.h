@@ -17,7 +17,7 @@ struct Features {
   enum Feature : uint8_t {
     kConstant,  // always 1
     kLength,    // of the user's text: 0 below 64 bytes, 1 from 64 KiB, by its logarithm
-    kEarlier,   // of the conversation before this turn, alike
+    kEarlier,   // the length of the conversation before this turn, in the same way
     kTurn,      // earlier messages of the user: one step each
     kTools,     // the client offers some
     kImages,    // the request has some

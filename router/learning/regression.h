@@ -30,10 +30,10 @@ struct Regression {
     double expected = 0;   // the share of good outcomes, 0 to 1; kNeutral while nothing is known
     double deviation = 0;  // how uncertain it is, in units of one verdict; at most sqrt(kSize)
   };
-  /// Finite for any sums whatever.
+  /// Finite for all sums.
   Estimate estimate(const Features& features) const;
 
-  /// True if add() can make such sums. False for the sums of no model.
+  /// True if some calls of add() lead to these sums, so that they may be those of a model.
   bool is_possible() const;
 };
 

@@ -38,7 +38,7 @@ void replace_messages(const json::Value& root, const Call& call, const FlowTurn&
   body.set("messages", out.end_array().take());
 }
 
-// The lower limit applies. A value that is not a number counts as none.
+// The lower limit applies. A value that is not a positive number counts as no limit.
 void limit_reply(const json::Value& root, uint32_t tokens, std::string_view member,
                  splice::ObjectEditor& body) {
   bool is_set = false;
@@ -77,7 +77,7 @@ Result<std::string> write_call(std::string body, const Call& call, bool streams,
          {"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"})
       edited.remove(name);
   }
-  // The form that the client wants is that of the answer.
+  // The client's response format is for the answer only.
   if (call.purpose != Purpose::kAnswer && call.purpose != Purpose::kSynthesise)
     edited.remove("response_format");
   std::vector<splice::Edit> edits;

@@ -37,7 +37,7 @@ struct Call {
   bool is_stored = true;  // as the request has it; false: the server must not keep the answer
   std::optional<double> temperature = {};
   uint32_t max_tokens = 0;  // of the reply; 0: as the request has it
-  /// Whatever this call answers is the answer, so it may be streamed to the client.
+  /// The reply to this call is the answer in any case, so it may be streamed to the client.
   bool is_last = false;
   /// The call goes on after its tools, whose results the request has (flow.h).
   bool has_results = false;

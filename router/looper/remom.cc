@@ -20,7 +20,8 @@ constexpr std::string_view kInstruction =
     "correct what is wrong, and write the best complete answer to the question. Do not mention "
     "the other answers.";
 
-/// As many calls as the weights share out, the largest remainders first.
+/// Returns the number of calls of each voice. The calls are divided by weight and rounded down;
+/// those that remain go to the largest remainders.
 std::vector<size_t> weighted_counts(const std::vector<Voice>& voices, size_t calls) {
   double all = 0;
   for (const Voice& voice : voices) all += std::max(0.0, voice.weight);
@@ -52,7 +53,7 @@ class Remom final : public Algorithm {
   uint32_t concurrent_max() const override { return settings_.max_concurrent; }
 
   Step next(std::span<const Turn> turns, bool may_call) const override {
-    std::vector<size_t> good;  // of the last round that has any
+    std::vector<size_t> good;  // replies of the last round that has any
     size_t begin = 0;
     for (const double breadth : settings_.breadth_schedule) {
       const auto calls = static_cast<size_t>(breadth);

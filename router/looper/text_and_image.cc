@@ -1,4 +1,4 @@
-// All calls end before there is an answer: a part that fails leaves the other one.
+// The answer waits until all calls have ended. If one part fails, the other one is the answer.
 
 #include "router/looper/looper.h"
 #include "router/looper/outcomes.h"

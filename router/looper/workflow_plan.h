@@ -15,7 +15,7 @@ namespace signalbox::looper {
 struct WorkflowStep {
   std::string name;
   std::vector<std::string> models;
-  std::string prompt;  // "": only the name says what to do
+  std::string prompt;  // "": the name alone describes the step
   /// Names of earlier steps, or labels of single results, that this step sees; nullopt: all.
   std::optional<std::vector<std::string>> access = {};
 };

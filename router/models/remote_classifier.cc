@@ -162,10 +162,10 @@ class RemoteClassifier final : public engine::TextModel {
                                     limit, kAnswerBytesMax, patience.stop);
     if (!reply && reply.error().code == Code::kCancelled) {
       breaker_.give_up(Clock::now());
-      return fail(Code::kCancelled, "{}: nobody waits for it", name_);
+      return fail(Code::kCancelled, "{}: the client no longer waits", name_);
     }
     // Clients write the texts. An invalid answer to one must not stop the calls for the others.
-    breaker_.tell(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
+    breaker_.record(reply && (reply->status == 200 || is_refusal(reply->status)), Clock::now());
     auto answer = read(reply, input);
     if (!answer) return fail_in(name_, std::move(answer).error());
     recent_.keep(digest, *answer);

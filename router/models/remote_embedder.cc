@@ -148,7 +148,7 @@ class RemoteEmbedder final : public engine::TextEmbedder {
   const std::string name_;
   const std::string target_;
   const std::string model_;
-  const uint32_t dimensions_;  // that the server is asked for; 0: its own
+  const uint32_t dimensions_;  // in requests to the server; 0: the server's own number
   const uint32_t attempts_;
   const milliseconds limit_;
   int32_t dim_;

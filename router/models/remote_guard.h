@@ -21,7 +21,7 @@ const std::string& shown_name(const config::ExternalModel& server);
 /// others have a directory.
 std::string remote_guard_name(std::string_view task, const config::ExternalModel& server);
 bool is_remote_guard(std::string_view directory);
-/// The shown name of the server in such a name. Empty for a directory.
+/// Returns the name of the server in the result of remote_guard_name(). Empty for a directory.
 std::string_view server_in(std::string_view directory);
 
 /// Returns a model with one sequence head: the labels that mean an attack, and one for everything

@@ -145,7 +145,7 @@ struct Account {
   std::string model;  // the model that replies; "": none
   std::string recipe, decision, category, algorithm, selection_method;
   double confidence = 0;
-  std::vector<LearningStep> learning;  // empty: it had no part
+  std::vector<LearningStep> learning;  // empty: learning had no part
   std::string learning_features;       // the request as learning saw it; "": not needed
   std::optional<bool> reasoning;
   std::string_view response_path = "error";
@@ -164,7 +164,7 @@ struct Account {
   std::string_view memory;
   bool remembered = false;  // the turn was stored
 
-  // The client that spends. Never logged, but in the record of requests if there is one.
+  // The client that spends. These names are in the record of requests, but never in the log.
   std::string key, user, groups;
 
   // The response cache.

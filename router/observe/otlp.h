@@ -22,7 +22,7 @@ struct Resource {
   std::string service_instance;  // keeps the series of several routers apart
 };
 
-/// Where a collector takes a kind of exports.
+/// The place at which a collector accepts a kind of exports.
 struct OtlpService {
   std::string_view path;    // over HTTP
   std::string_view method;  // over gRPC

@@ -57,7 +57,7 @@ bool may(const std::vector<std::string>& allowed, std::string_view name) {
   return allowed.empty() || std::ranges::find(allowed, name) != allowed.end();
 }
 
-/// The names that a client may ask for with a key; null: without one.
+/// The names that a client with this key may request; null: without a key.
 std::vector<std::string> names_of(const config::Config& config, const config::ClientKey* key) {
   const std::vector<std::string> everything;
   const auto& recipes = key == nullptr ? everything : key->recipes;

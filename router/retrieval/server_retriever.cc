@@ -114,7 +114,7 @@ class ServerRetriever final : public Retriever {
     auto found = ask_in_turn(query, patience);
     if (!found && (found.error().code == Code::kCancelled || patience.stop.stop_requested()))
       return fail(Code::kCancelled, "the search was given up");
-    breaker_.tell(found.has_value(), Clock::now());
+    breaker_.record(found.has_value(), Clock::now());
     if (!found) log::warn("rag", "{}: {}", name_, found.error().message);
     return found;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// A retriever over one server, whatever the server speaks.
+// A retriever over one server, whatever its protocol.
 
 #include <chrono>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace signalbox::retrieval {
 
 using Texts = std::vector<std::string>;  // of documents
 
-/// Where searches go.
+/// The server of the searches.
 struct Server {
   config::BackendRef to;
   std::string target;

@@ -82,7 +82,7 @@ struct Evaluation::State {
   decision::Among among() const {
     return bypass.bypassed ? decision::Among::kGuards : decision::Among::kAll;
   }
-  /// True if the rules have no say, or none of the guards among them has refused the request.
+  /// True if the rules do not apply, or only guards apply and none of them has refused the request.
   bool is_bypassed() const {
     return bypass.bypassed && (!bypass.is_guarded || outcome.decision == decision::kNoDecision);
   }
@@ -361,7 +361,7 @@ struct Evaluation::State {
     return out;
   }
 
-  // Calls visit(type, name, reading) for each signal that found such a language.
+  // Calls visit(type, name, reading) for each signal that found an unsupported language.
   template <class Visit>
   void for_each_unsupported_language(const Visit& visit) const {
     for (size_t g = 0; g < program.groups().size(); ++g) {

@@ -183,8 +183,8 @@ void Planner::remove_restricted(const ModelResults& results, Candidates& candida
   plan.guarded.pii_types = std::move(denied);
 }
 
-// Removes models that cannot serve the request by their cards. If only uncertain reasons speak
-// against some of them and no other is left, these stay.
+// Removes models whose cards show that they cannot serve the request. If no other model is left,
+// those that were removed for uncertain reasons alone stay.
 Result<void> Planner::remove_unable(const PlanInputs& inputs, Candidates& candidates,
                                     Plan& plan) const {
   selection::Demands demands = demands_of(inputs.signal_inputs.request());
@@ -249,7 +249,7 @@ std::string Planner::edit_native(const request::NativeRequest& native, const Pla
     if (decision->tools) plugins::filter_tools(*decision->tools, body);
   }
   if (request.model != plan.asked_for) body.set("model", json::quote(plan.asked_for));
-  // Its servers store a response unless they are asked not to.
+  // Servers of the Responses API store a response unless `store` is false.
   if (plan.drops() && native.api == request::Api::kResponses) body.set("store", "false");
   add_prompt(inputs, plan, native, body, edits);
   if (plan.reasoning)

@@ -65,7 +65,8 @@ WHERE now.epoch = EXCLUDED.epoch AND now.version < EXCLUDED.version RETURNING 'r
 class PostgresKeys final : public KeyServer {
  public:
   PostgresKeys(const PostgresOptions& options, std::unique_ptr<Postgres> server)
-      : limit_(options.limit),
+      : read_limit_(options.read_limit),
+        write_limit_(options.write_limit),
         read_(statement(kReadRow, options)),
         begin_(statement(kBeginRow, options)),
         change_(statement(kChangeRow, options)),
@@ -78,8 +79,8 @@ class PostgresKeys final : public KeyServer {
   Result<Found> read(const Stamp& known) override {
     const std::string version = std::to_string(known.version);
     const std::string bytes_max = std::to_string(kTextBytesMax + 1);
-    SIGNALBOX_TRY(auto rows,
-                  server_->run(read_, {known.epoch, version, known.digest, bytes_max}, limit_));
+    SIGNALBOX_TRY(auto rows, server_->run(read_, {known.epoch, version, known.digest, bytes_max},
+                                          read_limit_));
     if (rows.empty()) return Found();
     Postgres::Row& row = rows.front();
     const bool is_known =
@@ -95,15 +96,15 @@ class PostgresKeys final : public KeyServer {
     const std::string was = std::to_string(expected.version), is = std::to_string(next.version);
     SIGNALBOX_TRY(const auto changed,
                   expected.version == 0
-                      ? server_->run(begin_, {next.epoch, is, next.digest, text}, limit_)
+                      ? server_->run(begin_, {next.epoch, is, next.digest, text}, write_limit_)
                       : server_->run(change_,
                                      {expected.epoch, was, expected.digest, next.epoch, is,
                                       next.digest, text},
-                                     limit_));
+                                     write_limit_));
     if (!changed.empty()) return Written::kDone;
     if (expected.version != 0) {
       SIGNALBOX_TRY_VOID(
-          server_->run(other_server_, {expected.epoch, was, expected.digest}, limit_));
+          server_->run(other_server_, {expected.epoch, was, expected.digest}, write_limit_));
     }
     SIGNALBOX_TRY(const Found now, read(next));
     if (now.stamp == next) return Written::kDone;
@@ -113,7 +114,7 @@ class PostgresKeys final : public KeyServer {
   Result<bool> restore(const Stamp& stamp, const std::string& text) override {
     const std::string version = std::to_string(stamp.version);
     SIGNALBOX_TRY(const auto restored,
-                  server_->run(restore_, {stamp.epoch, version, stamp.digest, text}, limit_));
+                  server_->run(restore_, {stamp.epoch, version, stamp.digest, text}, write_limit_));
     return !restored.empty();
   }
 
@@ -124,7 +125,7 @@ class PostgresKeys final : public KeyServer {
     return fmt::format(fmt::runtime(text), options.table, grace, kExpected, quiet);
   }
 
-  const std::chrono::milliseconds limit_;
+  const std::chrono::milliseconds read_limit_, write_limit_;
   const std::string read_, begin_, change_, other_server_, restore_;
   const std::unique_ptr<Postgres> server_;
 };

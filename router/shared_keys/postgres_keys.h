@@ -15,7 +15,7 @@ namespace signalbox::shared_keys {
 struct PostgresOptions {
   stores::PostgresServer server = {};
   std::string table = "signalbox_keys";
-  std::chrono::milliseconds limit{1000};  // for each exchange
+  std::chrono::milliseconds read_limit{1000}, write_limit{1000};  // for each exchange
   std::chrono::milliseconds grace{2000};  // for routers that know a later set
 };
 

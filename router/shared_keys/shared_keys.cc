@@ -99,7 +99,7 @@ Error SharedKeys::unavailable(const Error& error) {
 
 Result<KeySetPointer> SharedKeys::take(Found found, const KeySetPointer& before) {
   if (!found.text) {
-    SIGNALBOX_CHECK(found.stamp == before->stamp);  // without a set, before is none either
+    SIGNALBOX_CHECK(found.stamp == before->stamp);  // there was no set before, either
     return before;
   }
   const bool is_foreign =

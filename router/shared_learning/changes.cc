@@ -1,4 +1,4 @@
-// Every field has one form, so that a change that is read is written alike.
+// Every field has one form, so that a change is written again as it was read.
 
 #include "router/shared_learning/changes.h"
 

@@ -81,8 +81,8 @@ return 1
 )";
 
 // Adds the features of one more request to the sums of a name, as Regression::add() does, and
-// returns true. Sums that have another form or exceed their bounds stay as they are. Only a router
-// can find that no verdicts make sums within the bounds.
+// returns true. Sums that have another form or exceed their bounds stay as they are. The script
+// does not check whether verdicts can lead to the sums; routers do.
 constexpr std::string_view kSum = R"(
 local function are_sums(all, size, text, steps, reward_most, count_most)
   if #all ~= 2 + size + size * (size + 1) / 2 or table.concat(all, ' ') ~= text then return false end
@@ -240,7 +240,7 @@ class RedisLearning final : public SharedLearning,
              const learning::Features* features, const std::string& key) override;
   void reset() override { queue(reset_, {}); }
 
-  // For the follower. Here a "deletion" is none: the stream has changes.
+  // For the follower. The stream has changes here, which take the place of deletions.
   std::string learn(const std::vector<std::string>& entry) override;
   Result<std::vector<stores::NamedDeletion>> deletions() override;
   Result<void> delete_again(std::span<const stores::NamedDeletion>) override { return {}; }

@@ -1,5 +1,5 @@
 // Rows as points of a Qdrant collection. The name of a point is a UUID made of the digest of the
-// row's id, which is in the payload. A write returns when it is carried out (wait), and reads ask
+// row's id, which is in the payload. A write returns when it is carried out (wait), and reads query
 // all replicas (consistency), so that a read sees all writes that were acknowledged before it.
 
 #include <algorithm>

@@ -2,13 +2,12 @@
 // Memories in Redis (or Valkey, 5 or newer), which several routers find and which outlive them.
 // OWNER is the SHA-256 of the user's name.
 //
-//   PREFIX u:OWNER   a hash from the id of each memory of the user to its entry (record.h), and
-//   from
-//                    "v" to the version of the hash
+//   PREFIX u:OWNER   a hash from the ids of the user's memories to their entries (record.h), and
+//                    from "v" to the version of the hash
 //   PREFIX m:ID      the record of a memory (record.h), which expires when its age is over
 //   PREFIX d:ID      there for a day if the memory was deleted
 //   PREFIX f:OWNER   the moment at which the user has deleted everything, for a day
-//   PREFIX clock     the newest such moment
+//   PREFIX clock     the newest moment of all `f:`
 //   PREFIX deleted   a stream of the deletions, which every router follows
 //
 // A router keeps copies of the memories that it has read, with an index of their vectors, and of

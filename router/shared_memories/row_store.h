@@ -144,7 +144,7 @@ class RowMemories final : public SharedMemories {
   memories::MemoryLimits limits_;
   Journal journal_;
   // For readers of other threads, those of the queue included.
-  std::atomic<bool> lacks_deletions_ = false;  // perhaps: it came back
+  std::atomic<bool> lacks_deletions_ = false;  // the server was away and may lack some
   std::atomic<bool> is_lost_ = false;          // the collection
   std::atomic<Clock::time_point> readable_at_{Clock::time_point::min()};
   stores::WriteQueue queue_;  // after all that its threads use

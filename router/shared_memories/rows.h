@@ -77,7 +77,7 @@ struct Rows {
   std::vector<Row> rows = {};
   size_t illegible = 0;
 
-  /// If there are as many as a query asks for, the server may have more.
+  /// If this is the limit of the query, the server may have more.
   size_t count() const { return rows.size() + illegible; }
   Result<void> add(const json::Value& members, const std::optional<json::Value>& vector,
                    const RowQuery& query);

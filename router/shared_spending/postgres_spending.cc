@@ -27,7 +27,7 @@ constexpr std::string_view kSpendingSection = "global.spending.postgres";
 constexpr std::string_view kFirstId = "00000000-0000-0000-0000-000000000000",
                            kLastId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 constexpr std::chrono::hours kCleaning{1};
-/// Cells of a reply of changes_statement() before those of a total, and of such a total.
+/// The cells of a row of changes_statement(): first those of the state, then those of a total.
 constexpr size_t kStateCells = 3, kTotalCells = 5;
 
 std::string new_name() {
@@ -89,7 +89,7 @@ class PostgresSource final : public spending::Source {
     const std::string until = std::to_string(last);
     for (;;) {
       SIGNALBOX_TRY(const Rows rows,
-                    server_->run(statement, {day, id, until}, server_->options.page));
+                    server_->run(statement, {day, id, until}, server_->options.page_limit));
       for (const Postgres::Row& row : rows) {
         if (row.size() < 2 || !read(Cells(row).subspan(1)))
           return server_->foreign("it has a row that no router wrote");
@@ -130,7 +130,7 @@ class PostgresStore final : public spending::Store {
 
   Result<std::unique_ptr<spending::Source>> source() override {
     SIGNALBOX_TRY(const Rows rows, server_->run(version_statement(server_->options.table), {},
-                                                server_->options.read));
+                                                server_->options.read_limit));
     SIGNALBOX_TRY_VOID(server_->check(rows));
     std::unique_ptr<spending::Source> out = std::make_unique<PostgresSource>(server_);
     return out;
@@ -142,7 +142,7 @@ class PostgresStore final : public spending::Store {
     const std::string names = array_of(kinds), day = first_day(Spending::Per::kDay, today),
                       month = first_day(Spending::Per::kMonth, today);
     SIGNALBOX_TRY(const Rows rows, server_->run(changes_, {counter_, id_, names, day, month},
-                                                server_->options.read));
+                                                server_->options.read_limit));
     SIGNALBOX_TRY_VOID(server_->check(rows));
     SIGNALBOX_TRY(auto out, take(rows));
     if (!out.has_more) clean(day, month);
@@ -152,8 +152,8 @@ class PostgresStore final : public spending::Store {
  private:
   // Returns whether another process adds under this name.
   Result<bool> send() {
-    SIGNALBOX_TRY(const Rows rows,
-                  server_->run(add_, {router_, number_, token_, text_}, server_->options.write));
+    SIGNALBOX_TRY(const Rows rows, server_->run(add_, {router_, number_, token_, text_},
+                                                server_->options.write_limit));
     SIGNALBOX_TRY_VOID(server_->check(rows));
     return rows.front().back() == "true";
   }
@@ -209,8 +209,9 @@ class PostgresStore final : public spending::Store {
     if (Clock::now() < clean_at_) return;
     clean_at_ = Clock::now() + kCleaning;
     const PostgresOptions& options = server_->options;
-    auto done = server_->run(clean_totals_statement(options.table), {day, month}, options.page);
-    if (done) done = server_->run(clean_routers_statement(options.table), {}, options.page);
+    auto done =
+        server_->run(clean_totals_statement(options.table), {day, month}, options.page_limit);
+    if (done) done = server_->run(clean_routers_statement(options.table), {}, options.page_limit);
     if (!done && !std::exchange(cannot_clean_, true)) {
       log::warn("spending", "{}; totals of former months stay in table {}_totals",
                 done.error().message, options.table);

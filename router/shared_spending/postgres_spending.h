@@ -15,7 +15,7 @@ namespace signalbox::shared_spending {
 struct PostgresOptions {
   stores::PostgresServer server = {};
   std::string table = "signalbox_spending";
-  std::chrono::milliseconds write{2000}, read{2000}, page{5000};  // limits of one exchange
+  std::chrono::milliseconds read_limit{2000}, write_limit{2000}, page_limit{5000};
 };
 
 /// Connects at the first call. Errors: those of stores::make_postgres().

@@ -73,7 +73,8 @@ class ClassSignals : public SignalType {
       const std::vector<size_t>& classes = classes_[i];
       for (const size_t c : classes) out[i].score = std::max<double>(out[i].score, scores[c]);
       const bool is_best = std::find(classes.begin(), classes.end(), best) != classes.end();
-      // Without a score there is no best class. A score of 0.9 reaches 0.9, rounded alike.
+      // Without a score there is no best class. Threshold and score are rounded in the same way, so
+      // a score of 0.9 reaches a threshold of 0.9.
       const auto least = static_cast<float>(threshold(i).value_or(0));
       const bool sure = scores[best] > 0 && scores[best] >= least;
       out[i].matched = sure ? is_best : task_.signals[i].name == task_.fallback;

@@ -61,11 +61,11 @@ struct ShadowAccount {
 struct ShadowSpent {
   uint64_t failed = 0;  // no answer came
   uint64_t pairs = 0;
-  uint64_t compared = 0;  // of the pairs, and the next two of these
-  uint64_t agreed = 0;
-  uint64_t contradicted = 0;
-  uint64_t measured = 0;  // pairs with a similarity
-  double similarity = 0;  // sum of these
+  uint64_t compared = 0;      // of `pairs`
+  uint64_t agreed = 0;        // of `compared`
+  uint64_t contradicted = 0;  // of `compared`
+  uint64_t measured = 0;      // pairs with a similarity
+  double similarity = 0;      // sum of these
   uint64_t tokens = 0, shadow_tokens = 0;
   double cost = 0, shadow_cost = 0;
   double seconds = 0, shadow_seconds = 0;

@@ -67,7 +67,8 @@ std::unique_ptr<Feed> make_redis_feed(RedisServer server, std::string stream);
 /// The store whose deletions are followed. All functions are called on the follower's thread.
 class Followed {
  public:
-  /// Learns a deletion from the fields and values of an entry. Returns its name; "": it is none.
+  /// Learns a deletion from the fields and values of an entry. Returns its name; "" if the entry is
+  /// not a deletion.
   virtual std::string learn(const std::vector<std::string>& entry) = 0;
   /// Called when the whole stream has been read. Returns the deletions that still matter.
   virtual Result<std::vector<NamedDeletion>> deletions() = 0;

@@ -3,6 +3,7 @@
 // makes the table that they use. All clients of one server with one login share the kept
 // connections. Each exchange has a time limit, in however many pieces it arrives.
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "router/config/stores.h"
+#include "router/stores/seconds.h"
 
 namespace signalbox::stores {
 
@@ -64,11 +66,16 @@ Result<std::unique_ptr<Postgres>> make_postgres(PostgresServer server, PostgresT
 /// Missing keys get the defaults of PostgresServer. Errors: kInvalid without a host.
 Result<PostgresServer> postgres_server(const config::Postgres& postgres);
 
-/// Sets the server and, where the configuration names one, the table of a store's options.
+/// Sets the server of a store's options, and their table and limits where the configuration has
+/// them.
 template <class Options>
 Result<void> set_postgres(const config::Postgres& from, Options& into) {
   SIGNALBOX_TRY(into.server, postgres_server(from));
   if (!from.table_name.empty()) into.table = from.table_name;
+  set_seconds(from.read_timeout, into.read_limit);
+  set_seconds(from.write_timeout, into.write_limit);
+  auto& statement_max = into.server.statement_max;
+  statement_max = std::max({statement_max, into.read_limit, into.write_limit});
   return {};
 }
 

@@ -14,6 +14,7 @@ Result<PostgresServer> postgres_server(const config::Postgres& postgres) {
   out.password = postgres.password;
   if (!postgres.ssl_mode.empty()) out.ssl_mode = postgres.ssl_mode;
   out.ssl_root_cert = postgres.ssl_root_cert;
+  set_seconds(postgres.dial_timeout, out.connect_limit);
   return out;
 }
 

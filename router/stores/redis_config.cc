@@ -6,10 +6,6 @@
 
 namespace signalbox::stores {
 
-void set_seconds(uint32_t seconds, std::chrono::milliseconds& into) {
-  if (seconds != 0) into = std::chrono::seconds(seconds);
-}
-
 Result<RedisServer> redis_server(const config::Redis& redis) {
   RedisServer out;
   if (redis.cluster_mode) return fail(Code::kUnsupported, "redis.cluster_mode is not supported");

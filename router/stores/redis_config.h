@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "router/config/stores.h"
 #include "router/stores/redis.h"
+#include "router/stores/seconds.h"
 
 namespace signalbox::stores {
 
@@ -11,9 +12,6 @@ namespace signalbox::stores {
 /// invalid address or an unreadable file, kUnsupported for settings that are not supported.
 Result<RedisServer> redis_server(const config::Redis& redis);
 Result<RedisServer> valkey_server(const config::Valkey& valkey);
-
-/// Sets `into`, unless `seconds` is 0, which stands for a missing key.
-void set_seconds(uint32_t seconds, std::chrono::milliseconds& into);
 
 /// Sets the server of a store's options, and their prefix and limits where the configuration has
 /// them.

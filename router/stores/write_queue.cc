@@ -1,5 +1,5 @@
-// A record that fails while the server works is at fault itself: it is tried a few times and then
-// given up, so that it does not stop others. Calls of `done` never hold the lock.
+// If a record fails while the server works, the record itself is at fault. It is tried a few times
+// and then given up, so that it does not stop others. `done` is called without the lock.
 
 #include "router/stores/write_queue.h"
 
@@ -14,7 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The first writes only for replies that wait, so that other large records do not delay them.
+// The first thread writes only records that replies wait for, so that other large records do not
+// delay these replies.
 constexpr size_t kThreads = 4;
 constexpr int kAttemptsMax = 3;
 constexpr size_t kLargeBytes = size_t{256} << 10;
@@ -24,8 +25,9 @@ void call(const std::function<void()>& done) {
   if (done) done();
 }
 
-/// Redis answers so, and closes the connection, if a value is longer than its own limit; or if
-/// another program has written a value of another type under the name of the record.
+/// Redis reports a protocol error, and closes the connection, if a value is longer than its own
+/// limit. It reports WRONGTYPE if another program has written a value of another type under the
+/// name of the record.
 bool is_refused_for_good(const Error& error) {
   return error.message.find("Protocol error") != std::string::npos ||
          error.message.find("WRONGTYPE ") != std::string::npos;
@@ -181,7 +183,7 @@ void WriteQueue::stop_waiting() {
   std::vector<std::function<void()>> done;
   {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::kWorking) return;  // again
+    if (state_ == State::kWorking) return;  // the server works again
     for (Item& item : awaited_) {
       done.push_back(release(item));
       backlog_.push_back(std::move(item));
@@ -193,7 +195,7 @@ void WriteQueue::stop_waiting() {
 
 // Precondition: the lock is held.
 bool WriteQueue::has_work(bool only_awaited) {
-  // A reply that goes on does not hold up those that still wait.
+  // Records of replies that have stopped waiting must not delay those of replies that still wait.
   while (!awaited_.empty() && Clock::now() > awaited_.front().waits_until) {
     ++stats_.late;
     awaited_.front().waits_until = Clock::time_point::max();
@@ -262,7 +264,7 @@ std::function<void()> WriteQueue::settle(Item item, const Result<void>& written)
   const bool is_refusal = error.code == Code::kUpstream && !is_refused_for_good(error);
   if (is_refusal) refuse_for_now(error);
   item.fills_connection = error.code == Code::kDeadline && item.bytes >= kLargeBytes;
-  // Then it may be why the server seems to be away.
+  // A record that fills the connection may be the reason why the server seems to be away.
   const bool is_at_fault = !is_refusal && (item.fills_connection || state_ != State::kAway);
   if (is_at_fault && ++item.attempts == kAttemptsMax) {
     ++stats_.refused;

@@ -1,5 +1,5 @@
-// Reads the clock first, then the words that tell morning from afternoon. Those follow the clock or
-// the other end of a span.
+// Reads the clock first, then words for the morning or the afternoon. These follow the clock or the
+// other end of a span.
 
 #include "router/text/clock.h"
 

@@ -14,7 +14,7 @@ bool Breaker::allows(TimePoint now, std::chrono::milliseconds limit) {
   return true;
 }
 
-bool Breaker::tell(bool success, TimePoint now) {
+bool Breaker::record(bool success, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const bool before = failures_ < kFailuresMax;
   failures_ = success ? 0 : std::min(failures_ + 1, kFailuresMax);

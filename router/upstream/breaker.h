@@ -20,7 +20,7 @@ class Breaker {
   bool allows(TimePoint now, std::chrono::milliseconds limit = kPause);
   /// Records whether a call succeeded. Returns true if the server's state changed between working
   /// and failing.
-  bool tell(bool success, TimePoint now);
+  bool record(bool success, TimePoint now);
   /// Records that a call was given up, so that another may be made instead.
   void give_up(TimePoint now);
 

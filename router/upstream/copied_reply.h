@@ -22,7 +22,7 @@ struct ReplyCopy {
   }
 };
 
-/// Passes every byte on and adds it to the copy, which the reply may outlive.
+/// Passes every byte on and adds it to the copy, which may outlive the reply.
 class CopiedReply final : public UpstreamReply {
  public:
   CopiedReply(std::unique_ptr<UpstreamReply> reply, std::shared_ptr<ReplyCopy> copy)

@@ -27,7 +27,7 @@ class DiskRecords {
   /// Errors: kNotFound, kIo, kTooLarge, kCorrupt.
   Result<Embedded> embedded(const Entry& entry, uint64_t bytes_max) const;
 
-  /// True also if the disk does not tell.
+  /// Also true if the disk returns an error.
   bool has_embedded(const Entry& entry) const;
 
   Result<void> remove(const File& file) const;

@@ -37,7 +37,7 @@ class Folder {
   Result<Front> read_front(std::string_view name, size_t bytes_max) const;
   /// A file that does not exist is not an error. Errors: kIo.
   Result<void> remove(std::string_view name) const;
-  /// The names of all files of ours, in no order. A link is none of them, because what it names may
+  /// The names of all files of ours, in no order. Leaves out links, because their targets may
   /// belong to somebody else. Errors: kIo.
   Result<std::vector<std::string>> list() const;
 

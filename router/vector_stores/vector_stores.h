@@ -30,7 +30,7 @@ inline constexpr std::string_view kStoreIdPrefix = "vs_", kEntryIdPrefix = "vf_"
 struct Limits {
   uint64_t file_bytes = uint64_t{50} << 20;
   uint64_t bytes = uint64_t{1} << 30;          // of all
-  uint64_t owner_bytes = uint64_t{256} << 20;  // of one owner; operators have no such limit
+  uint64_t owner_bytes = uint64_t{256} << 20;  // of one owner; not for operators
   uint32_t owner_files = 1'000;
   uint32_t owner_stores = 100;
   uint32_t store_chunks = 100'000;

@@ -49,7 +49,7 @@ class Grams {
   }
 
  private:
-  /// Where the n-gram is, or would be.
+  /// Returns the slot of the n-gram, or the free slot for it.
   size_t place_of(uint64_t hash) const {
     size_t at = (hash ^ (hash >> 32)) & (slots_.size() - 1);
     while (slots_[at] != 0 && slots_[at] != hash) at = (at + 1) & (slots_.size() - 1);
@@ -60,8 +60,8 @@ class Grams {
   size_t count_ = 0;
 };
 
-/// Adds what the ranks by `values` count, the first one `weight`. `least`: values up to it have no
-/// rank. Equal values have the same rank.
+/// Adds the score of each value's rank to `out`; the first rank scores `weight`. Values up to
+/// `least` have no rank. Equal values have the same rank.
 void add_ranks(std::span<const double> values, double least, double weight, double constant,
                std::vector<double>& out) {
   std::vector<size_t> order(values.size());

@@ -1,4 +1,4 @@
-// Tests the pages with the demo's traffic, and what each shows where there is nothing to show.
+// Tests the pages with the demo's traffic, and without any data.
 
 import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";

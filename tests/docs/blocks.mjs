@@ -11,34 +11,34 @@
 
 const kFence = /^```(\S*)\s*$/;
 const kComment = /^<!-- (.*) -->$/;
-const kTold = /^(not run: .+|with \S+|status \d+|model server)$/;
+const kDirective = /^(not run: .+|with \S+|status \d+|model server)$/;
 const kPrograms = "signalbox|curl|cmake|echo|envoy|haproxy|npm|node|docker|kubectl|helm|promtool|systemctl|apt-get|sudo|export";
 const kCommand = new RegExp(`^ {4}(\\$ |build/release/|tools/|(${kPrograms}) )`);
 const kOtherShells = ["bash", "shell", "console", "zsh"];
 
-/// Returns the {blocks, problems} of a page. A block is {line, language, text, told: [comment, ...]}.
+/// Returns the {blocks, problems} of a page. A block is {line, language, text, directives: [comment, ...]}.
 export function read(page) {
   const blocks = [];
   const problems = [];
   const lines = page.split("\n");
-  let told = [];
+  let directives = [];
   for (let i = 0; i < lines.length; ++i) {
     const comment = kComment.exec(lines[i]);
     const fence = kFence.exec(lines[i]);
-    if (comment && kTold.test(comment[1])) {
-      told.push(comment[1]);
+    if (comment && kDirective.test(comment[1])) {
+      directives.push(comment[1]);
     } else if (fence) {
       const end = lines.indexOf("```", i + 1);
       if (end < 0) return { blocks, problems: [...problems, `line ${i + 1}: a fence without an end`] };
       const text = lines.slice(i + 1, end).join("\n");
       if (kOtherShells.includes(fence[1])) problems.push(`line ${i + 1}: commands are in the language sh`);
-      blocks.push({ line: i + 1, language: fence[1], text, told });
-      told = [];
+      blocks.push({ line: i + 1, language: fence[1], text, directives });
+      directives = [];
       i = end;
     } else {
-      if (told.length > 0) problems.push(`line ${i + 1}: "${told[0]}" has no fence below`);
+      if (directives.length > 0) problems.push(`line ${i + 1}: "${directives[0]}" has no fence below`);
       if (kCommand.test(lines[i])) problems.push(`line ${i + 1}: a command outside of a fence`);
-      told = [];
+      directives = [];
     }
   }
   return { blocks, problems };

@@ -9,8 +9,8 @@ test("a fence has its language, its line and the options from the comments above
   const page = ["# A", "<!-- with a.yaml -->", "<!-- status 1 -->", "```sh", "false", "```", "", "```text", "x", "```"];
   assert.deepEqual(read(page.join("\n")), {
     blocks: [
-      { line: 4, language: "sh", text: "false", told: ["with a.yaml", "status 1"] },
-      { line: 8, language: "text", text: "x", told: [] },
+      { line: 4, language: "sh", text: "false", directives: ["with a.yaml", "status 1"] },
+      { line: 8, language: "text", text: "x", directives: [] },
     ],
     problems: [],
   });

@@ -29,32 +29,32 @@ async function modelServer(port) {
   return upstream;
 }
 
-const after = (told, what) => told.find((comment) => comment.startsWith(what))?.slice(what.length);
+const after = (directives, what) => directives.find((comment) => comment.startsWith(what))?.slice(what.length);
 
 async function walk(page, blocks) {
   const session = await Session.open();
   let upstream, serving, printed; // the model server's double; the configuration that is being served; the last output
   try {
-    for (const { line, language, text, told } of blocks) {
+    for (const { line, language, text, directives } of blocks) {
       const where = `${page}:${line}`;
       if (language === "text" && printed !== undefined) {
         const lost = missing(text, printed);
         assert.equal(lost, null, `${where}: shows "${lost}"; what came back:\n${printed}`);
       }
       if (language !== "sh") continue;
-      if (after(told, "not run: ")) {
+      if (after(directives, "not run: ")) {
         printed = undefined; // no output to compare the next fence with
         continue;
       }
-      if (told.includes("model server")) upstream ??= await modelServer(session.port(8000));
-      const configuration = after(told, "with ");
+      if (directives.includes("model server")) upstream ??= await modelServer(session.port(8000));
+      const configuration = after(directives, "with ");
       if (configuration && configuration !== serving) {
         const { status, output } = await session.run(`signalbox serve --config ${configuration}`);
         assert.equal(status, 0, `${where}: with ${configuration}:\n${output}`);
         serving = configuration;
       }
       if (/^(\S*\/)?signalbox serve\b/m.test(text)) serving = undefined; // the page's own router replaces it
-      const { status, output } = await session.run(text, Number(after(told, "status ") ?? 0));
+      const { status, output } = await session.run(text, Number(after(directives, "status ") ?? 0));
       assert.equal(status, 0, `${where}: ended with ${status}:\n${output}`);
       printed = output;
     }

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-const kReadyMsMax = 60_000; // allows for a sanitizer build on a busy machine
-const kStopMsMax = 20_000;
+const kReadyMsMax = 240_000; // allows for a sanitizer build on a busy machine
+const kStopMsMax = 120_000;
 
 // Returns ports below the range that the system assigns to connections, so that no connection takes a port before it is
 // used.

@@ -181,22 +181,22 @@ export class Envoy {
     const bare = body.length === 0;
     // The route is found before the filter runs, and changes only if the filter clears the route cache.
     let route = this.clusters[headers["x-selected-model"]];
-    let told = this.#answer(await this.#ask(stream, { request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
-    if (!told) return;
-    headers = mutated(headers, told.header_mutation);
-    if (told.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
+    let reply = this.#answer(await this.#ask(stream, { request_headers: head(headers, { end_of_stream: bare }) }), "request_headers", response);
+    if (!reply) return;
+    headers = mutated(headers, reply.header_mutation);
+    if (reply.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
     const size = this.modes.request === "STREAMED" ? 7 : body.length;
     const parts = [];
     for (let at = 0; at < body.length; at += size) {
       const part = body.subarray(at, at + size);
       const message = { request_body: { body: part, end_of_stream: at + size >= body.length } };
-      told = this.#answer(await this.#ask(stream, message), "request_body", response);
-      if (!told) return;
-      parts.push(replaced(part, told.body_mutation));
+      reply = this.#answer(await this.#ask(stream, message), "request_body", response);
+      if (!reply) return;
+      parts.push(replaced(part, reply.body_mutation));
       // The headers can still change only if the body was buffered.
       if (this.modes.request === "STREAMED") continue;
-      headers = mutated(headers, told.header_mutation);
-      if (told.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
+      headers = mutated(headers, reply.header_mutation);
+      if (reply.clear_route_cache) route = this.clusters[headers["x-selected-model"]];
     }
     body = Buffer.concat(parts);
     route ??= this.clusters.default;
@@ -221,9 +221,9 @@ export class Envoy {
     let headers = { ":status": String(answer.statusCode), ...fields };
     if (this.modes.response === "STREAMED") delete headers["content-length"];
     const given = await stream.ask({ response_headers: head(headers) });
-    let told = this.#answer(given, "response_headers", response);
-    if (!told) return;
-    headers = mutated(headers, told.header_mutation);
+    let reply = this.#answer(given, "response_headers", response);
+    if (!reply) return;
+    headers = mutated(headers, reply.header_mutation);
     const mode = (this.overrides && given.mode_override?.response_body_mode) || this.modes.response;
     const begin = () => {
       const { ":status": status, ...rest } = headers;
@@ -232,20 +232,20 @@ export class Envoy {
     if (mode === "STREAMED") {
       begin();
       for await (const chunk of answer) {
-        told = this.#answer(await stream.ask({ response_body: { body: chunk } }), "response_body", response);
-        response.write(replaced(chunk, told.body_mutation));
+        reply = this.#answer(await stream.ask({ response_body: { body: chunk } }), "response_body", response);
+        response.write(replaced(chunk, reply.body_mutation));
       }
-      told = this.#answer(await stream.ask({ response_body: { end_of_stream: true } }), "response_body", response);
-      response.end(replaced(Buffer.alloc(0), told.body_mutation));
+      reply = this.#answer(await stream.ask({ response_body: { end_of_stream: true } }), "response_body", response);
+      response.end(replaced(Buffer.alloc(0), reply.body_mutation));
       return;
     }
     const chunks = [];
     for await (const chunk of answer) chunks.push(chunk);
     const whole = Buffer.concat(chunks);
-    told = this.#answer(await stream.ask({ response_body: { body: whole, end_of_stream: true } }), "response_body", response);
-    if (!told) return;
-    headers = mutated(headers, told.header_mutation);
-    const body = replaced(whole, told.body_mutation);
+    reply = this.#answer(await stream.ask({ response_body: { body: whole, end_of_stream: true } }), "response_body", response);
+    if (!reply) return;
+    headers = mutated(headers, reply.header_mutation);
+    const body = replaced(whole, reply.body_mutation);
     if (headers["content-length"]) assert.equal(Number(headers["content-length"]), body.length);
     begin();
     response.end(body);

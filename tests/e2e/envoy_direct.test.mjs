@@ -162,7 +162,7 @@ for (const [name, at] of [["held", () => envoy], ["streamed", () => streaming]])
   });
 }
 
-test("metrics count such an answer as one over HTTP", async () => {
+test("metrics count an answer behind Envoy as one over HTTP", async () => {
   for (const word of ["panel", "paint a ship", "draw both and explain"]) {
     const once = (at, id) => growth(id, () => openai(at.url).chat.completions.create(asked(word), { headers: { "x-request-id": id } }));
     const there = await once(daemon, `there-${word.length}`);
@@ -260,7 +260,7 @@ test("an answer that is too long is an error, whole or as events", async () => {
   }
 });
 
-test("an answer for which there is no room in memory is refused, and the record has the reason", async () => {
+test("an answer without room in memory is refused, and the record has the reason", async () => {
   servers.large.answer = () => completion({ content: "x".repeat(900 << 10) });
   const failure = await openai(envoy.url)
     .chat.completions.create(asked("cascade"), { headers: { "x-request-id": "roomless" } })
@@ -270,7 +270,7 @@ test("an answer for which there is no room in memory is refused, and the record 
   assert.equal((await ask(daemon, "cascade")).data.choices[0].message.content.length, 900 << 10);
 });
 
-test("Envoy is asked to wait before the first call, once for a request", async () => {
+test("Envoy gets a longer timeout before the first call, once for each request", async () => {
   envoy.waits = [];
   const waits = new Promise((done) => (envoy.onWait = done));
   servers.small.answer = async () => {
@@ -300,7 +300,9 @@ async function begun(said, id) {
 for (const way of ["cancel", "end"]) {
   test(`a client that leaves ends the calls: ${way}`, async () => {
     endless.closed = new Promise((done) => (endless.onClosed = done));
+    const arrived = new Promise((done) => endless.server.once("request", done));
     const stream = await begun("hanging", `left-${way}`);
+    await arrived; // a client that leaves earlier prevents the calls
     await stream[way]();
     await endless.closed;
     await until(() => new RegExp(`"request_id":"left-${way}".*"error":"cancellation"`).test(daemon.log), "the record");

@@ -98,7 +98,7 @@ test("a made-up number is marked while the stream goes on, and the text stays as
   }
   delays.sort((a, b) => a - b);
   const [least, median, most] = [delays[0], delays[5], delays.at(-1)].map((ms) => ms.toFixed(1));
-  t.diagnostic(`told after the end of the sentence, in ms, tokens ${kGapMs} ms apart: ${least} to ${most}, median ${median}`);
+  t.diagnostic(`time from the end of the sentence to its mark, in ms, tokens ${kGapMs} ms apart: ${least} to ${most}, median ${median}`);
 });
 
 test("a made-up number is marked although upstream falls silent behind the sentence", async (t) => {
@@ -108,7 +108,7 @@ test("a made-up number is marked although upstream falls silent behind the sente
   assert.equal(seen.marks.length, 1);
   const ms = seen.marks[0].at - upstream.sentAt["."];
   assert.ok(ms < 1_000, `${ms} ms`);
-  t.diagnostic(`told after the end of the sentence, upstream silent: ${ms.toFixed(1)} ms`);
+  t.diagnostic(`time from the end of the sentence to its mark, upstream silent: ${ms.toFixed(1)} ms`);
 });
 
 test("a warning stands in the text behind the sentence, and none of the text is lost", async () => {

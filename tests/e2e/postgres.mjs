@@ -77,7 +77,9 @@ export class Postgres {
   }
   /// The section of the server; `more` may replace its keys.
   section(more = {}) {
-    return JSON.stringify({ host: "127.0.0.1", port: this.port, database: "postgres", user: "tester", password: this.password, ...more });
+    // On a busy machine, a process of the server may have to wait for its turn.
+    const patient = { dial_timeout: 30, read_timeout: 30, write_timeout: 30 };
+    return JSON.stringify({ host: "127.0.0.1", port: this.port, database: "postgres", user: "tester", password: this.password, ...patient, ...more });
   }
   keysStore() {
     return `{backend: postgres, postgres: ${this.section()}}`;

@@ -29,7 +29,7 @@ export class Redis {
     return `redis 127.0.0.1:${this.port}`;
   }
   keysStore() {
-    return `{backend: redis, redis: {address: "127.0.0.1:${this.port}", dial_timeout: 5, read_timeout: 5}}`;
+    return `{backend: redis, redis: {address: "127.0.0.1:${this.port}", dial_timeout: 30, read_timeout: 30}}`;
   }
   storedKeys() {
     return this.ask("HGET", "signalbox:keys:set", "text");

@@ -101,7 +101,7 @@ test("the server gets context and answer, and what it quotes is marked, even one
   for (const part of [kContext, `(${number})`, kAnswer]) assert.ok(said.includes(part), part);
 });
 
-test("a reply of which the server quotes nothing is clean", async () => {
+test("a reply is clean if the server quotes nothing of it", async () => {
   detector.answer = () => detects();
   const { data, response } = await ask();
   for (const name of ["warnings", "unchecked"]) assert.equal(response.headers.get(`x-vsr-response-${name}`), null);
@@ -186,6 +186,6 @@ test("a server that is silent keeps no request from its guard", async () => {
   for (const { data } of await Promise.all(checked)) assert.equal(data.choices[0].message.content, kAnswer);
 });
 
-test("a file with such a detector gives no notice", async () => {
+test("a file with a detector on a server gives no notice", async () => {
   assert.doesNotMatch(daemon.log, /has no effect/);
 });

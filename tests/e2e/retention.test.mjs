@@ -123,7 +123,7 @@ test("a dropped response is not stored, and reports so", async () => {
   }
 });
 
-test("a server is asked to store nothing that is dropped", async () => {
+test("servers get store: false for a dropped answer, if they would store it", async () => {
   model.answer = () => ({ body: { id: "resp_1", object: "response", status: "completed", model: "direct", store: false, output: [] } });
   for (const more of [{}, { store: true }]) {
     await client.responses.create({ model: "auto", input: "direct: which sea is the deepest?", ...more });

@@ -23,12 +23,12 @@ class Serving {
     const parts = [];
     for await (const part of request) parts.push(part);
     const body = Buffer.concat(parts).toString();
-    const told = { path: request.url, headers: request.headers, body };
+    const call = { path: request.url, headers: request.headers, body };
     if (request.method === "POST") {
-      told.asked = JSON.parse(body);
-      this.calls.push(told);
+      call.asked = JSON.parse(body);
+      this.calls.push(call);
     }
-    const { status = 200, headers = {}, type = "application/json", text, events } = this.answer(request.method, told);
+    const { status = 200, headers = {}, type = "application/json", text, events } = this.answer(request.method, call);
     if (!events) {
       response.writeHead(status, { "content-type": type, ...headers });
       return response.end(text);

@@ -19,7 +19,7 @@ const kBoat = "The boat of my aunt has two masts and an engine.";
 let folder, model, embedder, redis;
 const daemons = [];
 
-const redisStore = () => `backend: redis, redis: {address: "127.0.0.1:${redis.port}", key_prefix: "test:"}`;
+const redisStore = () => `backend: redis, redis: {address: "127.0.0.1:${redis.port}", key_prefix: "test:", dial_timeout: 30, read_timeout: 30, write_timeout: 30}`;
 const valkeyStore = () => `backend: valkey, valkey: {host: 127.0.0.1, port: ${redis.port}, collection_prefix: "test:"}`;
 const configuration = ({ store = redisStore, more = "", services = "" } = {}) => (port, management) => rememberingFile({ model, embedder, store: store(), more, services }, port, management);
 const sayOnce = (daemon, user, text) => sayOnceTo(model, daemon, user, text);

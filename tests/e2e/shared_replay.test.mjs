@@ -35,7 +35,7 @@ global:
   router:
     learning: {enabled: true, adaptation: {enabled: true}}
   services:
-    router_replay: {enabled: true, store_backend: redis, ttl_seconds: 600, max_records: 50, redis: {address: "127.0.0.1:${redis.port}"}}
+    router_replay: {enabled: true, store_backend: redis, ttl_seconds: 600, max_records: 50, redis: {address: "127.0.0.1:${redis.port}", dial_timeout: 30, read_timeout: 30, write_timeout: 30}}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
 

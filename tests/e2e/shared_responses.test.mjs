@@ -60,7 +60,7 @@ async function stream(daemon, input, more = {}, completed = () => {}) {
 const knowsTrouble = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 0, "the trouble");
 const isBack = (daemon) => until(async () => (await metric(daemon, "signalbox_shared_responses_works")) === 1 && (await metric(daemon, "signalbox_shared_responses_waiting")) === 0, "the end of the trouble");
 const isMissing = (error) => error.status === 404;
-// Then a reply ends when Redis has its response, however busy the machine is.
+// With these timeouts, a reply ends when Redis has its response, however busy the machine is.
 const patient = (...ports) => configuration(...ports, { redisKeys: ", read_timeout: 30, write_timeout: 30" });
 
 before(async () => {

@@ -60,8 +60,8 @@ async function greeting(port, credentials) {
   try {
     const stream = processor.open();
     const headers = head({ ":method": "POST", ":path": "/v1/chat/completions", "content-type": "application/json" });
-    const told = await stream.ask({ request_headers: headers });
-    if (told.over) return told.over.code;
+    const first = await stream.ask({ request_headers: headers });
+    if (first.over) return first.over.code;
     const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: "hello" }] });
     const answer = await stream.ask({ request_body: { body: Buffer.from(body), end_of_stream: true } });
     assert.match(answer.immediate_response.body.toString(), /"hey"/);

@@ -166,13 +166,13 @@ function assertTree({ id, client: root, spans }) {
 }
 
 test("a request is one tree over client, router and worker", async () => {
-  const told = await traceOf(`Prove ${kSecret}`);
-  assertTree(told);
-  const { spans } = told;
+  const tree = await traceOf(`Prove ${kSecret}`);
+  assertTree(tree);
+  const { spans } = tree;
   assert.ok(collector.types.size === 1 && collector.types.has("application/x-protobuf"), [...collector.types].join());
 
   const received = ours(spans, "request.received");
-  assert.equal(received.parent, told.client);
+  assert.equal(received.parent, tree.client);
   assert.equal(received.service, "router");
   assert.equal(received.kind, 2); // kind: server
   assert.equal(received.attributes["http.status_code"], 200);
@@ -216,29 +216,29 @@ test("no text of a request is in a span", async () => {
 });
 
 test("a stream's spans last as long as the stream, and have the time of its first token", async () => {
-  const told = await traceOf(`Prove ${kSecret}`, { stream: true, stream_options: { include_usage: true } });
-  assertTree(told);
-  const upstream = ours(told.spans, "upstream.request");
+  const tree = await traceOf(`Prove ${kSecret}`, { stream: true, stream_options: { include_usage: true } });
+  assertTree(tree);
+  const upstream = ours(tree.spans, "upstream.request");
   assert.ok(upstream.ended - upstream.began >= 35_000_000n);
   assert.ok(upstream.attributes["model.ttft_ms"] >= 15, JSON.stringify(upstream.attributes));
   assert.equal(upstream.attributes["model.completion_tokens"], 3);
 });
 
 test("a worker's failure is an error of the router's spans, in the same trace", async () => {
-  const told = await traceOf("The theorem has to fail");
-  assertTree(told);
+  const tree = await traceOf("The theorem has to fail");
+  assertTree(tree);
   for (const name of ["request.received", "upstream.request"]) {
-    const span = ours(told.spans, name);
+    const span = ours(tree.spans, name);
     assert.deepEqual(span.status, { code: 2, message: "upstream_5xx" });
     assert.equal(span.attributes["http.status_code"], 500);
   }
 });
 
 test("a request that another model answers is in one trace with it", async () => {
-  const told = await traceOf("All is lost");
-  assertTree(told);
-  assert.equal(ours(told.spans, "request.received").attributes["model.name"], "prover");
-  assert.equal(named(told.spans, "llm_request").parent, ours(told.spans, "upstream.request").id);
+  const tree = await traceOf("All is lost");
+  assertTree(tree);
+  assert.equal(ours(tree.spans, "request.received").attributes["model.name"], "prover");
+  assert.equal(named(tree.spans, "llm_request").parent, ours(tree.spans, "upstream.request").id);
 });
 
 test("a trace that the client does not sample passes on unsampled and is not sent", async () => {

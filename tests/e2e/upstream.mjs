@@ -16,10 +16,10 @@ export class EndlessUpstream {
 
   #answer(request, response) {
     let body = "";
+    response.on("close", this.onClosed);
     request.setEncoding("utf8").on("data", (text) => (body += text));
     request.on("end", () => {
       this.body = body;
-      response.on("close", this.onClosed);
       response.writeHead(200, { "content-type": "text/event-stream" });
       const delta = { content: "tick " };
       const chunk = { id: "c", object: "chat.completion.chunk", created: 1, model: "endless", choices: [{ index: 0, delta }] };

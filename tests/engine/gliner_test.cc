@@ -210,7 +210,7 @@ TEST(Gliner, an_older_configuration_does_not_name_the_marks) {
   }
 }
 
-TEST(Gliner, a_packed_directory_answers_alike) {
+TEST(Gliner, a_packed_directory_gives_the_same_answers) {
   const GlinerNetwork network;
   for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kI8}) {
     const auto packed = pack_model(network.directory(), {.precision = precision});

@@ -296,7 +296,7 @@ TEST(Screen, leaves_the_bits_of_a_full_pass_alone_in_mixed_batches) {
 }
 
 // A comparison with such a probability is false, so the guard would not match.
-TEST(Screen, fails_if_its_scores_are_no_numbers) {
+TEST(Screen, fails_if_its_scores_are_not_numbers) {
   const RandomNetwork network(kBert, true);
   TemporaryDirectory directory;
   write_head(directory.path(), screen_keys(1, 0.1));

@@ -27,7 +27,7 @@ std::string mutate_events(std::string_view text, Random& random, const ChangeByt
 std::string mutate_http(std::string_view text, Random& random, const ChangeBytes& change);
 
 /// Recognises the form of an input and applies its mutation. Up to two bytes in front of it select
-/// a mode in many targets; they stay. nullopt: the form is none of these.
+/// a mode in many targets; they stay. nullopt: the form is unknown.
 std::optional<std::string> mutate(std::string_view input, Random& random,
                                   const ChangeBytes& change);
 

@@ -148,7 +148,7 @@ TEST_P(Kernels, keys_out_of_the_window_do_not_touch_a_query) {
   EXPECT_NE(before[80 * 16], after[80 * 16]);
 }
 
-TEST_P(Kernels, a_window_over_the_whole_sequence_is_no_window) {
+TEST_P(Kernels, a_window_over_the_whole_sequence_changes_nothing) {
   const AttentionShape plain{150, 2, 24}, wide{150, 2, 24, 149};
   const auto qkv = normal(size_t{150} * 3 * 48, 21);
   std::vector<float> scratch(attention_scratch(plain)), a(150 * 48), b(150 * 48);

@@ -131,7 +131,7 @@ class TileTrap {
     }
   }
 
-  // An instruction that is none of ours is a real fault.
+  // Any other instruction is a real fault.
   [[noreturn]] static void give_up() {
     ::signal(SIGILL, SIG_DFL);
     ::raise(SIGILL);

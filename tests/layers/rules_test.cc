@@ -2,6 +2,7 @@
 
 #include "tests/layers/rules.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

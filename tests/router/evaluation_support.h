@@ -67,8 +67,8 @@ inline std::string decision_of(const Evaluation& evaluation) {
 }
 
 // Returns a member of a decision's condition in the explanation's trace.
-inline std::string told(const Evaluation& evaluation, std::string_view decision,
-                        std::string_view member) {
+inline std::string explained(const Evaluation& evaluation, std::string_view decision,
+                             std::string_view member) {
   const auto document = json::Document::parse(evaluation.explain_json());
   for (const json::Value& each : document->root().find("trace")->items()) {
     if (each.find("decision")->text() != decision) continue;

@@ -65,13 +65,13 @@ routing:
   const request::ChatRequest request = request_with("alpha");
   Evaluation evaluation = router->evaluate(request);
   EXPECT_TRUE(evaluation.run_cheap());
-  EXPECT_EQ(told(evaluation, "b", "matched"), "null");
-  EXPECT_EQ(told(evaluation, "b", "why"),
+  EXPECT_EQ(explained(evaluation, "b", "matched"), "null");
+  EXPECT_EQ(explained(evaluation, "b", "why"),
             "never needed: the decision is outranked, matching or not");
   EXPECT_NE(evaluation.explain_words().find("structure: 1 signal, never needed"),
             std::string::npos);
   ASSERT_TRUE(evaluation.run_all());
-  EXPECT_EQ(told(evaluation, "b", "matched"), "true");
+  EXPECT_EQ(explained(evaluation, "b", "matched"), "true");
 }
 
 // --- at the same time ---
@@ -205,7 +205,7 @@ TEST(Evaluation, a_guard_that_fails_behind_a_projection_refuses_the_request) {
     const request::ChatRequest request = request_with(text);
     Evaluation evaluation = router->evaluate(request);
     if (!evaluation.run_cheap()) static_cast<void>(evaluation.run_needed());
-    return fmt::format("{}: {}", decision_of(evaluation), told(evaluation, "refuse", "why"));
+    return fmt::format("{}: {}", decision_of(evaluation), explained(evaluation, "refuse", "why"));
   };
   EXPECT_EQ(decide(fails, "hello"), "refuse: the model failed, which counts as a match");
   EXPECT_EQ(decide(works, "hello"), "rest: nothing");
@@ -229,9 +229,10 @@ routing:
     evaluation.run_cheap();
     EXPECT_FALSE(evaluation.run_needed());
     const bool match = answer == "match";
-    EXPECT_EQ(told(evaluation, "d", "matched"), match ? "true" : "false");
-    EXPECT_EQ(told(evaluation, "d", "why"), match ? "the model failed, which counts as a match"
-                                                  : "the model failed, which counts as no match");
+    EXPECT_EQ(explained(evaluation, "d", "matched"), match ? "true" : "false");
+    EXPECT_EQ(explained(evaluation, "d", "why"),
+              match ? "the model failed, which counts as a match"
+                    : "the model failed, which counts as no match");
   }
 }
 
@@ -270,7 +271,7 @@ TEST(Evaluation, a_report_on_a_confidential_project_stays_on_premises_and_runs_n
   EXPECT_EQ(embedded, 1);
   EXPECT_EQ(domain->passes, 0);
   EXPECT_EQ(pii->passes, 0);
-  EXPECT_EQ(told(evaluation, "personal_data", "why"),
+  EXPECT_EQ(explained(evaluation, "personal_data", "why"),
             "never needed: the decision is outranked, matching or not");
   const std::string words = evaluation.explain_words();
   EXPECT_NE(words.find("pii: 1 signal, never needed: the outcome was fixed without it"),

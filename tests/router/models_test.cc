@@ -106,7 +106,7 @@ TEST(Models, the_default_directories_are_configured_too) {
                       "`signalbox models pull`, or serve without it with --missing-models ignore\n"
                       "test.yaml: global.model_catalog.system.pii_classifier: "),
             std::string::npos)
-      << "both are told at once";
+      << "both models are reported at once";
 }
 
 TEST(Models, the_key_is_the_one_that_names_the_directory) {

@@ -313,7 +313,7 @@ TEST(Router, the_model_name_selects_the_routing) {
   ASSERT_TRUE(loaded) << loaded.error().message;
   const auto router = Router::create(std::move(loaded->config), {});
   ASSERT_TRUE(router) << router.error().message;
-  const auto told = [&](std::string_view model) {
+  const auto route_of = [&](std::string_view model) {
     json::Writer out;
     out.begin_object().member("model", model).key("messages").begin_array();
     out.begin_object().member("role", "user").member("content", "alpha beta").end_object();
@@ -324,12 +324,12 @@ TEST(Router, the_model_name_selects_the_routing) {
     if (!plan) return plan.error().message;
     return fmt::format("{} {} {}", plan->recipe, plan->decision, plan->model->name);
   };
-  EXPECT_EQ(told("other"), "second second big");
-  EXPECT_EQ(told("auto"), "second second big");  // an entrypoint may use an automatic name
-  EXPECT_EQ(told("MoM"), "default first small");
-  EXPECT_EQ(told("top"), "default first small");
-  EXPECT_EQ(told("big"), "  big");
-  EXPECT_EQ(told("x"),
+  EXPECT_EQ(route_of("other"), "second second big");
+  EXPECT_EQ(route_of("auto"), "second second big");  // an entrypoint may use an automatic name
+  EXPECT_EQ(route_of("MoM"), "default first small");
+  EXPECT_EQ(route_of("top"), "default first small");
+  EXPECT_EQ(route_of("big"), "  big");
+  EXPECT_EQ(route_of("x"),
             "model: unknown model \"x\" (known: auto, vllm-sr/auto, MoM, other, auto, top, small, "
             "big)");
   ASSERT_EQ((*router)->notices().size(), 1U);

@@ -261,11 +261,11 @@ TEST(EvalCommand, compares_two_models_line_by_line) {
   EXPECT_EQ(number(difference, "changed"), count);
   EXPECT_EQ(number(difference, "first_only"), count);
   EXPECT_NEAR(number(difference, "accuracy"), -count / 200, 1e-12);
-  std::vector<int64_t> told;
+  std::vector<int64_t> shown;
   for (const json::Value& line : difference.find("changed_lines")->items())
-    told.push_back(line.find("line")->integer().value());
+    shown.push_back(line.find("line")->integer().value());
   changed.resize(std::min<size_t>(changed.size(), 20));
-  EXPECT_EQ(told, changed);
+  EXPECT_EQ(shown, changed);
   EXPECT_EQ(done.root().find("compared")->find("dtype")->text(), "int8");
 
   const auto same = parsed(eval(lines, with + "--compare-dtype f32"));

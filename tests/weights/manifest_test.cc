@@ -247,7 +247,7 @@ TEST(Manifest, built_in_files_match_the_manifest) {
   }
 }
 
-TEST(Manifest, bytes_that_do_not_fit_or_are_no_number_are_refused) {
+TEST(Manifest, bytes_that_do_not_fit_or_are_not_a_number_are_refused) {
   for (const char* bytes :
        {"0", "1.5", "1e6", "99999999999999999999999", "twelve", "\"\"", "[1]", "12 "}) {
     const bool accepted = error_of(with("bytes", bytes)) == "accepted";

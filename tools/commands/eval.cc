@@ -58,7 +58,7 @@ bool applies(std::string_view option, const EvalTask* task) {
   return task->rows != RowKind::kScore || !is_in(kAnswers, option);
 }
 
-// Refuse unused options; ignoring them would give other figures than the user asked for.
+// Refuse unused options; ignoring them would give other figures than the user requested.
 Result<void> check_options(const ParseResult& parsed, const EvalTask* task) {
   for (const auto& argument : parsed.arguments()) {
     if (argument.value().empty())

@@ -1,5 +1,5 @@
-// `signalbox kb check`: reads a knowledge base and reports how well its examples tell its labels
-// apart.
+// `signalbox kb check`: reads a knowledge base and reports how well its examples distinguish its
+// labels.
 
 #include <cstdio>
 #include <cxxopts.hpp>

@@ -22,7 +22,7 @@ struct Vectors {
 /// Returns a layer fitted to both parts. Penalty and temperature are those that perform best on
 /// `validation` after training on `train` alone. With `folds`, they are those that perform best
 /// over all rows, each tested by a layer trained on the other folds, because a handful of
-/// validation rows alone would say little. Fills in the corresponding members of `report`.
+/// validation rows would prove little. Fills in the corresponding members of `report`.
 Result<LinearClassifier> fit_layer(const FitOptions& options, int32_t classes, int32_t folds,
                                    Vectors train, Vectors validation, engine::Workers& workers,
                                    FitReport& report);

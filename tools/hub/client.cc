@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr int kRedirectsMax = 8;
 constexpr int kAttemptsMax = 6;  // without a byte of progress
 constexpr double kFirstWait = 0.5;
-constexpr double kWaitMax = 300;  // seconds; a hub that asks for more is not waited for
+constexpr double kWaitMax = 300;  // seconds; if the hub requests a longer wait, the pull fails
 constexpr size_t kTokenBytesMax = 4096;
 
 bool is_loopback(std::string_view origin) {
@@ -37,7 +37,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Where a reply goes before it becomes a part of the file `to`.
+// The file for a reply before it becomes a part of the file `to`.
 fs::path body_of(const fs::path& to) {
   return fs::path(to) += ".body";
 }

@@ -55,7 +55,7 @@ class HubClient {
 /// Compares a file's size and digests with those stated for it. kCorrupt with expected and found.
 Result<void> check_file(const std::filesystem::path& path, const RepositoryFile& file);
 
-/// The seconds that a Retry-After header asks for, at least `least`. A date counts as `least`.
+/// The seconds that a Retry-After header requires, at least `least`. A date counts as `least`.
 double retry_after(std::string_view header, double least);
 
 }  // namespace signalbox::tools

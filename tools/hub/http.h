@@ -15,7 +15,7 @@ namespace signalbox::tools {
 struct HttpRequest {
   std::string url;            // http or https
   std::string token = {};     // sent as a bearer token; "": none
-  uint64_t resume_from = 0;   // asks for the bytes from here on
+  uint64_t resume_from = 0;   // requests the bytes from here on
   std::filesystem::path out;  // gets the body, whatever the status; replaced
   uint64_t bytes_max = 0;     // the request ends when the body is longer
   /// Called about ten times a second with the bytes received.

@@ -1,4 +1,5 @@
-// The engine alone decides what is supported: it is asked, not imitated.
+// The engine alone decides what is supported: this file opens the model instead of repeating the
+// engine's rules.
 
 #include "tools/hub/make_model.h"
 

@@ -17,7 +17,7 @@ struct MirroredRepository {
 };
 
 /// Errors begin with the name: kNotFound with the places that were searched, or if the mirror holds
-/// another version than the one asked for; kCorrupt for a pulled.json that contradicts itself.
+/// another version than the requested one; kCorrupt for a pulled.json that contradicts itself.
 Result<MirroredRepository> find_in_mirror(const std::filesystem::path& mirror,
                                           const RepositoryName& name);
 

@@ -52,7 +52,7 @@ struct Repository {
 inline constexpr size_t kMetadataBytesMax = size_t{32} << 20;
 
 /// Reads the hub's metadata. Errors start with `name`: kCorrupt for JSON of another shape, for a
-/// digest or a size that is none, for a file that is listed twice, and for a path that could leave
+/// malformed digest or size, for a file that is listed twice, and for a path that could leave
 /// the repository's folder; kTooLarge over 32 MB or 20,000 files.
 Result<Repository> read_repository(std::string json, std::string_view name);
 

@@ -32,7 +32,7 @@ struct ImageAnswer {
 
 /// Returns a chat completion with the image of a reply: its URL, or a data URL with the image. It
 /// has the usage of the reply if the server reports one. Errors: kUpstream, for a reply without an
-/// image or with a URL that is none; the message contains nothing of the reply.
+/// image or with an invalid URL; the message contains nothing of the reply.
 Result<std::string> read_image_reply(const config::ImageGenPlugin& plugin, std::string body,
                                      const ImageAnswer& answer);
 

@@ -63,8 +63,8 @@ std::string stored_text(std::string_view text, const Placeholders& placeholders)
 /// The rules of one decision. Immutable and thread-safe.
 class MemoryRules {
  public:
-  /// The settings that the plugin leaves out are the store's. kInvalid names a pattern that is no
-  /// regular expression.
+  /// The settings that the plugin leaves out are the store's. kInvalid names a pattern that is not
+  /// a regular expression.
   static Result<MemoryRules> create(const config::MemoryStore& store,
                                     const config::MemoryPlugin& plugin);
 

@@ -262,8 +262,8 @@ class OneAgainstAll final : public TrainedModel {
   std::vector<Classifier> classifiers_;
 };
 
-/// A classifier for each pair of models, as scikit-learn's SVC has them; a score is a number of
-/// pairs won, and equal numbers are told apart by the margins.
+/// A classifier for each pair of models, as in scikit-learn's SVC. A score is the number of pairs
+/// won; the margins decide between equal numbers.
 class EachAgainstEach final : public TrainedModel {
  public:
   static Result<std::unique_ptr<const TrainedModel>> read(const TrainedFile& file, size_t dim) {

@@ -27,7 +27,7 @@ bool counts_things(const ReadText& text, const Quantity& quantity) {
          dimension_of(thing.lower) == Dimension::kNone;
 }
 
-// The scale of a heading, such as "in millions" or "(€ million)"; 1 if the token is none.
+// The scale of a heading, such as "in millions" or "(€ million)"; 1 for any other token.
 double heading_scale(const ReadText& text, size_t token) {
   const std::string_view word = text.at(token).lower;
   const Token& before = text.at(token - 1);

@@ -19,7 +19,7 @@ std::string label_name(std::string_view label) {
   return ascii::snake_case(label);
 }
 
-// Where to cut a stretch: at a space near its middle, else at the start of a character.
+// Returns the place to cut a stretch: a space near its middle, else the start of a character.
 uint32_t middle(std::string_view text, uint32_t begin, uint32_t end) {
   const uint32_t half = begin + (end - begin) / 2;
   const size_t space = text.substr(0, end).find(' ', half);

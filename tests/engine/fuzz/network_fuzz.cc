@@ -1,6 +1,5 @@
-// Opens any bytes as a network: a line with a config.json, then a safetensors file. The result is
-// an error, or a network that encodes a text, and its head's error or logits after the layers that
-// the head reads.
+// Opens any bytes as a network: a line with a config.json, then a safetensors file. The network
+// must give an error or encode a text, and its head must give an error or logits.
 
 #include <cstdint>
 #include <cstring>

@@ -123,10 +123,10 @@ TEST(Milvus, follow_leaves_out_an_entry_whose_head_is_too_long) {
   ASSERT_TRUE(server->put("a", "bytes", std::string(60'000, 'h'), seconds(60)));
   ASSERT_TRUE(server->put("b", "bytes", "head", seconds(60)));
   std::string cursor;
-  const auto told = server->follow(cursor, seconds(1));
-  ASSERT_TRUE(told);
-  ASSERT_EQ(told->size(), 1U);
-  EXPECT_EQ(told->front().id, "b");
+  const auto changes = server->follow(cursor, seconds(1));
+  ASSERT_TRUE(changes);
+  ASSERT_EQ(changes->size(), 1U);
+  EXPECT_EQ(changes->front().id, "b");
   EXPECT_TRUE(*server->get("a"));
 }
 
@@ -148,12 +148,12 @@ TEST(Milvus, follows_a_log_that_is_longer_than_a_query) {
   RemoteStore first(patient(milvus), {});
   ASSERT_TRUE(first.put(entry("a", {1, 0}), now()));
   ASSERT_TRUE(comes_true([&] { return milvus.rows() == 1; }));
-  const auto row_of = [](int64_t i, int64_t told) {
+  const auto row_of = [](int64_t i, int64_t time) {
     const std::string id = fmt::format("{:032x}", static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15);
     const Clocks clocks = clocks_now();
     Entry head = entry(id, {0, 1});
     head.reply.clear();
-    MilvusRow row{.id = id, .written = told, .logged = told, .expires = INT64_MAX};
+    MilvusRow row{.id = id, .written = time, .logged = time, .expires = INT64_MAX};
     row.head = to_bytes(head, clocks);
     const auto rows = json::Document::parse(*milvus_rows(row, "x"));
     test::MilvusDouble::Row out;

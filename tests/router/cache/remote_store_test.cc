@@ -155,7 +155,7 @@ class Postgres {
                                  std::string table = "signalbox_answers") const {
     return *make_postgres_remote({.server = process_.address(),
                                   .table = std::move(table),
-                                  .look_up_limit = look_up_limit,
+                                  .read_limit = look_up_limit,
                                   .write_limit = write_limit(look_up_limit)});
   }
   test::ServerProcess& server() { return process_.server(); }

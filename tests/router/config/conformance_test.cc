@@ -43,7 +43,7 @@ yaml::Node tree_of(const fs::path& path) {
   return tree ? *std::move(tree) : yaml::Node{};
 }
 
-// The smallest file that has the models the fragments speak of, and the signals of its own.
+// The smallest file with the models that the fragments name, and with signals of its own.
 yaml::Node host() {
   yaml::Node root = *yaml::parse(R"(version: v0.3
 providers:

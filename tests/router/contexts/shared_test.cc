@@ -359,7 +359,7 @@ class BadDisk final : public Level {
 };
 
 /// The number of occurrences of a message in the log.
-size_t told(const std::string& log, std::string_view what) {
+size_t times_logged(const std::string& log, std::string_view what) {
   size_t count = 0;
   for (size_t at = log.find(what); at != std::string::npos; at = log.find(what, at + 1)) ++count;
   return count;
@@ -397,8 +397,8 @@ TEST_F(UnreadStore, an_unreadable_context_stays_owed_and_is_logged_once) {
   error_ = Code::kIo;
   const std::string log = page(5);
   EXPECT_EQ(store_.stats().owed, 1U);
-  EXPECT_EQ(told(log, key_.id), 1U) << log;
-  EXPECT_EQ(told(log, "the router will try again: bad sector"), 1U) << log;
+  EXPECT_EQ(times_logged(log, key_.id), 1U) << log;
+  EXPECT_EQ(times_logged(log, "the router will try again: bad sector"), 1U) << log;
   error_.reset();
   EXPECT_EQ(page(1), "");
   EXPECT_EQ(store_.stats().owed, 0U);
@@ -409,7 +409,7 @@ TEST_F(UnreadStore, a_damaged_context_is_not_owed_and_is_logged_once) {
   error_ = Code::kCorrupt;
   const std::string log = page(5);
   EXPECT_EQ(store_.stats().owed, 0U);
-  EXPECT_EQ(told(log, "because it is damaged here: bad sector"), 1U) << log;
+  EXPECT_EQ(times_logged(log, "because it is damaged here: bad sector"), 1U) << log;
   // The message is not repeated after the shared level was away.
   server_.is_away = true;
   EXPECT_FALSE(store_.follow(kNoWait, kNow));

@@ -49,7 +49,7 @@ constexpr std::array<std::string_view, 5> kEndings = {"done", "invalid", "unprep
                                                       "aborted"};
 
 /// A message of the router, as Envoy reads it.
-struct Told {
+struct SentMessage {
   std::string from;
   std::map<std::string, std::string> set;
   std::vector<std::string> removed;
@@ -70,7 +70,7 @@ void each(std::string_view message, Take take) {
   for (auto field = reader.next(); field && *field; field = reader.next()) take(**field);
 }
 
-void read_mutation(std::string_view bytes, Told& out) {
+void read_mutation(std::string_view bytes, SentMessage& out) {
   each(bytes, [&](const protobuf::Field& field) {
     const auto inner = *field.bytes();
     if (field.number() == 2) {
@@ -95,7 +95,7 @@ void read_mutation(std::string_view bytes, Told& out) {
   });
 }
 
-void read_common(std::string_view bytes, Told& out) {
+void read_common(std::string_view bytes, SentMessage& out) {
   each(bytes, [&](const protobuf::Field& field) {
     if (field.number() == 2) read_mutation(*field.bytes(), out);
     if (field.number() == 5) out.clears_route = *field.boolean();
@@ -113,8 +113,8 @@ void read_common(std::string_view bytes, Told& out) {
   });
 }
 
-Told told(const std::string& message) {
-  Told out;
+SentMessage read_sent(const std::string& message) {
+  SentMessage out;
   each(message, [&](const protobuf::Field& field) {
     if (field.number() == 9) {
       each(*field.bytes(), [&](const protobuf::Field& mode) {
@@ -198,19 +198,19 @@ class Play : public extproc::Channel {
   }
 
   void read() override { reads_ = true; }
-  void send(std::string message) override { said_.push_back(told(message)); }
+  void send(std::string message) override { sent_.push_back(read_sent(message)); }
   void finish(extproc::Ending ending, std::string why) override {
     ended_ = true;
-    Told out;
+    SentMessage out;
     out.from = "end";
     out.body = kEndings[static_cast<size_t>(ending)];
     out.why = std::move(why);
-    said_.push_back(std::move(out));
+    sent_.push_back(std::move(out));
   }
 
   void step(const json::Value& step) { step.find("to") ? to(step) : from(step); }
   bool ended() const { return ended_; }
-  std::string rest() const { return said_.empty() ? "" : said_.front().from; }
+  std::string rest() const { return sent_.empty() ? "" : sent_.front().from; }
   void leave() {
     session_.reset();
     others_.lower(0);
@@ -286,13 +286,13 @@ class Play : public extproc::Channel {
   void from(const json::Value& step) {
     const std::string_view kind = step.find("from")->text();
     const auto end = http::Clock::now() + kPatience;  // models run on other threads
-    while (said_.empty() && http::Clock::now() < end) {
+    while (sent_.empty() && http::Clock::now() < end) {
       io_.restart();
       io_.run_one_for(std::chrono::milliseconds(10));
     }
-    ASSERT_FALSE(said_.empty()) << "nothing was said; expected " << step.raw();
-    const Told got = std::move(said_.front());
-    said_.pop_front();
+    ASSERT_FALSE(sent_.empty()) << "no message was sent; expected " << step.raw();
+    const SentMessage got = std::move(sent_.front());
+    sent_.pop_front();
     ASSERT_EQ(got.from, kind) << got.why << got.body.value_or("");
     if (kind == "end") {
       EXPECT_EQ(got.body, step.find("ending")->text()) << got.why;
@@ -357,7 +357,7 @@ class Play : public extproc::Channel {
   http::asio::io_context io_{1};
   http::ThreadPool compute_{1, 4};
   std::shared_ptr<extproc::Session> session_;
-  std::deque<Told> said_;
+  std::deque<SentMessage> sent_;
   uint32_t field_ = 2;  // field number of values: value, raw_value
   bool reads_ = false;
   bool ended_ = false;

@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes to the verifier of audit logs, whole and in two pieces: both must find the
-// same. A chain of our own with one changed byte must never verify to the same end.
+// Feeds arbitrary bytes to the verifier of audit logs, whole and in two pieces, which must have the
+// same result. A chain of our own with one changed byte must never verify to the same end.
 
 #include <cstdint>
 #include <string>

@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (is_page) {
       reflector.listed(200, line);
-    } else if (!reflector.told(line)) {
+    } else if (!reflector.received(line)) {
       reflector.listed(200, R"({"metadata":{"resourceVersion":"1"},"items":[]})");
     }
     is_page = false;

@@ -184,12 +184,12 @@ TEST(Status, is_written_once) {
   EXPECT_NE(patch->find(R"("status":"False","reason":"ValidationFailed","message":"why")"),
             std::string::npos);
   // The resource as the server returns it.
-  const auto told = read_event(fmt::format(
+  const auto stored = read_event(fmt::format(
       R"({{"type":"MODIFIED","object":{{"metadata":{{"name":"x","resourceVersion":"2","generation":4}},{}}})",
       patch->substr(1)));
-  ASSERT_TRUE(told) << told.error().message;
-  EXPECT_FALSE(status_patch(Kind::kRoute, told->resource, {"ValidationFailed", "why"}, "later"));
-  EXPECT_TRUE(status_patch(Kind::kRoute, told->resource, {"Ready", ""}, "later"));
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_FALSE(status_patch(Kind::kRoute, stored->resource, {"ValidationFailed", "why"}, "later"));
+  EXPECT_TRUE(status_patch(Kind::kRoute, stored->resource, {"Ready", ""}, "later"));
 }
 
 TEST(Folder, resources_are_read_from_files_and_other_files_passed_over) {

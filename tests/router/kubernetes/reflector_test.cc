@@ -80,7 +80,7 @@ void take(const json::Value& step, Reflector& reflector) {
     EXPECT_EQ(reflector.watching(static_cast<int>(*watch->integer()), ""), flag_of(step, "goes"));
   }
   if (const auto line = step.find("line")) {
-    EXPECT_EQ(reflector.told(text_of(*line)), flag_of(step, "goes")) << line->raw();
+    EXPECT_EQ(reflector.received(text_of(*line)), flag_of(step, "goes")) << line->raw();
   }
   if (step.find("end")) reflector.ended();
   if (const auto why = step.find("fail")) reflector.failed(why->text());

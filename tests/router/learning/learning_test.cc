@@ -467,7 +467,7 @@ TEST_F(SampleTest, the_report_names_the_seed_and_the_samples) {
   EXPECT_NE(text.find("\"sample\":"), std::string::npos) << text;
 }
 
-TEST_F(SampleTest, a_conversation_that_keeps_its_model_is_no_experiment) {
+TEST_F(SampleTest, a_conversation_that_keeps_its_model_is_not_an_experiment) {
   answered_by("small");
   EXPECT_EQ(large_of_100(), 0);
   EXPECT_FALSE(report_.seed);
@@ -482,7 +482,7 @@ TEST_F(SampleTest, a_conversation_that_keeps_its_model_is_no_experiment) {
   EXPECT_GT(large_of_100(), 0) << "it was idle";
 }
 
-TEST_F(SampleTest, results_of_tools_are_no_experiment) {
+TEST_F(SampleTest, results_of_tools_are_not_an_experiment) {
   situation_.in_tool_loop = true;
   rules_.protects = false;
   EXPECT_EQ(large_of_100(), 0);

@@ -268,7 +268,7 @@ TEST_F(LinearTest, the_bonus_is_bounded_and_exploration_0_tries_nothing) {
   }
 }
 
-TEST_F(LinearTest, a_protected_conversation_and_results_of_tools_are_no_experiment) {
+TEST_F(LinearTest, a_protected_conversation_and_results_of_tools_are_not_experiments) {
   report("small", "code", Verdict::kFailed);
   rules_.protects = true;
   rules_.switch_margin = 1;

@@ -519,9 +519,10 @@ TEST(Backend, sends_the_decision_to_a_router_behind_it) {
     client.send(post("/v1/chat/completions", body, "x-session-id: one\r\n"));
     EXPECT_EQ(client.read_reply().body, "s");
     const std::string got = server.last_request();
-    const bool told = kind != "vllm";
-    EXPECT_EQ(got.find("x-vsr-selected-model: m\r\n") != std::string::npos, told) << got;
-    EXPECT_EQ(got.find("x-vsr-selected-decision: math\r\n") != std::string::npos, told) << got;
+    const bool gets_decision = kind != "vllm";
+    EXPECT_EQ(got.find("x-vsr-selected-model: m\r\n") != std::string::npos, gets_decision) << got;
+    EXPECT_EQ(got.find("x-vsr-selected-decision: math\r\n") != std::string::npos, gets_decision)
+        << got;
     EXPECT_EQ(got.find("x-vsr-schema-version"), std::string::npos) << got;
     EXPECT_NE(got.find("x-session-id: one\r\n"), std::string::npos) << got;
     EXPECT_TRUE(got.ends_with("\r\n\r\n" + body)) << got;

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 class BreakerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (int i = 0; i < Breaker::kFailuresMax; ++i) breaker_.tell(false, TimePoint{});
+    for (int i = 0; i < Breaker::kFailuresMax; ++i) breaker_.record(false, TimePoint{});
   }
   /// `limit` is the greatest time of a call.
   bool allows(std::chrono::milliseconds at, std::chrono::milliseconds limit) {
@@ -26,10 +26,10 @@ TEST_F(BreakerTest, allows_no_second_call_while_one_waits_for_a_silent_server) {
   EXPECT_FALSE(allows(999ms, 10s));
   EXPECT_TRUE(allows(1s, 10s));
   for (const auto at : {1s, 2s, 9s, 10s}) EXPECT_FALSE(allows(at, 10s));
-  breaker_.tell(false, TimePoint{} + 11s);
+  breaker_.record(false, TimePoint{} + 11s);
   EXPECT_FALSE(allows(11s, 10s));
   EXPECT_TRUE(allows(12s, 10s));
-  breaker_.tell(true, TimePoint{} + 13s);
+  breaker_.record(true, TimePoint{} + 13s);
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(allows(13s, 10s));
 }
 

@@ -14,7 +14,7 @@
 namespace signalbox::upstream {
 namespace {
 
-struct Told {
+struct WholeReply {
   int status = 0;
   std::string content_type;
   std::vector<std::string> pieces;
@@ -26,12 +26,12 @@ struct Told {
   }
 };
 
-http::Task<Told> pull(const Backend& backend, std::string body) {
+http::Task<WholeReply> pull(const Backend& backend, std::string body) {
   http::Headers headers;
   http::Interrupt interrupt;
   const Call call{"/v1/chat/completions", headers, headers, "id", body, interrupt};
   auto answer = co_await backend.call(call);
-  Told out;
+  WholeReply out;
   out.status = (*answer)->head().status;
   out.content_type = std::string(*(*answer)->head().headers.find("content-type"));
   for (bool last = false; !last;) {
@@ -42,21 +42,21 @@ http::Task<Told> pull(const Backend& backend, std::string body) {
   co_return out;
 }
 
-Told ask(const Backend& backend, std::string body) {
+WholeReply ask(const Backend& backend, std::string body) {
   http::asio::io_context loop;
-  auto told = http::asio::co_spawn(loop, pull(backend, std::move(body)), http::asio::use_future);
+  auto reply = http::asio::co_spawn(loop, pull(backend, std::move(body)), http::asio::use_future);
   loop.run();
-  return told.get();
+  return reply.get();
 }
 
 TEST(EchoBackend, answers_like_a_model_server_and_repeats_the_request) {
   const EchoBackend backend("phi4");
-  const Told told =
+  const WholeReply reply =
       ask(backend, R"({"model":"microsoft/phi-4","reasoning_effort":"high","messages":[
       {"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"Say \"hi\""}]}]})");
-  EXPECT_EQ(told.status, 200);
-  EXPECT_EQ(told.content_type, "application/json");
-  const auto document = json::Document::parse(told.text());
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.content_type, "application/json");
+  const auto document = json::Document::parse(reply.text());
   ASSERT_TRUE(document) << document.error().message;
   const auto root = document->root();
   EXPECT_EQ(root.find("object")->text(), "chat.completion");
@@ -73,15 +73,15 @@ TEST(EchoBackend, answers_like_a_model_server_and_repeats_the_request) {
 
 TEST(EchoBackend, streams_the_same_text_in_pieces) {
   const EchoBackend backend("m");
-  const Told told =
+  const WholeReply reply =
       ask(backend, R"({"model":"m","stream":true,"stream_options":{"include_usage":true},
       "messages":[{"role":"user","content":"hello"}]})");
-  EXPECT_EQ(told.content_type, "text/event-stream");
-  ASSERT_GT(told.pieces.size(), 6U);
+  EXPECT_EQ(reply.content_type, "text/event-stream");
+  ASSERT_GT(reply.pieces.size(), 6U);
   std::string content, finish;
   int64_t usage = 0;
-  for (size_t i = 0; i + 1 < told.pieces.size(); ++i) {
-    const std::string& piece = told.pieces[i];
+  for (size_t i = 0; i + 1 < reply.pieces.size(); ++i) {
+    const std::string& piece = reply.pieces[i];
     ASSERT_TRUE(piece.starts_with("data: ") && piece.ends_with("\n\n"));
     const auto document = json::Document::parse(piece.substr(6));
     ASSERT_TRUE(document) << piece;
@@ -96,7 +96,7 @@ TEST(EchoBackend, streams_the_same_text_in_pieces) {
       EXPECT_EQ(root.find("choices")->raw(), "[]");
     }
   }
-  EXPECT_EQ(told.pieces.back(), "data: [DONE]\n\n");
+  EXPECT_EQ(reply.pieces.back(), "data: [DONE]\n\n");
   EXPECT_EQ(content,
             "Echo, standing in for m. I was asked as \"m\", with 1 message, no system prompt and "
             "no reasoning "
@@ -109,9 +109,9 @@ TEST(EchoBackend, shortens_a_long_text_between_characters) {
   const EchoBackend backend("m");
   std::string text;
   for (int i = 0; i < 500; ++i) text += "\xc3\xa9";
-  const Told told =
+  const WholeReply reply =
       ask(backend, R"({"model":"m","messages":[{"role":"user","content":"x)" + text + "\"}]}");
-  const auto document = json::Document::parse(told.text());
+  const auto document = json::Document::parse(reply.text());
   ASSERT_TRUE(document);
   const auto choice = *document->root().find("choices")->items().begin();
   EXPECT_TRUE(choice.find("message")->find("content")->text().ends_with("\xc3\xa9..."));
@@ -121,9 +121,9 @@ TEST(EchoBackend, refuses_bodies_that_are_not_chat_requests) {
   const EchoBackend backend("m");
   for (const char* body :
        {"", "[]", "{}", R"({"model":1,"messages":[]})", R"({"model":"m","messages":{}})", "\xff"}) {
-    const Told told = ask(backend, body);
-    EXPECT_EQ(told.status, 400) << body;
-    EXPECT_TRUE(json::Document::parse(told.text())->root().find("error")) << body;
+    const WholeReply reply = ask(backend, body);
+    EXPECT_EQ(reply.status, 400) << body;
+    EXPECT_TRUE(json::Document::parse(reply.text())->root().find("error")) << body;
   }
 }
 

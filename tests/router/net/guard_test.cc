@@ -143,16 +143,16 @@ double ms_since(Clock::time_point then) {
 }
 
 TEST(Guard, reports_a_made_up_number_while_upstream_is_silent) {
-  std::promise<void> told;
-  std::atomic<Clock::time_point> said;
+  std::promise<void> report_arrived;
+  std::atomic<Clock::time_point> sent_at;
   Upstream upstream([&](Wire& wire, int) {
     const std::string received = wire.read_request();
     EXPECT_EQ(received.find("ccept-"), std::string::npos) << received;
     wire.send(kStreamHead);
     wire.send(chunk(event("It is 600 m")));
     wire.send(chunk(event(" long.")));
-    said = Clock::now();
-    told.get_future().wait_for(kPatience);
+    sent_at = Clock::now();
+    report_arrived.get_future().wait_for(kPatience);
     wire.send(chunk(event(" So it is.") + std::string(kStop) + std::string(kDone)));
     wire.send("0\r\n\r\n");
   });
@@ -160,11 +160,11 @@ TEST(Guard, reports_a_made_up_number_while_upstream_is_silent) {
   Wire client = Wire::connect(daemon->port("http"));
   client.send(request("How long?"));
   const std::string begun = client.read_until("vsr_guard");
-  const double ms = ms_since(said);
-  told.set_value();
+  const double ms = ms_since(sent_at);
+  report_arrived.set_value();
   EXPECT_NE(begun.find(" long."), std::string::npos);
   EXPECT_LT(ms, 5'000);
-  RecordProperty("told_after_ms", std::to_string(ms));
+  RecordProperty("reported_after_ms", std::to_string(ms));
   const std::string rest = client.read_until("[DONE]");
   EXPECT_NE(rest.find("So it is."), std::string::npos) << rest;
   EXPECT_NE(rest.find("\"stop\""), std::string::npos) << rest;

@@ -173,20 +173,20 @@ TEST(HttpServer, answers_500_for_a_handler_that_throws_or_forgets) {
 
 TEST(HttpServer, notifies_a_waiting_handler_that_its_client_has_left) {
   for (const bool hard : {false, true}) {
-    std::promise<Code> told;
+    std::promise<Code> reason;
     HttpSite site([&](http::Exchange exchange) -> http::Task<> {
       const auto executor = co_await http::asio::this_coro::executor;
       http::Timer forever(executor);
       forever.expires_after(kPatience);
       http::Interrupt::Scope scope(exchange.interrupt, [&forever] { forever.cancel(); });
       co_await forever.async_wait(http::kAwait);
-      told.set_value(exchange.interrupt.raised() ? exchange.interrupt.why() : Code::kInternal);
+      reason.set_value(exchange.interrupt.raised() ? exchange.interrupt.why() : Code::kInternal);
     });
     Wire client = Wire::connect(site.port);
     client.send(get("/") + get("/the/next/one/is/not/a/farewell"));
     if (hard) client.reset();
     client.close();
-    EXPECT_EQ(told.get_future().get(), Code::kCancelled);
+    EXPECT_EQ(reason.get_future().get(), Code::kCancelled);
   }
 }
 

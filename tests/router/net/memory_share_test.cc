@@ -104,7 +104,7 @@ class Waits : public testing::Test {
   bool has_left_ = false;
 };
 
-TEST_F(Waits, get_what_is_given_back_in_the_order_of_arrival) {
+TEST_F(Waits, get_returned_memory_in_the_order_of_arrival) {
   MemoryShare running = share(5), first = share(1), second = share(1), third = share(1);
   std::optional<Raise> of_first, of_second, of_third;
   raise(second, 4 * kUnit, of_second);
@@ -199,7 +199,7 @@ TEST_F(Waits, end_with_their_patience_and_with_the_request) {
   EXPECT_NE(second.refusal(Raise::kNever).message.find("10485760"), std::string::npos);
 }
 
-TEST_F(Waits, of_one_request_count_what_the_others_hold) {
+TEST_F(Waits, for_one_request_count_the_memory_of_the_others) {
   MemoryShare first = share(4), second = share(4);
   MemoryShare of_first = first.beside(), of_second = second.beside();
   std::optional<Raise> outcome, other;

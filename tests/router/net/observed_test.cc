@@ -255,10 +255,11 @@ TEST(Observed, passes_request_ids_on_and_returns_them) {
   {
     const std::lock_guard lock(mutex);
     EXPECT_EQ(header_of(received, "x-request-id"), "r-1");
-    const std::string told = header_of(received, "traceparent");
-    EXPECT_TRUE(told.starts_with(fmt::format("00-{}-", kTrace))) << received;
-    EXPECT_EQ(told.find("00f067aa0ba902b7"), std::string::npos) << "our span, not the client's";
-    EXPECT_TRUE(told.ends_with("-01"));
+    const std::string traceparent = header_of(received, "traceparent");
+    EXPECT_TRUE(traceparent.starts_with(fmt::format("00-{}-", kTrace))) << received;
+    EXPECT_EQ(traceparent.find("00f067aa0ba902b7"), std::string::npos)
+        << "our span, not the client's";
+    EXPECT_TRUE(traceparent.ends_with("-01"));
     EXPECT_EQ(header_of(received, "tracestate"), "vendor=1");
     EXPECT_EQ(received.find("traceparent", received.find("traceparent") + 1), std::string::npos);
   }
@@ -306,13 +307,13 @@ TEST(Observed, sends_the_spans_of_a_request_to_a_collector) {
   EXPECT_EQ(header_of(exported, "x-api-key"), "k-1");
   const auto read = read_export(exported.substr(exported.find("\r\n\r\n") + 4));
   EXPECT_EQ(read.resource.at("service.name"), "\n\6tested");
-  const std::string told = header_of(worker_saw, "traceparent");
+  const std::string traceparent = header_of(worker_saw, "traceparent");
   std::string names;
   for (const ReadSpan& span : read.spans) {
     names += span.name + "\n";
-    EXPECT_EQ(span.trace, told.substr(3, 32));
+    EXPECT_EQ(span.trace, traceparent.substr(3, 32));
     if (span.name == "semantic_router.upstream.request") {
-      EXPECT_EQ(span.id, told.substr(36, 16)) << "the worker's parent";
+      EXPECT_EQ(span.id, traceparent.substr(36, 16)) << "the worker's parent";
     }
   }
   EXPECT_EQ(names,

@@ -43,16 +43,16 @@ struct Watched {
   system_clock::time_point now{seconds(1'000'000)};
 
   void step() { history.step(now += History::kStep); }
-  json::Document told(uint64_t from = 0) const {
+  json::Document page(uint64_t from = 0) const {
     auto document = json::Document::parse(history.json(from));
     EXPECT_TRUE(document) << document.error().message;
     return *std::move(document);
   }
 };
 
-std::vector<std::string> raw(const json::Document& told) {
+std::vector<std::string> raw_steps(const json::Document& page) {
   std::vector<std::string> out;
-  for (const json::Value& step : told.root().find("steps")->items()) out.emplace_back(step.raw());
+  for (const json::Value& step : page.root().find("steps")->items()) out.emplace_back(step.raw());
   return out;
 }
 
@@ -78,8 +78,8 @@ TEST(History, returns_the_additions_of_each_step) {
   watched.meters.record(refused);
   watched.step();
 
-  const json::Document told = watched.told();
-  const std::vector<std::string> steps = raw(told);
+  const json::Document page = watched.page();
+  const std::vector<std::string> steps = raw_steps(page);
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_EQ(
       steps[0].find(R"({"at":1000002,"requests":2,"prompt_tokens":200,"completion_tokens":40,)"
@@ -104,8 +104,8 @@ TEST(History, separates_failures_from_refusals_and_mistakes_of_clients) {
     watched.meters.record(each);
   }
   watched.step();
-  const json::Document told = watched.told();
-  const auto step = *told.root().find("steps")->items().begin();
+  const json::Document page = watched.page();
+  const auto step = *page.root().find("steps")->items().begin();
   EXPECT_EQ(*step.find("failed")->integer(), 1);
   EXPECT_EQ(*step.find("blocked")->integer(), 2);
   EXPECT_EQ(*step.find("mistakes")->integer(), 2);
@@ -120,8 +120,8 @@ TEST(History, sorts_denied_requests_by_kind) {
                              "audit_unavailable", "duplicate_header"})
     watched.metrics.denied.with({reason}).add();
   watched.step();
-  const json::Document told = watched.told();
-  const auto step = *told.root().find("steps")->items().begin();
+  const json::Document page = watched.page();
+  const auto step = *page.root().find("steps")->items().begin();
   EXPECT_FALSE(step.find("requests"));
   EXPECT_EQ(*step.find("failed")->integer(), 2);
   EXPECT_EQ(*step.find("blocked")->integer(), 2);
@@ -150,9 +150,9 @@ TEST(History, marks_currencies_in_which_costs_cannot_be_compared) {
   watched.step();
   answered("small", 0.5);
   watched.step();
-  const json::Document told = watched.told();
+  const json::Document page = watched.page();
   std::vector<std::string> costs;
-  for (const json::Value& step : told.root().find("steps")->items()) {
+  for (const json::Value& step : page.root().find("steps")->items()) {
     std::string& text = costs.emplace_back();
     for (const char* name : {"cost", "cost_on_default", "not_compared"}) {
       const auto value = step.find(name);
@@ -169,9 +169,9 @@ TEST(History, counts_times_by_bound) {
   Watched watched;
   watched.meters.record(answered_request());
   watched.step();
-  const json::Document told = watched.told();
-  const auto step = *told.root().find("steps")->items().begin();
-  const auto bounds = *told.root().find("bounds")->find("upstream");
+  const json::Document page = watched.page();
+  const auto step = *page.root().find("steps")->items().begin();
+  const auto bounds = *page.root().find("bounds")->find("upstream");
   std::vector<double> uppers;
   for (const json::Value& bound : bounds.items()) uppers.push_back(*bound.number());
   size_t at = 0, bucket = uppers.size() + 1, counts = 0;
@@ -189,15 +189,15 @@ TEST(History, counts_times_by_bound) {
 TEST(History, continues_from_a_number_and_forgets_the_oldest_steps) {
   Watched watched;
   for (int i = 0; i < 5; ++i) watched.step();
-  EXPECT_EQ(*watched.told().root().find("next")->integer(), 5);
-  EXPECT_EQ(raw(watched.told(3)).size(), 2u);
-  EXPECT_EQ(raw(watched.told(5)).size(), 0u);
+  EXPECT_EQ(*watched.page().root().find("next")->integer(), 5);
+  EXPECT_EQ(raw_steps(watched.page(3)).size(), 2u);
+  EXPECT_EQ(raw_steps(watched.page(5)).size(), 0u);
   // A number that is still in the future belongs to another process.
-  EXPECT_EQ(raw(watched.told(6)).size(), 5u);
+  EXPECT_EQ(raw_steps(watched.page(6)).size(), 5u);
   for (size_t i = 0; i < History::kStepsMax; ++i) watched.step();
-  EXPECT_EQ(raw(watched.told()).size(), History::kStepsMax);
-  EXPECT_EQ(raw(watched.told(2)).size(), History::kStepsMax);
-  EXPECT_EQ(raw(watched.told(5 + History::kStepsMax - 1)).size(), 1u);
+  EXPECT_EQ(raw_steps(watched.page()).size(), History::kStepsMax);
+  EXPECT_EQ(raw_steps(watched.page(2)).size(), History::kStepsMax);
+  EXPECT_EQ(raw_steps(watched.page(5 + History::kStepsMax - 1)).size(), 1u);
 }
 
 TEST(History, stops_at_once) {

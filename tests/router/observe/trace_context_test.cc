@@ -17,8 +17,8 @@ TEST(TraceContext, keeps_the_trace_and_makes_a_span_of_its_own) {
   EXPECT_NE(hex(context.span), "00f067aa0ba902b7");
   EXPECT_TRUE(context.sampled);
   EXPECT_TRUE(context.state_holds);
-  const std::string told = context.traceparent(false);
-  EXPECT_EQ(told, "00-4bf92f3577b34da6a3ce929d0e0e4736-" + hex(context.span) + "-01");
+  const std::string header = context.traceparent(false);
+  EXPECT_EQ(header, "00-4bf92f3577b34da6a3ce929d0e0e4736-" + hex(context.span) + "-01");
 }
 
 TEST(TraceContext, sets_the_sampled_flag_only_if_the_trace_is_recorded) {

@@ -116,7 +116,7 @@ TEST(Comparison, reads_the_end_of_long_answers) {
   EXPECT_LT(*found.similarity, 0.8);
 }
 
-TEST(Comparison, a_contradiction_is_no_agreement) {
+TEST(Comparison, a_contradiction_is_not_an_agreement) {
   Comparing with;
   with.models.embedder = std::make_shared<FakeEmbedder>();
   with.models.classifiers[models::classifier_directory(with.config, "nli")] =

@@ -120,10 +120,11 @@ struct Router {
   std::vector<stores::RedisValue> replies;
 
   // The properties that must hold, counted apart from the code under test.
-  double spent = 0;                          // ever
-  double certain = 0;                        // of it, what no event so far may lose
-  double fragile = 0;                        // of `certain`, what only Redis has
-  double others_then = 0, others_known = 0;  // at the last arrival, by the last whole exchange
+  double spent = 0;         // ever
+  double certain = 0;       // the part of `spent` that no event so far may lose
+  double fragile = 0;       // the part of `certain` that only Redis has
+  double others_then = 0;   // spent by others when Redis read the last message
+  double others_known = 0;  // others_then of the last whole exchange
 
   std::string key(const ScriptServer& server, bool counts_money) const;
 };
@@ -132,7 +133,7 @@ uint64_t batch_of(const Report& report) {
   return std::stoull(report.buckets[5]);
 }
 
-// Numbers of batches and connections only grow, so what matters is how they compare.
+// Numbers of batches and connections only grow, so only their order matters.
 std::string key_of(const Report& report, const ScriptServer& server) {
   std::string out = fmt::format(" {}", batch_of(report) > server.batch_of(report.buckets[4]));
   for (size_t i = 4; i < report.buckets.size(); ++i) {
@@ -377,7 +378,7 @@ class System {
     for (const auto& each : copy.take_changes(9)) out += each.own;
     return out;
   }
-  // The documents allow to lose counts that are neither in the file nor in Redis.
+  // The documents allow the loss of counts that are neither in the file nor in Redis.
   void restart(Router& router, double file) {
     --faults_.deaths;
     is_whole_ = false;

@@ -1,5 +1,5 @@
 #pragma once
-// The real servers of shared keys, and what may happen to them and to the set that they have.
+// The real servers of shared keys, and the events that may happen to them and to their set of keys.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class Store {
   /// Each life begins without a set.
   virtual void start() = 0;
   virtual void end() = 0;
-  /// As a router has it, with much time.
+  /// Returns a router's client of the server, with generous time limits.
   virtual std::unique_ptr<KeyServer> connect() const = 0;
 
   /// Remembers the set, and puts it in the place of the present one.
@@ -33,7 +33,7 @@ class Store {
   /// Changes one field of the set: "epoch", "version", "digest" or "keys".
   virtual void set(std::string_view field, std::string_view value) = 0;
   virtual std::string version() = 0;
-  /// The moment in which the set is not changed.
+  /// True in the time after a restoration in which the set must not change.
   virtual bool is_quiet() = 0;
   virtual void end_quiet() = 0;
 };

@@ -435,7 +435,7 @@ TEST_F(KeysInPostgres, stay_as_they_are_at_a_server_that_must_not_write) {
 TEST_F(KeysInPostgres, wait_for_a_lock_no_longer_than_their_limit) {
   a_->change(adding("ann"));
   PostgresOptions options = postgres_->options();
-  options.limit = milliseconds(200);
+  options.read_limit = options.write_limit = milliseconds(200);
   options.server.statement_max = milliseconds(1000);
   SharedKeys brief(*make_postgres_keys(options), {.grace = kGrace, .change = kWithin});
   ASSERT_TRUE(brief.read());

@@ -104,7 +104,7 @@ TEST_F(SharedLearningTest, a_router_that_starts_reads_the_learning_of_others) {
   a_->written();
   a_.reset();
   b_.reset();
-  // The stream may be shorter than what it has told.
+  // A stream that was trimmed lacks some of the earlier changes.
   ask({"XTRIM", "signalbox:learning:changes", "MAXLEN", "1"});
   ask({"XADD", "signalbox:learning:changes", "*", "odd", "entry"});
   Site c(redis_);

@@ -348,7 +348,7 @@ TEST(RowReplies, a_page_without_points_that_names_a_next_one_is_refused) {
   EXPECT_FALSE(read(R"({"result":{"points":[],"next_page_offset":"5"}})"));
 }
 
-TEST(RowReplies, a_request_at_fault_is_no_refusal_of_all) {
+TEST(RowReplies, a_request_at_fault_is_not_a_refusal_of_all) {
   for (const int code : {1100, 1101, 1102, 1804})
     EXPECT_EQ(stores::read_milvus_reply(200, fmt::format(R"({{"code":{}}})", code)).error().code,
               Code::kUnsupported);

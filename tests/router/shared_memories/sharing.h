@@ -18,7 +18,7 @@ inline const memories::Vector kVector{"m", {1.0F, 2.0F}};
 inline void until(const std::function<bool()>& holds) {
   const auto end = std::chrono::steady_clock::now() + kWithin;
   while (!holds()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), end) << "it did not happen";
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "the expected event did not happen in time";
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

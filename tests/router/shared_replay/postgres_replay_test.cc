@@ -188,7 +188,7 @@ TEST_F(PostgresReplayTest, a_deleted_record_does_not_stay_when_the_server_return
   EXPECT_EQ(b_->detail(1), "none");
 }
 
-TEST_F(PostgresReplayTest, bytes_of_another_program_are_no_record) {
+TEST_F(PostgresReplayTest, bytes_of_another_program_are_not_a_record) {
   a_->add(account_of(1));
   const auto put = [&](const std::string& record) {
     place_.ask(fmt::format(

@@ -145,7 +145,7 @@ TEST_F(RedisReplayTest, a_deleted_record_is_not_shown_while_a_returned_server_ta
   EXPECT_EQ(a_->list(), "2 of 1");
 }
 
-TEST_F(RedisReplayTest, bytes_of_another_program_are_no_record) {
+TEST_F(RedisReplayTest, bytes_of_another_program_are_not_a_record) {
   a_->add(account_of(1));
   const std::string at = "signalbox:replay:r:" + id_of(2);
   ask({"ZADD", "signalbox:replay:all", "1", id_of(2)});

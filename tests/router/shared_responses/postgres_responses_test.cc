@@ -162,7 +162,7 @@ TEST_F(PostgresResponsesTest, a_lost_table_of_another_version_is_not_made) {
             "");
 }
 
-TEST_F(PostgresResponsesTest, bytes_of_another_program_are_no_response) {
+TEST_F(PostgresResponsesTest, bytes_of_another_program_are_not_a_response) {
   a_->add("resp_2", response_of("two"));
   place_.ask(
       "INSERT INTO signalbox_responses_responses VALUES ('resp_1', now() + interval '1 "

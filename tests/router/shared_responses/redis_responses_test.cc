@@ -154,7 +154,7 @@ TEST_F(RedisResponsesTest, a_response_that_the_server_does_not_take_does_not_hol
   wait_for([&] { return a_->below->stats().refused > 0 && a_->below->stats().waiting == 0; });
 }
 
-TEST_F(RedisResponsesTest, bytes_of_another_program_are_no_response) {
+TEST_F(RedisResponsesTest, bytes_of_another_program_are_not_a_response) {
   ASSERT_TRUE(place_.client().run({"SET", "signalbox:responses:r:resp_1", "odd"}, kWithin));
   ASSERT_TRUE(
       place_.client().run({"XADD", "signalbox:responses:deleted", "*", "odd", "entry"}, kWithin));

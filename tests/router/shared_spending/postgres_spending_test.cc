@@ -223,7 +223,7 @@ TEST_F(SharedSpending, a_server_that_is_killed_under_load_counts_each_request_on
 
 TEST_F(SharedSpending, a_server_that_hangs_keeps_no_request_waiting) {
   PostgresOptions options = place_.options();
-  options.write = options.read = milliseconds(100);
+  options.write_limit = options.read_limit = milliseconds(100);
   const auto ledger = ledger_over(PostgresPlace::connect(options));
   ledger->add(account_of("x"), spent_of(1));
   ASSERT_TRUE(ledger->flush());

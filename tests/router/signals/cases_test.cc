@@ -102,8 +102,8 @@ void run_case(const json::Value& row) {
   if (const auto expected = row.find("expect"))
     compare(*expected, *explained->root().find("signals"), "signals");
   if (const auto words = row.find("words")) {
-    const std::string told = evaluation.explain_words();
-    EXPECT_NE(told.find(words->text()), std::string::npos) << told;
+    const std::string explanation = evaluation.explain_words();
+    EXPECT_NE(explanation.find(words->text()), std::string::npos) << explanation;
   }
   if (const auto decision = row.find("decision")) {
     EXPECT_EQ(name_of(evaluation), decision->text());

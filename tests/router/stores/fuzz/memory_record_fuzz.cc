@@ -1,5 +1,5 @@
-// Feeds arbitrary bytes as records and index entries of memories, and as names of deletions. Those
-// that are read are written alike.
+// Feeds arbitrary bytes as records and index entries of memories, and as names of deletions. If the
+// bytes can be read, writing the result must give the same bytes.
 
 #include <cstdint>
 #include <string_view>

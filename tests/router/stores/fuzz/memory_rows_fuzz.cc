@@ -1,5 +1,5 @@
-// Feeds arbitrary replies of Milvus and Qdrant. They must be refused, or give rows of the user that
-// was asked for, which read back the same.
+// Feeds arbitrary replies of Milvus and Qdrant. They must be refused, or give rows of the requested
+// user, which are equal after they are written and read again.
 
 #include <cstdint>
 #include <string>
