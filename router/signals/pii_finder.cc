@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "router/safety/pii/find.h"
+#include "router/safety/pii/merge.h"
 #include "router/text/hidden.h"
 #include "router/text/windows.h"
 
@@ -40,27 +41,6 @@ std::vector<pii::PiiEntity> encoded_entities(std::string_view text) {
     out.push_back(std::move(entity));
   }
   std::ranges::stable_sort(out, {}, &pii::PiiEntity::begin);
-  return out;
-}
-
-// Adds encoded runs to the entities of a text, which are in text order. A run replaces the entities
-// inside it. It is left out if it overlaps another run or a part of an entity.
-std::vector<pii::PiiEntity> with_encoded(std::vector<pii::PiiEntity> found,
-                                         std::vector<pii::PiiEntity> runs) {
-  std::vector<pii::PiiEntity> out;
-  auto next = found.begin();
-  for (pii::PiiEntity& run : runs) {
-    for (; next != found.end() && next->end <= run.begin; ++next) out.push_back(std::move(*next));
-    const auto after = std::find_if(next, found.end(), [&](const pii::PiiEntity& each) {
-      return each.begin < run.begin || each.end > run.end;
-    });
-    const bool overlaps = (after != found.end() && after->begin < run.end) ||
-                          (!out.empty() && out.back().end > run.begin);
-    if (overlaps) continue;
-    next = after;
-    out.push_back(std::move(run));
-  }
-  std::move(next, found.end(), std::back_inserter(out));
   return out;
 }
 
@@ -124,8 +104,8 @@ Result<PiiFound> PiiFinder::entities(const std::vector<std::string_view>& texts,
     }
   }
   for (size_t i = 0; i < texts.size(); ++i) {
-    found.in.push_back(
-        with_encoded(pii::find_pii(texts[i], std::move(by_model[i])), encoded_entities(texts[i])));
+    found.in.push_back(pii::with_covering(pii::find_pii(texts[i], std::move(by_model[i])),
+                                          encoded_entities(texts[i])));
   }
   return found;
 }

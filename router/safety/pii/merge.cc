@@ -5,6 +5,7 @@
 #include "router/safety/pii/merge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -195,6 +196,24 @@ std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> r
   std::vector<PiiEntity> out;
   out.reserve(accepted_in.size());
   for (auto& [begin, entity] : accepted_in) out.push_back(std::move(entity));
+  return out;
+}
+
+std::vector<PiiEntity> with_covering(std::vector<PiiEntity> found, std::vector<PiiEntity> added) {
+  std::vector<PiiEntity> out;
+  auto next = found.begin();
+  for (PiiEntity& each : added) {
+    for (; next != found.end() && next->end <= each.begin; ++next) out.push_back(std::move(*next));
+    const auto after = std::find_if(next, found.end(), [&](const PiiEntity& other) {
+      return other.begin < each.begin || other.end > each.end;
+    });
+    const bool overlaps = (after != found.end() && after->begin < each.end) ||
+                          (!out.empty() && out.back().end > each.begin);
+    if (overlaps) continue;
+    next = after;
+    out.push_back(std::move(each));
+  }
+  std::move(next, found.end(), std::back_inserter(out));
   return out;
 }
 

@@ -25,4 +25,9 @@ inline constexpr double kPiiModelSure = 0.5;
 std::vector<PiiEntity> merge_pii(std::string_view text, std::vector<PiiEntity> rules,
                                  std::vector<PiiEntity> model);
 
+/// Adds findings of another reading of the text, such as its decoded form. Both lists are in text
+/// order. An added finding replaces those inside it. It is left out if it overlaps another added
+/// one or a part of a finding, so that nothing that was found is lost.
+std::vector<PiiEntity> with_covering(std::vector<PiiEntity> found, std::vector<PiiEntity> added);
+
 }  // namespace signalbox::pii

@@ -36,14 +36,15 @@ char ascii_of(std::string_view text, size_t at) {
   }
 }
 
-// The length of a zero-width character: a soft hyphen, U+200B to U+200D, U+2060, U+FEFF.
-size_t hidden_bytes(std::string_view text, size_t at) {
+// The length of a zero-width character: a soft hyphen, U+200B to U+200F, U+2060 to U+2064, U+FEFF.
+size_t zero_width_bytes(std::string_view text, size_t at) {
   const uint8_t second = byte_at(text, at + 1), third = byte_at(text, at + 2);
   switch (byte_at(text, at)) {
     case 0xC2:
       return second == 0xAD ? 2 : 0;
     case 0xE2:
-      return (second == 0x80 && third >= 0x8B && third <= 0x8D) || (second == 0x81 && third == 0xA0)
+      return (second == 0x80 && third >= 0x8B && third <= 0x8F) ||
+                     (second == 0x81 && third >= 0xA0 && third <= 0xA4)
                  ? 3
                  : 0;
     case 0xEF:
@@ -53,16 +54,12 @@ size_t hidden_bytes(std::string_view text, size_t at) {
   }
 }
 
-bool is_in_numbers(char c) {
-  return is_digit(c) || c == '-' || c == ' ' || c == '.';
-}
-
 }  // namespace
 
 bool PlainReader::next() {
   begin_ = end_;
-  while (const size_t hidden = is_in_numbers(byte_) ? hidden_bytes(text_, begin_) : 0)
-    begin_ += hidden;
+  const bool omits = zero_width_ == ZeroWidth::kOmitted;
+  while (const size_t omitted = omits ? zero_width_bytes(text_, begin_) : 0) begin_ += omitted;
   if (begin_ >= text_.size()) return false;
   const char sign = ascii_of(text_, begin_);
   byte_ = sign != 0 ? sign : text_[begin_];
@@ -71,14 +68,21 @@ bool PlainReader::next() {
   return true;
 }
 
-std::optional<std::string> plain(std::string_view text) {
+std::optional<std::string> plain(std::string_view text, ZeroWidth zero_width) {
   size_t size = 0;
-  for (PlainReader reader(text); reader.next();) ++size;
+  for (PlainReader reader(text, zero_width); reader.next();) ++size;
   if (size == text.size()) return std::nullopt;  // every conversion makes the text shorter
   std::string out;
   out.reserve(size);
-  for (PlainReader reader(text); reader.next();) out.push_back(reader.byte());
+  for (PlainReader reader(text, zero_width); reader.next();) out.push_back(reader.byte());
   return out;
+}
+
+bool has_zero_width(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (zero_width_bytes(text, at) != 0) return true;
+  }
+  return false;
 }
 
 }  // namespace signalbox::pii

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "router/safety/pii/merge.h"
 #include "router/safety/pii/plain.h"
 #include "router/safety/pii/scan.h"
 
@@ -207,8 +208,8 @@ class Pass {
 };
 
 // Maps positions in the converted text back to positions in `text`.
-void restore_positions(std::string_view text, std::vector<PiiEntity>& found) {
-  PlainReader reader(text);
+void restore_positions(std::string_view text, ZeroWidth zero_width, std::vector<PiiEntity>& found) {
+  PlainReader reader(text, zero_width);
   size_t bytes_read = 0;
   const auto read_to = [&](size_t end) {
     for (; bytes_read < end; ++bytes_read) reader.next();
@@ -222,6 +223,14 @@ void restore_positions(std::string_view text, std::vector<PiiEntity>& found) {
   }
 }
 
+std::vector<PiiEntity> find_in_plain(std::string_view text, ZeroWidth zero_width) {
+  const std::optional<std::string> converted = plain(text, zero_width);
+  if (!converted) return Pass(text).run();
+  std::vector<PiiEntity> found = Pass(*converted).run();
+  restore_positions(text, zero_width, found);
+  return found;
+}
+
 }  // namespace
 
 std::string_view pii_source_name(PiiSource source) {
@@ -232,11 +241,10 @@ std::string_view pii_source_name(PiiSource source) {
 std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
   const bool is_ascii =
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; });
-  const std::optional<std::string> converted = is_ascii ? std::nullopt : plain(text);
-  if (!converted) return Pass(text).run();
-  std::vector<PiiEntity> found = Pass(*converted).run();
-  restore_positions(text, found);
-  return found;
+  if (is_ascii) return Pass(text).run();
+  std::vector<PiiEntity> found = find_in_plain(text, ZeroWidth::kKept);
+  if (!has_zero_width(text)) return found;
+  return with_covering(std::move(found), find_in_plain(text, ZeroWidth::kOmitted));
 }
 
 std::span<const std::string_view> pii_rule_types() {

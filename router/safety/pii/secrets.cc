@@ -1,10 +1,12 @@
 // Finds secrets that give access: keys by the prefixes that their issuers chose to make them
-// recognisable, keys after a name such as "token", passwords in URLs, JWTs (RFC 7519) and PEM
-// blocks (RFC 7468).
+// recognisable, keys and passwords after a name such as "token", passwords in URLs, JWTs (RFC 7519)
+// and PEM blocks (RFC 7468).
 
 #include <algorithm>
 #include <cmath>
 
+#include "base/base64.h"
+#include "base/utf8.h"
 #include "router/safety/pii/scan.h"
 
 namespace signalbox::pii {
@@ -147,12 +149,12 @@ bool consists_of_words(std::string_view value) {
   return is_divided && changes * kBytesAChange < value.size();
 }
 
-bool is_random(std::string_view value) {
-  constexpr size_t kBytesMin = 16, kBytesMax = 1024;
+bool is_random(std::string_view value, size_t bytes_min) {
+  constexpr size_t kBytesMax = 1024;
   constexpr double kBitsMin = 3.0;  // sixteen hexadecimal digits at random have 3.4
   const bool digit = std::any_of(value.begin(), value.end(), is_digit);
   const bool letter = std::any_of(value.begin(), value.end(), is_alpha);
-  return value.size() >= kBytesMin && value.size() <= kBytesMax && digit && letter &&
+  return value.size() >= bytes_min && value.size() <= kBytesMax && digit && letter &&
          entropy(value) >= kBitsMin;
 }
 
@@ -165,6 +167,132 @@ bool is_placeholder(std::string_view password) {
          password.find('{') != std::string_view::npos ||
          std::any_of(kNames.begin(), kNames.end(),
                      [&](std::string_view name) { return same_word(password, name); });
+}
+
+// A name that a secret follows, by the last word of "DB_PASSWORD" or "clientSecret".
+enum class NameKind : uint8_t { kNone, kKey, kToken, kBearer, kBasic, kSecret };
+
+bool ends_with(std::string_view word, std::string_view lower_case) {
+  return word.size() >= lower_case.size() &&
+         same_word(word.substr(word.size() - lower_case.size()), lower_case);
+}
+
+NameKind name_kind(const Text& text, size_t at, size_t word_end) {
+  constexpr std::string_view kLastLetters = "cdenrsty";  // most words end here
+  if (kLastLetters.find(lower(text[word_end - 1])) == std::string_view::npos)
+    return NameKind::kNone;
+  const std::string_view word = text.from(at, word_end);
+  const auto ends = [&](std::string_view name) { return ends_with(word, name); };
+  if (ends("password") || ends("passwd") || ends("passphrase") || ends("pwd") || ends("secret"))
+    return NameKind::kSecret;
+  if (text[at - 1] == '_' && same_word(word, "pass")) return NameKind::kSecret;
+  if (ends("key")) {
+    size_t end = word_end - std::string_view("key").size();
+    if (text[end - 1] == '_' || text[end - 1] == '-' || text[end - 1] == ' ') --end;
+    const std::string_view before = text.from(0, end);
+    const bool is_secret = ends_with(before, "secret") || ends_with(before, "access");
+    return is_secret ? NameKind::kSecret : NameKind::kKey;
+  }
+  if (ends("token")) return NameKind::kToken;
+  if (same_word(word, "bearer")) return NameKind::kBearer;
+  return same_word(word, "basic") ? NameKind::kBasic : NameKind::kNone;
+}
+
+// Where the value of a name begins.
+struct Value {
+  size_t begin;
+  bool is_assigned;  // false: only spaces and quotes stand between the name and the value
+};
+
+// The value after a name: behind "=", ":", " is ", or the end of a tag, with spaces and quotes
+// around them.
+std::optional<Value> value_after(const Text& text, size_t at, size_t word_end) {
+  constexpr std::string_view kIs = " is ";
+  constexpr std::string_view kSkipped = "=: \t\"'`\\>";
+  constexpr size_t kGapMax = 40;  // columns
+  // Accepts "<api_key>...", but not the "<key>" of a property list.
+  const bool is_list_key = text[at - 1] == '<' && same_word(text.from(at, word_end), "key");
+  const bool has_is = text.bytes().substr(word_end).starts_with(kIs);
+  Value out{word_end + (has_is ? kIs.size() : 0),
+            has_is || (text[word_end] == '>' && !is_list_key)};
+  for (const size_t end = out.begin + kGapMax; out.begin < end; ++out.begin) {
+    const char c = text[out.begin];
+    if (kSkipped.find(c) == std::string_view::npos) break;
+    out.is_assigned = out.is_assigned || c == '=' || c == ':';
+  }
+  if (out.begin == word_end) return std::nullopt;
+  return out;
+}
+
+// A random value of at least `bytes_min` bytes.
+Found key_at(const Text& text, size_t begin, size_t bytes_min, bool may_be_words) {
+  size_t end = begin;
+  while (is_base64(text[end]) || text[end] == '.' || text[end] == '~') ++end;
+  while (end > begin && (text[end - 1] == '.' || text[end - 1] == '-')) --end;
+  if (text[end] == '(' || !is_random(text.from(begin, end), bytes_min)) return std::nullopt;
+  if (!may_be_words && consists_of_words(text.from(begin, end))) return std::nullopt;
+  while (text[end] == '=') ++end;
+  return Match{kApiKey, begin, end, kInContext};
+}
+
+// True for "your_password" and "string", which stand for a secret.
+bool names_a_secret(std::string_view value) {
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"pass", "secret", "string", "undefined"});
+  const std::string lower_case = ascii::lower_case(value);
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
+    return lower_case.find(name) != std::string::npos;
+  });
+}
+
+// The end of the value that begins at `begin`: at the closing quote, or before a space or a sign
+// that separates values.
+size_t value_end(const Text& text, size_t begin, bool is_quoted) {
+  constexpr size_t kBytesMax = 128;
+  constexpr std::string_view kEnds = "\"'`<>\\", kSeparators = ",;&)]}|", kFullStops = ".:!?";
+  const auto is_in = [](std::string_view signs, char c) { return signs.find(c) != signs.npos; };
+  size_t end = begin;
+  while (static_cast<uint8_t>(text[end]) > ' ' && end - begin <= kBytesMax &&
+         !is_in(kEnds, text[end]) && (is_quoted || !is_in(kSeparators, text[end])))
+    ++end;
+  if (end - begin > kBytesMax) return begin;
+  while (!is_quoted && end > begin && is_in(kFullStops, text[end - 1])) --end;
+  return end;
+}
+
+// A password may be short, so it must be neither a word nor code. Without quotes, it has a digit or
+// a sign among its letters, and it is not a call, a dotted name, or words.
+Found password_at(const Text& text, size_t begin) {
+  constexpr size_t kBytesMin = 5;
+  constexpr std::string_view kQuotes = "\"'`", kSigns = "!@#$%^*+?", kCode = "([.:";
+  const bool is_quoted = kQuotes.find(text[begin - 1]) != std::string_view::npos;
+  const size_t end = value_end(text, begin, is_quoted);
+  if (end < begin + kBytesMin || !is_alnum(text[begin])) return std::nullopt;
+  if (is_quoted && text[end] != text[begin - 1] && text[end] != '\\') return std::nullopt;
+  const std::string_view value = text.from(begin, end);
+  if (is_placeholder(value)) return std::nullopt;
+  const bool is_number = std::none_of(value.begin(), value.end(), is_alpha);
+  if (is_number && !std::all_of(value.begin(), value.end(), is_digit)) return std::nullopt;
+  const bool is_name =
+      value.find_first_of(kSigns) == std::string_view::npos && !has_digit(text, begin, end);
+  if (is_name && (!is_quoted || names_a_secret(value))) return std::nullopt;
+  const bool is_code =
+      value.find_first_of(kCode) != std::string_view::npos || consists_of_words(value);
+  if (!is_quoted && is_code) return std::nullopt;
+  return Match{kApiKey, begin, end, kInContext};
+}
+
+// The credentials of HTTP: a name and a password with a colon between them, in base64.
+Found basic_at(const Text& text, size_t begin) {
+  size_t end = begin;
+  while (is_base64(text[end])) ++end;
+  while (text[end] == '=') ++end;
+  const auto bytes = base64::decode(text.from(begin, end));
+  const auto is_control = [](char c) { return static_cast<uint8_t>(c) < ' '; };
+  if (!bytes || bytes->find(':', 1) == std::string::npos || !utf8::is_valid(*bytes) ||
+      std::any_of(bytes->begin(), bytes->end(), is_control))
+    return std::nullopt;
+  return Match{kApiKey, begin, end, kInContext};
 }
 
 }  // namespace
@@ -215,43 +343,25 @@ Found find_jwt(const Text& text, size_t at, FailedRuns& failed_runs) {
   return Match{kJwt, at, end, kChecked};
 }
 
-// Finds the key in `api_key = "..."`, `token: ...` and `Authorization: Bearer ...`.
+// Finds the secret in `api_key = "..."`, `password: ...` and `Authorization: Bearer ...`.
 Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& failed_runs) {
-  const char last = lower(text[word_end - 1]);
-  if (last != 'y' && last != 't' && last != 'n' && last != 'r') return std::nullopt;
-  const std::string_view word = text.from(at, word_end);
-  constexpr std::array kNames = {"key", "secret", "token"};
-  constexpr std::string_view kIs = " is ";
-  constexpr size_t kGapMax = 40;  // columns
-  const bool bearer = same_word(word, "bearer"), is_key = same_word(word, "key");
-  if (!bearer && std::none_of(kNames.begin(), kNames.end(), [&](std::string_view name) {
-        return same_word(word.substr(word.size() - std::min(word.size(), name.size())), name);
-      }))
-    return std::nullopt;
-  // Accepts "<api_key>...", but not the "<key>" of a property list.
-  bool assigned = bearer || (text[word_end] == '>' && !(is_key && text[at - 1] == '<'));
-  const bool has_is = text.bytes().substr(word_end).starts_with(kIs);
-  assigned = assigned || has_is;
-  size_t begin = word_end + (has_is ? kIs.size() : 0);
-  for (size_t i = 0; i < kGapMax; ++i, ++begin) {
-    const char c = text[begin];
-    if (c == '=' || c == ':') {
-      assigned = true;
-    } else if (c != ' ' && c != '\t' && c != '"' && c != '\'' && c != '`' && c != '\\' &&
-               c != '>') {
-      break;
-    }
-  }
-  if (!assigned || begin == word_end) return std::nullopt;
+  constexpr size_t kTokenMin = 12, kKeyMin = 16, kUnassignedMin = 32;
+  const NameKind kind = name_kind(text, at, word_end);
+  if (kind == NameKind::kNone) return std::nullopt;
+  const std::optional<Value> value = value_after(text, at, word_end);
+  if (!value) return std::nullopt;
+  const size_t begin = value->begin;
+  const bool is_secret = kind == NameKind::kSecret;
+  if (kind == NameKind::kBasic) return basic_at(text, begin);
+  if (!value->is_assigned && kind != NameKind::kBearer)
+    return is_secret ? key_at(text, begin, kUnassignedMin, false) : std::nullopt;
   if (const Found jwt = find_jwt(text, begin, failed_runs)) return jwt;
-  size_t end = begin;
-  while (is_base64(text[end]) || text[end] == '.' || text[end] == '~') ++end;
-  while (text[end - 1] == '.' || text[end - 1] == '-') --end;
-  if (end <= begin || text[end] == '(' || !is_random(text.from(begin, end))) return std::nullopt;
-  const bool is_secret = bearer || lower(word.back()) == 't';  // a secret may consist of words
-  if (!is_secret && consists_of_words(text.from(begin, end))) return std::nullopt;
-  while (text[end] == '=') ++end;
-  return Match{kApiKey, begin, end, kInContext};
+  if (is_secret) {
+    if (const Found password = password_at(text, begin)) return password;
+    return key_at(text, begin, kKeyMin, true);
+  }
+  return key_at(text, begin, kind == NameKind::kKey ? kKeyMin : kTokenMin,
+                kind == NameKind::kBearer);
 }
 
 // True for "3000,ada", in which a port and something else stand before the '@' of a mailbox.
