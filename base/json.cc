@@ -144,8 +144,7 @@ uint32_t Document::end_of(uint32_t begin) const {
   return at;
 }
 
-std::string_view Document::text_of(uint32_t begin) const {
-  const uint32_t end = end_of(begin);
+std::string_view Document::text_of(uint32_t begin, uint32_t end) const {
   const std::string_view plain = source().substr(begin + 1, end - begin - 2);
   if (!escaped_.may_have(begin) || plain.find('\\') == std::string_view::npos) return plain;
   return escaped_.text_of(source(), begin, end);
@@ -178,7 +177,7 @@ std::string_view Value::raw() const {
 
 std::string_view Value::text() const {
   SIGNALBOX_CHECK(is_string());
-  return document_->text_of(begin_);
+  return document_->text_of(begin_, document_->end_of(begin_));
 }
 
 bool Value::boolean() const {
@@ -207,16 +206,9 @@ Result<double> Value::number() const {
   return fail(Code::kInvalid, "expected a number, found {}", token.substr(0, 64));
 }
 
-// Searches the end of each key once, unlike the iterator of the members.
 std::optional<Value> Value::find(std::string_view key) const {
-  for (uint32_t at = members().first_; at != 0;) {
-    const uint32_t end = document_->end_of(at);
-    const Value value(document_, document_->after_space(document_->after_space(end) + 1));
-    const std::string_view text = document_->escaped_.may_have(at)
-                                      ? document_->text_of(at)
-                                      : document_->source().substr(at + 1, end - at - 2);
-    if (text == key) return value;
-    at = document_->next(document_->end_of(value.begin_));
+  for (const Member& member : members()) {
+    if (member.key == key) return member.value;
   }
   return std::nullopt;
 }
@@ -247,12 +239,13 @@ Items::Iterator& Items::Iterator::operator++() {
 Members::Iterator::Iterator(const Document* document, uint32_t key)
     : document_(document), key_(key) {
   if (key_ == 0) return;
-  const uint32_t colon = document_->after_space(document_->end_of(key_));
+  key_end_ = document_->end_of(key_);
+  const uint32_t colon = document_->after_space(key_end_);
   value_ = document_->after_space(colon + 1);
 }
 
 Member Members::Iterator::operator*() const {
-  return {document_->text_of(key_), Value(document_, value_)};
+  return {document_->text_of(key_, key_end_), Value(document_, value_)};
 }
 
 Members::Iterator& Members::Iterator::operator++() {

@@ -119,7 +119,7 @@ class Document {
   uint32_t near_scalar_end(uint32_t begin) const;
   uint32_t after_space(uint32_t at) const;
   uint32_t next(uint32_t end) const;
-  std::string_view text_of(uint32_t begin) const;
+  std::string_view text_of(uint32_t begin, uint32_t end) const;
 
   std::string text_;
   uint32_t root_ = 0;
@@ -166,6 +166,7 @@ class Members {
     Iterator(const Document* document, uint32_t key);
     const Document* document_;
     uint32_t key_;
+    uint32_t key_end_ = 0;
     uint32_t value_ = 0;
   };
   Iterator begin() const { return {document_, first_}; }

@@ -52,7 +52,13 @@ Result<void> read_all(std::istream& in, std::string_view name,
     if (number == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string where = fmt::format("line {}", number);
+    const bool is_plain_text = line.find_first_of("{[") != line.find_first_not_of(" \t");
     auto document = json::Document::parse(std::move(line));
+    if (!document && is_plain_text) {
+      return fail(Code::kInvalid,
+                  "{}: expected a JSON object, such as {{\"text\": \"hello\"}}, found plain text",
+                  where);
+    }
     if (!document) return fail_in(where, std::move(document).error());
     auto done = row(document->root(), number);
     if (!done) return fail_in(where, std::move(done).error());

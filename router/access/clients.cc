@@ -451,8 +451,7 @@ std::optional<Denial> Clients::identify(http::Request& request, bool from_proxy,
   http::Headers kept;
   for (size_t i = 0; i < sent.size(); ++i) {
     const size_t field = field_of(sent[i].name);
-    if (field == kFieldCount || (field == kOtherIdentity && trusts))
-      kept.add(sent[i].name, sent[i].value);
+    if (field == kFieldCount || (field == kOtherIdentity && trusts)) kept.add(sent, i);
   }
   if (request.key != nullptr) {
     const auto field = [&](size_t at) {

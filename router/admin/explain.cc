@@ -47,6 +47,8 @@ OrFailure<ExplainRequest> read_explain(const http::Request& request,
     explain_request.body = whole->raw();
     return explain_request;
   }
+  if (!root.find("text"))
+    return invalid("expected {\"text\": \"...\"} or {\"request\": {a chat completion request}}");
   SIGNALBOX_OR_FAIL(const std::string_view text, text_member(root, "text"));
   json::Writer out;
   begin_chat(out, state, "", text, "");

@@ -156,8 +156,9 @@ class OutcomeRoutes {
     const bool counts = is_about_model && !answered->decision.empty() && !answered->model.empty();
     const auto features = learning::Features::read(answered->features);
     const bool updated =
-        counts && outcomes_.add(learning::scope_of(answered->recipe, answered->decision),
-                                answered->model, outcome.verdict, features ? &*features : nullptr);
+        counts &&
+        outcomes_.add(learning::scope_of(answered->recipe, answered->decision), answered->model,
+                      outcome.verdict, features ? &*features : nullptr, key);
     if (updated) {
       const std::string_view verdict = learning::kVerdicts[static_cast<size_t>(outcome.verdict)];
       metrics_.outcomes.with({std::string(verdict)}).add();

@@ -237,6 +237,7 @@ constexpr Key kCascadeKeys[] = {
           "Time limit of the verifier, in seconds.")
         .not_built(kNoVerifier)
         .unless("0"),
+    unread("max_response_bytes", "Greatest reply of the verifier.", kNoVerifier).unless("0"),
 };
 constexpr Section kCascade{kCascadeKeys};
 
@@ -306,6 +307,8 @@ constexpr Key kFusionGroundingKeys[] = {
 };
 constexpr Section kFusionGrounding{kFusionGroundingKeys};
 
+constexpr std::string_view kNoQuorum = "the request fails";
+
 constexpr Key kFusionKeys[] = {
     string(FIELD(Fusion, model), "Model that judges. Default: the first of the panel."),
     texts(FIELD(Fusion, analysis_models), "Models of the panel. Default: `modelRefs`."),
@@ -329,6 +332,9 @@ constexpr Key kFusionKeys[] = {
            "Prompt of the judge, with {{original}}, {{responses}} and {{analysis}}."),
     string(FIELD(Fusion, judge_prompt_version), "Name of the prompt, shown in the reply."),
     object(FIELD(Fusion, grounding), kFusionGrounding, "Scores of the replies."),
+    unread("quorum_failure_policy", "Reaction if the panel has too few replies.", kNoQuorum)
+        .unless("fail"),
+    unread("quorum_fallback_target", "The model that answers then.", kNoQuorum),
 };
 constexpr Section kFusion{kFusionKeys};
 
@@ -427,16 +433,6 @@ constexpr Key kSkipProcessingKeys[] = {
 };
 constexpr Section kSkipProcessing{kSkipProcessingKeys};
 
-using Momentum = ModelSelection::Momentum;
-
-constexpr Key kMomentumKeys[] = {
-    boolean(FIELD(Momentum, enabled), "Consider the difficulty of the conversation so far."),
-    number(FIELD(Momentum, attack), "Rate at which the difficulty rises."),
-    number(FIELD(Momentum, release), "Rate at which it falls."),
-    number(FIELD(Momentum, threshold), "Difficulty that counts."),
-};
-constexpr Section kMomentum{kMomentumKeys};
-
 using MlSelection = ModelSelection::Ml;
 
 constexpr Key kMlSelectionKeys[] = {
@@ -457,8 +453,7 @@ constexpr Key kModelSelectionKeys[] = {
     object(FIELD(ModelSelection, router_dc), kRouterDc, "Similarity to model cards."),
     object(FIELD(ModelSelection, automix), kAutoMix, "Quality against costs."),
     object(FIELD(ModelSelection, hybrid), kHybrid, "Weighted sum of several algorithms."),
-    object(FIELD(ModelSelection, momentum), kMomentum, "Difficulty of a conversation.")
-        .not_built("each request is routed on its own"),
+    unread("momentum", "Difficulty of a conversation.", "each request is routed on its own"),
     object(FIELD(ModelSelection, ml), kMlSelection, "Trained selectors."),
 };
 constexpr Section kModelSelection{kModelSelectionKeys};
@@ -514,6 +509,8 @@ constexpr Key kLearningTuningKeys[] = {
              "Advantage that a change of model needs beyond its cost. Default: 0.05."),
     positive(FIELD(LearningTuning, stability_weight),
              "Weight of the cost of a change of model. Default: 1."),
+    unread("progress_gate", "Changes of model only after recent outcomes.",
+           "the margin and the cost of a change decide"),
 };
 constexpr Section kLearningTuning{kLearningTuningKeys};
 
@@ -578,6 +575,8 @@ constexpr Key kRouterKeys[] = {
             "name them in any case. Default: true."),
     object(FIELD_AS("skip_processing", Config, router.skip_processing), kSkipProcessing,
            "Requests that skip the router."),
+    object(FIELD_AS("agentic_facts", Config, router.agentic_facts), kAgenticFacts,
+           "Facts about the agent behind a request, for signals of this name."),
     boolean(FIELD_AS("entropy_reasoning", Config, router.entropy_reasoning),
             "If a domain decides, switch reasoning by the uncertainty of the classifier. "
             "Signalbox only."),

@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 // --- embeddings ---
 
+constexpr std::string_view kOwnBounds = "the router has bounds of its own for calls";
+
 constexpr Key kEmbeddingConfigKeys[] = {
     integer(FIELD(EmbeddingModel, top_k), 0, 1'000'000,
             "Embedding signals that may match a request, after partitions. 0: all over their "
@@ -50,6 +52,8 @@ constexpr Key kEmbeddingConfigKeys[] = {
            "Exponent of a cosine before it is compared with a threshold. Default: 1 if "
            "`minilm_model_path` is given, otherwise 0.4, and 0.68 for `reask`, because thresholds "
            "were then chosen for the Semantic Router's model. Signalbox only."),
+    unread("full_context", "Texts beyond the model's usual length.",
+           "long texts are read in windows"),
 };
 constexpr Section kEmbeddingConfig{kEmbeddingConfigKeys};
 
@@ -63,6 +67,7 @@ constexpr Key kEmbeddingEndpointKeys[] = {
     count(FIELD(EmbeddingEndpoint, max_retries), "Further attempts of a call. At most 5."),
     count(FIELD(EmbeddingEndpoint, dimensions),
           "Numbers of an embedding to request. 0: the server's own."),
+    unread("max_response_bytes", "Greatest size of a reply.", kOwnBounds),
 };
 constexpr Section kEmbeddingEndpoint{kEmbeddingEndpointKeys};
 
@@ -141,6 +146,8 @@ constexpr Key kEmbeddingsKeys[] = {
 };
 constexpr Section kEmbeddings{kEmbeddingsKeys};
 
+constexpr std::string_view kNoSignal = "no signal here uses it";
+
 constexpr Key kSystemModelsKeys[] = {
     string(FIELD(SystemModels, prompt_guard), "Directory of the model that finds jailbreaks."),
     string(FIELD(SystemModels, domain_classifier), "Directory of the model that finds the domain."),
@@ -156,6 +163,9 @@ constexpr Key kSystemModelsKeys[] = {
     string(FIELD(SystemModels, reranker),
            "Directory of the cross-encoder with one label behind `/v1/rerank` and `/rerank`. "
            "Default: none."),
+    unread("safety", "Model of hazards.", kNoSignal),
+    unread("hazard", "Model of kinds of hazards.", kNoSignal),
+    unread("decision_model", "Model that answers questions.", kNoSignal),
 };
 constexpr Section kSystemModels{kSystemModelsKeys};
 
@@ -221,6 +231,9 @@ constexpr Key kExternalModelKeys[] = {
     string(FIELD(ExternalModel, access_key), "API key, sent as a bearer token."),
     count(FIELD(ExternalModel, max_tokens), "Greatest length of a reply, in tokens. 0: 64."),
     positive(FIELD(ExternalModel, temperature), "Temperature of a call. Default: 0."),
+    unread("reasoning", "Reasoning of the model.", "the server decides whether its model reasons"),
+    unread("max_request_bytes", "Greatest size of a request.", kOwnBounds),
+    unread("max_response_bytes", "Greatest size of a reply.", kOwnBounds),
 };
 
 void check_external_model(Reader& reader, const yaml::Node& node, ExternalModel& model) {
@@ -289,6 +302,8 @@ constexpr Key kCatalogKeys[] = {
         "`feedback_detector`, `fact_check_classifier`, `modality_detector`, "
         "`hallucination_detector`, `hallucination_explainer`, `embedding`, `rag.reranker`, and "
         "`classifier.NAME` for a signal. A binding precedes the module's own model."),
+    unread("signal_timeout_ms", "Time limit of the models for a request.",
+           "global.services.http bounds the time of all models"),
     unread("admission", "Bounds on the texts that a model classifies at a time.",
            "global.services.http bounds the work of all models"),
 };
@@ -393,6 +408,8 @@ constexpr Section kLooper{kLooperKeys};
 constexpr Key kIntegrationsKeys[] = {
     object(FIELD(Config, tools), kToolsIntegration, "Tools for requests."),
     object(FIELD(Config, looper), kLooper, "Algorithms that call several models for a request."),
+    unread("kv_transfer", "Caches that follow a conversation to another model.",
+           "a model that takes over a conversation reads it anew"),
 };
 
 // --- how examples are compared ---

@@ -95,6 +95,8 @@ constexpr auto kSignalTypes = std::to_array<SignalType>({
     {"event", [](const Routing& r) { return names_of(r.events); }},
     {"metadata", [](const Routing& r) { return names_of(r.metadata); }},
     {"input_modality", [](const Routing& r) { return names_of(r.input_modality); }},
+    {"action", [](const Routing& r) { return names_of(r.actions); }},
+    {"agentic_facts", [](const Routing& r) { return names_of(r.agentic_facts); }},
     {"classifier", [](const Routing& r) { return names_of(r.classifiers); }},
     {"projection", output_names},
 });

@@ -122,10 +122,11 @@ constexpr Key backend_key() {
 
 constexpr std::string_view kOwnKind =
     "config.json of the model directory selects the kind of model";
+constexpr std::string_view kInWindows = "the whole text is read, in windows of the model's length";
 constexpr std::string_view kClasses = "JSON file of the classes by number.";
 
 // The keys of every classifier, in the struct itself or in a member of another.
-constexpr std::array<Key, 8> kClassifierModelKeys{
+constexpr std::array<Key, 10> kClassifierModelKeys{
     boolean(FIELD(ClassifierModel, enabled), "false does without the model. Default: true."),
     string(FIELD(ClassifierModel, model_ref), "One of `model_catalog.system`."),
     string(FIELD(ClassifierModel, model_id), "Model directory, instead of `model_ref`."),
@@ -142,13 +143,16 @@ constexpr std::array<Key, 8> kClassifierModelKeys{
            "`http_...`, a server, is not built here.")
         .also("backend")
         .then<note_variant>(),
+    unread("max_sequence_length", "Greatest length of a text, in tokens.", kInWindows).unless("0"),
+    unread("window", "Size and overlap of the windows of a text.", kInWindows),
 };
 
 template <size_t N>
-constexpr std::array<Key, 8 + N> classifier_with(const Key (&more)[N]) {
-  std::array<Key, 8 + N> all;
-  for (size_t i = 0; i < 8; ++i) all[i] = kClassifierModelKeys[i];
-  for (size_t i = 0; i < N; ++i) all[8 + i] = more[i];
+constexpr auto classifier_with(const Key (&more)[N]) {
+  constexpr size_t kCommon = kClassifierModelKeys.size();
+  std::array<Key, kCommon + N> all;
+  for (size_t i = 0; i < kCommon; ++i) all[i] = kClassifierModelKeys[i];
+  for (size_t i = 0; i < N; ++i) all[kCommon + i] = more[i];
   return all;
 }
 
@@ -248,6 +252,7 @@ constexpr Key kModalityClassifierKeys[] = {
         .unless("true yes on"),
     kClassVariant,
     kClassBackendKey,
+    unread("max_sequence_length", "Greatest length of a text, in tokens.", kInWindows).unless("0"),
 };
 
 constexpr Key kMcpKeys[] = {
@@ -260,6 +265,7 @@ constexpr Key kMcpKeys[] = {
     string(FIELD(McpClassifier, tool_name), "Tool of the server."),
     share(FIELD(McpClassifier, threshold), "Least score."),
     count(FIELD(McpClassifier, timeout_seconds), "Time limit of a call, in seconds."),
+    unread("max_response_bytes", "Greatest size of a reply.", "no MCP server is called"),
 };
 constexpr Section kMcp{kMcpKeys};
 
@@ -366,6 +372,7 @@ constexpr Key kModulesKeys[] = {
            "Replies that the context does not support."),
     object(FIELD(Modules, feedback_detector), kFeedback, "The user's opinion of an answer."),
     object(FIELD(Modules, modality_detector), kModalityDetection, "Text or image."),
+    unread("safety", "Models of hazards.", "no signal here uses them"),
 };
 
 constexpr std::string_view kModulesPath = "global.model_catalog.modules.";

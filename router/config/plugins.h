@@ -241,6 +241,7 @@ struct RouterReplayPlugin {
   uint32_t max_records = 0;
   bool capture_request_body = false;
   bool capture_response_body = false;
+  bool capture_personal_data = true;
   std::optional<uint32_t> body_ttl_seconds;  // Signalbox only; nullopt: as for all decisions
   uint64_t max_body_bytes = 0;               // 0: no limit, here and below
   uint64_t max_tool_trace_bytes = 0;
@@ -334,6 +335,7 @@ struct RagBackend {
   std::vector<RagBackend> primary_config;  // at most one, like fallback_config
   std::vector<RagBackend> fallback_config;
   uint32_t timeout_seconds = 0;
+  uint64_t max_response_bytes = 0;  // 0: the default
 };
 
 struct RagPlugin {

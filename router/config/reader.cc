@@ -3,6 +3,7 @@
 #include "router/config/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <set>
 
@@ -54,6 +55,21 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// True for a key of a section that decides who may connect, and for a listener's key that names
+// TLS. If such a key is misspelt, everybody could send requests, or in clear text.
+bool was_to_protect(std::string_view section, std::string_view key) {
+  if (section == "global.access" || section.starts_with("global.access.") ||
+      section == "global.services.management_api.auth")
+    return true;
+  if (!section.starts_with("listeners[") && section != "global.services.management_api" &&
+      section != "global.services.ext_proc")
+    return false;
+  const std::string lower = ascii::lower_case(key);
+  return std::ranges::any_of(std::array{"tls", "ssl", "https", "cert"}, [&](std::string_view word) {
+    return lower.find(word) != std::string::npos;
+  });
 }
 
 std::string without_indices(std::string_view path) {
@@ -205,7 +221,7 @@ void Reader::unknown_key(const yaml::Entry& entry, std::span<const std::string_v
   const std::string_view meant = nearest(entry.key, known);
   const bool is_slip =
       is_section && not_built_depth_ == 0 && !meant.empty() && edit_distance(entry.key, meant) == 1;
-  if (options_.strict || is_slip) {
+  if (options_.strict || is_slip || was_to_protect(path_, entry.key)) {
     error(entry.line, std::move(text));
   } else {
     notice(entry.line, std::move(text));

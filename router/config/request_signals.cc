@@ -1,5 +1,7 @@
 // The signals in `routing.signals` that need no model.
 
+#include "base/ascii.h"
+#include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
@@ -24,13 +26,18 @@ void need(Reader& reader, const yaml::Node& node, std::string_view what, std::st
 
 namespace {
 
-void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal&) {
+void check_keyword(Reader& reader, const yaml::Node& node, KeywordSignal& out) {
+  out.line = node.line;
   refuse_empty(reader, node, "keywords", "keyword");
   refuse_empty(reader, node, "patterns", "pattern");
   if (node.find("keywords") != nullptr || node.find("patterns") != nullptr) return;
   reader.at_key("keywords", [&] {
     reader.error(node.line, "missing; expected a list of strings, or patterns");
   });
+}
+
+void keep_line(Reader&, const yaml::Node& node, StructureSignal& out) {
+  out.line = node.line;
 }
 
 constexpr Choice kKeywordOperators[] = {{"AND", KeywordSignal::Operator::kAnd},
@@ -206,6 +213,77 @@ constexpr Key kMetadataKeys[] = {
            "Value that the key must have. Default: any value."),
 };
 
+using AgenticField = AgenticFactsSignal::Field;
+using AgenticTest = AgenticFactsSignal::Test;
+
+void check_agentic_test(Reader& reader, const yaml::Node& node, AgenticTest& test) {
+  if (test.equals.empty() != test.in.empty()) return;
+  reader.error(node.line, "expected one of \"equals\" and \"in\"");
+}
+
+constexpr Key kAgenticTestKeys[] = {
+    text(FIELD(AgenticTest, equals), "The value."),
+    texts(FIELD(AgenticTest, in), "The values, one of which the fact has."),
+};
+constexpr Section kAgenticTest{kAgenticTestKeys, checked<check_agentic_test>};
+
+constexpr Choice kAgenticFields[] = {{"delegated_role", AgenticField::kDelegatedRole},
+                                     {"task_phase", AgenticField::kTaskPhase}};
+
+constexpr Key kAgenticFactKeys[] = {
+    signal_name<AgenticFactsSignal>(),
+    signal_description<AgenticFactsSignal>(),
+    choice(FIELD(AgenticFactsSignal, field), kAgenticFields, "The fact.").required(),
+    object(FIELD(AgenticFactsSignal, predicate), kAgenticTest, "Values that match.").required(),
+};
+
+using AgenticTrust = AgenticFacts::Trust;
+using AgenticBounds = AgenticFacts::Bounds;
+
+void check_agentic_header(Reader& reader, const yaml::Node& node, std::string& name) {
+  if (name.empty() || is_header_name(name)) return;  // an empty one has been reported
+  reader.error(node.line, fmt::format("expected the name of a header, found \"{}\"", name));
+}
+
+constexpr Key kAgenticTrustKeys[] = {
+    text(FIELD(AgenticTrust, marker_header),
+         "Header by which a proxy vouches for the facts. The proxy must remove it from requests of "
+         "clients. Default: `x-vsr-agentic-facts-trusted`.")
+        .then<check_agentic_header>(),
+    text(FIELD(AgenticTrust, marker_value), "The value that it must have. Default: `1`."),
+};
+constexpr Section kAgenticTrust{kAgenticTrustKeys};
+
+constexpr Key kAgenticBoundsKeys[] = {
+    count(FIELD(AgenticBounds, max_envelope_bytes), "Bytes of the header. 0 (default): 8192."),
+    count(FIELD(AgenticBounds, max_depth), "Depth of the delegation. 0 (default): 16."),
+    count(FIELD(AgenticBounds, max_capabilities), "Required capabilities. 0 (default): 16."),
+    count(FIELD(AgenticBounds, max_string_length), "Bytes of a text. 0 (default): 128."),
+    duration(FIELD(AgenticBounds, max_lifetime), 1ms, 24h * 365,
+             "Greatest time until the facts expire. Default: 5m."),
+    duration(FIELD(AgenticBounds, clock_skew), 0ms, 24h,
+             "Difference of clocks that does not count. Default: 5s."),
+};
+constexpr Section kAgenticBounds{kAgenticBoundsKeys};
+
+void check_agentic_facts(Reader& reader, const yaml::Node& node, AgenticFacts& facts) {
+  if (!ascii::iequals(facts.carrier_header, facts.trust.marker_header)) return;
+  reader.error(node.line, fmt::format("\"{}\" is the header of the facts and the one that vouches "
+                                      "for them; expected two headers",
+                                      facts.carrier_header));
+}
+
+constexpr Key kAgenticFactsKeys[] = {
+    boolean(FIELD(AgenticFacts, enabled),
+            "Read the facts. Default: false, which matches no signal `agentic_facts`."),
+    text(FIELD(AgenticFacts, carrier_header),
+         "Header with the facts, as JSON. Default: `x-vsr-agentic-facts`.")
+        .then<check_agentic_header>(),
+    object(FIELD(AgenticFacts, trust), kAgenticTrust, "The requests whose facts count."),
+    object(FIELD(AgenticFacts, bounds), kAgenticBounds,
+           "Bounds beyond which all facts of a request are ignored."),
+};
+
 using InputModality = InputModalitySignal::Modality;
 
 constexpr Choice kInputModalities[] = {{"text", InputModality::kText},
@@ -246,10 +324,12 @@ constinit const Section kPredicate{kPredicateKeys};
 constinit const Section kKeyword{kKeywordKeys, checked<check_keyword>};
 constinit const Section kLanguage{kLanguageKeys};
 constinit const Section kContext{kContextKeys, checked<check_context>};
-constinit const Section kStructure{kStructureKeys};
+constinit const Section kStructure{kStructureKeys, checked<keep_line>};
 constinit const Section kConversation{kConversationKeys};
 constinit const Section kEvent{kEventKeys};
 constinit const Section kMetadata{kMetadataKeys};
+constinit const Section kAgenticFact{kAgenticFactKeys};
+constinit const Section kAgenticFacts{kAgenticFactsKeys, checked<check_agentic_facts>};
 constinit const Section kInputModality{kInputModalityKeys};
 constinit const Section kRoleBinding{kRoleBindingKeys};
 

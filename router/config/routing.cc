@@ -178,30 +178,23 @@ constexpr Key kModelCardKeys[] = {
 };
 constexpr Section kModelCard{kModelCardKeys};
 
-// A record must not be kept that the file forbids.
-void check_data_policy(Reader& reader, const yaml::Node& node, void*) {
-  if (node.kind != yaml::Kind::kMapping) return reader.expected(node, "a mapping");
+constexpr Key kDataPolicyKeys[] = {
+    boolean(FIELD(DataPolicy, replay), "false keeps no records of requests. Default: true."),
+    boolean(FIELD(DataPolicy, replay_personal_data),
+            "false keeps records without texts. Default: true."),
+};
+// A misspelt policy would permit what it forbids.
+void refuse_unknown_policies(Reader& reader, const yaml::Node& node, DataPolicy&) {
   constexpr std::array<std::string_view, 2> kPolicies = {"replay", "replay_personal_data"};
   for (const yaml::Entry& entry : node.entries) {
-    const bool is_known = std::ranges::find(kPolicies, entry.key) != kPolicies.end();
-    const bool is_null = entry.value.kind == yaml::Kind::kNull;
-    if (is_known && (is_null || yaml::tree::is_true(node, entry.key))) continue;
+    if (std::ranges::find(kPolicies, entry.key) != kPolicies.end()) continue;
     reader.at_key(entry.key, [&] {
-      if (!is_known)
-        return reader.error(entry.line, "unknown policy" + suggestion(entry.key, kPolicies));
-      if (entry.key == kPolicies[0])
-        return reader.error(
-            entry.line,
-            "a routing has no such policy; set enabled: false in the plugin router_replay of each "
-            "of its decisions, and in global.services.router_replay for requests that no decision "
-            "matches");
-      reader.error(entry.line,
-                   "a routing has no such policy; set capture_request_body: false and "
-                   "capture_response_body: false in the plugin router_replay of each of its "
-                   "decisions");
+      reader.error(entry.line, "unknown policy" + suggestion(entry.key, kPolicies));
     });
   }
 }
+
+constexpr Section kDataPolicy{kDataPolicyKeys, checked<refuse_unknown_policies>};
 
 constexpr Key kRoutingKeys[] = {
     choice(FIELD(Routing, strategy), kStrategies,
@@ -220,8 +213,8 @@ constexpr Key kRoutingKeys[] = {
            "a card that does not describe an ability leaves it open"),
     unread("fallback", "Further models after a failure.",
            "`reliability.fallback_models` of each of providers.models holds"),
-    unbound("data_policy", Kind::kAnything, "Refused, if it forbids records.")
-        .with(check_data_policy),
+    object(FIELD(Routing, data_policy), kDataPolicy,
+           "Limits of records, which no decision can lift."),
     removed("models", "use modelCards"),
 };
 
@@ -239,6 +232,21 @@ constexpr Key kEntrypointKeys[] = {
             "Names of the recipe's decisions, each with `models`, which has the form of "
             "`modelRefs`: the decisions use these models."),
 };
+
+// --- records ---
+
+// The router does not search every request for personal data, because signals are evaluated only as
+// far as decisions need them. So no record of such a routing holds texts.
+void apply_data_policy(Routing& routing) {
+  for (Decision& decision : routing.decisions) {
+    std::optional<RouterReplayPlugin>& replay = decision.router_replay;
+    if (!routing.data_policy.replay) {
+      replay.emplace().enabled = false;
+    } else if (replay && !routing.data_policy.replay_personal_data) {
+      replay->capture_personal_data = false;
+    }
+  }
+}
 
 // --- guards ---
 
@@ -401,6 +409,7 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
+  apply_data_policy(out);
   note_outranked_guards(reader, out);
   note_guards_without_model(reader, out);
 }

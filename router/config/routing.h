@@ -198,6 +198,12 @@ struct Projections {
   std::vector<Mapping> mappings;
 };
 
+/// What records of the routing's requests may hold. Each decision's router_replay already obeys it.
+struct DataPolicy {
+  bool replay = true;
+  bool replay_personal_data = true;
+};
+
 struct Routing {
   enum class Strategy { kPriority, kConfidence, kFusion };
   Strategy strategy = Strategy::kPriority;
@@ -229,10 +235,13 @@ struct Routing {
   std::vector<EventSignal> events;
   std::vector<MetadataSignal> metadata;
   std::vector<InputModalitySignal> input_modality;
+  std::vector<ClassSignal> actions;
+  std::vector<AgenticFactsSignal> agentic_facts;
   std::vector<ClassifierSignal> classifiers;
 
   Projections projections;
   std::vector<Decision> decisions;
+  DataPolicy data_policy;
 };
 
 /// The name of the routing at the top of the file, for entrypoints.

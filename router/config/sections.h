@@ -133,6 +133,8 @@ extern const Section kInputModality;
 extern const Section kKeyword;
 extern const Section kLanguage;
 extern const Section kMetadata;
+extern const Section kAgenticFact;
+extern const Section kAgenticFacts;
 extern const Section kPredicate;
 extern const Section kRoleBinding;
 extern const Section kStructure;

@@ -428,6 +428,8 @@ constexpr Key kReplayKeys[] = {
     count(FIELD(RouterReplay, body_ttl_seconds),
           "Time for which records keep the texts that decisions capture, in seconds, if it is less "
           "than theirs. 0 (default): as long as the record."),
+    boolean(FIELD(RouterReplay, capture_personal_data),
+            "false keeps the records of all decisions without texts. Default: true."),
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),

@@ -27,12 +27,6 @@ struct ClientApis {
 // --- router ---
 
 struct ModelSelection {
-  struct Momentum {
-    bool enabled = false;
-    double attack = 0;
-    double release = 0;
-    double threshold = 0;
-  };
   struct Ml {
     std::string models_path;
     uint32_t embedding_dim = 0;
@@ -43,7 +37,6 @@ struct ModelSelection {
   RouterDc router_dc;
   AutoMix automix;
   HybridSelection hybrid;
-  Momentum momentum;
   Ml ml;
 };
 
@@ -106,12 +99,34 @@ struct SkipProcessing {
   bool enabled = false;
 };
 
+/// Facts about the agent behind a request, from a header that a proxy in front vouches for.
+struct AgenticFacts {
+  struct Trust {
+    std::string marker_header = "x-vsr-agentic-facts-trusted";
+    std::string marker_value = "1";
+  };
+  /// 0: the default.
+  struct Bounds {
+    uint32_t max_envelope_bytes = 0;
+    uint32_t max_depth = 0;
+    uint32_t max_capabilities = 0;
+    uint32_t max_string_length = 0;
+    std::chrono::milliseconds max_lifetime{300'000};
+    std::chrono::milliseconds clock_skew{5'000};
+  };
+  bool enabled = false;
+  std::string carrier_header = "x-vsr-agentic-facts";
+  Trust trust;
+  Bounds bounds;
+};
+
 struct RouterSettings {
   std::string config_source = "file";
   bool clear_route_cache = false;
   bool include_config_models_in_list = true;
   StreamedBody streamed_body;
   SkipProcessing skip_processing;
+  AgenticFacts agentic_facts;
   bool entropy_reasoning = false;   // Signalbox only
   bool guards_named_models = true;  // Signalbox only
   ModelSelection model_selection;
@@ -281,6 +296,7 @@ struct RouterReplay {
   uint32_t max_records = 1000;    // Signalbox only
   uint64_t bytes_max = 0;         // Signalbox only; of shared records; 0: no limit
   uint32_t body_ttl_seconds = 0;  // Signalbox only; 0: as long as the record
+  bool capture_personal_data = true;
   bool async_writes = false;
   Redis redis;  // where routers share records
   Postgres postgres;

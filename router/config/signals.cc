@@ -122,6 +122,7 @@ void note_unknown_classes(Reader& reader, const yaml::Node& node,
 constexpr char kFactCheckClasses[] = "needs_fact_check no_fact_check_needed";
 constexpr char kFeedbackClasses[] = "satisfied need_clarification wrong_answer want_different";
 constexpr char kModalityClasses[] = "AR DIFFUSION BOTH";
+constexpr char kActions[] = "generate explain fix refactor test other";
 
 template <const char* kKnown>
 void check_classes(Reader& reader, const yaml::Node& node, std::vector<ClassSignal>& classes) {
@@ -324,6 +325,11 @@ constexpr Key kClassifierKeys[] = {
 };
 constexpr Section kClassifier{kClassifierKeys, checked<check_classifier>};
 
+void note_facts_off(Reader& reader, const yaml::Node& node, std::vector<AgenticFactsSignal>&) {
+  if (reader.config.router.agentic_facts.enabled) return;
+  reader.notice(node.line, "never match, because global.router.agentic_facts is not enabled");
+}
+
 constexpr std::string_view kByPlugin = "the plugin of this name checks replies by its own keys";
 constexpr std::string_view kNoSuchSignal =
     "there are no signals of this type; a condition or an input of a projection on one is an "
@@ -355,12 +361,17 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, events), kEvent, "Events named in the text.").also("event_context_rules"),
     named(FIELD(Routing, metadata), kMetadata, "Metadata of the request."),
     named(FIELD(Routing, input_modality), kInputModality, "Kinds of parts of the user's messages."),
+    named(FIELD(Routing, actions), kClass,
+          "What the user wants: `generate`, `explain`, `fix`, `refactor`, `test` or `other`.")
+        .then<check_classes<kActions>>(),
+    named(FIELD(Routing, agentic_facts), kAgenticFact,
+          "Facts about the agent behind the request (`global.router.agentic_facts`).")
+        .then<note_facts_off>(),
     named(FIELD(Routing, classifiers), kClassifier, "Your own classifiers."),
     // The last, because its composer has conditions on the others.
     named(FIELD(Routing, complexity), kComplexity, "Difficulty of the request."),
     unread("hallucination", "Claims of a reply.", kByPlugin),
     unread("response_jailbreak", "Attacks in a reply.", kByPlugin),
-    unread("actions", "What the request wants to be done.", kNoSuchSignal),
     unread("safety", "Hazards in the request.", kNoSuchSignal),
     unread("decision", "Questions to a model.", kNoSuchSignal),
     unread("topic_continuity", "Changes of topic.", kNoSuchSignal),

@@ -75,6 +75,7 @@ struct KeywordSignal {
   uint32_t ngram_arity = 3;
   std::string description = {};
   std::vector<std::string> patterns = {};  // RE2, counted like keywords; Signalbox only
+  uint32_t line = 0;                       // in the file; 0: unknown
 };
 
 struct EmbeddingSignal {
@@ -113,7 +114,8 @@ struct DomainSignal {
   std::vector<ModelScore> model_scores;
 };
 
-/// A class of a classifier, under the same name: for fact_check, user_feedbacks and modality.
+/// A class of a classifier, under the same name: for fact_check, user_feedbacks, modality and
+/// actions.
 struct ClassSignal {
   std::string name;
   std::string description;
@@ -164,6 +166,7 @@ struct StructureSignal {
   std::string description;
   Feature feature;
   std::optional<Predicate> predicate;
+  uint32_t line = 0;  // in the file; 0: unknown
 };
 
 struct ComplexitySignal {
@@ -276,6 +279,19 @@ struct MetadataSignal {
   std::string name;
   std::string description;
   std::string key;
+  Test predicate;
+};
+
+/// A fact about the agent behind the request, from the header of global.router.agentic_facts.
+struct AgenticFactsSignal {
+  enum class Field : uint8_t { kDelegatedRole, kTaskPhase };
+  struct Test {
+    std::string equals;
+    std::vector<std::string> in;  // instead of `equals`
+  };
+  std::string name;
+  std::string description;
+  Field field = Field::kDelegatedRole;
   Test predicate;
 };
 

@@ -91,7 +91,7 @@ config::HttpLimits one_thread(config::HttpLimits limits) {
 struct Daemon::Impl {
   Result<void> start(config::Config config, models::OpenModels open, Origin origin);
   Result<void> listen(http::Server& server, const config::Listener& listener,
-                      http::Handler handler);
+                      std::string_view section, http::Handler handler);
   Result<std::unique_ptr<serving::ServingState>> make_state(config::Config config,
                                                             std::string text) const;
   Result<void> add_shadows(serving::ServingState& state) const;
@@ -188,9 +188,12 @@ struct Daemon::Impl {
   std::vector<std::string> notices;
 };
 
+// `section` of the configuration has the listener's keys.
 Result<void> Daemon::Impl::listen(http::Server& to, const config::Listener& listener,
-                                  http::Handler handler) {
-  SIGNALBOX_TRY(const uint16_t port, to.listen(listener, std::move(handler)));
+                                  std::string_view section, http::Handler handler) {
+  Result<uint16_t> bound = to.listen(listener, std::move(handler));
+  if (!bound) return fail_in(section, std::move(bound).error());
+  const uint16_t port = *bound;
   ports[listener.name] = port;
   listening.push_back(fmt::format("{} {}:{}", listener.name, listener.address, port));
   return {};
@@ -401,7 +404,8 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
     listener.name = kMetrics;
     listener.address = metrics_config.bind_address;
     listener.port = *metrics_config.port;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, admin::metrics_handler(scrape, *admin)));
+    SIGNALBOX_TRY_VOID(listen(*management, listener, "global.services.observability.metrics",
+                              admin::metrics_handler(scrape, *admin)));
   }
   if (api.enabled) {
     listener.name = kManagement;
@@ -409,7 +413,8 @@ Result<void> Daemon::Impl::listen_for_operators(const config::Config& config) {
     listener.port = api.port;
     listener.tls_cert_path = api.tls_cert_path;
     listener.tls_key_path = api.tls_key_path;
-    SIGNALBOX_TRY_VOID(listen(*management, listener, management_handler(api)));
+    SIGNALBOX_TRY_VOID(
+        listen(*management, listener, "global.services.management_api", management_handler(api)));
   }
   management->start();
   if (api.enabled) history.start();
@@ -492,8 +497,9 @@ Result<void> Daemon::Impl::start(config::Config config, models::OpenModels open_
   if (auto unreadable = cache.load()) notices.push_back(*std::move(unreadable));
   audit.add_start(state->hash, state->clients->keys_hash());
   current.set(std::move(state));
-  for (const config::Listener& listener : listeners) {
-    SIGNALBOX_TRY_VOID(listen(*server, listener, current.handler()));
+  for (size_t i = 0; i < listeners.size(); ++i) {
+    SIGNALBOX_TRY_VOID(
+        listen(*server, listeners[i], fmt::format("listeners[{}]", i), current.handler()));
   }
   server->start();
   serving = server.get();

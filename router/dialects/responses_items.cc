@@ -12,7 +12,11 @@ namespace signalbox::dialects {
 namespace {
 
 Result<json::Document> input_of(const StoredResponse& stored) {
-  return json::Document::parse(fmt::format("[{}]", stored.input.whole(stored.messages)));
+  std::string list = "[";
+  list.reserve(stored.input.size() + 2);
+  stored.input.append_to(list, stored.messages);
+  list += ']';
+  return json::Document::parse(std::move(list));
 }
 
 }  // namespace

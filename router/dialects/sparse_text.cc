@@ -4,15 +4,13 @@
 
 namespace signalbox::dialects {
 
-std::string SparseText::whole(std::string_view base) const {
-  std::string out;
-  out.reserve(size());
+void SparseText::append_to(std::string& out, std::string_view base) const {
   size_t copied = 0;
   for (const Gap& gap : gaps) {
     out.append(kept, copied, gap.at - copied).append(base.substr(gap.from, gap.bytes));
     copied = gap.at;
   }
-  return out.append(kept, copied);
+  out.append(kept, copied);
 }
 
 size_t SparseText::size() const {

@@ -17,7 +17,8 @@ struct SparseText {
   std::string kept = {};
   std::vector<Gap> gaps = {};  // in the order of `at`
 
-  std::string whole(std::string_view base) const;
+  /// Appends the whole text.
+  void append_to(std::string& out, std::string_view base) const;
   size_t size() const;  // of the whole text
   size_t memory_bytes() const { return kept.capacity() + gaps.capacity() * sizeof(Gap); }
 };

@@ -76,8 +76,7 @@ http::Headers Session::client_fields() const {
   for (size_t i = 0; i < client.size(); ++i) {
     const http::Field field = client[i];
     const bool stays = host_.destinations != nullptr && host_.destinations->withholds(field.name);
-    if (passes(i) && !stays && !ascii::iequals(field.name, kSelectedModel))
-      out.add(field.name, field.value);
+    if (passes(i) && !stays && !ascii::iequals(field.name, kSelectedModel)) out.add(client, i);
   }
   return out;
 }

@@ -203,9 +203,9 @@ http::Task<> Loop::keep_state() {
   const auto& answer = run_->answer();
   if (!answer || !*answer || (*answer)->waiting.empty()) co_return;
   const std::string token = access::new_token();
-  const size_t half = token.size() / 2;
-  const std::string flow = flow_.empty() ? token.substr(0, half) : flow_;
-  std::string id = fmt::format("{}-{}", flow, token.substr(half));
+  constexpr size_t kFlowBytes = 6, kStateBytes = 9;  // unlike others, within ids of tool calls
+  const std::string flow = flow_.empty() ? token.substr(0, kFlowBytes) : flow_;
+  std::string id = fmt::format("{}-{}", flow, token.substr(kFlowBytes, kStateBytes));
   Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");
   // Do not build a state that no store takes, because it may have many megabytes.
   const size_t bytes = looper::kept_bytes(run_->turns(), (*answer)->waiting);

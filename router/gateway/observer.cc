@@ -133,6 +133,14 @@ bool records_nothing(const config::Config& config) {
   return true;
 }
 
+/// Requests without a decision leave records only if every routing permits them, because any of the
+/// routings may have been meant.
+bool all_routings_permit_records(const config::Config& config) {
+  return std::ranges::all_of(config::routings_of(config), [](const config::Routing* routing) {
+    return routing->data_policy.replay;
+  });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Observer>> Observer::create(const routing::Router& router,
@@ -158,7 +166,8 @@ Observer::Observer(const routing::Router& router, observe::Metrics& metrics,
       metric_exporter_(exporter),
       meters_(metrics, vocabulary_of(router)),
       default_model_(config_.providers.find(config_.providers.default_model)),
-      share_(share_of(config_.observability.tracing.sampling)) {
+      share_(share_of(config_.observability.tracing.sampling)),
+      may_keep_undecided_(all_routings_permit_records(config_)) {
   const config::Learning& learning = config_.router.learning;
   if (learning.enabled && learning.adaptation.enabled && records_nothing(config_)) {
     notices_.emplace_back(
@@ -192,16 +201,22 @@ bool Observer::samples(const observe::TraceContext& trace) const {
 std::optional<Observer::Capture> Observer::capture(const config::Decision* decision) const {
   const auto* plugin =
       decision != nullptr && decision->router_replay ? &*decision->router_replay : nullptr;
-  if (plugin == nullptr)
-    return config_.router_replay.enabled ? std::optional(Capture{}) : std::nullopt;
+  if (plugin == nullptr) {
+    const bool is_kept =
+        config_.router_replay.enabled && (decision != nullptr || may_keep_undecided_);
+    return is_kept ? std::optional(Capture{}) : std::nullopt;
+  }
   if (!plugin->enabled) return std::nullopt;
   const uint64_t asked = plugin->max_body_bytes;
   const auto bytes =
       static_cast<size_t>(asked == 0 ? kCaptureBytesMax : std::min(asked, kCaptureBytesMax));
   const uint32_t seconds =
       plugin->body_ttl_seconds.value_or(config_.router_replay.body_ttl_seconds);
-  return Capture{plugin->capture_request_body ? bytes : 0,
-                 plugin->capture_response_body ? bytes : 0, std::chrono::seconds(seconds)};
+  const bool may_have_texts =
+      plugin->capture_personal_data && config_.router_replay.capture_personal_data;
+  return Capture{may_have_texts && plugin->capture_request_body ? bytes : 0,
+                 may_have_texts && plugin->capture_response_body ? bytes : 0,
+                 std::chrono::seconds(seconds)};
 }
 
 void Observer::note_refusal(const observe::Account& account, const http::Request& request) const {

@@ -79,6 +79,7 @@ class Observer {
   const observe::Meters meters_;
   const config::Model* const default_model_;
   const double share_;              // of all traces that are exported
+  const bool may_keep_undecided_;   // records of requests without a decision
   observe::Send trace_collector_;   // null: no traces are exported
   observe::Send metric_collector_;  // null: no metrics are exported
   std::unique_ptr<observe::Exporter> exporter_;

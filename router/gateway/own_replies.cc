@@ -172,8 +172,7 @@ EarlyStream::EarlyStream(const RequestScope& scope, const http::Headers& decided
       times_(scope.config().looper.stream),
       due_(Clock::now() + times_.open_after) {
   for (size_t i = 0; i < decided.size(); ++i) {
-    const http::Field field = decided[i];
-    if (!ascii::iequals(field.name, routing::kSelectedModel)) fields_.add(field.name, field.value);
+    if (!ascii::iequals(decided[i].name, routing::kSelectedModel)) fields_.add(decided, i);
   }
   fields_.add("x-vsr-looper-algorithm", plan.algorithm_that_ran());
   fields_.add("Content-Type", "text/event-stream");

@@ -23,13 +23,13 @@ http::Headers reply_fields(const http::Headers& upstream, const http::Headers& o
     // A server's cookie would identify the router's client to it, or one client to another's
     // session.
     const bool is_cookie = ascii::iequals(field.name, "set-cookie");
-    if (passes(i) && !own && !is_cookie) out.add(field.name, field.value);
+    if (passes(i) && !own && !is_cookie) out.add(upstream, i);
     // The operator of the server looks for its own name of the request, if it has one.
     const bool is_id =
         ascii::iequals(field.name, "x-request-id") || ascii::iequals(field.name, "request-id");
     if (is_id && own != field.value) out.add(kUpstreamId, field.value);
   }
-  for (size_t i = 0; i < ours.size(); ++i) out.add(ours[i].name, ours[i].value);
+  for (size_t i = 0; i < ours.size(); ++i) out.add(ours, i);
   return out;
 }
 

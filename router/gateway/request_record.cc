@@ -376,6 +376,10 @@ void RequestRecord::guarded(const replies::ReplyOutcome& outcome, bool whole) {
 
 void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
   whole_at_ = std::chrono::steady_clock::now();
+  if (times.failed) {
+    account_.error = reason_of(Code::kUpstream);
+    account_.detail = "the server ended its stream with an error";
+  }
   if (times.ttft_ms) account_.ttft_s = *times.ttft_ms / 1000;
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
   if (answer_) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "router/gateway/observer.h"
 #include "router/http/headers.h"
@@ -68,6 +69,8 @@ class RequestRecord {
   void unanswered(int status) { status_ = status; }
   /// Records that the request goes to a model now.
   void sent(std::string_view body);
+  /// Records which of the model's servers has answered; "": none, or only a proxy knows it.
+  void answered_by(std::string backend) { account_.backend = std::move(backend); }
   /// Records that one of several calls begins, for which sent() was just called. Returns its
   /// number.
   size_t call_began(const config::Model& model, std::string_view purpose);

@@ -27,7 +27,7 @@ http::Headers for_shadow(const http::Headers& headers) {
   http::Headers out;
   for (size_t i = 0; i < headers.size(); ++i) {
     const auto is_it = [&](std::string_view name) { return ascii::iequals(name, headers[i].name); };
-    if (std::ranges::any_of(kPassed, is_it)) out.add(headers[i].name, headers[i].value);
+    if (std::ranges::any_of(kPassed, is_it)) out.add(headers, i);
   }
   return out;
 }

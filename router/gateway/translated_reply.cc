@@ -50,8 +50,7 @@ TranslatedReply::TranslatedReply(std::unique_ptr<upstream::UpstreamReply> answer
   head_.status = head.status;
   events_ = head.status == 200 && is_event_stream(head.headers);
   for (size_t i = 0; i < head.headers.size(); ++i) {
-    const http::Field field = head.headers[i];
-    if (!ascii::iequals(field.name, "content-type")) head_.headers.add(field.name, field.value);
+    if (!ascii::iequals(head.headers[i].name, "content-type")) head_.headers.add(head.headers, i);
   }
   head_.headers.add("Content-Type", events_ ? "text/event-stream" : "application/json");
 }

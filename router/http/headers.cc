@@ -41,18 +41,28 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-void Headers::add(std::string_view name, std::string_view value) {
+void Headers::begin_field(size_t name_size, size_t value_size) {
   if (spans_.empty()) {
     spans_.reserve(kUsualFields);
     bytes_.reserve(kUsualBytes);
   }
-  spans_.push_back({static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(name.size()),
-                    static_cast<uint32_t>(value.size())});
+  spans_.push_back({static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(name_size),
+                    static_cast<uint32_t>(value_size)});
+}
+
+void Headers::add(std::string_view name, std::string_view value) {
+  begin_field(name.size(), value.size());
   bytes_.append(name).append(": ");
   const size_t at = bytes_.size();
   bytes_.append(value);
   std::replace_if(bytes_.data() + at, bytes_.data() + bytes_.size(), kIsControl, ' ');
   bytes_.append("\r\n");
+}
+
+void Headers::add(const Headers& other, size_t i) {
+  const Span& span = other.spans_[i];
+  begin_field(span.name_size, span.value_size);
+  bytes_.append(other.bytes_, span.begin, span.name_size + 2 + span.value_size + 2);
 }
 
 Field Headers::operator[](size_t i) const {

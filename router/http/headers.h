@@ -24,6 +24,8 @@ class Headers {
   /// `name` must be a token; it comes from a parser or from our own code. Control characters in
   /// `value` become spaces, so that a name taken from a configuration cannot start a second header.
   void add(std::string_view name, std::string_view value);
+  /// Copies field `i` of other headers.
+  void add(const Headers& other, size_t i);
 
   /// Returns the value of the first field with that name.
   std::optional<std::string_view> find(std::string_view name) const;
@@ -44,6 +46,8 @@ class Headers {
   struct Span {
     uint32_t begin, name_size, value_size;
   };
+  void begin_field(size_t name_size, size_t value_size);
+
   std::string bytes_;
   std::vector<Span> spans_;
 };

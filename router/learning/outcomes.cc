@@ -81,12 +81,12 @@ Outcomes::Added Outcomes::claim(const std::string& key, std::string_view content
 }
 
 bool Outcomes::add(const std::string& decision, const std::string& model, Verdict verdict,
-                   const Features* features) {
+                   const Features* features, const std::string& key) {
   {
     const std::lock_guard lock(mutex_);
-    const std::pair key{decision, model};
-    if (!known_.contains(key) && known_.size() >= kTalliesMax) return false;
-    Known& known = known_[key];
+    const std::pair name{decision, model};
+    if (!known_.contains(name) && known_.size() >= kTalliesMax) return false;
+    Known& known = known_[name];
     known.tally.add(verdict);
     if (features != nullptr) {
       auto next = known.regression ? std::make_shared<Regression>(*known.regression)
@@ -95,7 +95,7 @@ bool Outcomes::add(const std::string& decision, const std::string& model, Verdic
       known.regression = std::move(next);
     }
   }
-  if (SharedOutcomes* const below = below_) below->added(decision, model, verdict, features);
+  if (SharedOutcomes* const below = below_) below->added(decision, model, verdict, features, key);
   return true;
 }
 

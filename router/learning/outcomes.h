@@ -46,9 +46,10 @@ struct Tally {
 class SharedOutcomes {
  public:
   virtual ~SharedOutcomes() = default;
-  /// `features` is null if those of the request are not known.
+  /// `features` is null if those of the request are not known. Of the verdicts with one idempotency
+  /// key, the first one counts; "": the verdict has none.
   virtual void added(const std::string& decision, const std::string& model, Verdict verdict,
-                     const Features* features) = 0;
+                     const Features* features, const std::string& key) = 0;
   virtual void reset() = 0;
 };
 
@@ -76,9 +77,10 @@ class Outcomes {
   /// Claims an idempotency key for this content. The newest kKeysMax keys are known.
   Added claim(const std::string& key, std::string_view content);
   /// `features` are those of the request; null: they are not known, and the verdict only counts.
-  /// Returns false if there are verdicts on kTalliesMax other models already.
+  /// `key` is a key that was claimed for it, for the shared level. Returns false if there are
+  /// verdicts on kTalliesMax other models already.
   bool add(const std::string& decision, const std::string& model, Verdict verdict,
-           const Features* features = nullptr);
+           const Features* features = nullptr, const std::string& key = {});
 
   struct Line {
     std::string decision, model;

@@ -12,6 +12,8 @@ namespace signalbox::looper {
 namespace {
 
 constexpr std::string_view kBetween = "__";
+// Some servers refuse longer ids, and a later request of the conversation may reach one of them.
+constexpr size_t kToolIdBytesMax = 40;
 constexpr std::string_view kEnds[] = {"replied", "failed", "dropped", "waiting"};
 
 /// An id of a tool call as the client has it.
@@ -109,15 +111,20 @@ json::Value first_choice(const json::Document& completion) {
   return *completion.root().find("choices")->items().begin();
 }
 
-/// Adds the tool calls of a turn under their new ids.
+/// Adds the tool calls of a turn under their new ids. A call whose id is too long for them gets a
+/// number instead, in nine digits, because some servers take no other length.
 void add_calls(const Turn& turn, size_t number, std::string_view state, json::Writer& out) {
   const auto completion = json::Document::parse(turn.reply()->body);
   SIGNALBOX_CHECK(completion);
   const auto calls = first_choice(*completion).find("message")->find("tool_calls");
+  const std::string begin =
+      fmt::format("{}{}{}{}{}", kFlowPrefix, state, kBetween, number, kBetween);
+  size_t at = 0;
   for (const json::Value& call : calls->items()) {
     if (!call.is_object()) continue;
-    const std::string id = fmt::format("{}{}{}{}{}{}", kFlowPrefix, state, kBetween, number,
-                                       kBetween, string_at(call, "id"));
+    std::string id = begin + std::string(string_at(call, "id"));
+    if (id.size() > kToolIdBytesMax) id = fmt::format("{}{:09}", begin, at);
+    ++at;
     out.begin_object().member("id", id);
     for (const json::Member& member : call.members()) {
       if (member.key != "id") out.key(member.key).raw(member.value.raw());

@@ -2,8 +2,8 @@
 // Workflows that wait for the results of tools. The state of such a flow is the outcomes of its
 // calls so far: an algorithm is a pure function, so that with them it comes to the same point
 // again. The ids of the tool calls that the client gets contain the id of the state, in the form
-// of the Semantic Router: flowtool_FLOW-STATE__TURN__ID. A state never changes, so that a client
-// may repeat its request.
+// of the Semantic Router: flowtool_FLOW-STATE__TURN__ID. ID is the server's, or a number if that
+// is long. A state never changes, so that a client may repeat its request.
 
 #include <cstdint>
 #include <optional>
@@ -66,7 +66,7 @@ struct FlowTurn {
 
 /// Returns true if the message has calls of the flow's tools, or a result of one.
 bool is_of_flow(const json::Value& message, std::string_view flow);
-/// Writes the messages of that turn alone, with the ids that its server knows.
+/// Writes the messages of that turn alone, with the ids for its server.
 void write_tool_messages(const json::Value& messages, std::string_view flow, size_t turn,
                          json::Writer& out);
 

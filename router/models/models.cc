@@ -222,6 +222,12 @@ std::string absence_of(const std::string& source, const ModelNeed& need) {
   return fmt::format("{}: {}: there is no model at \"{}\"", place, need.key, need.directory);
 }
 
+/// The end of a message about a missing model: the command that fetches it; "": none does.
+std::string remedy_of(const std::string& directory) {
+  const std::string command = weights::pull_command(directory);
+  return command.empty() ? "" : fmt::format("; fetch it with `{}`", command);
+}
+
 std::string refusal_of(const std::string& source, const ModelNeed& need) {
   std::string command = weights::pull_command(need.directory);
   if (command.empty()) command = "signalbox models pull hf:OWNER/NAME";
@@ -314,6 +320,10 @@ Result<std::shared_ptr<const engine::TextModel>> open_labelled(const std::string
 }
 
 }  // namespace
+
+std::string absence(const std::string& directory) {
+  return fmt::format("there is no model at {}{}", directory, remedy_of(directory));
+}
 
 std::vector<std::string> find_condition_labels(const config::Routing& routing,
                                                std::string_view name) {
@@ -547,7 +557,8 @@ std::vector<std::string> missing_model_notices(const config::Config& config) {
     else if (need.is_required && missing.refuse)
       out.push_back(refusal_of(config.source, need));
     else
-      out.push_back(fmt::format("{} for {}", absence_of(config.source, need), need.what));
+      out.push_back(fmt::format("{} for {}{}", absence_of(config.source, need), need.what,
+                                remedy_of(need.directory)));
   }
   return out;
 }

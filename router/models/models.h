@@ -54,6 +54,9 @@ bool needs_embedder(const config::Routing& routing);
 /// similarity.
 bool selects_tools(const config::Config& config, const config::Routing& routing);
 
+/// Why there is no model at a directory, with the command that fetches it if one does.
+std::string absence(const std::string& directory);
+
 /// A model that a routing can use.
 struct ModelNeed {
   std::string directory;

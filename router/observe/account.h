@@ -142,7 +142,8 @@ struct Account {
   bool language_refused = false;  // the request was refused for that reason
 
   // The plan.
-  std::string model;  // the model that replies; "": none
+  std::string model;    // the model that replies; "": none
+  std::string backend;  // the server of that model that answered; "": none did, or unknown
   std::string recipe, decision, category, algorithm, selection_method;
   double confidence = 0;
   std::vector<LearningStep> learning;  // empty: learning had no part

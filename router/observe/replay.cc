@@ -104,6 +104,7 @@ std::string account_json(const Account& a) {
   out.member("total_ms", rounded_ms(a.began, a.ended));
   if (a.understood != a.began) out.member("routing_ms", rounded_ms(a.began, a.understood));
   if (a.sent != a.began) out.member("upstream_ms", rounded_ms(a.sent, a.ended));
+  if (!a.backend.empty()) out.member("backend", a.backend);
   if (a.ttft_s) out.member("ttft_ms", *a.ttft_s * 1000);
   if (a.tokens) {
     out.member("prompt_tokens", static_cast<int64_t>(a.tokens->prompt));

@@ -9,6 +9,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/json.h"
+
 namespace signalbox::replies {
 namespace {
 
@@ -72,6 +74,21 @@ Count first_of(std::initializer_list<Count> counts) {
   return found == counts.end() ? std::nullopt : *found;
 }
 
+/// True if the last event before "[DONE]" reports an error. `tail` is the end of a stream.
+bool ends_with_error(std::string_view tail) {
+  size_t end = tail.rfind("[DONE]");
+  if (end == std::string_view::npos || tail.size() - end > 12) end = tail.size();
+  const size_t at = tail.substr(0, end).rfind("\ndata: {");
+  std::string_view event = at == std::string_view::npos ? tail : tail.substr(at + 1);
+  if (!event.starts_with("data: {") || event.find("error\"") == std::string_view::npos)
+    return false;
+  event = event.substr(kDataPrefix.size(), event.find('\n') - kDataPrefix.size());
+  const auto document = json::Document::parse(std::string(event));
+  if (!document) return false;
+  const auto error = document->root().find("error");
+  return error && !error->is_null();
+}
+
 double ms_between(ReplyMeter::TimePoint from, ReplyMeter::TimePoint to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
@@ -119,6 +136,7 @@ ReplyMeter::Times ReplyMeter::times() const {
     return out;
   }
   if (count_ == 0) return out;
+  out.failed = ends_with_error(tail_);
   out.ttft_ms = ms_between(started_, first_);
   const double steps =
       usage_tokens ? *usage_tokens - 1 : static_cast<double>(count_) - 2;  // [DONE] is not a token

@@ -28,6 +28,7 @@ class ReplyMeter {
     std::optional<uint64_t> prompt_tokens, cached_tokens, written_tokens, completion_tokens,
         reasoning_tokens;
     ReplyOrigin origin;
+    bool failed = false;  // a stream that the server ended with an event that reports an error
   };
 
   /// `started` is when the request was sent; `events` means that the reply is an event stream. It

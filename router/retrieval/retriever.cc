@@ -41,6 +41,7 @@ class HttpSource final : public Source {
   HttpSource(Server server, Search search)
       : search_(std::move(search)),
         target_(std::move(server.target)),
+        reply_bytes_max_(server.reply_bytes_max),
         posters_(std::move(server.to), server.limit, std::move(server.key)) {}
 
   bool needs_vector() const override { return retrieval::needs_vector(search_.format); }
@@ -49,7 +50,7 @@ class HttpSource final : public Source {
                          const std::stop_token& stop) const override {
     SIGNALBOX_TRY(upstream::PostReply reply,
                   posters_.ask(target_, "application/json", write_search(search_, query), limit,
-                               kReplyBytesMax, stop));
+                               reply_bytes_max_, stop));
     SIGNALBOX_TRY_VOID(check_status(reply.status));
     return read_documents(search_, std::move(reply.body));
   }
@@ -57,6 +58,7 @@ class HttpSource final : public Source {
  private:
   const Search search_;
   const std::string target_;
+  const size_t reply_bytes_max_;
   mutable upstream::PosterPool posters_;
 };
 
@@ -249,6 +251,8 @@ Result<std::unique_ptr<const Retriever>> open_backend(const Opening& opening, st
   if (plugin.similarity_threshold > 0) search.similarity_min = plugin.similarity_threshold;
   SIGNALBOX_TRY(Server server, open_server(opening, kind, backend, search));
   if (backend.timeout_seconds > 0) server.limit = seconds(backend.timeout_seconds);
+  if (backend.max_response_bytes > 0)
+    server.reply_bytes_max = std::min<uint64_t>(backend.max_response_bytes, kReplyBytesMax);
   Bounds bounds{.name = server.to.name,
                 .server = config::written(server.to.host, server.to.port),
                 .at_once = config::evaluating_threads(opening.config.http) / 2,

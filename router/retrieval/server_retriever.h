@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "router/retrieval/formats.h"
 #include "router/retrieval/retriever.h"
 
 namespace signalbox::retrieval {
@@ -21,6 +22,7 @@ struct Server {
   std::string target;
   std::optional<std::string> key;
   std::chrono::milliseconds limit{5'000};  // of a search
+  size_t reply_bytes_max = kReplyBytesMax;
 };
 
 /// Returns kUpstream for the status of a reply that is not 2xx.

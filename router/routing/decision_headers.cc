@@ -33,6 +33,8 @@ constexpr auto kMatchedHeaders = std::to_array<std::pair<std::string_view, std::
     {"conversation", "x-vsr-matched-conversation"},
     {"event", "x-vsr-matched-event"},
     {"input_modality", "x-vsr-matched-input-modality"},
+    {"action", "x-vsr-matched-action"},
+    {"agentic_facts", "x-vsr-matched-agentic-facts"},
     {"projection", "x-vsr-matched-projections"},
 });
 

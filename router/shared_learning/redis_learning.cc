@@ -14,6 +14,7 @@
 
 #include "base/json_writer.h"
 #include "base/log.h"
+#include "base/sha256.h"
 #include "router/shared_learning/changes.h"
 #include "router/stores/follower.h"
 #include "router/stores/redis_config.h"
@@ -133,10 +134,18 @@ end
 // ARGV: name, the place of the verdict from 1, the sum at which all are halved, most names, the id
 // of the verdict, the steps of its features as digits ("": none are known), its reward, the
 // greatest reward, the count at which the sums are halved. Counts as Tally::add() does, and a
-// verdict that is written again only once.
+// verdict that comes again only once: the router that has counted it learns what Redis has.
 constexpr std::string_view kAdd = R"(
-if not redis.call('SET', KEYS[1] .. 'v:' .. ARGV[5], '1', 'NX', 'PX', 86400000) then return 0 end
 local at, counts, sum = KEYS[1] .. 'verdicts', {}, 0
+local counted = KEYS[1] .. 'v:' .. (redis.call('GET', KEYS[1] .. 'resets') or '0') .. ':' .. ARGV[5]
+if not redis.call('SET', counted, '1', 'NX', 'PX', 86400000) then
+  local known = redis.call('HGET', at, ARGV[1])
+  if known then
+    announce('verdicts', ARGV[1], 'counts', known)
+    announce('sums', ARGV[1])
+  end
+  return 0
+end
 for count in string.gmatch(redis.call('HGET', at, ARGV[1]) or '', '%d+') do
   counts[#counts + 1] = tonumber(count)
   sum = sum + tonumber(count)
@@ -228,7 +237,7 @@ class RedisLearning final : public SharedLearning,
     queue(forget_, {key, std::to_string(Now().to_ms(Clock::now()))});
   }
   void added(const std::string& decision, const std::string& model, Verdict verdict,
-             const learning::Features* features) override;
+             const learning::Features* features, const std::string& key) override;
   void reset() override { queue(reset_, {}); }
 
   // For the follower. The stream has changes here, which take the place of deletions.
@@ -288,7 +297,7 @@ void RedisLearning::changed(const std::string& key, const Conversation& conversa
 }
 
 void RedisLearning::added(const std::string& decision, const std::string& model, Verdict verdict,
-                          const learning::Features* features) {
+                          const learning::Features* features, const std::string& key) {
   auto name = verdicts_name(decision, model);
   if (!name) return;
   std::string steps;
@@ -297,8 +306,8 @@ void RedisLearning::added(const std::string& decision, const std::string& model,
   }
   queue(add_, {*std::move(name), std::to_string(static_cast<size_t>(verdict) + 1),
                std::to_string(Tally::kCountMax), std::to_string(learning::Outcomes::kTalliesMax),
-               fmt::format("{:016x}-{}", name_, ++verdicts_), std::move(steps),
-               std::to_string(Regression::reward_of(verdict)),
+               key.empty() ? fmt::format("{:016x}-{}", name_, ++verdicts_) : sha256_hex(key),
+               std::move(steps), std::to_string(Regression::reward_of(verdict)),
                std::to_string(Regression::kRewardMost), std::to_string(Regression::kCountMax)});
 }
 

@@ -5,7 +5,8 @@
 //   PREFIX c:KEY     a hash: a conversation, which expires
 //   PREFIX verdicts  a hash: the counts of verdicts of each model of each decision
 //   PREFIX sums      a hash: for the same names, the sums of their verdicts by features
-//   PREFIX v:ID      there for a day if the verdict has been counted
+//   PREFIX v:N:ID    there for a day if the verdict has been counted since the Nth reset; ID is the
+//                    digest of its idempotency key
 //   PREFIX resets    the number of times at which all verdicts were deleted
 //   PREFIX changes   a stream of the changes, which every router follows. Sums are large, so the
 //                    stream has only their names, and each router then reads them from the hash.

@@ -3,6 +3,7 @@
 #include "router/shared_responses/record.h"
 
 #include <array>
+#include <numeric>
 
 #include "router/stores/record_numbers.h"
 
@@ -21,11 +22,14 @@ constexpr size_t kHeadBytes = kMagic.size() + kTimeBytes + kTexts * kLengthBytes
 std::string write_record(const dialects::StoredResponse& response) {
   std::string out(kMagic);
   write_number(static_cast<uint64_t>(response.since), kTimeBytes, out);
-  const std::string input = response.input.whole(response.messages);
-  const std::array<std::string_view, kTexts> texts{response.owner, response.response, input,
-                                                   response.messages};
-  for (const std::string_view text : texts) write_number(text.size(), kLengthBytes, out);
-  for (const std::string_view text : texts) out += text;
+  const std::array<size_t, kTexts> sizes{response.owner.size(), response.response.size(),
+                                         response.input.size(), response.messages.size()};
+  for (const size_t size : sizes) write_number(size, kLengthBytes, out);
+  out.reserve(std::accumulate(sizes.begin(), sizes.end(), out.size()));
+  out += response.owner;
+  out += response.response;
+  response.input.append_to(out, response.messages);
+  out += response.messages;
   return out;
 }
 

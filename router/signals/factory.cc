@@ -40,7 +40,8 @@ class Factory {
 
   Result<SignalTypes> make() {
     const config::Routing& r = routing_;
-    SIGNALBOX_TRY_VOID(add(r.keywords, [&] { return KeywordSignals::create(r.keywords); }));
+    SIGNALBOX_TRY_VOID(
+        add(r.keywords, [&] { return KeywordSignals::create(r.keywords, config_.source); }));
     SIGNALBOX_TRY_VOID(add_embedded("embedding", r.embeddings, [&](const auto& embedder) {
       return EmbeddingSignals::create(r.embeddings, config_.embedding_model, embedder);
     }));
@@ -56,7 +57,8 @@ class Factory {
     SIGNALBOX_TRY_VOID(preferences());
     SIGNALBOX_TRY_VOID(add(r.language, [&] { return language_signals(r.language); }));
     SIGNALBOX_TRY_VOID(add(r.context, [&] { return context_signals(r.context); }));
-    SIGNALBOX_TRY_VOID(add(r.structure, [&] { return structure_signals(r.structure); }));
+    SIGNALBOX_TRY_VOID(
+        add(r.structure, [&] { return structure_signals(r.structure, config_.source); }));
     SIGNALBOX_TRY_VOID(complexity());
     SIGNALBOX_TRY_VOID(modality());
     SIGNALBOX_TRY_VOID(
@@ -69,6 +71,10 @@ class Factory {
     SIGNALBOX_TRY_VOID(add(r.metadata, [&] { return metadata_signals(r.metadata); }));
     SIGNALBOX_TRY_VOID(
         add(r.input_modality, [&] { return input_modality_signals(r.input_modality); }));
+    SIGNALBOX_TRY_VOID(add(r.actions, [&] { return action_signals(r.actions); }));
+    SIGNALBOX_TRY_VOID(add(r.agentic_facts, [&] {
+      return agentic_facts_signals(r.agentic_facts, config_.router.agentic_facts);
+    }));
     SIGNALBOX_TRY_VOID(classifiers());
     return std::move(types_);
   }
@@ -194,8 +200,7 @@ class Factory {
                                         const std::string& mapping) const {
     if (directory.empty()) return ModelChoice{.why = "no model is configured for this type"};
     const auto found = models_.classifiers.find(directory);
-    if (found == models_.classifiers.end())
-      return ModelChoice{.why = fmt::format("there is no model at {}", directory)};
+    if (found == models_.classifiers.end()) return ModelChoice{.why = models::absence(directory)};
     const std::string& answering = models_.answering(directory);
     SIGNALBOX_TRY(ModelChoice choice, choose_head(*found->second, answering, kind, mapping));
     if (answering != directory) choice.stand_in = answering;

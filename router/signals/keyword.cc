@@ -6,6 +6,7 @@
 #include <string>
 
 #include "router/signals/matching/keyword_matcher.h"
+#include "router/signals/types.h"
 
 namespace signalbox::signals {
 namespace {
@@ -23,7 +24,7 @@ class IndexedKeywords : public KeywordSignals {
  public:
   explicit IndexedKeywords(const std::vector<config::KeywordSignal>& signals) : signals_(signals) {}
 
-  Result<void> index() {
+  Result<void> index(std::string_view source) {
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       const config::KeywordSignal& signal = signals_[i];
       Result<void> added;
@@ -42,7 +43,8 @@ class IndexedKeywords : public KeywordSignals {
         keywords_.push_back({i, signal.patterns[k]});
       }
       if (!added)
-        return fail_in(fmt::format("keyword signal \"{}\"", signal.name), std::move(added).error());
+        return fail_in(place_of(source, signal.line, "keyword", signal.name),
+                       std::move(added).error());
     }
     for (const auto& each : matchers_) {
       if (!each) continue;
@@ -123,9 +125,9 @@ class IndexedKeywords : public KeywordSignals {
 }  // namespace
 
 Result<std::unique_ptr<const SignalType>> KeywordSignals::create(
-    const std::vector<config::KeywordSignal>& signals) {
+    const std::vector<config::KeywordSignal>& signals, std::string_view source) {
   auto made = std::make_unique<IndexedKeywords>(signals);
-  SIGNALBOX_TRY_VOID(made->index());
+  SIGNALBOX_TRY_VOID(made->index(source));
   return made;
 }
 

@@ -19,9 +19,9 @@ namespace signalbox::signals {
 class KeywordSignals : public SignalType {
  public:
   /// kTooLarge if there are too many keywords; kInvalid for a keyword of white space only and for a
-  /// pattern that RE2 rejects.
+  /// pattern that RE2 rejects. `source` is the file, for errors.
   static Result<std::unique_ptr<const SignalType>> create(
-      const std::vector<config::KeywordSignal>& signals);
+      const std::vector<config::KeywordSignal>& signals, std::string_view source = {});
 };
 
 }  // namespace signalbox::signals

@@ -83,13 +83,13 @@ class StructureSignals : public NamedSignals<config::StructureSignal> {
  public:
   using NamedSignals::NamedSignals;
 
-  Result<void> compile() {
+  Result<void> compile(std::string_view source) {
     patterns_.resize(signals_.size());
     sequences_.resize(signals_.size());
     for (uint32_t i = 0; i < signals_.size(); ++i) {
       auto done = compile_one(i);
       if (!done) {
-        return fail_in(fmt::format("structure signal \"{}\"", signals_[i].name),
+        return fail_in(place_of(source, signals_[i].line, "structure", signals_[i].name),
                        std::move(done).error());
       }
     }
@@ -192,9 +192,16 @@ class StructureSignals : public NamedSignals<config::StructureSignal> {
 
 }  // namespace
 
-SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals) {
+std::string place_of(std::string_view source, uint32_t line, std::string_view type,
+                     std::string_view name) {
+  const std::string signal = fmt::format("{} signal \"{}\"", type, name);
+  return line == 0 ? signal : fmt::format("{}:{}: {}", source, line, signal);
+}
+
+SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals,
+                                   std::string_view source) {
   auto made = std::make_unique<StructureSignals>(signals);
-  SIGNALBOX_TRY_VOID(made->compile());
+  SIGNALBOX_TRY_VOID(made->compile(source));
   return made;
 }
 

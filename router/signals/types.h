@@ -32,6 +32,11 @@ std::unique_ptr<const SignalType> unavailable_signals(std::string_view type,
                                                       std::vector<std::string> names,
                                                       std::string why);
 
+/// Returns the place of a signal in the file `source`, for an error; only its name if the line is
+/// 0.
+std::string place_of(std::string_view source, uint32_t line, std::string_view type,
+                     std::string_view name);
+
 // --- only the request ---
 
 /// Length of the request in tokens: the texts of all messages and the tool definitions. The
@@ -43,8 +48,10 @@ SignalTypeResult context_signals(const std::vector<config::ContextSignal>& signa
 /// keywords as whole words, or bytes. exists: 1 if there is at least one. density: count per text
 /// unit (words, and characters of scripts without spaces). sequence: 1 if the texts of one sequence
 /// occur in order. Without a predicate, a value above 0 matches. Confidence: 1 without a predicate,
-/// otherwise max(0.5, 1 / (1 + exp(-4 * distance to its first bound))).
-SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals);
+/// otherwise max(0.5, 1 / (1 + exp(-4 * distance to its first bound))). `source` is the file, for
+/// errors.
+SignalTypeResult structure_signals(const std::vector<config::StructureSignal>& signals,
+                                   std::string_view source);
 
 /// Language of the user's last message, by script and frequent words. Score: the share of the
 /// language; the one with the greatest share matches from the threshold (0.3) up. A text without
@@ -66,6 +73,16 @@ SignalTypeResult metadata_signals(const std::vector<config::MetadataSignal>& sig
 /// Messages of the user have a part of this kind. Score: the number of such messages, or of such
 /// parts if they are images. Confidence: 1.
 SignalTypeResult input_modality_signals(const std::vector<config::InputModalitySignal>& signals);
+
+/// What the user's last message wants to be done: generate, explain, fix, refactor, test or other.
+/// Names are actions; exactly one matches. Score: the share of the phrases that name an action
+/// which name this one. Confidence: 1.
+SignalTypeResult action_signals(const std::vector<config::ClassSignal>& signals);
+
+/// A fact about the agent behind the request, if the header with the facts comes with the one that
+/// vouches for them and breaks no rule or bound. Confidence: 1.
+SignalTypeResult agentic_facts_signals(const std::vector<config::AgenticFactsSignal>& signals,
+                                       const config::AgenticFacts& facts);
 
 /// Roles of the requester, from identity headers that a proxy in front of the router sets. If that
 /// proxy passes on these headers from clients, any client can claim any role. Signal names are

@@ -261,6 +261,7 @@ http::Task<CallOutcome> Backends::call(const config::Model& model, const Call& c
       if (repeats) next = balancer.begin(ask, tried, http::Clock::now());
       if (!next) {
         out.answer = std::move(leased);
+        out.backend = balancer.name(tried.back());
         co_return out;
       }
       log::debug("workers", "{}: model \"{}\": backend \"{}\" answered {}; trying another backend",

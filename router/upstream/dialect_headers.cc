@@ -14,7 +14,7 @@ constexpr std::string_view kJson = "application/json";
 http::Headers without(const http::Headers& headers, std::string_view name) {
   http::Headers out;
   for (size_t i = 0; i < headers.size(); ++i) {
-    if (!ascii::iequals(headers[i].name, name)) out.add(headers[i].name, headers[i].value);
+    if (!ascii::iequals(headers[i].name, name)) out.add(headers, i);
   }
   return out;
 }
@@ -28,8 +28,7 @@ http::Headers for_openai(const http::Headers& headers) {
     const bool key = ascii::iequals(field.name, "x-api-key");
     if (key && !headers.find("authorization"))
       out.add("Authorization", fmt::format("Bearer {}", field.value));
-    if (!key && !ascii::iequals(field.name.substr(0, 10), "anthropic-"))
-      out.add(field.name, field.value);
+    if (!key && !ascii::iequals(field.name.substr(0, 10), "anthropic-")) out.add(headers, i);
   }
   return out;
 }
@@ -43,7 +42,7 @@ http::Headers for_anthropic(const http::Headers& headers) {
                         ascii::iequals(field.value.substr(0, kBearer.size()), kBearer);
     if (bearer && !headers.find("x-api-key"))
       out.add("x-api-key", field.value.substr(kBearer.size()));
-    if (!bearer) out.add(field.name, field.value);
+    if (!bearer) out.add(headers, i);
   }
   if (!headers.find("anthropic-version")) out.add("anthropic-version", kAnthropicVersion);
   return out;

@@ -182,7 +182,7 @@ struct RandomDocument {
   void write(size_t depth) {
     const size_t at = values.size(), begin = text.size();
     values.emplace_back();
-    const uint32_t kind = depth == 0 ? random() % 2 : depth < 6 ? random() % 5 : 2 + random() % 3;
+    const auto kind = depth == 0 ? random() % 2 : depth < 6 ? random() % 5 : 2 + random() % 3;
     if (kind == 0) write_all("[]", false, depth);
     if (kind == 1) write_all("{}", true, depth);
     if (kind == 2 || kind == 3) write_text();
@@ -192,8 +192,8 @@ struct RandomDocument {
 
   void write_all(std::string_view brackets, bool is_object, size_t depth) {
     text += brackets[0];
-    const uint32_t size = random() % 5;
-    for (uint32_t i = 0; i < size; ++i) {
+    const auto size = random() % 5;
+    for (size_t i = 0; i < size; ++i) {
       if (i > 0) text += random() % 2 == 0 ? "," : " , ";
       if (is_object) write_text();
       if (is_object) text += random() % 2 == 0 ? ":" : " : ";
@@ -207,7 +207,7 @@ struct RandomDocument {
     constexpr std::string_view kParts[] = {"a", "]", "{", ",", "\\\"", "\\\\", "\\u0041"};
     const size_t kinds = random() % 2 == 0 ? 4 : std::size(kParts);
     text += '"';
-    for (uint32_t left = random() % 36; left > 0; --left) text += kParts[random() % kinds];
+    for (auto left = random() % 36; left > 0; --left) text += kParts[random() % kinds];
     text += '"';
   }
 

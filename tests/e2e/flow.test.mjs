@@ -13,6 +13,7 @@ import OpenAI from "openai";
 
 import { Daemon } from "./daemon.mjs";
 import { Redis } from "./redis.mjs";
+import { until } from "./until.mjs";
 import { ScriptedUpstream, completion } from "./upstream.mjs";
 
 const kModels = ["finder", "writer", "third"];
@@ -66,6 +67,8 @@ const ask = async (client, messages, more = {}) => {
   return { data, message: data.choices[0].message, reason: data.choices[0].finish_reason, header: (name) => response.headers.get(`x-vsr-looper-${name}`) };
 };
 const results = (message, text = "seen") => message.tool_calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: text }));
+
+const logged = (daemon, text) => until(() => daemon.log.includes(text), `the log line "${text}"`);
 
 // The calls of the models; each answers by its script, and calls a tool unless it has a result.
 let calls, scripts;
@@ -121,6 +124,22 @@ describe("a workflow whose models call tools", () => {
     assert.equal(messages[2].tool_calls[0].id, "w1");
     assert.deepEqual(messages[3], { role: "tool", tool_call_id: "w1", content: "seen" });
     assert.equal(messages.length, 4);
+  });
+
+  test("has ids of tool calls that every server takes", async () => {
+    const ids = ["call_0123456789abcdefghijklmn", "abcdefgh9", "call_nmlkjihgfedcba9876543210"];
+    const looks = ids.map((id) => ({ id, type: "function", function: { name: "look", arguments: "{}" } }));
+    scripts.writer = (asked) => (hasResult(asked) ? say("written") : completion({ content: null, tool_calls: looks }, "tool_calls"));
+    const first = await ask(client, question("steps"));
+    const lengths = first.message.tool_calls.map(({ id }) => id.length);
+    assert.ok(Math.max(...lengths) <= 40, String(lengths));
+
+    const second = await ask(client, [...question("steps"), first.message, ...results(first.message)]);
+    assert.equal(second.message.content, "written");
+    const { messages } = calls[2][1];
+    const seen = messages[2].tool_calls.map(({ id }) => id);
+    assert.deepEqual(seen, ["000000000", "abcdefgh9", "000000002"]);
+    assert.deepEqual(messages.slice(3).map(({ tool_call_id }) => tool_call_id), seen);
   });
 
   test("is one loop for the client's own runner of tools, through several calls of several models", async () => {
@@ -199,7 +218,7 @@ describe("a workflow whose models call tools", () => {
       assert.ok(names().includes("finder"));
       assert.ok(again.message.content);
     }
-    assert.match(daemon.log, /the workflow of these results begins anew: there is no such state/);
+    await logged(daemon, "the workflow of these results begins anew: there is no such state");
   });
 
   test("begins anew if a message follows the results, and the client and the log learn it", async () => {
@@ -208,7 +227,7 @@ describe("a workflow whose models call tools", () => {
     scripts.writer = () => say("anew");
     const more = { role: "user", content: "the steps once more" };
     assert.equal((await ask(client, [...messages, more])).header("resumed"), "false");
-    assert.match(daemon.log, /the workflow of these results begins anew: other messages follow them/);
+    await logged(daemon, "the workflow of these results begins anew: other messages follow them");
     const answered = [...messages, { role: "assistant", content: "anew" }, more];
     assert.equal((await ask(client, answered)).header("resumed"), null);
   });
@@ -264,7 +283,7 @@ describe("a workflow whose models call tools", () => {
         assert.equal(names().includes("finder"), resumed === "false");
       }
     }
-    assert.match(daemon.log, /begins anew: the state belongs to another conversation/);
+    await logged(daemon, "begins anew: the state belongs to another conversation");
   });
 
   test("is continued only with the user's images that it began with, too", async () => {

@@ -5,12 +5,13 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { resolve } from "node:path";
 import { after, before, test } from "node:test";
 
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, withDaemon } from "./daemon.mjs";
 import { until } from "./until.mjs";
 
 const kModel = resolve("../../models/minilm"); // relative to the folder of tests/e2e/run
@@ -172,4 +173,56 @@ global:
   } finally {
     await daemon.stop();
   }
+});
+
+test("an explanation of a bare chat names the two forms that a request may have", async () => {
+  const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: "word" }] });
+  const { status, body: reply } = await management("/api/v1/explain", { method: "POST", body });
+  assert.equal(status, 400);
+  assert.match(reply.error.message, /^expected \{"text": .*\} or \{"request": /);
+  const wrapped = await management("/api/v1/explain", { method: "POST", body: `{"request": ${body}}` });
+  assert.equal(wrapped.status, 200);
+});
+
+// The log may end in the middle of a line.
+async function lineOfRequest(daemon) {
+  const find = () => daemon.log.split("\n").slice(0, -1).find((line) => line.includes('"component":"request"'));
+  return JSON.parse(await until(find, () => daemon.log));
+}
+
+// Runs `use` with a router whose model has this server.
+async function withServer(server, use) {
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const ref = `{name: node-7, endpoint: "127.0.0.1:${server.address().port}"}`;
+  try {
+    await withDaemon((...ports) => configuration("one")(...ports).replace("{name: echo, type: echo}", ref), use);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  }
+}
+
+test("a stream that its server ends with an error counts as failed", async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\ndata: {"error":{"message":"out of memory"}}\n\ndata: [DONE]\n\n');
+  });
+  await withServer(server, async (daemon) => {
+    const body = JSON.stringify({ model: "auto", stream: true, messages: [{ role: "user", content: "hello" }] });
+    const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
+    assert.match(await reply.text(), /out of memory/);
+    const line = await lineOfRequest(daemon);
+    assert.deepEqual([line.level, line.error, line.backend], ["warning", "upstream_error", "node-7"]);
+  });
+});
+
+test("the log names the server that has answered, also with an error", async () => {
+  const server = createServer((_, response) => response.writeHead(500).end("out of memory"));
+  await withServer(server, async (daemon) => {
+    const body = JSON.stringify({ model: "auto", messages: [{ role: "user", content: "hello" }] });
+    const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
+    assert.deepEqual([reply.status, await reply.text()], [500, "out of memory"]);
+    const line = await lineOfRequest(daemon);
+    assert.deepEqual([line.error, line.backend], ["upstream_5xx", "node-7"]);
+  });
 });

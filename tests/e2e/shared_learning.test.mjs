@@ -17,7 +17,7 @@ const kSkip = Redis.missing();
 let folder, upstream, redis;
 const daemons = [];
 
-const configuration = (strategy) => (port, managementPort) => `
+const configuration = (strategy, replay = "") => (port, managementPort) => `
 version: v0.3
 listeners:
   - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
@@ -38,7 +38,7 @@ global:
       adaptation: {enabled: true${strategy}}
       state_store: {backend: redis, redis: {address: "127.0.0.1:${redis.port}"}}
   services:
-    router_replay: {enabled: true}
+    router_replay: {enabled: true${replay}}
     management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
 `;
 
@@ -50,8 +50,8 @@ async function say(daemon, conversation, text) {
 }
 
 let outcomes = 0;
-async function report(daemon, id, verdict) {
-  const headers = { "content-type": "application/json", "idempotency-key": `outcome-${++outcomes}` };
+async function report(daemon, id, verdict, key = `outcome-${++outcomes}`) {
+  const headers = { "content-type": "application/json", "idempotency-key": key };
   const body = JSON.stringify({ replay_id: id, verdict });
   const post = () => fetch(`${daemon.managementUrl}/v1/router/outcomes`, { method: "POST", headers, body }).then((answer) => answer.status);
   await until(async () => (await post()) === 200, "the outcome to be taken"); // the record is complete a moment after the reply
@@ -150,3 +150,23 @@ for (const [name, decision] of [["killed", "second"], ["stopped", "third"]]) {
     assert.equal(await failures(one, "first"), 1, "what was known before");
   });
 }
+
+test("an outcome that is repeated at another router counts once", { skip: kSkip }, async () => {
+  const start = () => Daemon.start(configuration("", `, store_backend: redis, redis: {address: "127.0.0.1:${redis.port}"}`));
+  const one = await start();
+  const other = await start();
+  try {
+    const { id } = await say(one, "repeated", "first");
+    const counts = async (daemon) => JSON.stringify(await scores(daemon));
+    await report(one, id, "failed", "repeated");
+    const counted = await counts(one);
+    await until(async () => (await counts(other)) === counted, "the verdict to arrive");
+    await report(other, id, "failed", "repeated");
+    await settled(other);
+    await until(async () => (await counts(other)) === counted, "the repetition not to count");
+    assert.equal(await counts(one), counted);
+  } finally {
+    await one.stop();
+    await other.stop();
+  }
+});

@@ -244,7 +244,9 @@ TEST_F(RouterTest, explains_itself_in_words) {
       "  keyword math matches (0.75): \"theorem\"\n"
       "  keyword does not match: law, banned\n"
       "  embedding: 2 signals, never needed: the outcome was fixed without it\n"
-      "  jailbreak: 1 signal, there is no model at models/mmbert32k-jailbreak-detector-merged");
+      "  jailbreak: 1 signal, there is no model at models/mmbert32k-jailbreak-detector-merged; "
+      "fetch it with "
+      "`signalbox models pull hf:llm-semantic-router/mmbert32k-jailbreak-detector-merged`");
 }
 
 TEST_F(RouterTest, headers_describe_the_plan) {

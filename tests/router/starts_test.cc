@@ -141,6 +141,10 @@ class Writer {
         "{name: s, threshold: 1.5, candidates: [a]}",
         "{name: s, candidates: [a], prototype_scoring: {enabled: false}}"}},
       {"input_modality", {"{name: s, modality: image}", "{name: s, modality: smell}"}},
+      {"actions", {"{name: fix}", "{name: s}"}},
+      {"agentic_facts",
+       {"{name: s, field: task_phase, predicate: {in: [plan, review]}}",
+        "{name: s, field: mood, predicate: {equals: good}}"}},
       {"structure",
        {"{name: s, feature: {type: count, source: {type: keyword_set, keywords: [a]}}}",
         "{name: s, feature: {type: exists, source: {type: regex, pattern: '(?=a)'}}}",
@@ -174,7 +178,8 @@ class Writer {
       "type: domain, name: math",         "type: fact_check, name: needs_fact_check",
       "type: language, name: s",          "type: reask, name: s",
       "type: complexity, name: 's:hard'", "type: projection, name: o",
-      "type: jailbreak, name: s"};
+      "type: jailbreak, name: s",         "type: action, name: fix",
+      "type: agentic_facts, name: s"};
   inline static const Strings kProjections{
       "{}",
       "{scores: [{name: a, inputs: [{type: keyword, name: s}]}], mappings: [{name: m, source: a, "

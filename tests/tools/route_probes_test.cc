@@ -66,7 +66,9 @@ TEST(RouteProbes, count_passes_and_explain_failures) {
             (std::vector<std::string>{"it matches, but another decision comes first"}));
   EXPECT_EQ(report.failures[3].causes,
             (std::vector<std::string>{"jailbreak attempt is unknown: there is no model at "
-                                      "models/mmbert32k-jailbreak-detector-merged"}));
+                                      "models/mmbert32k-jailbreak-detector-merged; fetch it with "
+                                      "`signalbox models pull hf:llm-semantic-router/"
+                                      "mmbert32k-jailbreak-detector-merged`"}));
   EXPECT_EQ(report.lacking.size(), 1U);
   EXPECT_EQ(report.lacking.begin()->second, 1U);
   const auto json = json::Document::parse(probe_report_json(report));

@@ -134,9 +134,9 @@ int route_all(const std::string& path, std::optional<config::MissingModels> miss
 
 int route_command(int argc, char** argv) {
   cxxopts::Options options("signalbox route",
-                           "Reads lines {\"text\": ...} or whole chat requests. For each, writes "
-                           "the decision, the model, "
-                           "the signals and the body that would be sent.");
+                           "Reads lines {\"text\": ...} or whole chat requests from standard "
+                           "input. For each, writes the decision, the model, the signals and the "
+                           "body that would be sent.");
   options.add_options()("config", "configuration file", cxxopts::value<std::string>(), "FILE")(
       "all", "compute every signal, whether needed or not")(
       "explain", "write text for people instead of JSON");

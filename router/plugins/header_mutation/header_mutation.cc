@@ -24,7 +24,7 @@ UpstreamHeaders mutate_headers(const config::HeaderMutationPlugin& plugin,
         std::any_of(plugin.update.begin(), plugin.update.end(), names_it) ||
         (is_single && std::any_of(plugin.add.begin(), plugin.add.end(), names_it));
     if ((!removed && !replaced) || ascii::iequals(field.name, "connection"))
-      out.client.add(field.name, field.value);
+      out.client.add(client, i);
   }
   for (const auto& pair : plugin.update) out.added.add(pair.name, pair.value);
   for (const auto& pair : plugin.add) out.added.add(pair.name, pair.value);

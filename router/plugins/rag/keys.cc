@@ -54,13 +54,14 @@ std::string_view keys_of(std::string_view kind) {
   if (kind == "qdrant")
     return "collection reuse_cache_connection content_field filter timeout_seconds";
   if (kind == "external_api")
-    return "endpoint api_key auth_header request_format request_template headers timeout_seconds";
+    return "endpoint api_key auth_header request_format request_template headers timeout_seconds "
+           "max_response_bytes";
   if (kind == "mcp")
     return "endpoint api_key auth_header headers server_name tool_name tool_arguments "
            "timeout_seconds";
   if (kind == "openai")
     return "base_url api_key vector_store_id file_ids filter max_num_results workflow_mode "
-           "timeout_seconds";
+           "timeout_seconds max_response_bytes";
   if (kind == "vectorstore") return "vector_store_id file_ids hybrid_search hybrid_mode";
   return "primary fallback strategy primary_config fallback_config timeout_seconds";  // hybrid
 }
@@ -283,6 +284,9 @@ constexpr Key kRagBackendKeys[] = {
     object(FIELD(RagBackend, fallback_config), kRagBackend, "hybrid: keys of the second backend."),
     count(FIELD(RagBackend, timeout_seconds),
           "Time limit of the search, in seconds. Default: 5; 10 for mcp."),
+    integer(FIELD(RagBackend, max_response_bytes), 0, int64_t{1} << 40,
+            "external_api, openai: greatest size of a reply, in bytes. Longer ones fail. Default, "
+            "and greatest value with an effect: 8388608."),
 };
 
 constexpr Key kRagKeys[] = {
@@ -310,6 +314,8 @@ constexpr Key kRagKeys[] = {
            "Least confidence; below it nothing is added.")
         .not_built("documents are looked up whatever the confidence"),
     object(FIELD(RagPlugin, backend_config), kRagBackend, "Keys of the backend."),
+    unread("rerank", "Ranking of the documents by a model.",
+           "documents are in the order of their search"),
 };
 
 }  // namespace

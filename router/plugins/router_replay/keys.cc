@@ -13,6 +13,8 @@ constexpr Key kRouterReplayKeys[] = {
         .not_built("max_records of global.services.router_replay limits all records together"),
     boolean(FIELD(RouterReplayPlugin, capture_request_body), "Record requests in full."),
     boolean(FIELD(RouterReplayPlugin, capture_response_body), "Record replies in full."),
+    boolean(FIELD(RouterReplayPlugin, capture_personal_data),
+            "false records no texts, because personal data may be in any. Default: true."),
     count(
         FIELD(RouterReplayPlugin, body_ttl_seconds),
         "Time for which records keep them, in seconds. 0: as long as the record. Default: that of "
@@ -25,8 +27,18 @@ constexpr Key kRouterReplayKeys[] = {
         .not_built(kNoTraces),
 };
 
+void check_personal_data(Reader& reader, const yaml::Node& node, RouterReplayPlugin& plugin) {
+  if (plugin.capture_personal_data ||
+      !(plugin.capture_request_body || plugin.capture_response_body))
+    return;
+  reader.at_key("capture_personal_data", [&] {
+    reader.does_without(node.find("capture_personal_data")->line,
+                        "no texts are recorded, because personal data may be in any");
+  });
+}
+
 }  // namespace
 
-constinit const Section kRouterReplayPlugin{kRouterReplayKeys};
+constinit const Section kRouterReplayPlugin{kRouterReplayKeys, checked<check_personal_data>};
 
 }  // namespace signalbox::config

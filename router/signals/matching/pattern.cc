@@ -30,18 +30,27 @@ bool Pattern::is_in(std::string_view text) const {
   return re2::RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), *compiled_);
 }
 
-size_t Pattern::count(std::string_view text) const {
+std::optional<Pattern::Span> Pattern::find(std::string_view text, size_t from) const {
   const re2::StringPiece all(text.data(), std::min(text.size(), kCountedBytesMax));
+  re2::StringPiece match;
+  if (from > all.size() ||
+      !compiled_->Match(all, from, all.size(), re2::RE2::UNANCHORED, &match, 1))
+    return std::nullopt;
+  const auto begin = static_cast<size_t>(match.data() - all.data());
+  return Span{begin, begin + match.size()};
+}
+
+size_t Pattern::count(std::string_view text) const {
   size_t count = 0;
   size_t last_end = SIZE_MAX;
-  for (size_t at = 0; at <= all.size() && count < kCountMax;) {
-    re2::StringPiece match;
-    if (!compiled_->Match(all, at, all.size(), re2::RE2::UNANCHORED, &match, 1)) break;
-    const auto end = static_cast<size_t>(match.data() - all.data()) + match.size();
+  for (size_t at = 0; count < kCountMax;) {
+    const std::optional<Span> match = find(text, at);
+    if (!match) break;
+    const bool is_empty = match->begin == match->end;
     // An empty match directly after the previous match does not count.
-    if (!match.empty() || end != last_end) ++count;
-    last_end = end;
-    at = match.empty() ? end + 1 : end;
+    if (!is_empty || match->end != last_end) ++count;
+    last_end = match->end;
+    at = is_empty ? match->end + 1 : match->end;
   }
   return count;
 }

@@ -3,6 +3,7 @@
 // pattern. No other part of the router uses RE2.
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,13 @@ class Pattern {
   /// Counts matches that do not overlap, at most kCountMax, in the first kCountedBytesMax of the
   /// text.
   size_t count(std::string_view text) const;
+
+  struct Span {
+    size_t begin, end;  // bytes, half-open
+  };
+  /// Returns the first match in the first kCountedBytesMax of the text that begins at `from` or
+  /// later.
+  std::optional<Span> find(std::string_view text, size_t from) const;
 
  private:
   explicit Pattern(std::unique_ptr<const re2::RE2> compiled);

@@ -341,23 +341,31 @@ TEST(NewerForms, a_decision_goes_without_plugins_that_change_no_answer) {
   }
 }
 
-TEST(NewerForms, records_that_a_file_forbids_are_an_error) {
-  EXPECT_EQ(newer_errors(std::string(kTwoModels) + "routing: {data_policy: {replay: false}}\n"),
-            "f.yaml:7: routing.data_policy.replay: a routing has no such policy; set enabled: "
-            "false in the plugin router_replay of each of its decisions, and in "
-            "global.services.router_replay for requests that no decision matches");
-  EXPECT_EQ(newer_notices(std::string(kTwoModels) + "routing: {data_policy: {replay: true}}\n"),
-            "");
+TEST(NewerForms, records_that_a_file_forbids_are_not_kept) {
+  const auto with = [](std::string_view policy) {
+    return newer_config(fmt::format(R"({}routing:
+  data_policy: {}
+  decisions:
+    - {{name: a, modelRefs: [{{model: large}}], plugins: [{{type: router_replay, configuration: {{capture_request_body: true}}}}]}}
+    - {{name: b, modelRefs: [{{model: large}}]}}
+)",
+                                    kTwoModels, policy))
+        .routing.decisions;
+  };
+  for (const Decision& decision : with("{replay: false}")) {
+    ASSERT_TRUE(decision.router_replay) << decision.name;
+    EXPECT_FALSE(decision.router_replay->enabled) << decision.name;
+  }
+  const auto decisions = with("{replay_personal_data: false}");
+  EXPECT_FALSE(decisions[0].router_replay->capture_personal_data);
+  EXPECT_FALSE(decisions[1].router_replay);
+  EXPECT_TRUE(with("{replay: true}")[0].router_replay->capture_personal_data);
 }
 
 TEST(NewerForms, a_policy_on_records_is_never_left_out) {
   const auto with = [](std::string_view policy) {
     return newer_errors(fmt::format("{}routing: {{data_policy: {}}}\n", kTwoModels, policy));
   };
-  EXPECT_EQ(with("{replay_personal_data: false}"),
-            "f.yaml:7: routing.data_policy.replay_personal_data: a routing has no such policy; set "
-            "capture_request_body: false and capture_response_body: false in the plugin "
-            "router_replay of each of its decisions");
   EXPECT_EQ(with("{replay: on, replay_persnal_data: false}"),
             "f.yaml:7: routing.data_policy.replay_persnal_data: unknown policy; did you mean "
             "\"replay_personal_data\"?");
@@ -494,6 +502,37 @@ TEST(NewerForms, embeddings_may_have_negative_candidates_and_a_scoring_of_their_
             "found 1.5");
 }
 
+TEST(NewerForms, actions_are_signals) {
+  const std::string text = std::string(kTwoModels) + R"(routing:
+  signals: {actions: [{name: fix}, {name: fixx}]}
+  decisions: [{name: d, modelRefs: [{model: large}], rules: {type: action, name: fix}}]
+)";
+  EXPECT_EQ(newer_notices(text),
+            "f.yaml:8: routing.signals.actions[1]: \"fixx\" never matches; did you mean \"fix\"?");
+}
+
+TEST(NewerForms, facts_about_agents_are_signals) {
+  const auto with = [](std::string_view predicate, std::string_view settings) {
+    return std::string(kTwoModels) + fmt::format(R"(routing:
+  signals: {{agentic_facts: [{{name: reviewer, field: delegated_role, predicate: {}}}]}}
+  decisions: [{{name: d, modelRefs: [{{model: large}}], rules: {{type: agentic_facts, name: reviewer}}}}]
+global: {{router: {{agentic_facts: {}}}}}
+)",
+                                                 predicate, settings);
+  };
+  EXPECT_EQ(newer_notices(with("{in: [reviewer, tester]}", "{enabled: true}")), "");
+  EXPECT_EQ(newer_notices(with("{equals: reviewer}", "{}")),
+            "f.yaml:8: routing.signals.agentic_facts: never match, because "
+            "global.router.agentic_facts is not enabled");
+  EXPECT_EQ(newer_errors(with("{equals: a, in: [b]}", "{enabled: true}")),
+            "f.yaml:8: routing.signals.agentic_facts[0].predicate: expected one of \"equals\" and "
+            "\"in\"");
+  EXPECT_EQ(
+      newer_errors(with("{equals: a}", "{carrier_header: X-A, trust: {marker_header: x-a}}")),
+      "f.yaml:10: global.router.agentic_facts: \"X-A\" is the header of the facts and the one "
+      "that vouches for them; expected two headers");
+}
+
 TEST(NewerForms, kinds_of_input_are_signals) {
   const Config config = newer_config(std::string(kTwoModels) + R"(routing:
   signals: {input_modality: [{name: sees, modality: image}, {name: hears, modality: audio}]}
@@ -526,20 +565,26 @@ TEST(NewerForms, parts_without_a_counterpart_give_a_notice_each) {
   const std::string notices = newer_notices(std::string(kTwoModels) + R"(evaluation: {records: [{}]}
 routing:
   candidate_requirements: {strict: true}
-  signals: {actions: [{name: i}], events: []}
+  signals: {topic_continuity: [{name: i}], events: []}
 global:
   services: {backend_egress: {policy_file: p}, observability: {profiling: {enabled: false}}}
   stores: {tool_sessions: {backend: redis}}
-  model_catalog: {admission: {b: {max_queue: 1}}}
+  model_catalog: {admission: {b: {max_queue: 1}}, signal_timeout_ms: 5, system: {safety: a}}
+  integrations: {kv_transfer: {enabled: true}}
 )");
-  for (const char* key : {"f.yaml:7: evaluation: has no effect: ",
-                          "f.yaml:9: routing.candidate_requirements: has no effect: ",
-                          "f.yaml:10: routing.signals.actions: has no effect: there are no "
-                          "signals of this type; a condition or an input of a projection on one is "
-                          "an error",
-                          "f.yaml:12: global.services.backend_egress: has no effect: ",
-                          "f.yaml:13: global.stores.tool_sessions: has no effect: ",
-                          "f.yaml:14: global.model_catalog.admission: has no effect: "}) {
+  EXPECT_EQ(notices.find("unknown key"), std::string::npos) << notices;
+  for (const char* key :
+       {"f.yaml:7: evaluation: has no effect: ",
+        "f.yaml:9: routing.candidate_requirements: has no effect: ",
+        "f.yaml:10: routing.signals.topic_continuity: has no effect: there are no "
+        "signals of this type; a condition or an input of a projection on one is "
+        "an error",
+        "f.yaml:12: global.services.backend_egress: has no effect: ",
+        "f.yaml:13: global.stores.tool_sessions: has no effect: ",
+        "f.yaml:14: global.model_catalog.admission: has no effect: ",
+        "f.yaml:14: global.model_catalog.signal_timeout_ms: has no effect: ",
+        "f.yaml:14: global.model_catalog.system.safety: has no effect: ",
+        "f.yaml:15: global.integrations.kv_transfer: has no effect: "}) {
     EXPECT_NE(notices.find(key), std::string::npos) << key << "\n" << notices;
   }
   EXPECT_EQ(notices.find("profiling"), std::string::npos) << "the file switches it off";

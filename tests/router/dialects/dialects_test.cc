@@ -344,6 +344,31 @@ TEST(ItemReferences, read_nothing_more_after_a_refusal_or_without_a_client) {
   EXPECT_EQ(left.lookups, 5U);
 }
 
+constexpr std::string_view kCompletion =
+    R"({"id":"a","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,
+        "message":{"role":"assistant","content":"b"},"finish_reason":"stop"}]})";
+
+TEST(ItemReferences, have_the_long_texts_of_input_items) {
+  dialects::ResponseStore store{{}};
+  const std::string text(3000, 'x'), token = response_number(1);
+  dialects::RequestContext context = kRequestContext;
+  context.token = token;
+  const dialects::ResponsesDialect surface(store);
+  const auto first = surface.read(
+      fmt::format(R"({{"model":"m","input":[{{"role":"user","content":"{}"}}]}})", text), context);
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(first->replies->whole(std::string(kCompletion)));
+  const auto stored = store.all(kRequestContext.now).back().second;
+  EXPECT_LT(stored->input.kept.size(), text.size()) << "the messages have the text";
+  const auto second = surface.read(
+      fmt::format(R"({{"model":"m","input":[{{"type":"item_reference","id":"msg_{}i0"}}]}})",
+                  token),
+      context);
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->losses.refusal(false));
+  EXPECT_NE(second->chat.find(fmt::format(R"("{}")", text)), std::string::npos);
+}
+
 /// The input items of a stored response whose texts are `filling`, after an earlier response.
 std::string list_items_with(std::string_view filling) {
   dialects::ResponseStore store{{}};
@@ -366,15 +391,15 @@ std::string list_items_with(std::string_view filling) {
     request.replace(at, 4, filling);
   const auto incoming = read("responses", request, store);
   EXPECT_TRUE(incoming) << incoming.error().message;
-  const auto whole = incoming->replies->whole(
-      R"({"id":"a","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,
-          "message":{"role":"assistant","content":"b"},"finish_reason":"stop"}]})");
+  const auto whole = incoming->replies->whole(std::string(kCompletion));
   EXPECT_TRUE(whole) << whole.error().message;
   const auto stored = store.all(kRequestContext.now).back().second;
   if (filling.size() > 1000) {
     EXPECT_LT(stored->input.kept.size(), 4 * filling.size()) << "the messages have the others";
   }
-  EXPECT_EQ(stored->input.size(), stored->input.whole(stored->messages).size());
+  std::string input;
+  stored->input.append_to(input, stored->messages);
+  EXPECT_EQ(stored->input.size(), input.size());
   return *dialects::list_input_items(*stored, "?order=asc&limit=100");
 }
 

@@ -531,10 +531,11 @@ TEST(Daemon, names_the_listener_whose_port_is_taken) {
   config.listeners.front().port = first->port("http");
   const auto second = Daemon::start(std::move(config), open_fake);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().message, fmt::format("listener \"http\" 127.0.0.1:{}: Address already "
-                                                "in use; stop the process that listens there, "
-                                                "or configure another port",
-                                                first->port("http")));
+  EXPECT_EQ(second.error().message,
+            fmt::format("listeners[0]: listener \"http\" 127.0.0.1:{}: Address already "
+                        "in use; stop the process that listens there, "
+                        "or configure another port",
+                        first->port("http")));
 }
 
 }  // namespace

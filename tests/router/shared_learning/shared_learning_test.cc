@@ -134,6 +134,25 @@ TEST_F(SharedLearningTest, verdicts_of_all_routers_add_up_as_in_one_router) {
   wait_for([&] { return b_->counts("small") == "0 0 0 1"; });
 }
 
+TEST_F(SharedLearningTest, a_verdict_that_is_repeated_at_another_router_counts_once) {
+  learning::Features features;
+  const auto report = [&](Site& at) {
+    at.memory.outcomes.add("d", "small", Verdict::kFailed, &features, "ticket-1");
+    at.written();
+  };
+  report(*a_);
+  wait_for([&] { return b_->counts("small") == "0 0 0 1"; });
+  const std::string once = a_->sums("small");
+  report(*b_);
+  wait_for([&] { return b_->counts("small") == "0 0 0 1" && b_->sums("small") == once; });
+  EXPECT_EQ(a_->counts("small"), "0 0 0 1");
+  EXPECT_EQ(sums_in_redis(), once);
+  a_->memory.outcomes.reset();
+  wait_for([&] { return b_->counts("small") == "0 0 0 0"; });
+  report(*b_);
+  wait_for([&] { return a_->counts("small") == "0 0 0 1"; });
+}
+
 TEST_F(SharedLearningTest, features_of_all_routers_add_up_as_in_one_router) {
   learning::Outcomes alone;
   std::mt19937 random(1);

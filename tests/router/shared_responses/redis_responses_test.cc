@@ -24,7 +24,9 @@ TEST(ResponseRecord, is_read_as_it_was_written) {
     ASSERT_TRUE(read);
     EXPECT_EQ(read->owner, each.owner);
     EXPECT_EQ(read->response, each.response);
-    EXPECT_EQ(read->input.kept, each.input.whole(each.messages));
+    std::string input;
+    each.input.append_to(input, each.messages);
+    EXPECT_EQ(read->input.kept, input);
     EXPECT_EQ(read->messages, each.messages);
     EXPECT_EQ(read->since, each.since);
   }
