@@ -1,10 +1,14 @@
 // The signals in `routing.signals` that need no model.
 
+#include <chrono>
+
 #include "base/ascii.h"
 #include "router/config/endpoint.h"
 #include "router/config/sections.h"
 
 namespace signalbox::config {
+
+using namespace std::chrono_literals;
 
 void refuse_empty(Reader& reader, const yaml::Node& node, std::string_view key,
                   std::string_view what) {
