@@ -244,17 +244,27 @@ constexpr Key kAgenticFactKeys[] = {
 using AgenticTrust = AgenticFacts::Trust;
 using AgenticBounds = AgenticFacts::Bounds;
 
+// As in the Semantic Router, spaces around the value do not count, and an empty one is the default.
+void read_trimmed(Reader& reader, const yaml::Node& node, std::string& out) {
+  const auto scalar = reader.scalar(node, "a string");
+  if (!scalar) return;
+  const std::string_view value = trimmed(scalar->text);
+  if (!value.empty()) out = value;
+}
+
 void check_agentic_header(Reader& reader, const yaml::Node& node, std::string& name) {
-  if (name.empty() || is_header_name(name)) return;  // an empty one has been reported
+  if (is_header_name(name)) return;
   reader.error(node.line, fmt::format("expected the name of a header, found \"{}\"", name));
 }
 
 constexpr Key kAgenticTrustKeys[] = {
-    text(FIELD(AgenticTrust, marker_header),
-         "Header by which a proxy vouches for the facts. The proxy must remove it from requests of "
-         "clients. Default: `x-vsr-agentic-facts-trusted`.")
+    string(FIELD(AgenticTrust, marker_header),
+           "Header by which a proxy vouches for the facts. The proxy must remove it from requests "
+           "of clients. Default: `x-vsr-agentic-facts-trusted`.")
+        .read_by<read_trimmed>()
         .then<check_agentic_header>(),
-    text(FIELD(AgenticTrust, marker_value), "The value that it must have. Default: `1`."),
+    string(FIELD(AgenticTrust, marker_value), "The value that it must have. Default: `1`.")
+        .read_by<read_trimmed>(),
 };
 constexpr Section kAgenticTrust{kAgenticTrustKeys};
 
@@ -263,10 +273,12 @@ constexpr Key kAgenticBoundsKeys[] = {
     count(FIELD(AgenticBounds, max_depth), "Depth of the delegation. 0 (default): 16."),
     count(FIELD(AgenticBounds, max_capabilities), "Required capabilities. 0 (default): 16."),
     count(FIELD(AgenticBounds, max_string_length), "Bytes of a text. 0 (default): 128."),
-    duration(FIELD(AgenticBounds, max_lifetime), 1ms, 24h * 365,
-             "Greatest time until the facts expire. Default: 5m."),
+    duration(FIELD(AgenticBounds, max_lifetime), 1ms, 24h * 365 * 100,
+             "Greatest time until the facts expire. Default: 5m.")
+        .or_empty(),
     duration(FIELD(AgenticBounds, clock_skew), 0ms, 24h,
-             "Difference of clocks that does not count. Default: 5s."),
+             "Difference of clocks that does not count. Default: 5s.")
+        .or_empty(),
 };
 constexpr Section kAgenticBounds{kAgenticBoundsKeys};
 
@@ -280,8 +292,9 @@ void check_agentic_facts(Reader& reader, const yaml::Node& node, AgenticFacts& f
 constexpr Key kAgenticFactsKeys[] = {
     boolean(FIELD(AgenticFacts, enabled),
             "Read the facts. Default: false, which matches no signal `agentic_facts`."),
-    text(FIELD(AgenticFacts, carrier_header),
-         "Header with the facts, as JSON. Default: `x-vsr-agentic-facts`.")
+    string(FIELD(AgenticFacts, carrier_header),
+           "Header with the facts, as JSON. Default: `x-vsr-agentic-facts`.")
+        .read_by<read_trimmed>()
         .then<check_agentic_header>(),
     object(FIELD(AgenticFacts, trust), kAgenticTrust, "The requests whose facts count."),
     object(FIELD(AgenticFacts, bounds), kAgenticBounds,

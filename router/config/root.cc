@@ -300,6 +300,19 @@ void check_backends(Reader& reader, const yaml::Node& root, Config& config) {
   }
 }
 
+void note_unrecorded_texts(Reader& reader, const yaml::Node& root, const Config& config) {
+  if (config.router_replay.capture_personal_data) return;
+  constexpr std::string_view kPath = "global.services.router_replay.capture_personal_data";
+  const auto loses_texts = [](const Decision& decision) {
+    const auto& replay = decision.router_replay;
+    return replay && replay->capture_personal_data && captures_texts(*replay);
+  };
+  for (const Routing* routing : routings_of(config)) {
+    if (std::ranges::any_of(routing->decisions, loses_texts))
+      return note_lost_texts(reader, kPath, find_path(root, kPath)->line);
+  }
+}
+
 // Newer files name a card by the catalogue's name of its model.
 void adopt_cards(Config& config) {
   const auto adopt = [&](std::vector<ModelCard>& cards) {
@@ -335,6 +348,7 @@ void check_file(Reader& reader, const yaml::Node& node, Config& config) {
   check_answers(reader, node, config);
   refuse_unserved_documents(reader, config);
   check_direct_calls(reader, config);
+  note_unrecorded_texts(reader, node, config);
   reader.settle(searches_qdrant(config));
   check_strangers(reader, node, config);
   check_files_model(reader, node, config);

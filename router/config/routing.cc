@@ -237,15 +237,20 @@ constexpr Key kEntrypointKeys[] = {
 
 // The router does not search every request for personal data, because signals are evaluated only as
 // far as decisions need them. So no record of such a routing holds texts.
-void apply_data_policy(Routing& routing) {
+void apply_data_policy(Reader& reader, const yaml::Node& node, Routing& routing) {
+  bool loses_texts = false;
   for (Decision& decision : routing.decisions) {
     std::optional<RouterReplayPlugin>& replay = decision.router_replay;
     if (!routing.data_policy.replay) {
       replay.emplace().enabled = false;
     } else if (replay && !routing.data_policy.replay_personal_data) {
+      loses_texts |= replay->capture_personal_data && captures_texts(*replay);
       replay->capture_personal_data = false;
     }
   }
+  if (!loses_texts) return;
+  note_lost_texts(reader, "data_policy.replay_personal_data",
+                  node.find("data_policy")->find("replay_personal_data")->line);
 }
 
 // --- guards ---
@@ -409,7 +414,7 @@ void read_routing(Reader& reader, const yaml::Node& node, Routing& out) {
   reader.routing = &out;
   read_section(reader, node, kRouting, &out);
   reader.routing = nullptr;
-  apply_data_policy(out);
+  apply_data_policy(reader, node, out);
   note_outranked_guards(reader, out);
   note_guards_without_model(reader, out);
 }

@@ -42,9 +42,11 @@ std::optional<int64_t> to_bytes(std::string_view text) {
   return value;
 }
 
-// "1m30s", "250ms", "1.5s".
+// "1m30s", "250ms", "1.5s", "0".
 std::optional<int64_t> to_milliseconds(std::string_view text) {
   double total = 0;
+  text = trimmed(text);
+  if (text == "0") return 0;
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
     const size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
@@ -67,8 +69,7 @@ std::optional<int64_t> to_milliseconds(std::string_view text) {
 
 // "999", "32K", "1.5m".
 std::optional<int64_t> to_tokens(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
+  text = trimmed(text);
   double scale = 1;
   if (text.ends_with('K') || text.ends_with('k')) scale = 1e3;
   if (text.ends_with('M') || text.ends_with('m')) scale = 1e6;
@@ -137,6 +138,12 @@ constexpr double kNumberMax = 1e9;
 constexpr std::string_view kNumber = "a number";
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && ascii::is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 bool is_idle(const yaml::Node& node) {
   if (node.kind == yaml::Kind::kNull) return true;
@@ -211,7 +218,15 @@ bool read_tokens(Reader& reader, const yaml::Node& node, std::string_view expect
 
 bool read_milliseconds(Reader& reader, const yaml::Node& node, std::string_view expected,
                        int64_t low, int64_t high, int64_t& out) {
-  return read_between(reader, node, expected, low, high, out, to_milliseconds);
+  const auto scalar = reader.scalar(node, expected);
+  if (!scalar) return false;
+  const std::optional<int64_t> value = to_milliseconds(scalar->text);
+  if (!value || *value < low || *value > high) {
+    report(reader, node, scalar->quoted, expected);
+    return false;
+  }
+  out = *value;
+  return true;
 }
 
 std::optional<size_t> read_choice(Reader& reader, const yaml::Node& node, std::string_view expected,

@@ -12,6 +12,9 @@
 
 namespace signalbox::config {
 
+/// The text without white space around it.
+std::string_view trimmed(std::string_view text);
+
 /// True for a value that requests nothing: null, empty, or a mapping that is switched off or has
 /// `mode: disabled`.
 bool is_idle(const yaml::Node& node);
@@ -41,7 +44,8 @@ bool read_number(Reader& reader, const yaml::Node& node, std::string_view expect
 /// An integer, or one with KiB, MiB or GiB behind it, which may be quoted.
 bool read_bytes(Reader& reader, const yaml::Node& node, std::string_view expected, int64_t low,
                 int64_t high, int64_t& out);
-/// A number with ms, s, m or h behind it, or several: "1m30s"; quoted or not.
+/// A number with ms, s, m or h behind it, or several: "1m30s"; or 0; quoted or not, and with or
+/// without spaces around it.
 bool read_milliseconds(Reader& reader, const yaml::Node& node, std::string_view expected,
                        int64_t low, int64_t high, int64_t& out);
 /// A number of tokens, in thousands with K and in millions with M behind it; quoted or not.

@@ -205,7 +205,8 @@ class SchemaWriter {
         return;
       default:
         type({"string"});
-        out_.member("pattern", "^([0-9.]+(ms|s|m|h))+$");
+        out_.member("pattern", key.may_be_empty ? "^ *(0|([0-9.]+(ms|s|m|h))*) *$"
+                                                : "^ *(0|([0-9.]+(ms|s|m|h))+) *$");
         return;
     }
   }

@@ -186,6 +186,10 @@ extern const Section kRequestParams;
 extern const Section kResponseCache;
 extern const Section kResponseJailbreak;
 extern const Section kRouterReplayPlugin;
+constexpr std::string_view kNoTraces = "records contain tool calls only as part of the bodies";
+bool captures_texts(const RouterReplayPlugin& plugin);
+/// Gives a notice that the key at the path keeps the texts that a plugin captures out of records.
+void note_lost_texts(Reader& reader, std::string_view path, uint32_t line);
 extern const Section kShadowDispatch;
 extern const Section kSystemPrompt;
 extern const Section kToolFiltering;

@@ -412,6 +412,8 @@ constexpr Key kStartupStatusKeys[] = {
 constexpr Section kStartupStatus{kStartupStatusKeys};
 
 constexpr std::string_view kOtherRecords = "records are kept in memory, Redis or PostgreSQL";
+constexpr std::string_view kTextsByPlugin =
+    "set this key in the plugin router_replay of each decision";
 
 constexpr Key kReplayKeys[] = {
     boolean(FIELD(RouterReplay, enabled), "Record decisions. Default: false."),
@@ -429,7 +431,15 @@ constexpr Key kReplayKeys[] = {
           "Time for which records keep the texts that decisions capture, in seconds, if it is less "
           "than theirs. 0 (default): as long as the record."),
     boolean(FIELD(RouterReplay, capture_personal_data),
-            "false keeps the records of all decisions without texts. Default: true."),
+            "false keeps the records of all decisions without texts, whatever their plugins "
+            "configure. Default: true."),
+    unread("capture_request_body", "Record requests in full.", kTextsByPlugin)
+        .unless("false no off"),
+    unread("capture_response_body", "Record replies in full.", kTextsByPlugin)
+        .unless("false no off"),
+    unread("max_body_bytes", "Greatest size of a recorded body, in bytes.", kTextsByPlugin),
+    unread("max_tool_trace_bytes", "Greatest size of a tool call.", kNoTraces),
+    unread("max_tool_trace_steps", "Tool calls of a request to record.", kNoTraces),
     boolean(FIELD(RouterReplay, async_writes), "Write records in the background.")
         .no_effect("requests never wait for records")
         .unless("true yes on"),

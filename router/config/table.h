@@ -129,8 +129,9 @@ struct Key {
   std::string_view name;
   Kind kind = Kind::kRemark;
   bool is_required = false;
-  bool is_exact = false;     // a kWord that may not be ""
-  bool may_be_text = false;  // a kObject that files also have as a text
+  bool is_exact = false;      // a kWord that may not be ""
+  bool may_be_text = false;   // a kObject that files also have as a text
+  bool may_be_empty = false;  // a kDuration
   uint16_t offset = 0;
   const char* owner = nullptr;  // the identity of the struct around the member
   const Access* access = nullptr;
@@ -183,6 +184,12 @@ struct Key {
   constexpr Key or_text() const {
     Key key = *this;
     key.may_be_text = true;
+    return key;
+  }
+  /// An empty duration keeps the default, as in the Semantic Router.
+  constexpr Key or_empty() const {
+    Key key = *this;
+    key.may_be_empty = true;
     return key;
   }
   /// A function of (Reader&, const yaml::Node&, M&) instead of the interpreter, or after it.

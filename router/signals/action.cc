@@ -17,13 +17,16 @@ struct Action {
 // For two phrases of the same length at the same place, the first row decides.
 constexpr std::array<Action, 5> kActions{{
     {"generate",
-     "(?:write|create|make|generate|build|draft|produce|scaffold|implement|develop|design|compose)"
+     "(?:write|create|generate|build|draft|produce|scaffold|implement|develop|design|compose)"
      " (?:(?:me|us) )?(?:an?|some|new|another|code)|implement(?:ing)?|code (?:up|me)"
      "|add (?:an?|another|new|some|support for)"
      "|(?:give|show) (?:me|us) (?:an?|some) (?:example |sample )?"
      "(?:function|script|class|snippet|implementation|program|query|regex|command|code)"
      "|(?:i|we) (?:need|want) (?:an?|some) (?:new )?"
      "(?:function|script|class|program|tool|endpoint|component|cli|service|page|api|app)"
+     "|make (?:me|us) (?:an?|some|another)|make (?:an?|some|another|new) (?:[\\w-]+ ){0,2}"
+     "(?:function|script|class|program|tool|endpoint|component|cli|service|page|api|app|website"
+     "|game|bot|library|module|parser|table|list|chart|diagram|query|regex|example|file|code)"
      "|boilerplate|starter (?:code|template|project)"},
     {"explain",
      "explain(?:s|ing)?|what(?:['’]s| (?:does|do|did|is|are|was|were|happens))|why"
@@ -35,9 +38,10 @@ constexpr std::array<Action, 5> kActions{{
     {"fix",
      "fix(?:es|ed|ing)?|debug(?:s|ged|ging)?|repair(?:ing)?|resolv(?:e|ing)|troubleshoot(?:ing)?"
      "|patch (?:this|the|it|my)|(?:correct|solve) (?:the|this|my|these)"
-     "|(?:(?:does|is|wo|ca|do|did)n['’]?t|(?:does|do|did|is|are|will) not|cannot|no longer|not"
-     "|stopped) (?:work|compile|run|build|pass|load|start)(?:ing)?"
-     "|(?:is|are|keeps?) (?:broken|failing|crashing|throwing|hanging|timing out)"
+     "|(?:(?:does|is|are|wo|ca|do|did)n['’]?t|(?:does|do|did|is|are|will) not|cannot|no longer|not"
+     "|stopped) (?:compil(?:es?|ing)|run(?:s|ning)?|pass(?:es|ing)?"
+     "|(?:work|build|load|start)(?:s|ing)?)"
+     "|(?:is|are|keeps?) (?:broken|failing|crashing|erroring|throwing|hanging|timing out)"
      "|(?:getting|got|get|seeing|see|hitting|hit) (?:(?:an?|this|the) )?"
      "(?:\\w+ )?(?:error|exception|crash|segfault|panic|bug)"
      "|make (?:it|this|the tests?) (?:work|pass|compile|run)"},
@@ -45,14 +49,15 @@ constexpr std::array<Action, 5> kActions{{
      "refactor(?:s|ed|ing)?|renam(?:e|es|ed|ing)|clean(?: |-)?up|clean (?:this|it)"
      "|simplif(?:y|ies|ied|ying)|restructur(?:e|es|ed|ing)|reorgani[sz](?:e|es|ed|ing)"
      "|rewrit(?:e|es|ing|ten)|extract (?:an?|the|this|that|it|into|out)"
-     "|split (?:this|the|it|up)|de-?duplicate|tidy up|moderni[sz]e|inline (?:this|the)"
+     "|split (?:this|the|it|up)|de-?dup(?:e|licate)|tidy up|moderni[sz]e|inline (?:this|the)"
      "|(?:convert|migrate|port) (?:this|it|the|my)"
      "|mak(?:e|ing) (?:it|this|the code) (?:more )?"
-     "(?:readable|cleaner|simpler|idiomatic|maintainable|modular)"
+     "(?:readable|cleaner|simpler|idiomatic|pythonic|maintainable|modular)"
      "|improve (?:the )?(?:readability|structure|naming|code quality)"},
     {"test",
      "(?:write|add|create|make|generate|need|want) (?:(?:me|us|an?|the|some|more|a few|new|unit"
-     "|integration|regression|end-to-end|e2e|snapshot|property-based|table-driven) )*tests?"
+     "|integration|regression|end-to-end|e2e|snapshot|property-based|table-driven|pytest|jest"
+     "|vitest|junit) )*tests?"
      "|test (?:cases?|coverage)|(?:increase|improve|raise) (?:the )?coverage"
      "|cover (?:this|it|the \\w+) with tests|test (?:this|it|that|these)"
      "|(?:mock|stub) (?:the|this|out)"},

@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "router/config/access.h"
+#include "router/config/scalars.h"
 #include "router/signals/types.h"
 
 namespace signalbox::signals {
@@ -34,6 +35,9 @@ class MetadataSignals : public NamedSignals<config::MetadataSignal> {
 
 using config::AgenticFacts;
 using Bounds = AgenticFacts::Bounds;
+
+/// The system clock may count nanoseconds, which overflow for the last years of RFC 3339.
+using Time = std::chrono::sys_time<std::chrono::milliseconds>;
 
 constexpr uint32_t kEnvelopeBytes = 8192, kDepth = 16, kCapabilities = 16, kStringBytes = 128;
 constexpr uint32_t kJsonDepth = 8;
@@ -63,12 +67,6 @@ std::optional<int64_t> seconds_of(std::string_view text) {
   return text[0] == '+' ? *time - offset : *time + offset;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && ascii::is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 /// Reads the facts about an agent. A fact that breaks a rule makes all of them void: a client must
 /// not get rid of one by writing it wrongly.
 class Envelope {
@@ -76,7 +74,7 @@ class Envelope {
   Envelope(const json::Value& root, const Bounds& bounds) : root_(root), bounds_(bounds) {}
 
   /// Reads all facts, and returns false if they are void.
-  bool is_valid(std::chrono::system_clock::time_point now) {
+  bool is_valid(Time now) {
     if (!root_.is_object() || text(root_, "version") != "1") return false;
     check_expiry(now);
     check_lineage();
@@ -120,15 +118,15 @@ class Envelope {
     return value->is_string() ? bounded(value->text()) : "";
   }
   std::string bounded(std::string_view text) {
-    text = trimmed(text);
+    text = config::trimmed(text);
     expect(text.size() <= bound(bounds_.max_string_length, kStringBytes));
     return std::string(text);
   }
 
-  void check_expiry(std::chrono::system_clock::time_point now) {
+  void check_expiry(Time now) {
     const std::optional<int64_t> seconds = seconds_of(text(root_, "expires_at"));
     if (!seconds) return expect(false);
-    const std::chrono::system_clock::time_point expires{std::chrono::seconds(*seconds)};
+    const Time expires{std::chrono::seconds(*seconds)};
     expect(now <= expires + bounds_.clock_skew);
     expect(expires <= now + bounds_.max_lifetime + bounds_.clock_skew);
   }
@@ -185,7 +183,8 @@ class AgenticFactsSignals : public NamedSignals<config::AgenticFactsSignal> {
         json::Document::parse(std::string(carried), {.bytes = bytes_max, .depth = kJsonDepth});
     if (!document) return {};
     Envelope envelope(document->root(), facts_.bounds);
-    if (!envelope.is_valid(std::chrono::system_clock::now())) return {};
+    using namespace std::chrono;
+    if (!envelope.is_valid(time_point_cast<milliseconds>(system_clock::now()))) return {};
     for (size_t i = 0; i < signals_.size(); ++i) {
       const bool is_role = signals_[i].field == config::AgenticFactsSignal::Field::kDelegatedRole;
       if (matches(signals_[i].predicate, is_role ? envelope.role : envelope.phase))

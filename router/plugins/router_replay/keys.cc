@@ -5,8 +5,6 @@
 namespace signalbox::config {
 namespace {
 
-constexpr std::string_view kNoTraces = "records contain tool calls only as part of the bodies";
-
 constexpr Key kRouterReplayKeys[] = {
     enabled<RouterReplayPlugin>("false records nothing. Default: true."),
     count(FIELD(RouterReplayPlugin, max_records), "Records to keep.")
@@ -28,16 +26,21 @@ constexpr Key kRouterReplayKeys[] = {
 };
 
 void check_personal_data(Reader& reader, const yaml::Node& node, RouterReplayPlugin& plugin) {
-  if (plugin.capture_personal_data ||
-      !(plugin.capture_request_body || plugin.capture_response_body))
-    return;
-  reader.at_key("capture_personal_data", [&] {
-    reader.does_without(node.find("capture_personal_data")->line,
-                        "no texts are recorded, because personal data may be in any");
-  });
+  if (!plugin.capture_personal_data && captures_texts(plugin))
+    note_lost_texts(reader, "capture_personal_data", node.find("capture_personal_data")->line);
 }
 
 }  // namespace
+
+bool captures_texts(const RouterReplayPlugin& plugin) {
+  return plugin.enabled && (plugin.capture_request_body || plugin.capture_response_body);
+}
+
+void note_lost_texts(Reader& reader, std::string_view path, uint32_t line) {
+  reader.at_key(path, [&] {
+    reader.does_without(line, "no texts are recorded, because personal data may be in any");
+  });
+}
 
 constinit const Section kRouterReplayPlugin{kRouterReplayKeys, checked<check_personal_data>};
 

@@ -341,36 +341,39 @@ TEST(NewerForms, a_decision_goes_without_plugins_that_change_no_answer) {
   }
 }
 
-TEST(NewerForms, records_that_a_file_forbids_are_not_kept) {
-  const auto with = [](std::string_view policy) {
-    return newer_config(fmt::format(R"({}routing:
-  data_policy: {}
-  decisions:
-    - {{name: a, modelRefs: [{{model: large}}], plugins: [{{type: router_replay, configuration: {{capture_request_body: true}}}}]}}
-    - {{name: b, modelRefs: [{{model: large}}]}}
-)",
-                                    kTwoModels, policy))
-        .routing.decisions;
+TEST(NewerForms, empty_settings_of_agentic_facts_are_the_defaults) {
+  const auto with = [](std::string_view facts) {
+    return fmt::format("{}global: {{router: {{agentic_facts: {}}}}}\n", kTwoModels, facts);
   };
-  for (const Decision& decision : with("{replay: false}")) {
-    ASSERT_TRUE(decision.router_replay) << decision.name;
-    EXPECT_FALSE(decision.router_replay->enabled) << decision.name;
-  }
-  const auto decisions = with("{replay_personal_data: false}");
-  EXPECT_FALSE(decisions[0].router_replay->capture_personal_data);
-  EXPECT_FALSE(decisions[1].router_replay);
-  EXPECT_TRUE(with("{replay: true}")[0].router_replay->capture_personal_data);
-}
-
-TEST(NewerForms, a_policy_on_records_is_never_left_out) {
-  const auto with = [](std::string_view policy) {
-    return newer_errors(fmt::format("{}routing: {{data_policy: {}}}\n", kTwoModels, policy));
+  const auto read = [&](std::string_view facts) {
+    return newer_config(with(facts)).router.agentic_facts;
   };
-  EXPECT_EQ(with("{replay: on, replay_persnal_data: false}"),
-            "f.yaml:7: routing.data_policy.replay_persnal_data: unknown policy; did you mean "
-            "\"replay_personal_data\"?");
-  EXPECT_EQ(with("none"), "f.yaml:7: routing.data_policy: expected a mapping, found \"none\"");
-  EXPECT_EQ(with("{replay: true, replay_personal_data: true}"), "accepted");
+  const AgenticFacts defaults;
+  const AgenticFacts empty = read(
+      "{carrier_header: '', trust: {marker_header: '  ', marker_value: ''}, bounds: "
+      "{max_lifetime: '', clock_skew: ' '}}");
+  EXPECT_EQ(empty.carrier_header, defaults.carrier_header);
+  EXPECT_EQ(empty.trust.marker_header, defaults.trust.marker_header);
+  EXPECT_EQ(empty.trust.marker_value, "1");
+  EXPECT_EQ(empty.bounds.max_lifetime, 5min);
+  EXPECT_EQ(empty.bounds.clock_skew, 5s);
+  const AgenticFacts padded = read(
+      "{carrier_header: ' X-A ', trust: {marker_header: ' X-B', marker_value: ' yes '}, "
+      "bounds: {max_lifetime: ' 90s ', clock_skew: '0'}}");
+  EXPECT_EQ(padded.carrier_header, "X-A");
+  EXPECT_EQ(padded.trust.marker_header, "X-B");
+  EXPECT_EQ(padded.trust.marker_value, "yes");
+  EXPECT_EQ(padded.bounds.max_lifetime, 90s);
+  EXPECT_EQ(padded.bounds.clock_skew, 0ms);
+  EXPECT_EQ(read("{bounds: {clock_skew: 0}}").bounds.clock_skew, 0ms);
+  EXPECT_EQ(newer_errors(with("{bounds: {max_lifetime: '0'}}")),
+            "f.yaml:7: global.router.agentic_facts.bounds.max_lifetime: expected a duration from "
+            "1ms to 3153600000s such as 300s or 250ms, found the string \"0\"");
+  EXPECT_NE(newer_errors(with("{carrier_header: ' X-A ', trust: {marker_header: x-a}}"))
+                .find("expected two headers"),
+            std::string::npos);
+  EXPECT_NE(newer_errors(with("{carrier_header: 'x a'}")).find("expected the name of a header"),
+            std::string::npos);
 }
 
 TEST(NewerForms, a_route_of_a_guard_is_not_left_out) {

@@ -2,7 +2,7 @@
 // the expected explanation.
 //
 //   {"name": ..., "signals": {...}, "projections": {...}?, "decisions": [...]?, "catalog": {...}?,
-//    "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
+//    "router": {...}?, "text": ... or "request": {...}, "headers": {...}?, "no_embedder": true?,
 //    "classifiers": {DIRECTORY: {"labels": [...], "tokens": true?, "fails": true?, "raw": true?,
 //    "languages": [...]?}}?, "expect": {TYPE: {NAME: {member: value}}}?, "decision": ...?,
 //    "refused": ...?, "failed": ...?, "words": part of the text for people?, "foreign": true if the
@@ -34,9 +34,9 @@ std::string raw(const json::Value& row, std::string_view key, std::string_view f
 std::string configuration(const json::Value& row) {
   return fmt::format(R"({{"version": "v0.3",
 "providers": {{"defaults": {{"default_model": "m"}}, "models": [{{"name": "m", "backend_refs": [{{"type": "echo"}}]}}]}},
-"global": {{"model_catalog": {}}},
+"global": {{"model_catalog": {}, "router": {}}},
 "routing": {{"signals": {}, "projections": {}, "decisions": {}}}}})",
-                     raw(row, "catalog", "{}"), raw(row, "signals", "{}"),
+                     raw(row, "catalog", "{}"), raw(row, "router", "{}"), raw(row, "signals", "{}"),
                      raw(row, "projections", "{}"), raw(row, "decisions", "[]"));
 }
 

@@ -1,0 +1,91 @@
+// Tests the keys by which newer files of the Semantic Router limit records of requests.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/router/config/newer_forms.h"
+
+namespace signalbox::config {
+namespace {
+
+TEST(NewerRecords, records_that_a_file_forbids_are_not_kept) {
+  const auto with = [](std::string_view policy) {
+    return newer_config(fmt::format(R"({}routing:
+  data_policy: {}
+  decisions:
+    - {{name: a, modelRefs: [{{model: large}}], plugins: [{{type: router_replay, configuration: {{capture_request_body: true}}}}]}}
+    - {{name: b, modelRefs: [{{model: large}}]}}
+)",
+                                    kTwoModels, policy))
+        .routing.decisions;
+  };
+  for (const Decision& decision : with("{replay: false}")) {
+    ASSERT_TRUE(decision.router_replay) << decision.name;
+    EXPECT_FALSE(decision.router_replay->enabled) << decision.name;
+  }
+  const auto decisions = with("{replay_personal_data: false}");
+  EXPECT_FALSE(decisions[0].router_replay->capture_personal_data);
+  EXPECT_FALSE(decisions[1].router_replay);
+  EXPECT_TRUE(with("{replay: true}")[0].router_replay->capture_personal_data);
+}
+
+TEST(NewerRecords, a_notice_names_the_key_that_keeps_texts_out_of_records) {
+  const auto notices = [](std::string_view policy, std::string_view global,
+                          std::string_view plugin) {
+    return newer_notices(fmt::format(R"({}routing:
+  data_policy: {}
+  decisions: [{{name: a, modelRefs: [{{model: large}}], plugins: [{{type: router_replay, configuration: {}}}]}}]
+global: {{services: {{router_replay: {}}}}}
+)",
+                                     kTwoModels, policy, plugin, global));
+  };
+  const std::string why = ": no texts are recorded, because personal data may be in any";
+  const auto has = [&](const std::string& text, std::string_view key) {
+    return text.find(std::string(key) + why) != text.npos;
+  };
+  constexpr std::string_view kByPolicy = "routing.data_policy.replay_personal_data";
+  constexpr std::string_view kByService = "global.services.router_replay.capture_personal_data";
+  constexpr std::string_view kForbidden = "{capture_personal_data: false}";
+  constexpr std::string_view kCaptures = "{capture_request_body: true}";
+  EXPECT_TRUE(has(notices("{replay_personal_data: false}", "{}", kCaptures), kByPolicy));
+  EXPECT_TRUE(has(notices("{}", kForbidden, kCaptures), kByService));
+  EXPECT_TRUE(
+      has(notices("{}", kForbidden, "{capture_response_body: true, capture_personal_data: true}"),
+          kByService));
+  for (const std::string_view idle : {"{}", "{enabled: false, capture_request_body: true}"}) {
+    const std::string text = notices("{replay_personal_data: false}", kForbidden, idle);
+    EXPECT_EQ(text.find(why), text.npos) << text;
+  }
+}
+
+TEST(NewerRecords, texts_of_records_are_a_matter_of_the_plugin) {
+  const auto notices = [](std::string_view keys) {
+    return newer_notices(
+        fmt::format("{}global: {{services: {{router_replay: {}}}}}\n", kTwoModels, keys));
+  };
+  for (const std::string_view key :
+       {"capture_request_body: true", "capture_response_body: true", "max_body_bytes: 4096",
+        "max_tool_trace_bytes: 4096", "max_tool_trace_steps: 8"}) {
+    const std::string expected = fmt::format("global.services.router_replay.{}: has no effect: ",
+                                             key.substr(0, key.find(':')));
+    const std::string text = notices(fmt::format("{{{}}}", key));
+    EXPECT_NE(text.find(expected), text.npos) << text;
+  }
+  EXPECT_EQ(notices("{capture_request_body: false, capture_response_body: no}"), "");
+}
+
+TEST(NewerRecords, a_policy_on_records_is_never_left_out) {
+  const auto with = [](std::string_view policy) {
+    return newer_errors(fmt::format("{}routing: {{data_policy: {}}}\n", kTwoModels, policy));
+  };
+  EXPECT_EQ(with("{replay: on, replay_persnal_data: false}"),
+            "f.yaml:7: routing.data_policy.replay_persnal_data: unknown policy; did you mean "
+            "\"replay_personal_data\"?");
+  EXPECT_EQ(with("none"), "f.yaml:7: routing.data_policy: expected a mapping, found \"none\"");
+  EXPECT_EQ(with("{replay: true, replay_personal_data: true}"), "accepted");
+}
+
+}  // namespace
+}  // namespace signalbox::config
