@@ -144,7 +144,8 @@ class OutcomeRoutes {
                       json::quote(answered->model), json::quote_briefly(outcome.target_ref)));
     }
     const std::string content = to_json(outcome);
-    switch (outcomes_.claim(key, outcome.replay_id + content)) {
+    const std::string whole = outcome.replay_id + content;
+    switch (outcomes_.claim(key, whole)) {
       case Outcomes::Added::kConflict:
         return refused(409, "IDEMPOTENCY_CONFLICT",
                        "Idempotency-Key: another outcome came with this key; give each its own");
@@ -156,9 +157,9 @@ class OutcomeRoutes {
     const bool counts = is_about_model && !answered->decision.empty() && !answered->model.empty();
     const auto features = learning::Features::read(answered->features);
     const bool updated =
-        counts &&
-        outcomes_.add(learning::scope_of(answered->recipe, answered->decision), answered->model,
-                      outcome.verdict, features ? &*features : nullptr, key);
+        counts && outcomes_.add(learning::scope_of(answered->recipe, answered->decision),
+                                answered->model, outcome.verdict, features ? &*features : nullptr,
+                                key.empty() ? "" : key + whole);
     if (updated) {
       const std::string_view verdict = learning::kVerdicts[static_cast<size_t>(outcome.verdict)];
       metrics_.outcomes.with({std::string(verdict)}).add();

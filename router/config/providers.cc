@@ -67,7 +67,7 @@ void set_address(Reader& reader, const yaml::Node& node, BackendText& out) {
     // The address of a provider is not in the file, and has no error.
     if (!address) return reader.error(node.find(key)->line, std::move(address).error().message);
     for (const std::string_view path : {"/chat/completions", "/v1/messages"}) {
-      if (address->path.ends_with(path))
+      if (node.find("chat_path") == nullptr && address->path.ends_with(path))
         reader.error(
             node.find(key)->line,
             fmt::format("expected an address without {}, because the router adds it", path));

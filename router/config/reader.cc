@@ -58,7 +58,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 // True for a key of a section that decides who may connect, and for a listener's key that names
-// TLS. If such a key is misspelt, everybody could send requests, or in clear text.
+// TLS or secrets. Ignoring such a key would open the router to everybody, or serve in clear text.
 bool was_to_protect(std::string_view section, std::string_view key) {
   if (section == "global.access" || section.starts_with("global.access.") ||
       section == "global.services.management_api.auth")
@@ -67,9 +67,9 @@ bool was_to_protect(std::string_view section, std::string_view key) {
       section != "global.services.ext_proc")
     return false;
   const std::string lower = ascii::lower_case(key);
-  return std::ranges::any_of(std::array{"tls", "ssl", "https", "cert"}, [&](std::string_view word) {
-    return lower.find(word) != std::string::npos;
-  });
+  return std::ranges::any_of(
+      std::array{"tls", "ssl", "https", "certificate", "auth", "token", "api_key", "password"},
+      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 std::string without_indices(std::string_view path) {

@@ -48,6 +48,8 @@ constexpr Key kRedisKeys[] = {
         .unless("true yes on"),
 };
 
+constexpr uint32_t kPostgresSecondsMax = 3600;
+
 constexpr Key kPostgresKeys[] = {
     string(FIELD(Postgres, host), "Host."),
     integer(FIELD(Postgres, port), 0, 65535, "Port. Default: 5432."),
@@ -65,14 +67,15 @@ constexpr Key kPostgresKeys[] = {
     count(FIELD(Postgres, max_idle_conns), "Idle connections to keep.").no_effect(kConnections),
     count(FIELD(Postgres, conn_max_lifetime), "Lifetime of a connection, in seconds.")
         .no_effect("connections are kept until they fail"),
-    count(FIELD(Postgres, dial_timeout),
-          "Time limit of a connection, in seconds. Default: half a second. Signalbox only."),
-    count(
-        FIELD(Postgres, read_timeout),
-        "Time limit of a look-up, in seconds. The default depends on the store, from a tenth of a "
-        "second for the cache to 2 seconds. Signalbox only."),
-    count(FIELD(Postgres, write_timeout),
-          "Time limit of a write, in seconds. Default: 1 or 2. Signalbox only."),
+    integer(FIELD(Postgres, dial_timeout), 0, kPostgresSecondsMax,
+            "Time limit of a connection, in seconds, if the limit of its first look-up or write "
+            "leaves as much. Default: half a second. Signalbox only."),
+    integer(
+        FIELD(Postgres, read_timeout), 0, kPostgresSecondsMax,
+        "Time limit of a look-up, in seconds. The default depends on the store, from a tenth of "
+        "a second for the cache to 2 seconds. Signalbox only."),
+    integer(FIELD(Postgres, write_timeout), 0, kPostgresSecondsMax,
+            "Time limit of a write, in seconds. Default: 1 or 2. Signalbox only."),
     string(FIELD(Postgres, table_name), "Table: a-z, 0-9 and _, not a digit at its beginning."),
 };
 

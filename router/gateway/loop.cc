@@ -203,7 +203,7 @@ http::Task<> Loop::keep_state() {
   const auto& answer = run_->answer();
   if (!answer || !*answer || (*answer)->waiting.empty()) co_return;
   const std::string token = access::new_token();
-  constexpr size_t kFlowBytes = 6, kStateBytes = 9;  // unlike others, within ids of tool calls
+  constexpr size_t kFlowBytes = 6, kStateBytes = 9;  // ids of tool calls contain both
   const std::string flow = flow_.empty() ? token.substr(0, kFlowBytes) : flow_;
   std::string id = fmt::format("{}-{}", flow, token.substr(kFlowBytes, kStateBytes));
   Result<void> kept = fail(Code::kOverloaded, "too many requests are waiting");

@@ -384,7 +384,7 @@ void RequestRecord::measured(const replies::ReplyMeter::Times& times) {
   if (times.tpot_ms) account_.tpot_s = *times.tpot_ms / 1000;
   if (answer_) {
     if (!answer_streams_) return;
-    call_ended(*answer_, 200, {}, tokens_of(times), times.origin);
+    call_ended(*answer_, 200, times.failed ? account_.error : "", tokens_of(times), times.origin);
     account_.calls[*answer_].ttft_s = account_.ttft_s;
     account_.calls[*answer_].tpot_s = account_.tpot_s;
     return;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <functional>
 
+#include "base/fnv.h"
 #include "router/looper/compose.h"
 
 namespace signalbox::looper {
@@ -119,12 +120,16 @@ void add_calls(const Turn& turn, size_t number, std::string_view state, json::Wr
   const auto calls = first_choice(*completion).find("message")->find("tool_calls");
   const std::string begin =
       fmt::format("{}{}{}{}{}", kFlowPrefix, state, kBetween, number, kBetween);
-  size_t at = 0;
+  // A model sees the numbers of all its rounds, so those of each state are different.
+  Fnv hash;
+  for (const char c : state) hash.add(static_cast<uint8_t>(c));
+  uint64_t number_of_call = hash.get();
   for (const json::Value& call : calls->items()) {
     if (!call.is_object()) continue;
     std::string id = begin + std::string(string_at(call, "id"));
-    if (id.size() > kToolIdBytesMax) id = fmt::format("{}{:09}", begin, at);
-    ++at;
+    if (id.size() > kToolIdBytesMax)
+      id = fmt::format("{}{:09}", begin, number_of_call % 1'000'000'000);
+    ++number_of_call;
     out.begin_object().member("id", id);
     for (const json::Member& member : call.members()) {
       if (member.key != "id") out.key(member.key).raw(member.value.raw());

@@ -78,9 +78,9 @@ Count first_of(std::initializer_list<Count> counts) {
 bool ends_with_error(std::string_view tail) {
   size_t end = tail.rfind("[DONE]");
   if (end == std::string_view::npos || tail.size() - end > 12) end = tail.size();
-  const size_t at = tail.substr(0, end).rfind("\ndata: {");
+  const size_t at = tail.substr(0, end).rfind("\ndata:");
   std::string_view event = at == std::string_view::npos ? tail : tail.substr(at + 1);
-  if (!event.starts_with("data: {") || event.find("error\"") == std::string_view::npos)
+  if (!event.starts_with(kDataPrefix) || event.find("error\"") == std::string_view::npos)
     return false;
   event = event.substr(kDataPrefix.size(), event.find('\n') - kDataPrefix.size());
   const auto document = json::Document::parse(std::string(event));

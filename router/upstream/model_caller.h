@@ -15,7 +15,7 @@ struct CallOutcome {
   /// Errors: those of Backend::call() for the last backend that was tried; kOverloaded if none was
   /// free in time.
   Result<std::unique_ptr<UpstreamReply>> answer = nullptr;
-  std::string backend;    // that answered; "": none did
+  std::string backend;    // the name of the server that answered; "": none did
   uint32_t attempts = 0;  // number of backends that were tried
   /// True if another model may be tried: the reply, if there is one, is an error, and the model's
   /// retry_on would allow a repetition too.

@@ -92,7 +92,10 @@ class PostgresStore final : public Store {
   }
   void end() override { process()->server().end(); }
   PostgresOptions options() const {
-    PostgresOptions out{.server = process()->address(), .limit = test::kWithin, .grace = kGrace};
+    PostgresOptions out{.server = process()->address(),
+                        .read_limit = test::kWithin,
+                        .write_limit = test::kWithin,
+                        .grace = kGrace};
     out.server.connect_limit = test::kWithin;
     return out;
   }
