@@ -48,8 +48,10 @@ std::vector<pii::PiiEntity> encoded_entities(std::string_view text) {
 
 std::vector<pii::PiiEntity> split_entities(std::string_view first, std::string_view second) {
   constexpr size_t kBytes = 256;
-  const size_t kept = std::min(first.size(), kBytes);
+  constexpr std::string_view kSentenceEnds = ".!?";
   std::vector<pii::PiiEntity> out;
+  if (first.empty() || kSentenceEnds.find(first.back()) != std::string_view::npos) return out;
+  const size_t kept = std::min(first.size(), kBytes);
   for (const std::string_view between : {"\n", ""}) {
     const std::string joined =
         fmt::format("{}{}{}", first.substr(first.size() - kept), between, second.substr(0, kBytes));

@@ -22,7 +22,8 @@ struct PiiFound {
 
 /// Returns what rules find across the end of one text and the beginning of the next, with or
 /// without a line break between them: begin is an offset into `first`, end one into `second`.
-/// Domains are left out, because two sentences may form one ("docs." and "io").
+/// Domains are left out, because two sentences may form one ("docs." and "io"). A text that
+/// ends with a sentence is complete: "ada@home." and "Is it?" would form an address.
 std::vector<pii::PiiEntity> split_entities(std::string_view first, std::string_view second);
 
 /// Immutable and thread-safe.

@@ -168,8 +168,9 @@ std::optional<std::string> base64_text(std::string_view run) {
   standard.append((kGroup - standard.size() % kGroup) % kGroup, '=');
   auto bytes = base64::decode(standard);
   if (!bytes) return std::nullopt;
-  const std::string_view digits =
-      std::string_view(*bytes).substr(0, bytes->find_last_not_of('=') + 1);
+  std::string digits = *bytes;  // encoders break lines
+  std::erase_if(digits, ascii::is_space);
+  digits.erase(digits.find_last_not_of('=') + 1);
   if (digits.size() >= kRunMin && std::ranges::all_of(digits, is_base64)) {
     if (auto inner = base64_text(digits)) return inner;
   }

@@ -106,20 +106,22 @@ Result<signals::PiiFound> find_entities(const config::PiiMaskPlugin& plugin,
   return found;
 }
 
-/// Adds the two parts of data that is split over two texts. Data that one text holds by itself is
-/// complete, whatever the other text begins or ends with.
+/// Adds the two parts of data that is split over two texts. Data that begins or ends with a finding
+/// of its type in one text is complete there, whatever the other text adds to it.
 void add_split(std::string_view first, std::string_view second,
                std::vector<pii::PiiEntity>& in_first, std::vector<pii::PiiEntity>& in_second) {
-  const auto has = [](const std::vector<pii::PiiEntity>& found, const pii::PiiEntity& part) {
+  const auto has = [](const std::vector<pii::PiiEntity>& found, const pii::PiiEntity& split,
+                      size_t pii::PiiEntity::*edge) {
     return std::any_of(found.begin(), found.end(), [&](const pii::PiiEntity& each) {
-      return each.type == part.type && each.begin == part.begin && each.end == part.end;
+      return each.type == split.type && each.*edge == split.*edge;
     });
   };
   for (const pii::PiiEntity& split : signals::split_entities(first, second)) {
+    if (has(in_first, split, &pii::PiiEntity::begin) || has(in_second, split, &pii::PiiEntity::end))
+      continue;
     pii::PiiEntity head = split, tail = split;
     head.end = first.size();
     tail.begin = 0;
-    if (has(in_first, head) || has(in_second, tail)) continue;
     in_first = pii::with_covering(std::move(in_first), {head});
     in_second = pii::with_covering(std::move(in_second), {tail});
   }

@@ -54,12 +54,24 @@ size_t zero_width_bytes(std::string_view text, size_t at) {
   }
 }
 
+size_t zero_width_end(std::string_view text, size_t at) {
+  while (const size_t bytes = zero_width_bytes(text, at)) at += bytes;
+  return at;
+}
+
+bool separates(char before, char after) {
+  return (is_digit(before) && is_alpha(after)) || (is_alpha(before) && is_digit(after));
+}
+
 }  // namespace
 
 bool PlainReader::next() {
   begin_ = end_;
-  const bool omits = zero_width_ == ZeroWidth::kOmitted;
-  while (const size_t omitted = omits ? zero_width_bytes(text_, begin_) : 0) begin_ += omitted;
+  const size_t omitted_end =
+      zero_width_ == ZeroWidth::kKept ? begin_ : zero_width_end(text_, begin_);
+  const bool is_kept = zero_width_ == ZeroWidth::kOmittedInRuns && omitted_end < text_.size() &&
+                       separates(byte_, text_[omitted_end]);
+  if (!is_kept) begin_ = omitted_end;
   if (begin_ >= text_.size()) return false;
   const char sign = ascii_of(text_, begin_);
   byte_ = sign != 0 ? sign : text_[begin_];

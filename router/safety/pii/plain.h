@@ -9,9 +9,9 @@
 
 namespace signalbox::pii {
 
-/// Zero-width characters may interrupt an address, or separate words. So a text that has some is
-/// read in both ways.
-enum class ZeroWidth : uint8_t { kKept, kOmitted };
+/// Zero-width characters may interrupt data, or separate it from words. So a text that has some is
+/// read in all of these ways. kOmittedInRuns keeps those between a letter and a digit.
+enum class ZeroWidth : uint8_t { kKept, kOmittedInRuns, kOmitted };
 
 /// Reads a text byte by byte. Arabic-Indic digits, fullwidth digits, letters and signs of
 /// addresses, the ideographic space and the minus sign become ASCII. Each byte carries its position

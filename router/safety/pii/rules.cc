@@ -1,7 +1,7 @@
 // One pass over the text. At the beginning of a word, a number or a sign it tries the scanners that
 // can match there, the strictest first. The first match wins, and the pass continues after it. An
-// e-mail address is found at its '@' and replaces findings in its local part. A second pass
-// searches the parts of a URL.
+// e-mail address is found at its '@' and replaces findings in its local part. A password yields to
+// what else is found in it. A second pass searches the parts of a URL.
 
 #include "router/safety/pii/rules.h"
 
@@ -31,12 +31,24 @@ class Pass {
   explicit Pass(std::string_view text) : text_(text) {}
 
   std::vector<PiiEntity> run() {
-    size_t at = 0;
-    while (at < text_.size()) at = step(at);
+    scan(0);
     return std::move(found_);
   }
 
  private:
+  void scan(size_t at) {
+    while (at < text_.size()) {
+      at = step(at);
+      if (password_ && at >= password_->end) take_password();
+    }
+  }
+
+  void take_password() {
+    const bool is_known = !found_.empty() && found_.back().end > password_->begin;
+    if (!is_known) take(*password_);
+    password_.reset();
+  }
+
   /// Tries the scanners at a place and returns where the pass continues.
   size_t step(size_t at) {
     const char c = text_[at];
@@ -113,6 +125,8 @@ class Pass {
       if (const Found found = find_spoken_email(text_, at, end)) return take(*found);
     }
     // The name of a key may be the end of a longer name: "my2ndtoken".
+    if (!password_) password_ = pii::find_named_password(text_, at, end);
+    if (password_ && password_->begin >= end) return password_->begin;
     if (const Found found = pii::find_named_key(text_, at, end, failed_runs_)) return take(*found);
     if (!pii::is_alnum(text_.before(at))) {
       if (const Found found = word_at(at, end)) return take_or_split(*found);
@@ -181,7 +195,7 @@ class Pass {
   std::vector<PiiEntity> find_in_url(size_t begin, size_t end) const {
     Pass inside(text_.bytes().substr(0, end));
     inside.in_url_ = true;
-    for (size_t at = begin; at < end;) at = inside.step(at);
+    inside.scan(begin);
     std::erase_if(inside.found_, [](const PiiEntity& each) {
       return std::find(kTypesInUrls.begin(), kTypesInUrls.end(), each.type) == kTypesInUrls.end();
     });
@@ -203,6 +217,7 @@ class Pass {
   Cues cues_;
   FailedRuns failed_runs_;
   size_t block_end_ = 0;
+  Found password_;       // its value is being searched for other data
   bool in_url_ = false;  // the text is a part of a URL that was found
   std::vector<PiiEntity> found_;
 };
@@ -244,7 +259,9 @@ std::vector<PiiEntity> find_pii_by_rules(std::string_view text) {
   if (is_ascii) return Pass(text).run();
   std::vector<PiiEntity> found = find_in_plain(text, ZeroWidth::kKept);
   if (!has_zero_width(text)) return found;
-  return with_covering(std::move(found), find_in_plain(text, ZeroWidth::kOmitted));
+  for (const ZeroWidth each : {ZeroWidth::kOmittedInRuns, ZeroWidth::kOmitted})
+    found = with_covering(std::move(found), find_in_plain(text, each));
+  return found;
 }
 
 std::span<const std::string_view> pii_rule_types() {

@@ -29,7 +29,7 @@ struct PiiEntity {
 /// Finds what rules can find in a UTF-8 text (invalid bytes belong to no finding): in order,
 /// without overlaps, in whole characters. The score is 1.0 for data that can be checked itself,
 /// 0.95 for data that is recognised by its shape and the words around it, and 0.6 for a date that
-/// is written out. One pass, or two for a text with zero-width characters, in time linear in the
+/// is written out. One pass, or three for a text with zero-width characters, in time linear in the
 /// text for any input; pure.
 std::vector<PiiEntity> find_pii_by_rules(std::string_view text);
 

@@ -191,6 +191,9 @@ struct FailedRuns {
 // secrets.cc: at a word, in the order of the text.
 Found find_key(const Text& text, size_t at, FailedRuns& failed_runs);
 Found find_jwt(const Text& text, size_t at, FailedRuns& failed_runs);
+/// After the name that ends at `word_end`. A password has no form of its own: it may be an e-mail
+/// address, a card or a URL.
+Found find_named_password(const Text& text, size_t at, size_t word_end);
 Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& failed_runs);
 /// In "scheme://name:password@host".
 Found find_url_password(const Text& text, size_t at);

@@ -3,6 +3,7 @@
 // and PEM blocks (RFC 7468).
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/base64.h"
@@ -133,29 +134,51 @@ double entropy(std::string_view bytes) {
   return bits;
 }
 
-// True for words, years and paths: "images/2024/photo1.jpg", "sales_by_region_2023". In a random
-// string the kind of character changes at about every third character.
+// True for words, years, paths and names of code: "images/2024/photo1.jpg", "uint256_t_v12",
+// "ERC20Upgradeable". In a random string the kind of character changes at about every third
+// character. In names, it may change more often, but a few digits end a word.
 bool consists_of_words(std::string_view value) {
-  constexpr size_t kBytesAChange = 8;
-  const auto kind = [](char c) { return is_digit(c) ? 2 : is_upper(c) ? 1 : is_alpha(c) ? 0 : -1; };
-  size_t changes = 0;
-  bool is_divided = false;
-  for (size_t i = 0; i + 1 < value.size(); ++i) {
-    const int now = kind(value[i]), next = kind(value[i + 1]);
+  constexpr size_t kBytesAChange = 8, kBytesAChangeInNames = 4, kNameDigitsMax = 5;
+  const auto kind = [&](size_t at) {
+    const char c = at < value.size() ? value[at] : '.';
+    return is_digit(c) ? 2 : is_upper(c) ? 1 : is_alpha(c) ? 0 : -1;
+  };
+  size_t changes = 0, digits = 0;
+  bool is_divided = false, digits_end_words = true;
+  for (size_t i = 0; i < value.size(); ++i) {
+    const int now = kind(i), next = kind(i + 1);
     is_divided = is_divided || now < 0;
     const bool begins_word = now == 1 && next == 0;
-    changes += now >= 0 && next >= 0 && now != next && !begins_word ? 1 : 0;
+    const bool is_change = now >= 0 && next >= 0 && now != next && !begins_word;
+    changes += is_change ? 1 : 0;
+    digits = now == 2 ? digits + 1 : 0;
+    const bool goes_on = is_change && now == 2 && (next == 0 || kind(i + 2) != 0);
+    if (goes_on || digits > kNameDigitsMax) digits_end_words = false;
   }
-  return is_divided && changes * kBytesAChange < value.size();
+  return (is_divided && changes * kBytesAChange < value.size()) ||
+         (digits_end_words && changes * kBytesAChangeInNames <= value.size());
 }
 
+size_t count_digit_groups(std::string_view value) {
+  size_t groups = 0;
+  bool is_in_group = false;
+  for (const char c : value) {
+    groups += is_digit(c) && !is_in_group ? 1 : 0;
+    is_in_group = is_digit(c);
+  }
+  return groups;
+}
+
+constexpr size_t kKeyMin = 16;
+
+// A value that is shorter than most keys needs digits in two places.
 bool is_random(std::string_view value, size_t bytes_min) {
   constexpr size_t kBytesMax = 1024;
   constexpr double kBitsMin = 3.0;  // sixteen hexadecimal digits at random have 3.4
-  const bool digit = std::any_of(value.begin(), value.end(), is_digit);
-  const bool letter = std::any_of(value.begin(), value.end(), is_alpha);
-  return value.size() >= bytes_min && value.size() <= kBytesMax && digit && letter &&
-         entropy(value) >= kBitsMin;
+  const size_t groups_min = value.size() < kKeyMin ? 2 : 1;
+  return value.size() >= bytes_min && value.size() <= kBytesMax &&
+         count_digit_groups(value) >= groups_min &&
+         std::any_of(value.begin(), value.end(), is_alpha) && entropy(value) >= kBitsMin;
 }
 
 // True for what documents write in place of a password: "password", "****", "${PASSWORD}", "$PW".
@@ -170,7 +193,11 @@ bool is_placeholder(std::string_view password) {
 }
 
 // A name that a secret follows, by the last word of "DB_PASSWORD" or "clientSecret".
-enum class NameKind : uint8_t { kNone, kKey, kToken, kBearer, kBasic, kSecret };
+enum class NameKind : uint8_t { kNone, kKey, kToken, kBearer, kBasic, kSecret, kPassword, kPass };
+
+bool has_password(NameKind kind) {
+  return kind == NameKind::kSecret || kind == NameKind::kPassword || kind == NameKind::kPass;
+}
 
 bool ends_with(std::string_view word, std::string_view lower_case) {
   return word.size() >= lower_case.size() &&
@@ -183,15 +210,16 @@ NameKind name_kind(const Text& text, size_t at, size_t word_end) {
     return NameKind::kNone;
   const std::string_view word = text.from(at, word_end);
   const auto ends = [&](std::string_view name) { return ends_with(word, name); };
-  if (ends("password") || ends("passwd") || ends("passphrase") || ends("pwd") || ends("secret"))
-    return NameKind::kSecret;
-  if (text[at - 1] == '_' && same_word(word, "pass")) return NameKind::kSecret;
+  if (ends("password") || ends("passwd") || ends("passphrase") || ends("pwd"))
+    return NameKind::kPassword;
+  if (ends("secret")) return NameKind::kSecret;
+  if (text[at - 1] == '_' && same_word(word, "pass")) return NameKind::kPass;
   if (ends("key")) {
     size_t end = word_end - std::string_view("key").size();
     if (text[end - 1] == '_' || text[end - 1] == '-' || text[end - 1] == ' ') --end;
     const std::string_view before = text.from(0, end);
     const bool is_secret = ends_with(before, "secret") || ends_with(before, "access");
-    return is_secret ? NameKind::kSecret : NameKind::kKey;
+    return is_secret ? NameKind::kPassword : NameKind::kKey;
   }
   if (ends("token")) return NameKind::kToken;
   if (same_word(word, "bearer")) return NameKind::kBearer;
@@ -204,11 +232,11 @@ struct Value {
   bool is_assigned;  // false: only spaces and quotes stand between the name and the value
 };
 
-// The value after a name: behind "=", ":", " is ", or the end of a tag, with spaces and quotes
-// around them.
+// The value after a name: behind "=", ":", " is ", or the end of a tag, with spaces, quotes and
+// Markdown's asterisks around them.
 std::optional<Value> value_after(const Text& text, size_t at, size_t word_end) {
   constexpr std::string_view kIs = " is ";
-  constexpr std::string_view kSkipped = "=: \t\"'`\\>";
+  constexpr std::string_view kSkipped = "=: \t\"'`\\>*";
   constexpr size_t kGapMax = 40;  // columns
   // Accepts "<api_key>...", but not the "<key>" of a property list.
   const bool is_list_key = text[at - 1] == '<' && same_word(text.from(at, word_end), "key");
@@ -245,41 +273,67 @@ bool names_a_secret(std::string_view value) {
   });
 }
 
+// True at the "&" of a form: "&name=".
+bool begins_field(const Text& text, size_t at) {
+  if (text[at] != '&') return false;
+  size_t end = at + 1;
+  while (is_alnum(text[end]) || text[end] == '_' || text[end] == '-') ++end;
+  return end > at + 1 && text[end] == '=';
+}
+
 // The end of the value that begins at `begin`: at the closing quote, or before a space or a sign
 // that separates values.
 size_t value_end(const Text& text, size_t begin, bool is_quoted) {
   constexpr size_t kBytesMax = 128;
-  constexpr std::string_view kEnds = "\"'`<>\\", kSeparators = ",;&)]}|", kFullStops = ".:!?";
+  constexpr std::string_view kEnds = "\"'`<>\\", kSeparators = ",;)]}|", kFullStops = ".:!?*";
   const auto is_in = [](std::string_view signs, char c) { return signs.find(c) != signs.npos; };
   size_t end = begin;
   while (static_cast<uint8_t>(text[end]) > ' ' && end - begin <= kBytesMax &&
-         !is_in(kEnds, text[end]) && (is_quoted || !is_in(kSeparators, text[end])))
+         !is_in(kEnds, text[end]) &&
+         (is_quoted || (!is_in(kSeparators, text[end]) && !begins_field(text, end))))
     ++end;
   if (end - begin > kBytesMax) return begin;
   while (!is_quoted && end > begin && is_in(kFullStops, text[end - 1])) --end;
   return end;
 }
 
-// A password may be short, so it must be neither a word nor code. Without quotes, it has a digit or
-// a sign among its letters, and it is not a call, a dotted name, or words.
-Found password_at(const Text& text, size_t begin) {
-  constexpr size_t kBytesMin = 5;
-  constexpr std::string_view kQuotes = "\"'`", kSigns = "!@#$%^*+?", kCode = "([.:";
+// True for a word with a number, such as "hunter2", but not for a type with its size, such as
+// "int64". People choose such passwords, although they look like a name.
+bool is_word_with_number(std::string_view value) {
+  constexpr uint32_t kSizeMin = 8;
+  size_t word_end = 1;
+  while (word_end < value.size() && is_alpha(value[word_end]) && !is_upper(value[word_end]))
+    ++word_end;
+  const Text text(value);
+  const size_t end = text.digits_end(word_end);
+  if (end != value.size() || end == word_end || names_a_secret(value)) return false;
+  const uint32_t number = text.number(word_end, end);
+  return number < kSizeMin || !std::has_single_bit(number);
+}
+
+// A password may be short, so it must be neither a word nor code. It has a digit among its letters,
+// or only digits. Letters alone count in an assignment of a shell: DB_PASSWORD="swordfish".
+Found password_at(const Text& text, size_t begin, NameKind kind, bool is_shell) {
+  constexpr size_t kBytesMin = 5, kDigitsMin = 8;
+  constexpr std::string_view kQuotes = "\"'`", kCode = "([.:", kSigns = "!@#$";
   const bool is_quoted = kQuotes.find(text[begin - 1]) != std::string_view::npos;
   const size_t end = value_end(text, begin, is_quoted);
   if (end < begin + kBytesMin || !is_alnum(text[begin])) return std::nullopt;
+  if (text[begin - 1] == '\\') return std::nullopt;  // an escape: "password:\\nhunter2"
   if (is_quoted && text[end] != text[begin - 1] && text[end] != '\\') return std::nullopt;
   const std::string_view value = text.from(begin, end);
+  const Found found = Match{kApiKey, begin, end, kInContext};
   if (is_placeholder(value)) return std::nullopt;
-  const bool is_number = std::none_of(value.begin(), value.end(), is_alpha);
-  if (is_number && !std::all_of(value.begin(), value.end(), is_digit)) return std::nullopt;
-  const bool is_name =
-      value.find_first_of(kSigns) == std::string_view::npos && !has_digit(text, begin, end);
-  if (is_name && (!is_quoted || names_a_secret(value))) return std::nullopt;
-  const bool is_code =
-      value.find_first_of(kCode) != std::string_view::npos || consists_of_words(value);
-  if (!is_quoted && is_code) return std::nullopt;
-  return Match{kApiKey, begin, end, kInContext};
+  if (std::all_of(value.begin(), value.end(), is_digit)) {
+    const bool is_count = kind == NameKind::kPass || (!is_quoted && value.size() < kDigitsMin);
+    return is_count ? std::nullopt : found;
+  }
+  if (!has_digit(text, begin, end))
+    return is_shell && is_quoted && !names_a_secret(value) ? found : std::nullopt;
+  if (!is_quoted && value.find_first_of(kCode) != std::string_view::npos) return std::nullopt;
+  const bool is_name = value.find_first_of(kSigns) == std::string_view::npos &&
+                       consists_of_words(value) && !is_word_with_number(value);
+  return is_name ? std::nullopt : found;
 }
 
 // The credentials of HTTP: a name and a password with a colon between them, in base64.
@@ -343,25 +397,32 @@ Found find_jwt(const Text& text, size_t at, FailedRuns& failed_runs) {
   return Match{kJwt, at, end, kChecked};
 }
 
-// Finds the secret in `api_key = "..."`, `password: ...` and `Authorization: Bearer ...`.
+// Finds the password in `password: ...` and `client_secret = "..."`.
+Found find_named_password(const Text& text, size_t at, size_t word_end) {
+  const NameKind kind = name_kind(text, at, word_end);
+  if (!has_password(kind)) return std::nullopt;
+  const std::optional<Value> value = value_after(text, at, word_end);
+  if (!value || !value->is_assigned) return std::nullopt;
+  const std::string_view word = text.from(at, word_end);
+  const bool is_shell = text[word_end] == '=' && std::all_of(word.begin(), word.end(), is_upper);
+  return password_at(text, value->begin, kind, is_shell);
+}
+
+// Finds the key in `api_key = "..."`, `token: ...` and `Authorization: Bearer ...`.
 Found find_named_key(const Text& text, size_t at, size_t word_end, FailedRuns& failed_runs) {
-  constexpr size_t kTokenMin = 12, kKeyMin = 16, kUnassignedMin = 32;
+  constexpr size_t kTokenMin = 12, kUnassignedMin = 32;
   const NameKind kind = name_kind(text, at, word_end);
   if (kind == NameKind::kNone) return std::nullopt;
   const std::optional<Value> value = value_after(text, at, word_end);
   if (!value) return std::nullopt;
   const size_t begin = value->begin;
-  const bool is_secret = kind == NameKind::kSecret;
   if (kind == NameKind::kBasic) return basic_at(text, begin);
   if (!value->is_assigned && kind != NameKind::kBearer)
-    return is_secret ? key_at(text, begin, kUnassignedMin, false) : std::nullopt;
+    return has_password(kind) ? key_at(text, begin, kUnassignedMin, false) : std::nullopt;
   if (const Found jwt = find_jwt(text, begin, failed_runs)) return jwt;
-  if (is_secret) {
-    if (const Found password = password_at(text, begin)) return password;
-    return key_at(text, begin, kKeyMin, true);
-  }
-  return key_at(text, begin, kind == NameKind::kKey ? kKeyMin : kTokenMin,
-                kind == NameKind::kBearer);
+  const bool may_be_words = kind == NameKind::kBearer || kind == NameKind::kSecret;
+  const bool is_token = kind == NameKind::kToken || kind == NameKind::kBearer;
+  return key_at(text, begin, is_token ? kTokenMin : kKeyMin, may_be_words);
 }
 
 // True for "3000,ada", in which a port and something else stand before the '@' of a mailbox.

@@ -34,6 +34,8 @@ TEST(HiddenText, IsFoundInEncodings) {
   EXPECT_TRUE(reads("Run this: " + base64::encode(kPlain) + " now"));
   EXPECT_TRUE(reads("Run this: " + base64::encode(base64::encode(kPlain)) + " now"));
   EXPECT_TRUE(reads(base64::encode(base64::encode(base64::encode(kPlain)))));
+  EXPECT_TRUE(reads(base64::encode(base64::encode(kPlain) + "\n")));
+  EXPECT_TRUE(reads(base64::encode(base64::encode(kPlain).insert(20, "\r\n"))));
   EXPECT_TRUE(reads(each("%02x", kPlain)));
   EXPECT_TRUE(reads(each("\\x%02x", kPlain)));
   EXPECT_TRUE(reads(each("%02x ", kPlain)));
