@@ -76,10 +76,13 @@ Count first_of(std::initializer_list<Count> counts) {
 
 /// True if the last event before "[DONE]" reports an error. `tail` is the end of a stream.
 bool ends_with_error(std::string_view tail) {
-  size_t end = tail.rfind("[DONE]");
-  if (end == std::string_view::npos || tail.size() - end > 12) end = tail.size();
-  const size_t at = tail.substr(0, end).rfind("\ndata:");
-  std::string_view event = at == std::string_view::npos ? tail : tail.substr(at + 1);
+  constexpr std::string_view kLine = "\ndata:";
+  std::string_view before = tail;
+  const size_t done = tail.rfind("[DONE]");
+  if (done != std::string_view::npos && tail.size() - done <= 12)
+    before = tail.substr(0, tail.rfind(kLine, done));
+  const size_t at = before.rfind(kLine);
+  std::string_view event = at == std::string_view::npos ? before : before.substr(at + 1);
   if (!event.starts_with(kDataPrefix) || event.find("error\"") == std::string_view::npos)
     return false;
   event = event.substr(kDataPrefix.size(), event.find('\n') - kDataPrefix.size());

@@ -202,19 +202,22 @@ async function withServer(server, use) {
   }
 }
 
-test("a stream that its server ends with an error counts as failed", async () => {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\ndata: {"error":{"message":"out of memory"}}\n\ndata: [DONE]\n\n');
+for (const data of ["data: ", "data:"]) {
+  test(`a stream that its server ends with an error counts as failed, after "${data}"`, async () => {
+    const events = ['{"choices":[{"index":0,"delta":{"content":"a"}}]}', '{"error":{"message":"out of memory"}}', "[DONE]"];
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(events.map((event) => `${data}${event}\n\n`).join(""));
+    });
+    await withServer(server, async (daemon) => {
+      const body = JSON.stringify({ model: "auto", stream: true, messages: [{ role: "user", content: "hello" }] });
+      const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
+      assert.match(await reply.text(), /out of memory/);
+      const line = await lineOfRequest(daemon);
+      assert.deepEqual([line.level, line.error, line.backend], ["warning", "upstream_error", "node-7"]);
+    });
   });
-  await withServer(server, async (daemon) => {
-    const body = JSON.stringify({ model: "auto", stream: true, messages: [{ role: "user", content: "hello" }] });
-    const reply = await fetch(`${daemon.url}/v1/chat/completions`, { method: "POST", body });
-    assert.match(await reply.text(), /out of memory/);
-    const line = await lineOfRequest(daemon);
-    assert.deepEqual([line.level, line.error, line.backend], ["warning", "upstream_error", "node-7"]);
-  });
-});
+}
 
 test("the log names the server that has answered, also with an error", async () => {
   const server = createServer((_, response) => response.writeHead(500).end("out of memory"));
