@@ -39,7 +39,8 @@ std::string_view instead_of(std::string_view type) {
 std::string_view without(std::string_view type) {
   if (type == "context_dedup") return "turns that a request has twice are sent twice";
   if (type == "decision_diagnostics") return "Envoy's filters get no summary of the decision";
-  if (type == "provider_prompt_cache") return "the plugin prompt_cache sets marks for a prompt cache";
+  if (type == "provider_prompt_cache")
+    return "the plugin prompt_cache sets marks for a prompt cache";
   return "";
 }
 
