@@ -37,6 +37,12 @@ constexpr char lower(char c) {
 constexpr char upper(char c) {
   return is_lower(c) ? static_cast<char>(c - ('a' - 'A')) : c;
 }
+/// Returns the text without white space around it.
+constexpr std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
 inline std::string lower_case(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(), lower);

@@ -248,7 +248,7 @@ using AgenticBounds = AgenticFacts::Bounds;
 void read_trimmed(Reader& reader, const yaml::Node& node, std::string& out) {
   const auto scalar = reader.scalar(node, "a string");
   if (!scalar) return;
-  const std::string_view value = trimmed(scalar->text);
+  const std::string_view value = ascii::trimmed(scalar->text);
   if (!value.empty()) out = value;
 }
 

@@ -198,7 +198,8 @@ struct Projections {
   std::vector<Mapping> mappings;
 };
 
-/// What records of the routing's requests may hold. Each decision's router_replay already obeys it.
+/// Limits what records of the routing's requests hold. The router_replay of each decision already
+/// obeys it.
 struct DataPolicy {
   bool replay = true;
   bool replay_personal_data = true;

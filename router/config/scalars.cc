@@ -45,7 +45,7 @@ std::optional<int64_t> to_bytes(std::string_view text) {
 // "1m30s", "250ms", "1.5s", "0".
 std::optional<int64_t> to_milliseconds(std::string_view text) {
   double total = 0;
-  text = trimmed(text);
+  text = ascii::trimmed(text);
   if (text == "0") return 0;
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
@@ -69,7 +69,7 @@ std::optional<int64_t> to_milliseconds(std::string_view text) {
 
 // "999", "32K", "1.5m".
 std::optional<int64_t> to_tokens(std::string_view text) {
-  text = trimmed(text);
+  text = ascii::trimmed(text);
   double scale = 1;
   if (text.ends_with('K') || text.ends_with('k')) scale = 1e3;
   if (text.ends_with('M') || text.ends_with('m')) scale = 1e6;
@@ -138,12 +138,6 @@ constexpr double kNumberMax = 1e9;
 constexpr std::string_view kNumber = "a number";
 
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && ascii::is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 bool is_idle(const yaml::Node& node) {
   if (node.kind == yaml::Kind::kNull) return true;

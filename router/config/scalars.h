@@ -12,9 +12,6 @@
 
 namespace signalbox::config {
 
-/// The text without white space around it.
-std::string_view trimmed(std::string_view text);
-
 /// True for a value that requests nothing: null, empty, or a mapping that is switched off or has
 /// `mode: disabled`.
 bool is_idle(const yaml::Node& node);

@@ -266,7 +266,8 @@ void read_key(Reader& reader, const yaml::Node& node, const Key& key, void* out)
       return reader.error(entry->line, fmt::format("no longer a key; {}", key.text));
     if (key.kind == Kind::kRemark) return;
     if (!key.is_required && value.kind == yaml::Kind::kNull) return;
-    if (key.may_be_empty && value.kind == yaml::Kind::kScalar && trimmed(value.scalar).empty())
+    if (key.may_be_empty && value.kind == yaml::Kind::kScalar &&
+        ascii::trimmed(value.scalar).empty())
       return;
     if (key.consequence.empty()) return read_value(reader, value, key, out);
     if (!is_met(key, value))

@@ -33,7 +33,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds kListLimit{30}, kPatchLimit{10};
-/// The query requests an earlier end of a watch than this (reflector.cc).
+/// Greater than the time after which the query lets the server end a watch (reflector.cc).
 constexpr seconds kWatchLimit{270};
 constexpr milliseconds kLookPeriod{500};  // between two looks at the files
 constexpr size_t kAccountBytesMax = 64 << 10;

@@ -7,7 +7,6 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "router/config/access.h"
-#include "router/config/scalars.h"
 #include "router/signals/types.h"
 
 namespace signalbox::signals {
@@ -118,7 +117,7 @@ class Envelope {
     return value->is_string() ? bounded(value->text()) : "";
   }
   std::string bounded(std::string_view text) {
-    text = config::trimmed(text);
+    text = ascii::trimmed(text);
     expect(text.size() <= bound(bounds_.max_string_length, kStringBytes));
     return std::string(text);
   }

@@ -74,9 +74,9 @@ SignalTypeResult metadata_signals(const std::vector<config::MetadataSignal>& sig
 /// parts if they are images. Confidence: 1.
 SignalTypeResult input_modality_signals(const std::vector<config::InputModalitySignal>& signals);
 
-/// What the user's last message wants to be done: generate, explain, fix, refactor, test or other.
-/// Names are actions; exactly one matches. Score: the share of the phrases that name an action
-/// which name this one. Confidence: 1.
+/// The action that the user's last message requests: generate, explain, fix, refactor, test or
+/// other. Names are actions; exactly one matches. Score: the share of the phrases that name an
+/// action which name this one. Confidence: 1.
 SignalTypeResult action_signals(const std::vector<config::ClassSignal>& signals);
 
 /// A fact about the agent behind the request, if the header with the facts comes with the one that

@@ -23,12 +23,6 @@ bool is_html(std::string_view extension) {
   return extension == ".html" || extension == ".htm";
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && ascii::is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 // --- HTML ---
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kEntities{{{"amp", "&"},
@@ -219,7 +213,7 @@ Result<std::string> document_text(std::string_view file_name, std::string_view b
   if (bytes.find('\0') != bytes.npos || !utf8::is_valid(bytes))
     return fail(Code::kInvalid, "file: expected text in UTF-8, found other bytes");
   std::string out = is_html(extension_of(file_name)) ? html_text(bytes) : std::string(bytes);
-  if (trimmed(out).empty()) return fail(Code::kInvalid, "file: there is no text in it");
+  if (ascii::trimmed(out).empty()) return fail(Code::kInvalid, "file: there is no text in it");
   return out;
 }
 
@@ -233,7 +227,7 @@ std::vector<std::string_view> cut(std::string_view text, size_t bytes_max, size_
   std::vector<std::string_view> out;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = end_of_chunk(text, begin, bytes_max);
-    const std::string_view chunk = trimmed(text.substr(begin, end - begin));
+    const std::string_view chunk = ascii::trimmed(text.substr(begin, end - begin));
     if (!chunk.empty()) out.push_back(chunk);
     begin = end == text.size() ? end : begin_of_next(text, begin, end, overlap);
   }

@@ -29,12 +29,6 @@ std::string quote(std::string_view value) {
   return out + "\"";
 }
 
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && ascii::is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && ascii::is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
 bool starts_with(std::string_view text, std::string_view prefix) {
   return ascii::iequals(text.substr(0, prefix.size()), prefix);
 }
@@ -42,7 +36,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
 // curl's last line, without its name: "Could not resolve host: huggingface.co".
 std::string problem_of(const fs::path& messages) {
   const auto text = read_file(messages, kHeaderBytesMax);
-  std::string_view line = text ? trim(*text) : std::string_view();
+  std::string_view line = text ? ascii::trimmed(*text) : std::string_view();
   if (const size_t start = line.rfind('\n'); start != std::string_view::npos)
     line.remove_prefix(start + 1);
   if (line.starts_with("curl: ")) line.remove_prefix(6);
@@ -148,11 +142,12 @@ HttpReply parse_header_dump(std::string_view dump) {
   HttpReply out;
   while (!dump.empty()) {
     const size_t end = dump.find('\n');
-    const std::string_view line = trim(dump.substr(0, end));
+    const std::string_view line = ascii::trimmed(dump.substr(0, end));
     dump.remove_prefix(end == std::string_view::npos ? dump.size() : end + 1);
     if (line.starts_with("HTTP/")) {
       out = {};
-      const std::string_view status = trim(line.substr(std::min(line.find(' '), line.size())));
+      const std::string_view status =
+          ascii::trimmed(line.substr(std::min(line.find(' '), line.size())));
       uint16_t number = 0;  // unsigned, because "-02" is not a status
       std::from_chars(status.data(), status.data() + std::min<size_t>(status.size(), 3), number);
       out.status = number;
@@ -160,7 +155,7 @@ HttpReply parse_header_dump(std::string_view dump) {
     }
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    out.headers[ascii::lower_case(line.substr(0, colon))] = trim(line.substr(colon + 1));
+    out.headers[ascii::lower_case(line.substr(0, colon))] = ascii::trimmed(line.substr(colon + 1));
   }
   return out;
 }

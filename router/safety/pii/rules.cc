@@ -1,7 +1,7 @@
 // One pass over the text. At the beginning of a word, a number or a sign it tries the scanners that
 // can match there, the strictest first. The first match wins, and the pass continues after it. An
-// e-mail address is found at its '@' and replaces findings in its local part. A password yields to
-// what else is found in it. A second pass searches the parts of a URL.
+// e-mail address is found at its '@' and replaces findings in its local part. Other data inside a
+// password takes the place of the password. A second pass searches the parts of a URL.
 
 #include "router/safety/pii/rules.h"
 
