@@ -13,11 +13,11 @@ const kReadyMsMax = 240_000; // allows for a sanitizer build on a busy machine
 const kStopMsMax = 120_000;
 
 // Returns ports below the range that the system assigns to connections, so that no connection takes a port before it is
-// used.
+// used. They are above 10080, the highest port that fetch and browsers refuse.
 async function onFreePort() {
   for (;;) {
     const server = createServer();
-    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    const port = 10_081 + Math.floor(Math.random() * 21_900);
     const listens = await new Promise((done) => {
       server.once("error", () => done(false));
       server.listen(port, "127.0.0.1", () => done(true));
