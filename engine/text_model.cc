@@ -579,7 +579,7 @@ Result<std::unique_ptr<const TextModel>> TextModel::open(const std::filesystem::
   SIGNALBOX_TRY(parts.file, weights::SafeTensors::open_directory(directory));
   std::vector<LinearSpec> linears;
   SIGNALBOX_TRY_VOID(read_network(config, options, parts, linears));
-  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape().vocabulary));
+  SIGNALBOX_TRY(parts.tokenizer, open_tokenizer(directory, parts.trunk->shape()));
   SIGNALBOX_TRY_VOID(read_embedding(parts));
   const auto& base = options.adapter.empty() ? directory : options.adapter;
   for (const auto& head : options.heads) {
