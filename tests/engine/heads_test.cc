@@ -99,6 +99,19 @@ TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_has_no_activati
   }
 }
 
+TEST(Heads, hidden_states_that_are_not_finite_are_an_error) {
+  const RandomNetwork random = network(kSequence);
+  Checkpoint tensors = random.tensors();
+  tensors.at("model.embeddings.tok_embeddings.weight").values[5 * 48] = NAN;
+  random.write(tensors);
+  const auto model = open(random);
+  EXPECT_TRUE(model->states(std::vector<int32_t>{4, 6}));
+  const auto states = model->states(std::vector<int32_t>{4, 5});
+  ASSERT_FALSE(states);
+  EXPECT_THAT(states.error().message,
+              testing::EndsWith(": the model's hidden states are not finite"));
+}
+
 TEST(Heads, labels_come_from_the_config_then_from_mapping_files) {
   const RandomNetwork plain = network(kSequence);
   EXPECT_EQ(open(plain)->heads()[0].labels[4], "LABEL_4");
