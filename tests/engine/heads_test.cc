@@ -521,6 +521,9 @@ TEST_F(Embeddings, a_sentence_transformers_directory_sets_pooling_and_length) {
   EXPECT_EQ(model->encode(text_)->size(), 6u);
   const auto states = random_.reference(model->encode(text_).value()).hidden;
   expect_direction(states, embed(*model, {}));
+  const std::filesystem::path limit = random_.directory() / "sentence_bert_config.json";
+  std::filesystem::rename(limit, random_.directory() / "sentence_xlm-roberta_config.json");
+  EXPECT_EQ(open(random_)->tokens_max(), 6);
 }
 
 }  // namespace
