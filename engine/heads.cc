@@ -250,23 +250,24 @@ class HeadReader {
   Result<void> read_scores(int32_t classes) {
     SIGNALBOX_TRY(const std::string problem, root_.string("problem_type", ""));
     Scores& scores = head_.info_.scores;
-    if (head_.info_.kind == HeadKind::kSequence && classes == 1 && problem.empty()) {
-      SIGNALBOX_TRY(scores, read_cross_encoder_scores());
-      return {};
-    }
-    if (head_.info_.kind == HeadKind::kTokens || problem == "single_label_classification") {
+    if (head_.info_.kind == HeadKind::kTokens) {
       scores = Scores::kSoftmax;
     } else if (problem == "regression") {
       scores = Scores::kRaw;
+    } else if (problem.empty() || problem == "single_label_classification") {
+      scores = Scores::kSoftmax;
     } else if (problem == "multi_label_classification") {
       scores = Scores::kSigmoid;
-    } else if (problem.empty()) {
-      scores = Scores::kSoftmax;
     } else {
       return fail(Code::kUnsupported,
                   "{}: \"{}\" is not supported (supported: single_label_classification, "
                   "multi_label_classification, regression)",
                   root_.where("problem_type"), problem);
+    }
+    // The softmax of one class would be 1 for every text.
+    const bool is_alone = head_.info_.kind == HeadKind::kSequence && classes == 1;
+    if (is_alone && problem != "regression") {
+      SIGNALBOX_TRY(scores, read_cross_encoder_scores());
     }
     return {};
   }

@@ -97,6 +97,8 @@ TEST(Heads, one_number_is_a_probability_unless_the_cross_encoder_has_no_activati
     EXPECT_EQ(open(RandomNetwork(fmt::format("{{{},{}}}", one, more)))->heads()[0].scores,
               Scores::kRaw);
   }
+  const RandomNetwork single("{" + one + R"(,"problem_type":"single_label_classification"})");
+  EXPECT_EQ(open(single)->heads()[0].scores, Scores::kSigmoid);
   const RandomNetwork named("{" + one +
                             R"(,"sentence_transformers":{"activation_fn":"torch.nn.Sigmoid"}})");
   EXPECT_EQ(open(named)->heads()[0].scores, Scores::kSigmoid);
