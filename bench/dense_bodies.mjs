@@ -64,8 +64,8 @@ const kCases = [
 const kShort = '{"model":"auto","messages":[{"role":"user","content":"a short text"}]}';
 const kReply = JSON.stringify({ id: "a", object: "chat.completion", created: 1, model: "m", choices: [{ index: 0, message: { role: "assistant", content: "b" }, finish_reason: "stop" }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
 
-const server = createServer((asked, reply) => {
-  asked.resume().on("end", () => reply.writeHead(200, { "content-type": "application/json" }).end(kReply));
+const server = createServer((received, reply) => {
+  received.resume().on("end", () => reply.writeHead(200, { "content-type": "application/json" }).end(kReply));
 });
 await new Promise((done) => server.listen(0, "127.0.0.1", done));
 
