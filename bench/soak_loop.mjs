@@ -1,4 +1,5 @@
-// One loop of the soak: a client that sends one operation after the other, drawn from the kinds, and knows each answer.
+// One loop of the soak is a client that sends one operation after the other. It draws the kind of each at random, and computes
+// the expected answer beforehand.
 
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
