@@ -109,6 +109,21 @@ test("a call without arguments has an empty object", async () => {
   assert.deepEqual(ofResponse(response), [["a", "time", {}], ["b", "date", {}]]);
 });
 
+test("the effort of a decision reaches Anthropic's server from every client", async () => {
+  const content = [{ type: "text", text: "Done." }];
+  upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn" } });
+  const messages = [{ role: "user", content: "prove it" }];
+  const requests = [
+    () => openai.chat.completions.create({ model: "auto", messages }),
+    () => openai.responses.create({ model: "auto", input: "prove it" }),
+    () => anthropic.messages.create({ model: "auto", max_tokens: 9, messages }),
+  ];
+  for (const request of requests) {
+    await request();
+    assert.deepEqual(upstream.asked.output_config, { effort: "high" }, upstream.body);
+  }
+});
+
 test("an error page has a message for clients of another API", async () => {
   upstream.answer = () => ({ status: 503, headers: { "content-type": "text/html" }, body: "<html>Unavailable</html>" });
   const refused = anthropic.messages.create({ model: "chats", max_tokens: 9, messages: kMessages });
