@@ -124,6 +124,21 @@ test("the effort of a decision reaches Anthropic's server from every client", as
   }
 });
 
+test("a redirect of a model's server does not reach the client", async () => {
+  upstream.answer = () => ({ status: 307, headers: { location: "http://127.0.0.1:1/" }, body: "" });
+  for (const [path, more] of [
+    ["/v1/chat/completions", { messages: kMessages }],
+    ["/v1/messages", { max_tokens: 9, messages: kMessages }],
+    ["/v1/responses", { input: "x" }],
+    ["/v1/embeddings", { input: "x" }],
+  ]) {
+    const init = { method: "POST", redirect: "manual", body: JSON.stringify({ model: "chats", ...more }) };
+    const reply = await fetch(`${daemon.url}${path}`, init);
+    assert.deepEqual([reply.status, reply.headers.get("location")], [502, null], path);
+    assert.match((await reply.json()).error.message, /^backend "chats": it redirects to another address \(HTTP 307\); .*base_url/);
+  }
+});
+
 test("an error page has a message for clients of another API", async () => {
   upstream.answer = () => ({ status: 503, headers: { "content-type": "text/html" }, body: "<html>Unavailable</html>" });
   const refused = anthropic.messages.create({ model: "chats", max_tokens: 9, messages: kMessages });
