@@ -150,3 +150,28 @@ test("a rate limit of Anthropic's server has the type of one", async () => {
   const refused = openai.chat.completions.create({ model: "claude", messages: kMessages });
   await assert.rejects(refused, { status: 429, type: "rate_limit_error" });
 });
+
+test("Anthropic's clients read errors of paths and methods in their form", async () => {
+  const headers = { "anthropic-version": "2023-06-01" };
+  for (const [path, init, status, type] of [
+    ["/v1/messages", {}, 405, "invalid_request_error"],
+    ["/v1/messages/batches", { method: "POST", body: "{}" }, 404, "not_found_error"],
+    ["/v1/nothing", { headers }, 404, "not_found_error"],
+  ]) {
+    const reply = await fetch(`${daemon.url}${path}`, init);
+    const body = await reply.json();
+    assert.deepEqual([reply.status, body.type, body.error.type], [status, "error", type], path);
+  }
+  assert.equal((await (await fetch(`${daemon.url}/v1/nothing`)).json()).type, undefined);
+});
+
+test("a count of tokens has the id of its request, and a refused one names what would be counted", async () => {
+  upstream.answer = () => ({ body: { input_tokens: 5 } });
+  const counted = await anthropic.messages.countTokens({ model: "claude", messages: kMessages }).withResponse();
+  assert.equal(counted.data.input_tokens, 5);
+  assert.equal(counted.request_id, counted.response.headers.get("x-request-id"));
+  for (const model of ["auto", "chats"]) {
+    const refused = anthropic.messages.countTokens({ model, messages: kMessages });
+    await assert.rejects(refused, { status: 400, message: /name a model with api_format: anthropic/ });
+  }
+});
