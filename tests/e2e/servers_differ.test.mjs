@@ -7,7 +7,8 @@ import { after, before, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-import { Daemon } from "./daemon.mjs";
+import { Daemon, freePorts, withDaemon } from "./daemon.mjs";
+import { Envoy, Processor } from "./envoy.mjs";
 import { ScriptedUpstream, completion, streamed } from "./upstream.mjs";
 import { until } from "./until.mjs";
 
@@ -174,4 +175,51 @@ test("a count of tokens has the id of its request, and a refused one names what 
     const refused = anthropic.messages.countTokens({ model, messages: kMessages });
     await assert.rejects(refused, { status: 400, message: /name a model with api_format: anthropic/ });
   }
+});
+
+// Behind Envoy, the server of the test gets what OpenAI's own would.
+test("a translated bound of tokens has the name that OpenAI's own servers take", async () => {
+  const [envoyPort] = await freePorts(1);
+  const behindEnvoy = (port, managementPort) => `
+version: v0.3
+listeners:
+  - {name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}
+providers:
+  defaults: {default_model: gpt}
+  models:
+    - {name: gpt, backend_refs: [{name: openai, base_url: "https://api.openai.com/v1"}]}
+    - {name: own, backend_refs: [{name: own, endpoint: "models.example:8000"}]}
+routing:
+  decisions:
+    - {name: limited, modelRefs: [{model: gpt}], plugins: [{type: request_params, configuration: {max_tokens_limit: 50}}]}
+global:
+  services:
+    ext_proc: {enabled: true, port: ${envoyPort}}
+    management_api: {bind_address: 127.0.0.1, port: ${managementPort}}
+`;
+  await withDaemon(behindEnvoy, async () => {
+    const processor = new Processor(envoyPort);
+    const envoy = await Envoy.start({ processor, clusters: { default: upstream.port } });
+    upstream.answer = () => completion({ content: "Fine." });
+    const bounds = ({ max_tokens, max_completion_tokens }) => [max_tokens, max_completion_tokens];
+    const message = { max_tokens: 900, messages: kMessages };
+    const response = { max_output_tokens: 900, input: "x" };
+    try {
+      for (const [path, body, expected] of [
+        ["/v1/messages", { model: "gpt", ...message }, [undefined, 900]],
+        ["/v1/messages", { model: "auto", ...message }, [undefined, 50]],
+        ["/v1/messages", { model: "own", ...message }, [900, undefined]],
+        ["/v1/responses", { model: "gpt", ...response }, [undefined, 900]],
+        ["/v1/responses", { model: "own", ...response }, [900, undefined]],
+        ["/v1/chat/completions", { model: "gpt", ...message }, [900, undefined]],
+      ]) {
+        const reply = await fetch(`${envoy.url}${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+        assert.equal(reply.status, 200, await reply.text());
+        assert.deepEqual(bounds(upstream.asked), expected, `${path} ${body.model}`);
+      }
+    } finally {
+      await envoy.stop();
+      processor.close();
+    }
+  });
 });
