@@ -25,8 +25,8 @@ config::RateLimit failure_limit() {
   return config::local_limit({rule});
 }
 
-/// Each wrong signature of a token is charged. Only they count here: an honest client with an old
-/// key or token has none, so it does not stop others with its address.
+/// Charges each wrong signature of a token. Nothing else counts here: an honest client with an old
+/// key or token sends no wrong signature, so it does not block others at its address.
 config::RateLimit forgery_limit() {
   config::RateLimit::Rule rule;
   rule.name = "wrong signatures";

@@ -1,6 +1,6 @@
 #pragma once
-// The gate in front of every route of the data listeners: no request passes whose sender is not
-// known, if keys are required. A refused request costs no inference.
+// The gate in front of every route of the data listeners. If keys are required, it refuses each
+// request whose sender is unknown, before any model runs.
 
 #include "router/access/clients.h"
 #include "router/audit/log.h"

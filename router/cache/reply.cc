@@ -1,5 +1,5 @@
-// A reply that is not understood completely is not cached: if it lost something here, everyone who
-// gets it from the cache would get a wrong answer.
+// A reply that is not understood completely is not cached: if a part of it were lost here, every
+// later client would get a wrong answer.
 
 #include "router/cache/reply.h"
 

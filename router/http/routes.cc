@@ -42,8 +42,8 @@ std::string methods_of(const std::vector<Route>& routes, std::string_view path) 
   return out.empty() ? out : out.append(", OPTIONS");
 }
 
-/// The path below "/v1" that a client may mean whose base URL lacks "/v1", has it twice or ends
-/// with a slash; "" if there is none.
+/// Returns the known path that the client probably means if its base URL lacks "/v1", has "/v1"
+/// twice or ends with a slash; "" if there is none.
 std::string near_path(const std::vector<Route>& routes, std::string_view path) {
   constexpr std::string_view kVersion = "/v1";
   while (path.ends_with('/')) path.remove_suffix(1);
