@@ -37,7 +37,7 @@ const recipe = (name, port) =>
 
 const configuration = (port, managementPort) => `
 version: v0.3
-listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 60s}]
+listeners: [{name: test, address: 127.0.0.1, port: ${port}, timeout: 300s}]
 providers:
   defaults: {default_model: writer}
   models:
