@@ -110,6 +110,15 @@ test("a call without arguments has an empty object", async () => {
   assert.deepEqual(ofResponse(response), [["a", "time", {}], ["b", "date", {}]]);
 });
 
+test("a report about the prompt, which Azure sends first, does not name the model", async () => {
+  const report = { id: "", object: "", created: 0, model: "", choices: [], prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }] };
+  upstream.answer = () => ({ events: [report, ...streamed([{ role: "assistant", content: "" }, { content: "Fine." }]).events] });
+  const message = await anthropic.messages.stream({ model: "chats", max_tokens: 9, messages: kMessages }).finalMessage();
+  assert.deepEqual([message.model, message.content[0].text], ["scripted", "Fine."]);
+  const response = await openai.responses.stream({ model: "chats", input: "x" }).finalResponse();
+  assert.deepEqual([response.model, response.output_text], ["scripted", "Fine."]);
+});
+
 test("the effort of a decision reaches Anthropic's server from every client", async () => {
   const content = [{ type: "text", text: "Done." }];
   upstream.answer = () => ({ body: { id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn" } });
