@@ -236,37 +236,48 @@ bool is_painter(const Routing& routing, const std::string& model) {
   });
 }
 
+// The first model of the decision that the router itself calls, although only Envoy has its
+// address; null if there is none. `loops`: the decision calls several models. `writes`: it answers
+// with a text and an image.
+const ModelRef* find_model_of_envoy(const Config& config, const Routing& routing,
+                                    const Decision& decision, bool loops, bool writes) {
+  for (const ModelRef& ref : decision.model_refs) {
+    const Model* model = config.providers.find(ref.model);
+    const bool is_called = loops || (writes && !is_painter(routing, ref.model));
+    if (is_called && model != nullptr && is_envoys(*model)) return &ref;
+  }
+  return nullptr;
+}
+
 // A notice names the decisions whose calls the router makes itself even for requests from Envoy,
 // because Envoy may reach a model that the router does not reach. Without an address it is an
 // error.
+void check_direct_call(Reader& reader, const Config& config, const Routing& routing,
+                       const Decision& decision) {
+  const bool draws = decision.image_gen && decision.image_gen->enabled;
+  const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
+  if (decision.fast_response || (!draws && !loops)) return;
+  const bool writes = draws && may_want_text_and_image(decision.rules);
+  if (const ModelRef* ref = find_model_of_envoy(config, routing, decision, loops, writes))
+    reader.error(decision.line, fmt::format("decision \"{}\": the router itself calls the model "
+                                            "\"{}\"; expected backend_refs of this model",
+                                            decision.name, ref->model));
+  const std::string_view called = !draws ? "its models at their backend_refs"
+                                  : loops
+                                      ? "the image server and its models"
+                                      : "the image server, and its model for a text with an image";
+  reader.notice(decision.line,
+                fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
+                            "calls {}; the router must reach these addresses, and Envoy must "
+                            "wait for the answer (docs/envoy.md)",
+                            decision.name, called));
+}
+
 void check_direct_calls(Reader& reader, const Config& config) {
   if (!config.ext_proc.enabled) return;
   for (const Routing* routing : routings_of(config)) {
-    for (const Decision& decision : routing->decisions) {
-      const bool draws = decision.image_gen && decision.image_gen->enabled;
-      const bool loops = calls_several(decision.algorithm, decision.model_refs.size());
-      if (decision.fast_response || (!draws && !loops)) continue;
-      const bool writes = draws && may_want_text_and_image(decision.rules);
-      for (const ModelRef& ref : decision.model_refs) {
-        const Model* model = config.providers.find(ref.model);
-        const bool is_called = loops || (writes && !is_painter(*routing, ref.model));
-        if (!is_called || model == nullptr || !is_envoys(*model)) continue;
-        reader.error(decision.line,
-                     fmt::format("decision \"{}\": the router itself calls the model "
-                                 "\"{}\"; expected backend_refs of this model",
-                                 decision.name, ref.model));
-        break;
-      }
-      const std::string_view called = !draws  ? "its models at their backend_refs"
-                                      : loops ? "the image server and its models"
-                                              : "the image server, and its model for a text with "
-                                                "an image";
-      reader.notice(decision.line,
-                    fmt::format("decision \"{}\": for requests from Envoy, too, the router itself "
-                                "calls {}; the router must reach these addresses, and Envoy must "
-                                "wait for the answer (docs/envoy.md)",
-                                decision.name, called));
-    }
+    for (const Decision& decision : routing->decisions)
+      check_direct_call(reader, config, *routing, decision);
   }
 }
 
