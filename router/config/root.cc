@@ -404,14 +404,15 @@ constexpr Key kListenerKeys[] = {
 constexpr Section kListener{kListenerKeys, checked<check_listener>};
 
 constexpr Key kGlobalKeys[] = {
-    object(FIELD(Config, access), kClientAccess, "Who may send requests. Signalbox only."),
+    object(FIELD(Config, access), kClientAccess,
+           "The clients that may send requests. Signalbox only."),
     object(FIELD(Config, spending), kSpending,
            "Counts what requests spend, and limits it. Signalbox only."),
     object(FIELD_AS("api", Config, apis), kClientApis,
            "Requests of one API for servers of another. Signalbox only."),
     object(same<Config>("router"), kRouter, "The router itself."),
     object(same<Config>("services"), kServices, "Ports and services of the process."),
-    object(same<Config>("stores"), kStores, "What is kept between requests."),
+    object(same<Config>("stores"), kStores, "The data that is kept between requests."),
     object(same<Config>("integrations"), kIntegrations, "Tools and other services."),
     object(same<Config>("model_catalog"), kCatalog, "Models that classify requests."),
     removed("modules", "use global.model_catalog.modules"),
@@ -426,7 +427,7 @@ constexpr Key kRootKeys[] = {
     object(FIELD(Config, providers), kProviders, "The models that answer requests.").required(),
     // Before routing, which overrides its strategy.
     object(same<Config>("global"), kGlobal, "The process and its own models."),
-    object(FIELD(Config, routing), kRouting, "Which model answers which request.")
+    object(FIELD(Config, routing), kRouting, "The choice of a model for each request.")
         .read_by<read_routing>(),
     list(FIELD(Config, entrypoints), kEntrypoint, "Model names that select a recipe."),
     named(FIELD(Config, recipes), kRecipe, "Further routings."),
