@@ -96,7 +96,9 @@ namespace {
 /// Anthropic log.
 void add_common(const RequestScope& scope, http::Headers& out) {
   out.add("x-request-id", scope.record.id());
-  if (scope.api.native() == request::Api::kMessages) out.add("request-id", scope.record.id());
+  const bool counts = scope.exchange.request.path() == "/v1/messages/count_tokens";
+  if (counts || scope.api.native() == request::Api::kMessages)
+    out.add("request-id", scope.record.id());
   if (!scope.budget.empty()) out.add("x-vsr-budget", scope.budget);
 }
 

@@ -30,7 +30,7 @@ async function run(program, parameters, folder, environment) {
     env: { PATH: process.env.PATH, HOME: join(folder, "home"), ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), 120_000);
+  const timer = setTimeout(() => child.kill("SIGKILL"), 300_000);
   let out = "", err = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text) => (err += text));
