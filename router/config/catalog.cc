@@ -296,7 +296,8 @@ constexpr Key kCatalogKeys[] = {
          "Language models on servers that judge requests.")
         .then<refuse_twice<&ExternalModel::name, ExternalModel>>(),
     named(FIELD(Config, kbs), kKnowledgeBase, "Knowledge bases: labels with examples."),
-    map(FIELD(Config, deployments), kDeployment, "Where models run, by names for bindings."),
+    map(FIELD(Config, deployments), kDeployment,
+        "The places where models run, by names for bindings."),
     map(FIELD(Config, bindings), kBinding,
         "Models by task: `domain_classifier`, `pii_classifier`, `prompt_guard`, "
         "`feedback_detector`, `fact_check_classifier`, `modality_detector`, "

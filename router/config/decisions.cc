@@ -322,7 +322,7 @@ constexpr Section kCandidate{kCandidateKeys};
 using ContractReference = OutputContract::Reference;
 
 constexpr Key kContractReferenceKeys[] = {
-    string(FIELD(ContractReference, source), "What the reply refers to."),
+    string(FIELD(ContractReference, source), "The source that the reply refers to."),
     string(FIELD(ContractReference, id_format), "Format of the references."),
 };
 constexpr Section kContractReference{kContractReferenceKeys};
@@ -480,19 +480,19 @@ constexpr Key kDecisionKeys[] = {
     text(FIELD(Decision, name), "Name in headers, logs and metrics.").required(),
     string(FIELD(Decision, description), "For people."),
     integer(FIELD(Decision, priority), INT32_MIN, INT32_MAX,
-            "Of the decisions that match, the one with the greatest priority wins. Default: 0."),
+            "Among the decisions that match, the one with the greatest priority wins. Default: 0."),
     object(FIELD(Decision, rules), kRule,
            "Condition on signals. Without it the decision always matches."),
     list(FIELD_AS("modelRefs", Decision, model_refs), kModelRef,
          "Models to choose from. Default: `providers.defaults.default_model`."),
     variants<read_plugins>(same<Decision>("plugins"), kPluginForms,
-                           "What to do with the request and the reply."),
+                           "Plugins that check, change or answer the request, or check the reply."),
     list(FIELD(Decision, difficulty), kDifficulty,
          "Reasoning and length of the reply by the difficulty of a request. Signalbox only."),
     object(FIELD(Decision, algorithm), kAlgorithm, "How to choose one of several models."),
     remark("annotations"),
     integer(FIELD(Decision, tier), 0, INT32_MAX,
-            "Of the decisions that match, those with the lowest tier above 0 win."),
+            "Among the decisions that match, those with the lowest tier above 0 win."),
     string(FIELD(Decision, output_contract),
            "Required form of the answer, for the prompts of algorithms that call several models."),
     object(FIELD(Decision, output_contract_spec), kContract,
@@ -531,7 +531,7 @@ void check_input_signal(Reader& reader, const yaml::Node& node, const ScoreInput
                     input_names(*type, *reader.routing, input.name));
 }
 
-// A member is a signal, or a class of a classifier. What a projection puts out follows later.
+// A member is a signal, or a class of a classifier. Outputs of projections are checked later.
 void check_members(Reader& reader, const yaml::Node& node, const Partition& partition) {
   const auto check = [&](std::string_view key, const std::string& name) {
     if (name.empty()) return;

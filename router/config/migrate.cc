@@ -182,10 +182,10 @@ void sort_root(yaml::Node& root) {
 
 void left_out(Reader& reader, const yaml::Entry& entry, std::string_view where,
               std::string_view why) {
-  const auto say = [&] {
+  const auto note = [&] {
     reader.at_key(entry.key, [&] { reader.notice(entry.line, fmt::format("left out: {}", why)); });
   };
-  where.empty() ? say() : reader.at_key(where, say);
+  where.empty() ? note() : reader.at_key(where, note);
 }
 
 bool is_older_form(const yaml::Node& root) {

@@ -206,7 +206,8 @@ constexpr Key kRoutingKeys[] = {
     // Before signals, because a signal may have its model from here.
     map(FIELD(Routing, model_bindings), kBinding,
         "Models of classifiers by task; every routing has the same model for a task."),
-    object(same<Routing>("signals"), kSignals, "What to find out about a request."),
+    object(same<Routing>("signals"), kSignals,
+           "The facts about a request on which decisions depend."),
     object(FIELD(Routing, projections), kProjections, "Signals derived from others."),
     named(FIELD(Routing, decisions), kDecision, "Models and plugins for the requests that match."),
     unread("candidate_requirements", "Demands on models.",

@@ -362,7 +362,8 @@ constexpr Key kSignalsKeys[] = {
     named(FIELD(Routing, metadata), kMetadata, "Metadata of the request."),
     named(FIELD(Routing, input_modality), kInputModality, "Kinds of parts of the user's messages."),
     named(FIELD(Routing, actions), kClass,
-          "What the user wants: `generate`, `explain`, `fix`, `refactor`, `test` or `other`.")
+          "The action that the user wants: `generate`, `explain`, `fix`, `refactor`, `test` or "
+          "`other`.")
         .then<check_classes<kActions>>(),
     named(FIELD(Routing, agentic_facts), kAgenticFact,
           "Facts about the agent behind the request (`global.router.agentic_facts`).")

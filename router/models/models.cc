@@ -337,7 +337,7 @@ std::vector<std::string> find_condition_labels(const config::Routing& routing,
   return out;
 }
 
-bool asks_for(const config::Routing& routing, std::string_view type) {
+bool uses_type(const config::Routing& routing, std::string_view type) {
   return any_condition(routing,
                        [&](std::string_view each, std::string_view) { return each == type; });
 }
@@ -363,7 +363,7 @@ bool needs_embedder(const config::Routing& r) {
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_shadows) ||
          std::any_of(r.decisions.begin(), r.decisions.end(), compares_documents) ||
          !r.embeddings.empty() || !r.intents.empty() || !r.complexity.empty() ||
-         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || asks_for(r, "kb_metric");
+         !r.reasks.empty() || !r.preferences.empty() || !r.kb.empty() || uses_type(r, "kb_metric");
 }
 
 std::vector<ModelNeed> classifier_needs(const config::Config& config,
@@ -384,7 +384,7 @@ std::vector<ModelNeed> classifier_needs(const config::Config& config,
                    line});
   };
   const auto add_type = [&](std::string_view type, bool declared) {
-    add(type, type, declared, asks_for(routing, type));
+    add(type, type, declared, uses_type(routing, type));
   };
   add_type("domain", !routing.domains.empty());
   add_type("fact_check", !routing.fact_check.empty());

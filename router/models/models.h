@@ -36,7 +36,7 @@ struct Models {
 };
 
 /// Returns whether a condition or a projection of the routing uses signals of the type.
-bool asks_for(const config::Routing& routing, std::string_view type);
+bool uses_type(const config::Routing& routing, std::string_view type);
 
 /// Returns the classes of a classifier signal that conditions name, once for each time.
 std::vector<std::string> find_condition_labels(const config::Routing& routing,

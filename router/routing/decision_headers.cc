@@ -234,7 +234,8 @@ std::string memory_words(const plugins::FoundMemories& memories) {
 
 std::string model_words(const Plan& plan) {
   std::string out = fmt::format("Model {}", plan.model->name);
-  if (plan.asked_for != plan.model->name) out += fmt::format(" (requested as {})", plan.asked_for);
+  if (plan.upstream_name != plan.model->name)
+    out += fmt::format(" (requested as {})", plan.upstream_name);
   if (!plan.selection_method.empty())
     out += fmt::format(" by {} ({})", plan.selection_method, plan.selection_reason);
   if (plan.reasoning == true)

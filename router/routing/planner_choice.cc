@@ -15,7 +15,7 @@ using Candidates = std::vector<selection::Candidate>;
 Candidates::const_iterator find_answerer(const Candidates& candidates,
                                          const learning::Answerer& answerer) {
   return std::find_if(candidates.begin(), candidates.end(), [&](const auto& each) {
-    return each.model->name == answerer.model && asked_for(each) == answerer.asked_for;
+    return each.model->name == answerer.model && upstream_name(each) == answerer.upstream_name;
   });
 }
 
@@ -68,7 +68,8 @@ void Planner::add_tool_caller(const PlanInputs& inputs, Candidates& candidates) 
     return;
   if (find_answerer(candidates, caller) != candidates.end()) return;
   const auto add = [&](const config::ModelRef& ref) {
-    if (ref.model != caller.model || asked_for(candidate(ref)) != caller.asked_for) return false;
+    if (ref.model != caller.model || upstream_name(candidate(ref)) != caller.upstream_name)
+      return false;
     candidates.push_back(candidate(ref));
     return true;
   };
@@ -105,7 +106,7 @@ size_t Planner::apply_learning(const PlanInputs& inputs, const Candidates& left,
   const config::Decision& decision = *inputs.target.decision;
   std::vector<learning::Option> options;
   for (size_t i = 0; i < left.size(); ++i) {
-    options.push_back({left[i].model->name, asked_for(left[i]),
+    options.push_back({left[i].model->name, upstream_name(left[i]),
                        choice.scores.empty() ? std::nullopt : choice.scores[i]});
   }
   const learning::Rules rules = learning::rules_of(config_.router.learning, &decision);

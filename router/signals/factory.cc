@@ -220,7 +220,7 @@ class Factory {
   // Conditions may name a class that no signal declares, so the type may be needed without signals.
   template <class List>
   bool is_used(std::string_view type, const List& signals) const {
-    return !signals.empty() || models::asks_for(routing_, type);
+    return !signals.empty() || models::uses_type(routing_, type);
   }
 
   Result<void> domains() {

@@ -137,7 +137,7 @@ TEST(NewerForms, a_file_without_a_version_is_read_with_a_notice) {
             "f.yaml:1: version: missing; the file is read as v0.3");
 }
 
-TEST(NewerForms, what_is_around_a_configuration_is_named) {
+TEST(NewerForms, names_the_resource_around_a_configuration) {
   EXPECT_EQ(newer_errors("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: b}\n"),
             "f.yaml:1: the file is a resource of Kubernetes; expected the configuration alone, "
             "which a ConfigMap has as a text under data");
