@@ -118,6 +118,71 @@ TEST(Algorithms, older_ones_are_read_as_static_with_a_notice) {
   }
 }
 
+TEST(Bindings, a_reranker_of_one_routing_gets_a_notice) {
+  const std::string file = std::string(kTwoModels) + R"(global:
+  model_catalog: {deployments: {r: {provider: candle, artifact: models/r}}}
+recipes:
+  - name: one
+    routing:
+      model_bindings: {rag.reranker: {deployment: r, contract: relevance_scores.v1}}
+      decisions: [{name: d, modelRefs: [{model: small}]}]
+  - {name: two, routing: {decisions: [{name: e, modelRefs: [{model: small}]}]}}
+)";
+  EXPECT_NE(
+      newer_notices(file).find("recipes[0].routing.model_bindings.rag.reranker: has no effect"),
+      std::string::npos)
+      << newer_notices(file);
+  EXPECT_EQ(newer_config(file).system_models.reranker, "");
+}
+
+TEST(EarlyParts, plugins_that_refused_become_signals_and_decisions) {
+  const std::string file = std::string(kTwoModels) + R"(routing:
+  signals: {keywords: [{name: k, keywords: [x]}]}
+  decisions:
+    - name: d
+      priority: 100
+      rules: {type: keyword, name: k}
+      modelRefs: [{model: small}]
+      plugins:
+        - {type: pii, configuration: {enabled: true, threshold: 0.8, pii_types_allowed: [PERSON]}}
+        - {type: jailbreak, configuration: {enabled: false}}
+recipes:
+  - name: r
+    routing: {decisions: [{name: e, modelRefs: [{model: small}], plugins: [{type: jailbreak}]}]}
+)";
+  const Config config = newer_config(file);
+  ASSERT_EQ(config.routing.decisions.size(), 2u);
+  EXPECT_EQ(config.routing.pii.at(0).pii_types_allowed, std::vector<std::string>{"PERSON"});
+  EXPECT_TRUE(config.routing.jailbreak.empty()) << "the file switches it off";
+  const Decision& refusal = config.routing.decisions[1];
+  EXPECT_TRUE(is_guard(refusal));
+  EXPECT_GT(refusal.priority, 100);
+  EXPECT_EQ(refusal.rules.conditions.size(), 2u) << "it is for the requests of the decision";
+  const Routing& recipe = config.recipes.at(0).routing;
+  ASSERT_EQ(recipe.decisions.size(), 2u);
+  EXPECT_TRUE(is_guard(recipe.decisions[1]));
+  EXPECT_NE(
+      newer_notices(file).find("the plugins jailbreak and pii are of older files; each becomes "
+                               "a signal, and a decision that refuses what the signal finds"),
+      std::string::npos);
+}
+
+TEST(EarlyParts, a_card_names_the_reasoning_family_of_its_model) {
+  const Config config = newer_config(std::string(kTwoModels) + R"(routing:
+  modelCards: [{name: small, reasoning_family_ref: qwen3}]
+  decisions: [{name: d, modelRefs: [{model: small, use_reasoning: true}]}]
+)");
+  EXPECT_EQ(config.providers.find("small")->reasoning_family, "qwen3");
+}
+
+TEST(Backends, a_key_of_the_client_takes_the_place_of_the_backends) {
+  const Config config = newer_config(R"(version: v0.3
+providers:
+  models: [{name: m, backend_refs: [{endpoint: "127.0.0.1:1", api_key: k, forward_authorization_header: true}]}]
+)");
+  EXPECT_EQ(config.providers.models.at(0).backend_refs.at(0).api_key, "");
+}
+
 TEST(Tiers, a_file_with_some_gets_a_notice) {
   const auto notices = [](std::string_view tier) {
     return newer_notices(fmt::format(
